@@ -1,0 +1,36 @@
+# What people type. Each target installs what is missing (scripts/setup) and builds first.
+.PHONY: train build test sanitize bench soak setup format tidy clean
+.DEFAULT_GOAL := build
+
+train: build
+	build/veche train
+
+build: setup
+	@[ -f build/release/build.ninja ] || cmake --preset release
+	cmake --build --preset release
+	@ln -sfn release/bin/veche build/veche
+
+test: build
+	ctest --preset release
+
+sanitize: setup
+	cmake --preset asan && cmake --build --preset asan && ctest --preset asan
+	cmake --preset tsan && cmake --build --preset tsan && ctest --preset tsan
+
+bench: build
+	build/veche bench all
+
+soak: build
+	ctest --preset soak
+
+setup:
+	@scripts/setup
+
+format:
+	clang-format -i $$(git ls-files '*.cc' '*.h')
+
+tidy: build
+	clang-tidy -p build/release --quiet $$(git ls-files '*.cc' | grep -v examples/)
+
+clean:
+	rm -rf build

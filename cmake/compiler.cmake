@@ -1,0 +1,31 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET default)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# ccache cannot see through a precompiled header unless told what may be ignored.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE})
+  add_compile_options(-fpch-preprocess)
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# What every target of ours is compiled with; not passed on to users of the library.
+add_library(veche_warnings INTERFACE)
+target_compile_options(veche_warnings INTERFACE -Wall -Wextra -Werror)
+
+if(VECHE_SANITIZE)
+  add_compile_options(-fsanitize=${VECHE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${VECHE_SANITIZE})
+endif()

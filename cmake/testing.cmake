@@ -1,0 +1,26 @@
+# veche_test(NAME files... [LABELS ...] [TIMEOUT seconds]): one GoogleTest program, one ctest entry per program.
+# Tests lie beside the code they test and are named *_test.cc. The label `sanitize` also runs it under `make sanitize`.
+function(veche_test NAME)
+  if(NOT VECHE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(T "" "TIMEOUT" "LABELS;LINK" ${ARGN})
+  add_executable(${NAME} ${T_UNPARSED_ARGUMENTS})
+  target_link_libraries(${NAME} PRIVATE veche veche_warnings GTest::gtest_main ${T_LINK})
+  target_precompile_headers(${NAME} REUSE_FROM veche_test_headers)
+  add_test(NAME ${NAME} COMMAND ${NAME})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
+endfunction()
+
+# One program whose precompiled header all test programs share.
+function(veche_test_headers)
+  if(VECHE_TESTS)
+    file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
+    add_library(veche_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+    target_link_libraries(veche_test_headers PRIVATE veche veche_warnings GTest::gtest_main)
+    target_precompile_headers(veche_test_headers PRIVATE <gtest/gtest.h> <string> <vector> <memory>)
+  endif()
+endfunction()

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace veche {
+
+// The shape of one sample; flat data of N numbers are {N, 1, 1}.
+struct Shape {
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+
+  std::size_t size() const {
+    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+  }
+  bool operator==(const Shape&) const = default;
+};
+
+// Samples and their labels, borrowed: valid until the loader that made the batch is asked for the next one.
+// Pixels are normalised floats, sample after sample, rows of pixels with their channels together (NHWC).
+// A learner that brings its own data (the quadratic one) is handed batches without samples.
+struct Batch {
+  std::span<const float> images;
+  std::span<const std::int64_t> labels;
+  Shape shape;
+  std::uint64_t step = 0;  // the number of the training step: what dropout draws its randomness from
+
+  std::size_t size() const { return labels.size(); }
+};
+
+// Sums over samples, so that scores of batches and of nodes add up exactly.
+struct Score {
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  std::int64_t count = 0;
+
+  double loss() const { return count == 0 ? 0 : loss_sum / static_cast<double>(count); }
+  double accuracy() const { return count == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(count); }
+  Score& operator+=(const Score& other) {
+    loss_sum += other.loss_sum;
+    correct += other.correct;
+    count += other.count;
+    return *this;
+  }
+};
+
+}  // namespace veche

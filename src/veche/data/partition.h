@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace veche {
+
+// Indices into the training set, one list a node. Every sample goes to exactly one node.
+using Partition = std::vector<std::vector<std::uint32_t>>;
+
+// `rule` is "iid": a random division, sizes differ by at most one. Throws RequestError when there are more nodes
+// than samples or the rule is unknown.
+Partition partition(std::size_t samples, int nodes, std::string_view rule, std::uint64_t seed);
+
+}  // namespace veche

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/base/batch.h"
+#include "veche/base/node_id.h"
+#include "veche/base/value.h"
+#include "veche/model/learner.h"
+
+namespace veche {
+
+// What a learner is made from. Equal specs (but for `node`) give equal initial parameters.
+struct ModelSpec {
+  std::string name = "cnn";
+  Shape input;      // of one sample, from the data set
+  int classes = 10;
+  Options options;  // the keys of the section [model]
+  std::uint64_t seed = 1;
+  NodeId node;      // whose learner: decides the stream of dropout, and the quadratic's a and b
+  int nodes = 1;
+};
+
+struct ModelInfo {
+  std::string name;
+  std::string description;
+  std::int64_t parameters = 0;  // for the usual input of the model; 0 where the user decides
+};
+
+// Loads libtorch's module when the model needs it. Throws RequestError for a model that does not exist or
+// does not fit the input, with the nearest valid choice.
+std::unique_ptr<Learner> make_learner(const ModelSpec& spec);
+
+// All models by name, light ones and those of the torch module; loads the module.
+std::vector<ModelInfo> list_models();
+// The names alone, loading nothing: enough to check a configuration.
+std::vector<std::string> model_names();
+// Whether the model brings its own data (the quadratic does).
+bool needs_data(const std::string& model);
+
+}  // namespace veche
