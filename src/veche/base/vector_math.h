@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+
+namespace veche {
+
+// Passes over long vectors at the speed of memory. All spans of one call have the same length and do not overlap
+// unless it says so. Sums are taken in the order given, so that equal inputs give equal bits everywhere.
+
+// out = sum_k weights[k] * inputs[k], in one pass. There is at least one input.
+void weighted_sum(std::span<float> out, std::span<const std::span<const float>> inputs,
+                  std::span<const float> weights);
+
+// into += x
+void add(std::span<float> into, std::span<const float> x);
+// x *= factor
+void scale(std::span<float> x, float factor);
+// Sum of squares, in double precision.
+double squared_norm(std::span<const float> x);
+
+// How far x is from y in three norms.
+struct Distance {
+  double l1 = 0;
+  double l2_squared = 0;
+  double linf = 0;
+};
+Distance distance(std::span<const float> x, std::span<const float> y);
+
+}  // namespace veche

@@ -1,0 +1,63 @@
+#include "veche/comm/faulty/faulty.h"
+
+#include <mutex>
+
+#include "veche/base/random.h"
+
+namespace veche {
+namespace {
+
+constexpr Tag kSilence{~0ULL};  // nobody ever sends with this tag: receiving it is a way to wait
+
+class FaultyEndpoint : public Endpoint {
+ public:
+  FaultyEndpoint(std::unique_ptr<Endpoint> inner, FaultPlan plan)
+      : inner_(std::move(inner)),
+        plan_(plan),
+        random_(plan.seed, "faults", static_cast<std::uint64_t>(inner_->id().value)) {}
+
+  NodeId id() const override { return inner_->id(); }
+  int size() const override { return inner_->size(); }
+
+  void send(NodeId to, Tag tag, Message message) override {
+    bool dropped = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (plan_.dies_after && sends_ >= *plan_.dies_after)
+        throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
+      ++sends_;
+      dropped = random_.uniform() < plan_.drop_probability;
+    }
+    if (!dropped) inner_->send(to, tag, std::move(message));
+  }
+
+  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    Received received = inner_->receive(from, tag, deadline);
+    Time delay{0};
+    {
+      const std::lock_guard lock(mutex_);
+      if (random_.uniform() < plan_.delay_probability) delay = random_.uniform() * plan_.longest_delay;
+    }
+    if (delay > Time(0)) inner_->receive(id(), kSilence, now() + delay);
+    return received;
+  }
+
+  Time now() const override { return inner_->now(); }
+  bool alive(NodeId peer) const override { return inner_->alive(peer); }
+  Traffic sent() const override { return inner_->sent(); }
+
+ private:
+  const std::unique_ptr<Endpoint> inner_;
+  const FaultPlan plan_;
+  std::mutex mutex_;
+  RandomStream random_;      // guarded by mutex_
+  std::uint64_t sends_ = 0;  // guarded by mutex_
+};
+
+}  // namespace
+
+std::unique_ptr<Endpoint> make_faulty(std::unique_ptr<Endpoint> inner, FaultPlan plan) {
+  return std::make_unique<FaultyEndpoint>(std::move(inner), plan);
+}
+
+}  // namespace veche

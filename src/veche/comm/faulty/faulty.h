@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "veche/base/errors.h"
+#include "veche/comm/endpoint.h"
+
+namespace veche {
+
+struct FaultPlan {
+  std::uint64_t seed = 1;
+  double delay_probability = 0;  // of each message received
+  Time longest_delay{0};         // uniform between 0 and this
+  double drop_probability = 0;   // of each message sent
+  std::optional<std::uint64_t> dies_after;  // messages sent before the node dies
+};
+
+// Thrown inside the node that the plan kills.
+class NodeKilled : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+// An endpoint with bad luck: delays what arrives, loses what is sent, dies on schedule. Every fault is a function of
+// the plan's seed and the node. Delays wait through the endpoint inside, so they work in virtual time too.
+std::unique_ptr<Endpoint> make_faulty(std::unique_ptr<Endpoint> inner, FaultPlan plan);
+
+}  // namespace veche

@@ -1,0 +1,110 @@
+#include "veche/comm/threads/threads.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+namespace veche {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Letter {
+  NodeId from;
+  Tag tag;
+  Message message;
+};
+
+// What has arrived for one node and was not read yet. Few letters wait at a time, so a search in order is the
+// fastest index, and it keeps the order of sending for free.
+struct Mailbox {
+  std::mutex mutex;
+  std::condition_variable arrived;  // also: somebody was lost
+  std::deque<Letter> letters;       // guarded by mutex
+};
+
+}  // namespace
+
+struct ThreadsCluster::Shared {
+  explicit Shared(int nodes) : mailboxes(static_cast<std::size_t>(nodes)), alive(static_cast<std::size_t>(nodes)) {
+    for (auto& flag : alive) flag = true;
+  }
+
+  Mailbox& mailbox(NodeId node) {
+    if (node.value < 0 || node.value >= static_cast<int>(mailboxes.size()))
+      throw std::out_of_range("there is no node " + std::to_string(node.value));
+    return mailboxes[static_cast<std::size_t>(node.value)];
+  }
+
+  const Clock::time_point start = Clock::now();
+  std::vector<Mailbox> mailboxes;
+  std::vector<std::atomic<bool>> alive;
+};
+
+class ThreadsEndpoint : public Endpoint {
+ public:
+  ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id) : shared_(std::move(shared)), id_(id) {}
+
+  ~ThreadsEndpoint() override {
+    shared_->alive[static_cast<std::size_t>(id_.value)] = false;
+    for (Mailbox& mailbox : shared_->mailboxes) {
+      const std::lock_guard lock(mailbox.mutex);  // else a waiter that has just looked would miss the news
+      mailbox.arrived.notify_all();
+    }
+  }
+
+  NodeId id() const override { return id_; }
+  int size() const override { return static_cast<int>(shared_->mailboxes.size()); }
+
+  void send(NodeId to, Tag tag, Message message) override {
+    Mailbox& mailbox = shared_->mailbox(to);
+    if (!alive(to)) return;
+    sent_bytes_ += message.size();
+    sent_messages_ += 1;
+    {
+      const std::lock_guard lock(mailbox.mutex);
+      mailbox.letters.push_back({id_, tag, std::move(message)});
+    }
+    mailbox.arrived.notify_all();
+  }
+
+  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    Mailbox& mailbox = shared_->mailbox(id_);
+    if (from) shared_->mailbox(*from);  // refuses ids out of range
+    const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
+    std::unique_lock lock(mailbox.mutex);
+    for (;;) {
+      for (auto letter = mailbox.letters.begin(); letter != mailbox.letters.end(); ++letter) {
+        if (letter->tag != tag || (from && letter->from != *from)) continue;
+        Received result{Received::Outcome::message, letter->from, std::move(letter->message)};
+        mailbox.letters.erase(letter);
+        return result;
+      }
+      if (from && *from != id_ && !alive(*from)) return {Received::Outcome::peer_lost, *from, {}};
+      if (mailbox.arrived.wait_until(lock, until) == std::cv_status::timeout && Clock::now() >= until)
+        return {Received::Outcome::timed_out, from.value_or(id_), {}};
+    }
+  }
+
+  Time now() const override { return Clock::now() - shared_->start; }
+  bool alive(NodeId peer) const override { return shared_->alive.at(static_cast<std::size_t>(peer.value)); }
+  Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
+
+ private:
+  const std::shared_ptr<ThreadsCluster::Shared> shared_;
+  const NodeId id_;
+  std::atomic<std::uint64_t> sent_bytes_ = 0;
+  std::atomic<std::uint64_t> sent_messages_ = 0;
+};
+
+ThreadsCluster::ThreadsCluster(int nodes) : shared_(std::make_shared<Shared>(nodes)) {}
+
+std::unique_ptr<Endpoint> ThreadsCluster::endpoint(NodeId node) {
+  shared_->mailbox(node);
+  return std::make_unique<ThreadsEndpoint>(shared_, node);
+}
+
+}  // namespace veche
