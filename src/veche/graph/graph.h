@@ -13,8 +13,8 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-// Who may talk to whom. Nodes are 0..n-1. Undirected edges are kept once, smaller node first; directed ones as
-// given. Immutable and valid: no self-loops, no duplicates, no nodes out of range (the constructor throws
+// Who may talk to whom. Nodes are 0..n-1. Undirected edges are kept once, smaller node first; directed ones
+// as given. Immutable and valid: no self-loops, no duplicates, no nodes out of range (the constructor throws
 // RequestError with one sentence).
 class Graph {
  public:
@@ -28,14 +28,18 @@ class Graph {
   std::span<const int> neighbors(int node) const;
   int degree(int node) const { return static_cast<int>(neighbors(node).size()); }
 
-  // The node sets that cannot reach each other, each sorted, by smallest node. One set: the graph is connected.
+  // Every edge turned round; an undirected graph is its own reverse.
+  Graph reversed() const;
+
+  // The node sets that cannot reach each other, each sorted, by smallest node. One set: the graph is
+  // connected. In a directed graph the members of a set reach each other both ways.
   std::vector<std::vector<int>> components() const;
 
  private:
   int nodes_;
   Kind kind_;
   std::vector<Edge> edges_;
-  std::vector<int> starts_;     // neighbours of node i are targets_[starts_[i]] .. targets_[starts_[i+1]]
+  std::vector<int> starts_;  // neighbours of node i are targets_[starts_[i]] .. targets_[starts_[i+1]]
   std::vector<int> targets_;
 };
 

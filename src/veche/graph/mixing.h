@@ -16,9 +16,11 @@ struct Weight {
 
 // The mixing matrix W of one round: x_i <- sum_j w_ij x_j. Sparse, one row a node, the node itself included,
 // sorted by node: the order in which sums are taken everywhere, which makes runs repeatable to the bit.
+// Immutable; any thread may read.
 class Mixing {
  public:
-  // Throws RequestError, naming the row, when a row does not sum to one (to 1e-9).
+  // Throws RequestError, naming the row, when a row does not sum to one (to 1e-9), names a node twice or one
+  // that does not exist. A row without its own node gets it with weight 0.
   explicit Mixing(std::vector<std::vector<Weight>> rows);
 
   int nodes() const { return static_cast<int>(rows_.size()); }
@@ -31,10 +33,19 @@ class Mixing {
   std::vector<std::vector<int>> readers_;
 };
 
-// `rule` is one of the weight rules of docs/topologies.md.
+// The names of the weight rules, for messages and completions.
+std::span<const std::string> weight_rules();
+
+// `rule` is one of the weight rules of docs/topologies.md. Throws RequestError: an unknown rule (with the
+// nearest), a rule that the graph does not allow, a weights file that does not fit the edges.
 Mixing make_mixing(const Graph& graph, std::string_view rule);
 
-// The second largest modulus of W's eigenvalues: the factor by which disagreement shrinks per round.
+// The same weight in both directions of every edge, the rest kept by the node itself: W = I - sum w_e
+// (e_i-e_j)(e_i-e_j)'. `weights` are in the order of graph.edges().
+Mixing mixing_from_edges(const Graph& graph, std::span<const double> weights);
+
+// The second largest modulus of W's eigenvalues: the factor by which disagreement shrinks per round. Exactly
+// 1 when W's graph is not connected.
 double spectral_radius(const Mixing& mixing);
 
 }  // namespace veche

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <Eigen/SparseCore>
+
+#include "veche/graph/graph.h"
+#include "veche/graph/mixing.h"
+
+namespace veche {
+
+using SparseMatrix = Eigen::SparseMatrix<double>;
+
+SparseMatrix sparse_matrix(const Mixing& mixing);
+SparseMatrix laplacian(const Graph& graph);  // of an undirected graph
+
+struct Extremes {
+  double low = 0;
+  double high = 0;
+};
+
+// The smallest and the largest eigenvalue of a symmetric matrix whose rows have equal sums, the eigenvector
+// of ones left out. Dense for small matrices; Lanczos for large ones, with the matrix factorised only when
+// the eigenvalues lie too close together for Lanczos alone.
+Extremes extremes_besides_ones(const SparseMatrix& matrix);
+
+}  // namespace veche
