@@ -18,8 +18,9 @@ endfunction()
 # One program whose precompiled header all test programs share.
 function(veche_test_headers)
   if(VECHE_TESTS)
+    # A program and not a library: the header must be compiled as the tests are (-fPIE).
     file(WRITE ${PROJECT_BINARY_DIR}/test_headers.cc "")
-    add_library(veche_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+    add_executable(veche_test_headers EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_headers.cc)
     target_link_libraries(veche_test_headers PRIVATE veche veche_warnings GTest::gtest_main)
     target_precompile_headers(veche_test_headers PRIVATE <gtest/gtest.h> <string> <vector> <memory>)
   endif()
