@@ -15,8 +15,8 @@ struct DataSource {
   std::shared_ptr<const Dataset> test;
 };
 
-// Opens what the section [data] names. Throws RequestError naming the file and what is wrong with it: missing,
-// truncated, not what it claims.
+// Opens what the section [data] names. Throws RequestError naming the file and what is wrong with it:
+// missing, truncated, not what it claims.
 DataSource open_data(const Options& options, std::uint64_t seed);
 
 std::vector<std::string> data_names();
