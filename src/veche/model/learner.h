@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// Where one named tensor lies in the flat vector: element (i,j,..) is at offset + i*strides[0] + j*strides[1] ..
-// Names and shapes are PyTorch's; strides may be channels-last.
+// Where one named tensor lies in the flat vector: element (i,j,..) is at offset + i*strides[0] + j*strides[1]
+// .. Names and shapes are PyTorch's; strides may be channels-last.
 struct TensorLayout {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -21,7 +21,8 @@ struct TensorLayout {
 // A model as the rest of Veche sees it: a flat vector and its gradient. The spans stay in place for the
 // learner's life; whoever holds the learner may read and write them between calls, never during one.
 // One thread at a time; different learners run on different threads without sharing anything. Two learners
-// made from the same spec have the same parameters in the same order, and the same batches give the same bits.
+// made from the same spec have the same parameters in the same order, and the same batches give the same
+// bits.
 class Learner {
  public:
   virtual ~Learner() = default;

@@ -16,11 +16,11 @@ namespace veche {
 // What a learner is made from. Equal specs (but for `node`) give equal initial parameters.
 struct ModelSpec {
   std::string name = "cnn";
-  Shape input;      // of one sample, from the data set
+  Shape input;  // of one sample, from the data set
   int classes = 10;
   Options options;  // the keys of the section [model]
   std::uint64_t seed = 1;
-  NodeId node;      // whose learner: decides the stream of dropout, and the quadratic's a and b
+  NodeId node;  // whose learner: decides the stream of dropout, and the quadratic's a and b
   int nodes = 1;
 };
 

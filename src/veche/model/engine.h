@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "veche/model/zoo.h"
+
+namespace veche {
+
+// What a module with models gives to the zoo. Stateless; any thread. Learners outlive the engine that made
+// them.
+class ModelEngine {
+ public:
+  virtual ~ModelEngine() = default;
+  // Throws RequestError for an input or an option that does not fit the model.
+  virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const = 0;
+  virtual std::vector<ModelInfo> list_models() const = 0;
+};
+
+// The one symbol such a module exports, as extern "C"; the caller owns the engine.
+using MakeModelEngine = ModelEngine*();
+inline constexpr char kModelEngineSymbol[] = "veche_model_engine";
+
+}  // namespace veche

@@ -1,0 +1,75 @@
+#include "veche/model/torch/learner.h"
+
+#include <algorithm>
+
+#include "veche/base/errors.h"
+#include "veche/model/torch/threads.h"
+
+namespace veche::torch_model {
+namespace {
+
+// The batch's own memory, seen as a channels-last tensor.
+at::Tensor images_of(const Batch& batch) {
+  const std::int64_t n = static_cast<std::int64_t>(batch.size());
+  const std::int64_t c = batch.shape.channels, h = batch.shape.height, w = batch.shape.width;
+  return at::from_blob(const_cast<float*>(batch.images.data()), {n, c, h, w}, {h * w * c, 1, w * c, c},
+                       at::kFloat);
+}
+
+at::Tensor labels_of(const Batch& batch) {
+  return at::from_blob(const_cast<std::int64_t*>(batch.labels.data()),
+                       {static_cast<std::int64_t>(batch.size())}, at::kLong);
+}
+
+Score score(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& mean_loss) {
+  at::NoGradGuard guard;
+  const std::int64_t count = labels.numel();
+  return {.loss_sum = mean_loss.item<double>() * static_cast<double>(count),
+          .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>(),
+          .count = count};
+}
+
+}  // namespace
+
+TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec)
+    : network_(std::move(network)),
+      input_(spec.input),
+      classes_(spec.classes),
+      seed_(spec.seed),
+      node_(spec.node),
+      flat_(*network_) {
+  network_->initialise(spec.seed);
+}
+
+void TorchLearner::check(const Batch& batch) const {
+  if (batch.shape != input_ || batch.images.size() != batch.size() * input_.size() || batch.size() == 0)
+    throw RequestError("a batch does not have the shape the model was made for");
+  for (const std::int64_t label : batch.labels)
+    if (label < 0 || label >= classes_)
+      throw RequestError("the data hold the label " + std::to_string(label) + ", but model.classes is " +
+                         std::to_string(classes_));
+}
+
+Score TorchLearner::compute_gradient(const Batch& batch) {
+  check(batch);
+  use_one_thread();
+  Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
+  std::ranges::fill(gradients(), 0.0F);
+  const at::Tensor labels = labels_of(batch);
+  const at::Tensor logits = network_->forward(images_of(batch), pass);
+  const at::Tensor loss = at::cross_entropy_loss(logits, labels);
+  loss.backward();
+  return score(logits, labels, loss);
+}
+
+Score TorchLearner::evaluate(const Batch& batch) {
+  check(batch);
+  use_one_thread();
+  at::NoGradGuard guard;
+  Pass pass{false, RandomStream(seed_, "dropout")};
+  const at::Tensor labels = labels_of(batch);
+  const at::Tensor logits = network_->forward(images_of(batch), pass);
+  return score(logits, labels, at::cross_entropy_loss(logits, labels));
+}
+
+}  // namespace veche::torch_model

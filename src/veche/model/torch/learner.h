@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "veche/model/torch/flat.h"
+#include "veche/model/torch/network.h"
+
+namespace veche::torch_model {
+
+// A network behind the flat interface. Computes in the calling thread alone.
+class TorchLearner : public Learner {
+ public:
+  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
+
+  std::span<float> parameters() override { return flat_.parameters(); }
+  std::span<float> gradients() override { return flat_.gradients(); }
+  std::span<float> buffers() override { return flat_.buffers(); }
+  Score compute_gradient(const Batch& batch) override;
+  Score evaluate(const Batch& batch) override;
+  std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
+  std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
+
+ private:
+  void check(const Batch& batch) const;
+
+  const std::shared_ptr<Network> network_;
+  const Shape input_;
+  const int classes_;
+  const std::uint64_t seed_;
+  const NodeId node_;
+  const Flat flat_;
+};
+
+}  // namespace veche::torch_model

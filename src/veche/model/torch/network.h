@@ -1,0 +1,34 @@
+#pragma once
+
+#include "veche/base/batch.h"
+#include "veche/base/random.h"
+#include "veche/model/torch/headers.h"
+#include "veche/model/zoo.h"
+
+namespace veche::torch_model {
+
+// One way through a network.
+struct Pass {
+  bool training = false;
+  RandomStream dropout;  // drawn from in the order of the layers; a function of seed, node and step alone
+};
+
+// A model of the module: images (N, C, H, W in channels-last order) to logits (N, classes). Parameters and
+// buffers are registered under PyTorch's names, without values: initialise() gives them.
+class Network : public torch::nn::Module {
+ public:
+  virtual at::Tensor forward(const at::Tensor& images, Pass& pass) = 0;
+  // Writes the initial parameters and buffers, in place; all randomness comes from the seed.
+  virtual void initialise(std::uint64_t seed) = 0;
+};
+
+struct Model {
+  ModelInfo info;
+  std::shared_ptr<Network> (*make)(const ModelSpec& spec);  // throws RequestError if the input does not fit
+};
+
+std::shared_ptr<Network> make_cnn(const ModelSpec& spec);
+std::shared_ptr<Network> make_mlp(const ModelSpec& spec);
+std::shared_ptr<Network> make_resnet20(const ModelSpec& spec);
+
+}  // namespace veche::torch_model

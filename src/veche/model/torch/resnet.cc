@@ -1,0 +1,102 @@
+#include "veche/base/errors.h"
+#include "veche/model/torch/initialise.h"
+#include "veche/model/torch/layers.h"
+#include "veche/model/torch/network.h"
+
+namespace veche::torch_model {
+namespace {
+
+// The short cut of option A: every second pixel, and channels of zeros on both sides.
+at::Tensor shortcut(const at::Tensor& x, int stride, int channels) {
+  if (stride == 1) return x;
+  const std::int64_t missing = channels - x.size(1);
+  const at::Tensor pixels = x.slice(2, 0, c10::nullopt, stride).slice(3, 0, c10::nullopt, stride);
+  return at::constant_pad_nd(pixels, {0, 0, 0, 0, missing / 2, missing - missing / 2});
+}
+
+class Block : public torch::nn::Module {
+ public:
+  Block(int in, int out, int stride)
+      : out_(out),
+        stride_(stride),
+        conv1_(register_module("conv1", std::make_shared<Conv>(ConvOptions{
+                                            .in = in, .out = out, .stride = stride, .padding = 1}))),
+        bn1_(register_module("bn1", std::make_shared<BatchNorm>(out))),
+        conv2_(register_module("conv2",
+                               std::make_shared<Conv>(ConvOptions{.in = out, .out = out, .padding = 1}))),
+        bn2_(register_module("bn2", std::make_shared<BatchNorm>(out))) {}
+
+  at::Tensor forward(const at::Tensor& x, bool training) {
+    const at::Tensor inner = bn1_->forward_relu(conv1_->forward(x), {}, training);
+    return bn2_->forward_relu(conv2_->forward(inner), shortcut(x, stride_, out_), training);
+  }
+
+  void initialise(Initialiser& init) {
+    init.normal(*conv1_);
+    init.identity(*bn1_);
+    init.normal(*conv2_);
+    init.identity(*bn2_);
+  }
+
+ private:
+  const int out_;
+  const int stride_;
+  const std::shared_ptr<Conv> conv1_;
+  const std::shared_ptr<BatchNorm> bn1_;
+  const std::shared_ptr<Conv> conv2_;
+  const std::shared_ptr<BatchNorm> bn2_;
+};
+
+// The residual network of He et al. for CIFAR: 6 n + 2 layers in three stages of 16, 32 and 64 channels.
+class ResNet : public Network {
+ public:
+  ResNet(int channels, int classes, int blocks)
+      : conv1_(register_module("conv1",
+                               std::make_shared<Conv>(ConvOptions{.in = channels, .out = 16, .padding = 1}))),
+        bn1_(register_module("bn1", std::make_shared<BatchNorm>(16))) {
+    int in = 16;
+    for (int stage = 0; stage < 3; ++stage) {
+      const auto layer =
+          register_module("layer" + std::to_string(stage + 1), std::make_shared<torch::nn::Module>());
+      const int out = 16 << stage;
+      for (int b = 0; b < blocks; ++b) {
+        const int stride = stage > 0 && b == 0 ? 2 : 1;
+        blocks_.push_back(
+            layer->register_module(std::to_string(b), std::make_shared<Block>(in, out, stride)));
+        in = out;
+      }
+    }
+    fc_ = register_module("fc", std::make_shared<Linear>(64, classes));
+  }
+
+  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
+    at::Tensor x = bn1_->forward_relu(conv1_->forward(images), {}, pass.training);
+    for (const auto& block : blocks_) x = block->forward(x, pass.training);
+    return fc_->forward(x.mean({2, 3}));
+  }
+
+  void initialise(std::uint64_t seed) override {
+    Initialiser init(seed);
+    init.normal(*conv1_);
+    init.identity(*bn1_);
+    for (const auto& block : blocks_) block->initialise(init);
+    init.normal(*fc_);
+  }
+
+ private:
+  const std::shared_ptr<Conv> conv1_;
+  const std::shared_ptr<BatchNorm> bn1_;
+  std::vector<std::shared_ptr<Block>> blocks_;
+  std::shared_ptr<Linear> fc_;
+};
+
+}  // namespace
+
+std::shared_ptr<Network> make_resnet20(const ModelSpec& spec) {
+  if (spec.input.height < 4 || spec.input.width < 4)
+    throw RequestError("model.name: 'resnet20' needs images of at least 4x4 pixels, the data have " +
+                       std::to_string(spec.input.height) + "x" + std::to_string(spec.input.width));
+  return std::make_shared<ResNet>(spec.input.channels, spec.classes, 3);
+}
+
+}  // namespace veche::torch_model

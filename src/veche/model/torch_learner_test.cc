@@ -1,0 +1,223 @@
+// The networks of the torch module, seen through the zoo as everyone else sees them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "veche/base/errors.h"
+#include "veche/base/random.h"
+#include "veche/model/zoo.h"
+
+namespace veche {
+namespace {
+
+constexpr Shape kGrey{1, 28, 28};
+constexpr Shape kColour{3, 32, 32};
+
+struct Samples {
+  Samples(Shape shape, std::size_t count, std::uint64_t seed = 7)
+      : images(count * shape.size()), labels(count), shape(shape) {
+    RandomStream stream(seed, "samples");
+    for (float& pixel : images) pixel = static_cast<float>(stream.normal());
+    for (auto& label : labels) label = static_cast<std::int64_t>(stream.below(10));
+  }
+  Batch batch(std::uint64_t step = 0) const { return {images, labels, shape, step}; }
+
+  std::vector<float> images;
+  std::vector<std::int64_t> labels;
+  Shape shape;
+};
+
+ModelSpec spec_of(const std::string& name, Shape input, int node = 0) {
+  return {.name = name,
+          .input = input,
+          .classes = 10,
+          .options = {},
+          .seed = 3,
+          .node = NodeId{node},
+          .nodes = 4};
+}
+
+std::vector<float> copy(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+
+void descend(Learner& learner, float rate = 0.05F) {
+  for (std::size_t i = 0; i < learner.parameters().size(); ++i)
+    learner.parameters()[i] -= rate * learner.gradients()[i];
+}
+
+std::vector<float> trained(const ModelSpec& spec, const Samples& samples, int steps) {
+  const auto learner = make_learner(spec);
+  for (int step = 0; step < steps; ++step) {
+    learner->compute_gradient(samples.batch(static_cast<std::uint64_t>(step)));
+    descend(*learner);
+  }
+  std::vector<float> result = copy(learner->parameters());
+  result.insert(result.end(), learner->buffers().begin(), learner->buffers().end());
+  return result;
+}
+
+TEST(TorchZoo, ListsTheModelsThatCanBeNamed) {
+  std::set<std::string> listed;
+  for (const ModelInfo& info : list_models()) listed.insert(info.name);
+  const auto names = model_names();
+  EXPECT_EQ(listed, std::set<std::string>(names.begin(), names.end()));
+}
+
+TEST(TorchZoo, CountsParametersAsPublished) {
+  EXPECT_EQ(make_learner(spec_of("cnn", kGrey))->parameters().size(), 1'475'338U);
+  EXPECT_EQ(make_learner(spec_of("resnet20", kColour))->parameters().size(), 269'722U);
+  EXPECT_EQ(make_learner(spec_of("mlp", kGrey))->parameters().size(), 101'770U);
+  ModelSpec hundred = spec_of("resnet20", kColour);
+  hundred.classes = 100;
+  EXPECT_EQ(make_learner(hundred)->parameters().size(), 275'572U);
+  ModelSpec deep = spec_of("mlp", kGrey);
+  deep.options.set("hidden", Value{Value::List{{std::int64_t{20}}, {std::int64_t{30}}}});
+  EXPECT_EQ(make_learner(deep)->parameters().size(), 784U * 20 + 20 + 20 * 30 + 30 + 30 * 10 + 10);
+}
+
+TEST(TorchZoo, LayoutCoversTheVectorOnce) {
+  for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
+    const auto learner = make_learner(spec_of(name, shape));
+    std::vector<int> seen(learner->parameters().size());
+    for (const TensorLayout& item : learner->parameter_layout()) {
+      std::vector<std::size_t> positions{item.offset};
+      for (std::size_t d = 0; d < item.shape.size(); ++d) {
+        std::vector<std::size_t> longer;
+        for (const std::size_t position : positions)
+          for (std::int64_t i = 0; i < item.shape[d]; ++i)
+            longer.push_back(position + static_cast<std::size_t>(i * item.strides[d]));
+        positions = std::move(longer);
+      }
+      for (const std::size_t position : positions) ++seen.at(position);
+    }
+    EXPECT_TRUE(std::ranges::all_of(seen, [](int times) { return times == 1; })) << name;
+  }
+  EXPECT_EQ(make_learner(spec_of("resnet20", kColour))->parameter_layout().at(3).name,
+            "layer1.0.conv1.weight");
+}
+
+TEST(TorchLearner, SpansAreAlignedAndStayInPlace) {
+  const auto learner = make_learner(spec_of("resnet20", kColour));
+  const Samples samples(kColour, 4);
+  float* const parameters = learner->parameters().data();
+  float* const gradients = learner->gradients().data();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(parameters) % 64, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(gradients) % 64, 0U);
+  double first = 0;
+  double last = 0;
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    last = learner->compute_gradient(samples.batch(step)).loss();
+    if (step == 0) first = last;
+    descend(*learner);
+  }
+  EXPECT_EQ(learner->parameters().data(), parameters);
+  EXPECT_EQ(learner->gradients().data(), gradients);
+  EXPECT_LT(last, first / 2);  // writing the span trains the network
+}
+
+// Central differences along the gradient itself: the one direction in which rounding matters least.
+TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
+  for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
+    ModelSpec spec = spec_of(name, shape);
+    spec.options.set("dropout", Value{0.0});
+    const auto learner = make_learner(spec);
+    const Samples samples(shape, 6);
+    learner->compute_gradient(samples.batch());
+    const std::vector<float> start = copy(learner->parameters());
+    const std::vector<float> slope = copy(learner->gradients());
+    double norm = 0;
+    for (const float g : slope) norm += static_cast<double>(g) * g;
+    const auto loss_at = [&](double distance) {
+      for (std::size_t i = 0; i < start.size(); ++i)
+        learner->parameters()[i] = static_cast<float>(start[i] + distance * slope[i] / std::sqrt(norm));
+      return learner->compute_gradient(samples.batch()).loss();
+    };
+    const double h = 2e-3;
+    EXPECT_NEAR((loss_at(h) - loss_at(-h)) / (2 * h) / std::sqrt(norm), 1, 0.02) << name;
+  }
+}
+
+TEST(TorchLearner, EqualSeedsGiveEqualBits) {
+  for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
+    const Samples samples(shape, 5);
+    EXPECT_EQ(trained(spec_of(name, shape), samples, 3), trained(spec_of(name, shape), samples, 3)) << name;
+    ModelSpec other = spec_of(name, shape);
+    other.seed = 4;
+    EXPECT_NE(copy(make_learner(other)->parameters()),
+              copy(make_learner(spec_of(name, shape))->parameters()));
+    EXPECT_EQ(copy(make_learner(spec_of(name, shape, 2))->parameters()),
+              copy(make_learner(spec_of(name, shape))->parameters()));
+  }
+}
+
+TEST(TorchLearner, DropoutIsAFunctionOfNodeAndStep) {
+  const Samples samples(kGrey, 5);
+  const auto gradient = [&](Learner& learner, std::uint64_t step) {
+    learner.compute_gradient(samples.batch(step));
+    return copy(learner.gradients());
+  };
+  const auto learner = make_learner(spec_of("cnn", kGrey));
+  const std::vector<float> first = gradient(*learner, 1);
+  EXPECT_NE(gradient(*learner, 2), first);
+  EXPECT_EQ(gradient(*learner, 1), first);
+  EXPECT_NE(gradient(*make_learner(spec_of("cnn", kGrey, 1)), 1), first);
+  ModelSpec none = spec_of("cnn", kGrey);
+  none.options.set("dropout", Value{0.0});
+  const auto plain = make_learner(none);
+  EXPECT_EQ(gradient(*plain, 1), gradient(*plain, 2));
+}
+
+TEST(TorchLearner, ThreadsDoNotDisturbEachOther) {
+  const Samples grey(kGrey, 5);
+  const Samples colour(kColour, 5);
+  const std::vector<float> cnn = trained(spec_of("cnn", kGrey), grey, 4);
+  const std::vector<float> resnet = trained(spec_of("resnet20", kColour), colour, 4);
+  std::vector<std::vector<float>> results(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      threads.emplace_back([&, i] {
+        results[i] = i % 2 == 0 ? trained(spec_of("cnn", kGrey), grey, 4)
+                                : trained(spec_of("resnet20", kColour), colour, 4);
+      });
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i], i % 2 == 0 ? cnn : resnet);
+}
+
+TEST(TorchLearner, EvaluateChangesNothing) {
+  for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"resnet20", kGrey}}) {
+    const auto learner = make_learner(spec_of(name, shape));
+    const Samples samples(shape, 9);
+    learner->compute_gradient(samples.batch());
+    const auto parameters = copy(learner->parameters());
+    const auto gradients = copy(learner->gradients());
+    const auto buffers = copy(learner->buffers());
+    const Score score = learner->evaluate(samples.batch());
+    EXPECT_EQ(score.count, 9);
+    EXPECT_EQ(learner->evaluate(samples.batch(5)).loss_sum, score.loss_sum);
+    EXPECT_EQ(copy(learner->parameters()), parameters);
+    EXPECT_EQ(copy(learner->gradients()), gradients);
+    EXPECT_EQ(copy(learner->buffers()), buffers);
+  }
+}
+
+TEST(TorchLearner, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(make_learner(spec_of("cnn", {1, 6, 6})), RequestError);
+  EXPECT_THROW(make_learner(spec_of("resnet20", {100, 1, 1})), RequestError);
+  EXPECT_THROW(make_learner(spec_of("mlp", {})), RequestError);
+  ModelSpec norm = spec_of("cnn", kGrey);
+  norm.options.set("norm", Value{std::string("layer")});
+  EXPECT_THROW(make_learner(norm), RequestError);
+  const auto learner = make_learner(spec_of("cnn", kGrey));
+  EXPECT_THROW(learner->compute_gradient(Samples(kColour, 2).batch()), RequestError);
+  Samples wrong(kGrey, 2);
+  wrong.labels[1] = 10;
+  EXPECT_THROW(learner->evaluate(wrong.batch()), RequestError);
+}
+
+}  // namespace
+}  // namespace veche
