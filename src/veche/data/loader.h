@@ -2,58 +2,60 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "veche/base/batch.h"
 #include "veche/data/dataset.h"
+#include "veche/data/prefetcher.h"
 
 namespace veche {
 
-// Prepares batches on threads of its own, ahead of the steps that need them. One is shared by all loaders of a process.
-// Its destructor waits for work under way. Thread-safe.
-class Prefetcher {
- public:
-  explicit Prefetcher(int workers = 1);
-  ~Prefetcher();
-  struct Queue;
-  Queue& queue() { return *queue_; }
-
- private:
-  std::unique_ptr<Queue> queue_;
-};
-
-// The batches of one node, in an order that is a function of seed, shard and epoch alone. Every epoch visits every
-// sample of each shard once, in a new order. A loader over several shards joins their batches into one: what one
-// learner must see to equal many nodes that average their gradients.
+// The batches of one node, in an order that is a function of seed, shard and epoch alone. Every epoch visits
+// every sample of each shard once, in a new order. A loader over several shards joins their batches into one:
+// what one learner must see to equal many nodes that average their gradients. While one batch is in use the
+// prefetcher prepares the next. Used by one thread at a time; allocates nothing after construction.
 class Loader {
  public:
   struct Shard {
-    int node = 0;                       // whose stream of randomness the order is drawn from
+    int node = 0;  // whose stream of randomness the order is drawn from
     std::vector<std::uint32_t> samples;
   };
   struct Plan {
-    std::size_t batch = 25;             // samples a shard gives to one batch; the last one of an epoch may be smaller
-    std::uint64_t steps_per_epoch = 0;  // the same for all nodes; a shard that has run out gives nothing
+    // Samples a shard gives to one batch; the last one of an epoch may be smaller.
+    std::size_t batch = 25;
+    // The same for all nodes; a shard that has run out gives nothing. 0: what the largest shard of this
+    // loader takes.
+    std::uint64_t steps_per_epoch = 0;
     std::uint64_t seed = 1;
-    std::uint64_t first_step = 0;       // where a resumed run goes on
+    // Where a resumed run goes on, as if all steps before had been taken.
+    std::uint64_t first_step = 0;
   };
+  // Throws std::invalid_argument when a sample is not in `data`, or an epoch is too short for a shard.
   Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan, Prefetcher& prefetcher);
+  Loader(Loader&&) noexcept;
+  Loader& operator=(Loader&&) noexcept;
   ~Loader();
 
   // The batch of the next step; the one before it becomes invalid. May be empty when all shards have run out.
+  // Throws what reading the samples threw; called again, it tries the same step again.
   Batch next();
+
+  // How often and how long next() had to wait because its batch was not ready.
+  std::uint64_t times_waited() const;
+  double seconds_waited() const;
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// Consecutive batches of a whole data set, for evaluation. `from` is any index; fewer come at the end.
 struct BatchStorage {
   std::vector<float> images;
   std::vector<std::int64_t> labels;
 };
+
+// Up to `count` consecutive samples of a data set, for evaluation: fewer at its end, none beyond it. The
+// batch lies in `storage`, which allocates only when it grows.
 Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage);
 
 }  // namespace veche

@@ -1,0 +1,165 @@
+#include "veche/data/loader.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <stdexcept>
+
+#include "veche/base/random.h"
+#include "veche/data/prefetch_queue.h"
+
+namespace veche {
+namespace {
+
+// A batch in the making: which samples, chosen by the loader's thread, and room for them, filled by whoever
+// runs it.
+class Slot final : public PrefetchJob {
+ public:
+  void reserve(std::shared_ptr<const Dataset> data, std::size_t most) {
+    data_ = std::move(data);
+    samples.reserve(most);
+    labels_.resize(most);
+    images_.resize(most * data_->shape().size());
+  }
+  Batch batch() const {
+    const std::size_t count = samples.size();
+    return {.images = std::span(images_).first(count * data_->shape().size()),
+            .labels = std::span(labels_).first(count),
+            .shape = data_->shape(),
+            .step = step};
+  }
+
+  std::vector<std::uint32_t> samples;
+  std::uint64_t step = 0;
+
+ private:
+  void run() override {
+    const std::size_t size = data_->shape().size();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      labels_[i] = data_->label(samples[i]);
+      data_->read(samples[i], std::span(images_).subspan(i * size, size));
+    }
+  }
+
+  std::shared_ptr<const Dataset> data_;
+  std::vector<float> images_;
+  std::vector<std::int64_t> labels_;
+};
+
+}  // namespace
+
+// Choosing the samples is cheap and stays on the loader's thread, so that workers share nothing but a slot
+// and their number cannot matter. Reading the samples is what they do.
+struct Loader::Impl {
+  Impl(const std::shared_ptr<const Dataset>& data, std::vector<Shard> parts, Plan how,
+       std::shared_ptr<Prefetcher::Queue> where)
+      : shards(std::move(parts)), plan(how), queue(std::move(where)), step(how.first_step) {
+    if (plan.batch == 0) throw std::invalid_argument("a batch holds at least one sample");
+    std::size_t largest = 0, most = 0;
+    for (const Shard& shard : shards) {
+      for (const std::uint32_t sample : shard.samples) {
+        if (sample >= data->size()) throw std::invalid_argument("a shard names a sample that does not exist");
+      }
+      largest = std::max(largest, shard.samples.size());
+      most += std::min(plan.batch, shard.samples.size());
+      orders.push_back(shard.samples);
+    }
+    const std::uint64_t needed = std::max<std::uint64_t>(1, (largest + plan.batch - 1) / plan.batch);
+    if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed;
+    if (plan.steps_per_epoch < needed)
+      throw std::invalid_argument("an epoch is too short to visit every sample");
+    for (Slot& slot : slots) slot.reserve(data, most);
+    prepare(step);
+  }
+  ~Impl() {
+    for (Slot& slot : slots) queue->cancel(slot);
+  }
+
+  Slot& slot_of(std::uint64_t which) { return slots[which % slots.size()]; }
+
+  void prepare(std::uint64_t which) {
+    const std::uint64_t epoch = which / plan.steps_per_epoch;
+    if (shuffled != epoch) shuffle(epoch);
+    const std::uint64_t turn = which % plan.steps_per_epoch;
+
+    Slot& slot = slot_of(which);
+    slot.step = which;
+    slot.samples.clear();
+    for (const auto& order : orders) {
+      // Divided, not multiplied: a shard that has run out must not come back because a product wrapped round.
+      if (turn > order.size() / plan.batch) continue;
+      const std::size_t from = std::min<std::size_t>(turn * plan.batch, order.size());
+      const std::size_t count = std::min(plan.batch, order.size() - from);
+      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(from);
+      slot.samples.insert(slot.samples.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+    queue->push(slot);
+  }
+
+  // From the shard as it was given, not from the last order: an epoch must not depend on those before it.
+  void shuffle(std::uint64_t epoch) {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      std::copy(shards[i].samples.begin(), shards[i].samples.end(), orders[i].begin());
+      RandomStream stream(plan.seed, "shuffle", static_cast<std::uint64_t>(shards[i].node), epoch);
+      stream.shuffle(std::span(orders[i]));
+    }
+    shuffled = epoch;
+  }
+
+  const std::vector<Shard> shards;
+  Plan plan;
+  const std::shared_ptr<Prefetcher::Queue> queue;
+  std::vector<std::vector<std::uint32_t>> orders;  // the shards' samples in this epoch's order
+  std::optional<std::uint64_t> shuffled;           // the epoch `orders` is for
+  std::uint64_t step;                              // what next() gives
+  std::uint64_t times_waited = 0;
+  double seconds_waited = 0;
+  std::array<Slot, 2> slots;  // one in use, one in the making
+};
+
+Loader::Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan,
+               Prefetcher& prefetcher)
+    : impl_(std::make_unique<Impl>(data, std::move(shards), plan, prefetcher.queue())) {}
+Loader::Loader(Loader&&) noexcept = default;
+Loader& Loader::operator=(Loader&&) noexcept = default;
+Loader::~Loader() = default;
+
+Batch Loader::next() {
+  Slot& slot = impl_->slot_of(impl_->step);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    if (impl_->queue->finish(slot)) {
+      ++impl_->times_waited;
+      impl_->seconds_waited +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+  } catch (...) {
+    impl_->queue->push(slot);
+    throw;
+  }
+  impl_->prepare(++impl_->step);
+  return slot.batch();
+}
+
+std::uint64_t Loader::times_waited() const {
+  return impl_->times_waited;
+}
+double Loader::seconds_waited() const {
+  return impl_->seconds_waited;
+}
+
+Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage) {
+  const std::size_t size = data.shape().size();
+  count = std::min(count, data.size() - std::min(from, data.size()));
+  storage.images.resize(count * size);
+  storage.labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    storage.labels[i] = data.label(from + i);
+    data.read(from + i, std::span(storage.images).subspan(i * size, size));
+  }
+  return {.images = storage.images, .labels = storage.labels, .shape = data.shape()};
+}
+
+}  // namespace veche
