@@ -16,9 +16,9 @@ Options with(std::map<std::string, Value, std::less<>> values) {
   return Options(std::move(values));
 }
 
-Value list(std::vector<std::int64_t> numbers) {
-  Value::List items;
-  for (const std::int64_t n : numbers) items.push_back({n});
+Value list(const std::vector<std::int64_t>& numbers) {
+  Value::List items(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) items[i].data.emplace<std::int64_t>(numbers[i]);
   return {items};
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace veche::cli {
+
+// Each command adds itself with its options; what it does when chosen runs inside the parse. A command throws the
+// library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that are
+// neither success nor an error.
+void add_train(CLI::App& app, int& exit_code);
+void add_model(CLI::App& app);
+
+}  // namespace veche::cli

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "veche/base/errors.h"
+#include "veche/runtime/run_folder.h"
+#include "veche/runtime/summary.h"
+#include "veche/runtime/training.h"
+
+namespace veche::cli {
+namespace {
+
+constexpr int kInterrupted = 130;  // what shells expect of a program that ended on Ctrl-C
+
+std::atomic<bool> interrupted = false;  // the one thing a signal handler can reach
+
+void on_interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);  // a second Ctrl-C ends at once
+}
+
+struct Arguments {
+  std::string config;
+  std::vector<std::string> assignments;
+  std::string resume;
+  bool json = false;
+  bool quiet = false;
+};
+
+Config read_config(const Arguments& arguments) {
+  if (arguments.resume.empty()) {
+    Config config = arguments.config.empty() ? Config{} : Config::from_file(arguments.config);
+    for (const std::string& assignment : arguments.assignments) config.set(assignment);
+    return config;
+  }
+  if (!arguments.config.empty())
+    throw RequestError("--resume takes the configuration from the run's folder; leave out " + arguments.config);
+  Config config = Config::from_file(RunFolder::open(arguments.resume).config());
+  for (const std::string& assignment : arguments.assignments) {
+    // A resumed run may be made longer or watched more closely; anything else would make it another run.
+    if (!assignment.starts_with("run.") || assignment.starts_with("run.seed") || assignment.starts_with("run.name") ||
+        assignment.starts_with("run.out"))
+      throw RequestError("--set " + assignment + " would change the run that is resumed; only run.* keys for its length and measuring may change");
+    config.set(assignment);
+  }
+  return config;
+}
+
+void print_table(const TrainingResult& result) {
+  const Evaluation& last = result.last;
+  const bool tested = last.average_model.count > 0;
+  Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "computing", "communicating", "sent"});
+  for (std::size_t i = 0; i < last.nodes.size(); ++i) {
+    const NodeReport& node = last.nodes[i];
+    table.row({std::to_string(i),
+               tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy()) : fmt::format("{:.6g}", node.train.loss()),
+               fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), duration(node.compute_seconds),
+               duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
+  }
+  fmt::print(stderr, "\n{}\n", table.text());
+  if (tested) {
+    const Spread spread = accuracy_spread(last);
+    fmt::print(stderr, "  accuracy of the nodes  {:.2f} +- {:.2f} %\n", 100 * spread.mean, 100 * spread.std);
+    fmt::print(stderr, "  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
+  }
+  const Disagreement apart = disagreement(last);
+  fmt::print(stderr, "  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
+  fmt::print(stderr, "  speed                  {} {}/s, {} of training\n",
+             with_commas(static_cast<std::uint64_t>(last.images_per_second)),
+             result.info.data.empty() ? "steps" : "images", duration(last.seconds));
+  const Traffic sent = total_sent(last);
+  fmt::print(stderr, "  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
+             with_commas(sent.messages));
+  fmt::print(stderr, "  run                    {}\n", result.info.folder.string());
+}
+
+void print_what_next(const TrainingResult& result) {
+  const std::string folder = result.info.folder.string();
+  fmt::print(stderr, "\nNext:\n");
+  fmt::print(stderr, "  veche train --set strategy.name=allreduce          the same with all-reduce\n");
+  fmt::print(stderr, "  veche train --set topology.graph=torus:3x3         nine nodes on a torus\n");
+  fmt::print(stderr, "  veche train {}/config.toml --set run.seed=2 --set run.name={}-2\n", folder,
+             result.info.folder.filename().string());
+}
+
+int train(const Arguments& arguments) {
+  ProgressView view(arguments.quiet);
+  TrainingRequest request;
+  request.settings = read_config(arguments).resolve();
+  request.resume = arguments.resume;
+  request.observer = &view;
+  request.interrupted = &interrupted;
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const TrainingResult result = run_training(request);
+  if (arguments.json) fmt::print("{}\n", summary(result).dump());
+  if (result.last.stopped == "interrupted") {
+    fmt::print(stderr, "\nStopped after step {} of {}, saved. Go on with:\n  veche train --resume {}\n",
+               result.last.step, result.info.steps, result.info.folder.string());
+    return kInterrupted;
+  }
+  if (!arguments.quiet) {
+    print_table(result);
+    if (!arguments.json) print_what_next(result);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("train", "Train; without arguments, the demo: four nodes on a ring");
+  command->add_option("CONFIG", arguments->config, "a TOML file");
+  command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
+      ->allow_extra_args(false);
+  command->add_option("--resume", arguments->resume, "go on with the run in this folder");
+  command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
+  command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
+  command->callback([arguments, &exit_code] { exit_code = train(*arguments); });
+}
+
+}  // namespace veche::cli

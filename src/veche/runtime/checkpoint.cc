@@ -1,0 +1,153 @@
+#include "veche/runtime/checkpoint.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+#include "veche/base/errors.h"
+#include "veche/runtime/files.h"
+
+namespace veche {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<char, 8> kMagic = {'v', 'e', 'c', 'h', 'e', 'c', 'k', '1'};
+constexpr std::size_t kKept = 2;
+
+struct Header {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t node = 0;
+  std::uint32_t nodes = 0;
+  std::uint64_t step = 0;
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  std::int64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t vectors = 0;
+};
+
+std::uint32_t checksum(std::uint32_t sum, std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// One pass over a file that only tells whether it is whole.
+bool is_whole(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return false;
+  auto left = static_cast<std::size_t>(in.tellg());
+  if (left < sizeof(Header) + sizeof(std::uint32_t)) return false;
+  in.seekg(0);
+  left -= sizeof(std::uint32_t);
+  std::uint32_t sum = 0;
+  std::vector<std::byte> chunk(std::min<std::size_t>(left, 1 << 20));
+  bool first = true;
+  while (left > 0) {
+    const std::span<std::byte> part(chunk.data(), std::min(left, chunk.size()));
+    if (!in.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size()))) return false;
+    if (first && std::memcmp(part.data(), kMagic.data(), kMagic.size()) != 0) return false;
+    first = false;
+    sum = checksum(sum, part);
+    left -= part.size();
+  }
+  std::uint32_t stored = 0;
+  return in.read(reinterpret_cast<char*>(&stored), sizeof stored) && stored == sum;
+}
+
+std::optional<std::uint64_t> step_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  constexpr std::string_view kPrefix = "step-";
+  std::uint64_t step = 0;
+  if (!name.starts_with(kPrefix)) return {};
+  const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+  if (error != std::errc() || end != name.data() + name.size()) return {};
+  return step;
+}
+
+// Steps of the finished checkpoints, newest first.
+std::vector<std::uint64_t> finished(const fs::path& folder) {
+  std::vector<std::uint64_t> steps;
+  if (fs::exists(folder))
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (const auto step = step_of(entry.path())) steps.push_back(*step);
+  std::ranges::sort(steps, std::greater{});
+  return steps;
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path folder, int nodes) : folder_(std::move(folder)), nodes_(nodes) {}
+
+fs::path CheckpointStore::step_folder(std::uint64_t step) const { return folder_ / fmt::format("step-{}", step); }
+fs::path CheckpointStore::unfinished(std::uint64_t step) const { return folder_ / fmt::format("unfinished-{}", step); }
+fs::path CheckpointStore::file(const fs::path& step_folder, NodeId node) const {
+  return step_folder / fmt::format("node-{}", node.value);
+}
+
+void CheckpointStore::write(NodeId node, const NodeState& state) {
+  fs::create_directories(unfinished(state.step));
+  Header header;
+  header.node = static_cast<std::uint32_t>(node.value);
+  header.nodes = static_cast<std::uint32_t>(nodes_);
+  header.step = state.step;
+  header.loss_sum = state.train.loss_sum;
+  header.correct = state.train.correct;
+  header.count = state.train.count;
+  header.bytes = state.sent.bytes;
+  header.messages = state.sent.messages;
+  header.vectors = state.vectors.size();
+  std::vector<std::uint64_t> sizes;
+  for (const auto& vector : state.vectors) sizes.push_back(vector.size());
+
+  std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(sizes))};
+  for (const auto& vector : state.vectors) parts.push_back(std::as_bytes(vector));
+  std::uint32_t sum = 0;
+  for (const auto& part : parts) sum = checksum(sum, part);
+  parts.push_back(std::as_bytes(std::span(&sum, 1)));
+  write_file(file(unfinished(state.step), node), parts);
+}
+
+void CheckpointStore::commit(std::uint64_t step) {
+  fs::remove_all(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
+  rename_durably(unfinished(step), step_folder(step));
+  const auto steps = finished(folder_);
+  for (std::size_t i = kKept; i < steps.size(); ++i) fs::remove_all(step_folder(steps[i]));
+}
+
+std::optional<std::uint64_t> CheckpointStore::newest(const std::function<void(const std::string&)>& warn) const {
+  for (const std::uint64_t step : finished(folder_)) {
+    int whole = 0;
+    while (whole < nodes_ && is_whole(file(step_folder(step), NodeId{whole}))) ++whole;
+    if (whole == nodes_) return step;
+    warn(fmt::format("the checkpoint {} is damaged and passed over", file(step_folder(step), NodeId{whole}).string()));
+  }
+  return {};
+}
+
+void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) const {
+  const fs::path path = file(step_folder(step), node);
+  std::ifstream in(path, std::ios::binary);
+  const auto take = [&](void* into, std::size_t bytes) {
+    if (!in.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes)))
+      throw RunError(path.string() + " cannot be read to its end");
+  };
+  Header header;
+  take(&header, sizeof header);
+  std::vector<std::uint64_t> sizes(header.vectors);
+  take(sizes.data(), sizes.size() * sizeof(std::uint64_t));
+  bool fits = header.nodes == static_cast<std::uint32_t>(nodes_) && sizes.size() == state.vectors.size();
+  for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] == state.vectors[i].size();
+  if (!fits) throw RequestError(path.string() + " is of another model, optimiser or number of nodes than config.toml");
+  state.step = header.step;
+  state.train = {header.loss_sum, header.correct, header.count};
+  state.sent = {header.bytes, header.messages};
+  for (const auto& vector : state.vectors) take(vector.data(), vector.size_bytes());
+}
+
+}  // namespace veche

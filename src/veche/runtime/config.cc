@@ -1,0 +1,163 @@
+#include "veche/runtime/config.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "veche/base/errors.h"
+#include "veche/base/nearest.h"
+#include "veche/model/zoo.h"
+#include "veche/runtime/keys.h"
+#include "veche/runtime/registry.h"
+#include "veche/train/optimizer.h"
+
+namespace veche {
+namespace {
+
+Value from_toml(const toml::node& node, const std::string& where) {
+  if (const auto* value = node.as_boolean()) return {value->get()};
+  if (const auto* value = node.as_integer()) return {value->get()};
+  if (const auto* value = node.as_floating_point()) return {value->get()};
+  if (const auto* value = node.as_string()) return {value->get()};
+  if (const auto* array = node.as_array()) {
+    Value::List list;
+    for (const toml::node& item : *array) list.push_back(from_toml(item, where));
+    return {std::move(list)};
+  }
+  throw RequestError(where + " must be a number, a word, true, false or a list");
+}
+
+std::vector<std::string> section_names() {
+  std::vector<std::string> names{"strategy"};
+  for (const SectionSpec& section : sections()) names.push_back(section.name);
+  return names;
+}
+
+// A count of nodes that follows from other keys when cluster.nodes is not given: the graph's, or the quadratic's.
+std::optional<std::int64_t> implied_nodes(const Settings& settings) {
+  if (settings.model.get<std::string>("name") == "quadratic" && settings.model.has("a"))
+    return static_cast<std::int64_t>(std::get<Value::List>(settings.model.at("a").data).size());
+  if (!settings.strategy_info.uses_topology) return {};
+  try {
+    return make_topology({.graph = settings.topology.get<std::string>("graph"),
+                          .weights = "metropolis",
+                          .nodes = {},
+                          .seed = settings.seed()})
+        ->nodes();
+  } catch (const RequestError&) {
+    return {};  // a spec without a count; what else is wrong with it is said where the topology is made
+  }
+}
+
+}  // namespace
+
+Config Config::from_file(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw RequestError("the configuration " + file.string() + " cannot be read: is the path right?");
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  return from_text(text, file.string());
+}
+
+Config Config::from_text(std::string_view text, const std::string& origin) {
+  toml::table table;
+  try {
+    table = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    throw RequestError(fmt::format("{} line {}: {}", origin, error.source().begin.line, error.description()));
+  }
+  Config config;
+  for (const auto& [section, node] : table) {
+    const std::string name(section.str());
+    const auto* keys = node.as_table();
+    if (keys == nullptr)
+      throw RequestError(fmt::format("{}: '{}' stands outside a section; write it as section.key", origin, name));
+    for (const auto& [key, value] : *keys)
+      config.sections_[name].insert_or_assign(std::string(key.str()), from_toml(value, name + "." + std::string(key.str())));
+  }
+  return config;
+}
+
+void Config::set(std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::size_t dot = assignment.substr(0, equals).find('.');
+  if (equals == std::string_view::npos || dot == std::string_view::npos)
+    throw RequestError(fmt::format("--set {} is not of the form section.key=value", assignment));
+  const std::string section(assignment.substr(0, dot));
+  const std::string key(assignment.substr(dot + 1, equals - dot - 1));
+  const std::string text(assignment.substr(equals + 1));
+  Value value{text};
+  try {
+    const toml::table parsed = toml::parse("value = " + text);
+    if (parsed.size() == 1) value = from_toml(*parsed.get("value"), section + "." + key);
+  } catch (const toml::parse_error&) {
+    // A word without quotes, such as ring:4.
+  }
+  sections_[section].insert_or_assign(key, std::move(value));
+}
+
+bool Config::has(std::string_view section, std::string_view key) const {
+  const auto found = sections_.find(section);
+  return found != sections_.end() && found->second.contains(key);
+}
+
+Settings Config::resolve(Model model) const {
+  const auto names = section_names();
+  for (const auto& [section, keys] : sections_)
+    if (std::ranges::find(names, section) == names.end())
+      throw RequestError(fmt::format("there is no section [{}]{}", section, suggestion(section, names)));
+
+  const auto given = [&](std::string_view section) {
+    const auto found = sections_.find(section);
+    return found == sections_.end() ? Section{} : found->second;
+  };
+  Settings settings;
+  const std::vector<std::pair<std::string, Options*>> targets = {
+      {"run", &settings.run},           {"model", &settings.model},     {"data", &settings.data},
+      {"optimizer", &settings.optimizer}, {"cluster", &settings.cluster}, {"topology", &settings.topology},
+  };
+  for (const auto& [name, options] : targets)
+    *options = checked(name, given(name), std::ranges::find(sections(), name, &SectionSpec::name)->keys);
+
+  Section strategy = given("strategy");
+  if (!strategy.contains("name")) strategy.insert_or_assign("name", Value{std::string("consensus")});
+  const auto* strategy_name = std::get_if<std::string>(&strategy.at("name").data);
+  if (strategy_name == nullptr) throw RequestError("strategy.name must be a word");
+  settings.strategy_info = find_strategy(*strategy_name);
+  std::vector<KeySpec> strategy_keys = settings.strategy_info.keys;
+  strategy_keys.push_back({.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"});
+  settings.strategy = checked("strategy", strategy, strategy_keys);
+
+  settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
+  if (!has("optimizer", "lr"))
+    settings.optimizer.set("lr", {default_rate(settings.optimizer.get<std::string>("name"))});
+  if (settings.run.has("epochs") && settings.run.has("steps"))
+    throw RequestError("run.epochs and run.steps are both given; keep one");
+  if (settings.brings_data && settings.run.has("epochs"))
+    throw RequestError("run.epochs needs a data set, which this model does not use; give run.steps");
+  if (!settings.run.has("epochs") && !settings.run.has("steps")) {
+    if (settings.brings_data)
+      settings.run.set("steps", {std::int64_t{100}});
+    else
+      settings.run.set("epochs", {2.0});
+  }
+  if (!has("cluster", "nodes"))
+    if (const auto nodes = implied_nodes(settings)) settings.cluster.set("nodes", {*nodes});
+  return settings;
+}
+
+std::string Settings::to_toml() const {
+  const std::vector<std::pair<std::string, const Options*>> parts = {
+      {"run", &run},         {"model", &model},       {"data", &data},        {"optimizer", &optimizer},
+      {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}};
+  std::string text;
+  for (const auto& [name, options] : parts) {
+    text += (text.empty() ? "[" : "\n[") + name + "]\n";
+    for (const auto& [key, value] : options->all()) text += key + " = " + veche::to_toml(value) + "\n";
+  }
+  return text;
+}
+
+}  // namespace veche

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "veche/base/value.h"
+#include "veche/train/strategy.h"
+
+namespace veche {
+
+// What a run is: every key checked and every default filled in. One section, one Options.
+struct Settings {
+  Options run, model, data, optimizer, cluster, topology, strategy;
+  StrategyInfo strategy_info;
+  bool brings_data = false;  // the learner needs no data set
+
+  int nodes() const { return cluster.get<int>("nodes"); }
+  std::uint64_t seed() const { return static_cast<std::uint64_t>(run.get<std::int64_t>("seed")); }
+  // The same as a file that repeats the run.
+  std::string to_toml() const;
+};
+
+// Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so the order of
+// giving does not matter. All errors are RequestErrors: one sentence naming the key and the nearest valid choice.
+class Config {
+ public:
+  static Config from_file(const std::filesystem::path& file);
+  static Config from_text(std::string_view toml, const std::string& origin = "the configuration");
+
+  // "section.key=value"; the value as in TOML, or a word that needs no quotes.
+  void set(std::string_view assignment);
+  bool has(std::string_view section, std::string_view key) const;
+
+  // `learner` tells that the caller brings a learner of their own: [model] is then free.
+  enum class Model { from_zoo, own_learner };
+  Settings resolve(Model model = Model::from_zoo) const;
+
+ private:
+  using Section = std::map<std::string, Value, std::less<>>;
+  std::map<std::string, Section, std::less<>> sections_;
+};
+
+}  // namespace veche

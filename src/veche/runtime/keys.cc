@@ -1,0 +1,211 @@
+#include "veche/runtime/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "veche/base/errors.h"
+#include "veche/base/nearest.h"
+#include "veche/data/source.h"
+#include "veche/model/zoo.h"
+#include "veche/train/optimizer.h"
+#include "veche/train/schedule.h"
+
+namespace veche {
+namespace {
+
+using Kind = KeySpec::Kind;
+
+Value text(std::string value) { return {std::move(value)}; }
+Value whole(std::int64_t value) { return {value}; }
+Value real(double value) { return {value}; }
+Value flag(bool value) { return {value}; }
+
+std::vector<KeySpec> run_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = {}, .help = "the run's folder; made up when absent"},
+      {.name = "out", .kind = Kind::text, .fallback = text("runs"), .help = "where runs' folders are"},
+      {.name = "seed", .kind = Kind::whole, .fallback = whole(1), .help = "fixes everything random", .least = 0},
+      {.name = "epochs", .kind = Kind::real, .fallback = {}, .help = "passes over the data; 0.5 is half of one",
+       .least = 0, .above_least = true},
+      {.name = "steps", .kind = Kind::whole, .fallback = {}, .help = "instead of epochs", .least = 1},
+      {.name = "target_accuracy", .kind = Kind::real, .fallback = {},
+       .help = "stop when the averaged model reaches it, such as 0.9", .least = 0, .above_least = true},
+      {.name = "eval", .kind = Kind::text, .fallback = text("average"),
+       .help = "whose models are tested on the way: average, all or sample:K"},
+      {.name = "eval_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",
+       .least = 0},
+      {.name = "checkpoint_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",
+       .least = 0},
+  };
+}
+
+std::vector<KeySpec> model_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = text("cnn"), .help = "see `veche model ls`",
+       .choices = model_names()},
+      {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "as many as the data have", .least = 2},
+      {.name = "norm", .kind = Kind::text, .fallback = text("batch"), .help = "normalisation layers",
+       .choices = {"batch"}},
+      {.name = "dropout", .kind = Kind::real, .fallback = {}, .help = "probability; the model's own when absent",
+       .least = 0},
+      {.name = "hidden", .kind = Kind::list, .fallback = {}, .help = "widths of mlp's hidden layers"},
+      {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
+      {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
+      {.name = "x0", .kind = Kind::any, .fallback = {}, .help = "quadratic: where all nodes start"},
+  };
+}
+
+std::vector<KeySpec> data_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = text("fashion-mnist"), .help = "the data set",
+       .choices = data_names()},
+      {.name = "path", .kind = Kind::text, .fallback = {}, .help = "where its files are"},
+      {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1},
+      {.name = "partition", .kind = Kind::text, .fallback = text("iid"), .help = "how samples are divided",
+       .choices = {"iid"}},
+      {.name = "shuffle", .kind = Kind::text, .fallback = text("local"), .help = "each node its own samples",
+       .choices = {"local"}},
+      {.name = "shape", .kind = Kind::list, .fallback = {}, .help = "synthetic: channels, height, width"},
+      {.name = "samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: training samples", .least = 1},
+      {.name = "test_samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: test samples", .least = 1},
+      {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "synthetic: classes", .least = 2},
+      {.name = "noise", .kind = Kind::real, .fallback = {}, .help = "synthetic: noise over the pattern", .least = 0},
+  };
+}
+
+std::vector<KeySpec> optimizer_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = text("adam"), .help = "sgd, adam or adamw",
+       .choices = optimizer_names()},
+      {.name = "lr", .kind = Kind::real, .fallback = {}, .help = "learning rate: sgd 0.05, adam 0.001", .least = 0,
+       .above_least = false},
+      {.name = "momentum", .kind = Kind::real, .fallback = real(0), .help = "sgd", .least = 0},
+      {.name = "nesterov", .kind = Kind::flag, .fallback = flag(false), .help = "sgd: Nesterov's form"},
+      {.name = "beta1", .kind = Kind::real, .fallback = real(0.9), .help = "adam", .least = 0},
+      {.name = "beta2", .kind = Kind::real, .fallback = real(0.999), .help = "adam", .least = 0},
+      {.name = "epsilon", .kind = Kind::real, .fallback = real(1e-8), .help = "adam", .least = 0},
+      {.name = "weight_decay", .kind = Kind::real, .fallback = real(0), .help = "pull towards zero", .least = 0},
+      {.name = "clip", .kind = Kind::real, .fallback = real(0), .help = "largest norm of a gradient; 0: any",
+       .least = 0},
+      {.name = "schedule", .kind = Kind::text, .fallback = text("constant"), .help = "of the learning rate",
+       .choices = schedule_names()},
+      {.name = "milestones", .kind = Kind::list, .fallback = {}, .help = "multi-step: epochs at which it drops"},
+      {.name = "gamma", .kind = Kind::real, .fallback = real(0.1), .help = "multi-step: factor", .least = 0},
+      {.name = "warmup_epochs", .kind = Kind::real, .fallback = real(0), .help = "linear rise at the start",
+       .least = 0},
+      {.name = "scale_lr", .kind = Kind::flag, .fallback = flag(false),
+       .help = "multiply the rate by the number of nodes"},
+  };
+}
+
+std::vector<KeySpec> cluster_keys() {
+  return {
+      {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many", .least = 1},
+      {.name = "transport", .kind = Kind::text, .fallback = text("threads"), .help = "the engine",
+       .choices = {"threads"}},
+      {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
+       .least = 0},
+  };
+}
+
+std::vector<KeySpec> topology_keys() {
+  return {
+      {.name = "graph", .kind = Kind::text, .fallback = text("ring"), .help = "see docs/topologies.md"},
+      {.name = "weights", .kind = Kind::text, .fallback = text("metropolis"), .help = "see docs/topologies.md"},
+  };
+}
+
+std::string kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::flag: return "true or false";
+    case Kind::whole: return "a whole number";
+    case Kind::real: return "a number";
+    case Kind::text: return "a word";
+    case Kind::list: return "a list such as [1, 2]";
+    case Kind::any: break;
+  }
+  return "a value";
+}
+
+bool fits(const Value& value, Kind kind) {
+  switch (kind) {
+    case Kind::flag: return std::holds_alternative<bool>(value.data);
+    case Kind::whole: return std::holds_alternative<std::int64_t>(value.data);
+    case Kind::real:
+      if (const auto* number = std::get_if<double>(&value.data)) return std::isfinite(*number);
+      return std::holds_alternative<std::int64_t>(value.data);
+    case Kind::text: return std::holds_alternative<std::string>(value.data);
+    case Kind::list: return std::holds_alternative<Value::List>(value.data);
+    case Kind::any: break;
+  }
+  return true;
+}
+
+void check(const std::string& where, const Value& value, const KeySpec& spec) {
+  if (!fits(value, spec.kind))
+    throw RequestError(fmt::format("{} must be {}, not {}", where, kind_name(spec.kind), to_toml(value)));
+  if (const auto* word = std::get_if<std::string>(&value.data); word != nullptr && !spec.choices.empty())
+    if (std::ranges::find(spec.choices, *word) == spec.choices.end())
+      throw RequestError(fmt::format("{} = \"{}\" does not exist{}", where, *word, suggestion(*word, spec.choices)));
+  if (!spec.least || (spec.kind != Kind::whole && spec.kind != Kind::real)) return;
+  const double number = std::holds_alternative<double>(value.data)
+                            ? std::get<double>(value.data)
+                            : static_cast<double>(std::get<std::int64_t>(value.data));
+  if (number < *spec.least || (spec.above_least && number == *spec.least))
+    throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.above_least ? "above" : "at least",
+                                   *spec.least, to_toml(value)));
+}
+
+}  // namespace
+
+const std::vector<SectionSpec>& sections() {
+  static const std::vector<SectionSpec> all = {
+      {"run", run_keys()},           {"model", model_keys()},     {"data", data_keys()},
+      {"optimizer", optimizer_keys()}, {"cluster", cluster_keys()}, {"topology", topology_keys()},
+  };
+  return all;
+}
+
+Options checked(const std::string& section, const std::map<std::string, Value, std::less<>>& given,
+                const std::vector<KeySpec>& keys) {
+  Options options;
+  for (const KeySpec& spec : keys)
+    if (spec.fallback) options.set(spec.name, *spec.fallback);
+  for (const auto& [key, value] : given) {
+    const auto spec = std::ranges::find(keys, key, &KeySpec::name);
+    if (spec == keys.end()) {
+      std::vector<std::string> names;
+      for (const KeySpec& known : keys) names.push_back(known.name);
+      throw RequestError(fmt::format("there is no key {}.{}{}", section, key, suggestion(key, names)));
+    }
+    check(section + "." + key, value, *spec);
+    options.set(key, value);
+  }
+  return options;
+}
+
+std::string to_toml(const Value& value) {
+  struct Writer {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(std::int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const {
+      const std::string digits = fmt::format("{}", v);  // the shortest that reads back the same
+      return digits.find_first_of(".ein") == std::string::npos ? digits + ".0" : digits;
+    }
+    std::string operator()(const std::string& v) const {
+      std::string escaped;
+      for (const char c : v) escaped += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      return '"' + escaped + '"';
+    }
+    std::string operator()(const Value::List& v) const {
+      std::string items;
+      for (const Value& item : v) items += (items.empty() ? "" : ", ") + to_toml(item);
+      return '[' + items + ']';
+    }
+  };
+  return std::visit(Writer{}, value.data);
+}
+
+}  // namespace veche

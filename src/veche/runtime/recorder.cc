@@ -1,0 +1,55 @@
+#include "veche/runtime/recorder.h"
+
+#include <fmt/format.h>
+
+#include "veche/runtime/files.h"
+#include "veche/runtime/summary.h"
+
+namespace veche {
+namespace {
+
+void forget_after(const std::filesystem::path& file, std::uint64_t step) {
+  std::ifstream in(file);
+  std::string kept;
+  for (std::string line; std::getline(in, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_discarded() && json.value("step", ~std::uint64_t{0}) <= step) kept += line + "\n";
+  }
+  write_file(file, kept);
+}
+
+}  // namespace
+
+Recorder::Recorder(const RunFolder& folder, const RunInfo& info, Observer* next)
+    : info_(info), next_(next), events_(folder.path(), info.first_step) {
+  if (info.first_step > 0) forget_after(folder.metrics(), info.first_step);
+  lines_.open(folder.metrics(), std::ios::app);
+}
+
+void Recorder::on_progress(const Progress& progress) {
+  if (next_ != nullptr) next_->on_progress(progress);
+}
+
+void Recorder::on_evaluation(const Evaluation& evaluation) {
+  lines_ << metrics_line(evaluation, info_.steps_per_epoch).dump() << std::endl;
+  const Score train = total_train(evaluation);
+  events_.scalar("train/loss", evaluation.step, train.loss());
+  events_.scalar("train/accuracy", evaluation.step, train.accuracy());
+  events_.scalar("learning_rate", evaluation.step, evaluation.rate);
+  events_.scalar("disagreement/cv", evaluation.step, evaluation.cv);
+  events_.scalar("images_per_second", evaluation.step, evaluation.images_per_second);
+  events_.scalar("bytes_sent", evaluation.step, static_cast<double>(total_sent(evaluation).bytes));
+  if (evaluation.average_model.count > 0) {
+    events_.scalar("test/average_model/accuracy", evaluation.step, evaluation.average_model.accuracy());
+    events_.scalar("test/average_model/loss", evaluation.step, evaluation.average_model.loss());
+  }
+  for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
+    const NodeReport& node = evaluation.nodes[i];
+    if (node.test.count > 0)
+      events_.scalar(fmt::format("test/node{}/accuracy", i), evaluation.step, node.test.accuracy());
+  }
+  events_.flush();
+  if (next_ != nullptr) next_->on_evaluation(evaluation);
+}
+
+}  // namespace veche

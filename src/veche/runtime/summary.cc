@@ -1,0 +1,141 @@
+#include "veche/runtime/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace veche {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json score_json(const Score& score) { return {{"loss", score.loss()}, {"accuracy", score.accuracy()}}; }
+
+Json node_json(const NodeReport& node) {
+  Json json;
+  if (node.train.count > 0) json["train"] = score_json(node.train);
+  if (node.test.count > 0) json["test"] = score_json(node.test);
+  json["l1"] = node.from_mean.l1;
+  json["l2"] = std::sqrt(node.from_mean.l2_squared);
+  json["linf"] = node.from_mean.linf;
+  json["compute_seconds"] = node.compute_seconds;
+  json["communication_seconds"] = node.communication_seconds;
+  json["bytes_sent"] = node.sent.bytes;
+  json["messages"] = node.sent.messages;
+  return json;
+}
+
+Json nodes_json(const Evaluation& evaluation) {
+  Json nodes = Json::array();
+  for (const NodeReport& node : evaluation.nodes) nodes.push_back(node_json(node));
+  return nodes;
+}
+
+double epochs(std::uint64_t step, double steps_per_epoch) {
+  return steps_per_epoch == 0 ? 0 : static_cast<double>(step) / steps_per_epoch;
+}
+
+}  // namespace
+
+Spread accuracy_spread(const Evaluation& evaluation) {
+  Spread spread{0, 0, 1, 0};
+  const auto nodes = static_cast<double>(evaluation.nodes.size());
+  for (const NodeReport& node : evaluation.nodes) {
+    spread.mean += node.test.accuracy() / nodes;
+    spread.min = std::min(spread.min, node.test.accuracy());
+    spread.max = std::max(spread.max, node.test.accuracy());
+  }
+  for (const NodeReport& node : evaluation.nodes)
+    spread.std += std::pow(node.test.accuracy() - spread.mean, 2) / nodes;
+  spread.std = std::sqrt(spread.std);
+  return spread;
+}
+
+Disagreement disagreement(const Evaluation& evaluation) {
+  Disagreement result;
+  result.cv = evaluation.cv;
+  const auto nodes = static_cast<double>(evaluation.nodes.size());
+  for (const NodeReport& node : evaluation.nodes) {
+    result.l1 += node.from_mean.l1 / nodes;
+    result.l2 += std::sqrt(node.from_mean.l2_squared) / nodes;
+    result.linf = std::max(result.linf, node.from_mean.linf);
+  }
+  return result;
+}
+
+Traffic total_sent(const Evaluation& evaluation) {
+  Traffic sent;
+  for (const NodeReport& node : evaluation.nodes) {
+    sent.bytes += node.sent.bytes;
+    sent.messages += node.sent.messages;
+  }
+  return sent;
+}
+
+Score total_train(const Evaluation& evaluation) {
+  Score train;
+  for (const NodeReport& node : evaluation.nodes) train += node.train;
+  return train;
+}
+
+Json metrics_line(const Evaluation& evaluation, double steps_per_epoch) {
+  const Score train = total_train(evaluation);
+  Json json;
+  json["step"] = evaluation.step;
+  json["epoch"] = epochs(evaluation.step, steps_per_epoch);
+  json["seconds"] = evaluation.seconds;
+  json["images_per_second"] = evaluation.images_per_second;
+  json["learning_rate"] = evaluation.rate;
+  json["train"] = score_json(train);
+  if (evaluation.average_model.count > 0) json["average_model"] = score_json(evaluation.average_model);
+  json["cv"] = evaluation.cv;
+  json["nodes"] = nodes_json(evaluation);
+  return json;
+}
+
+Json summary(const TrainingResult& result) {
+  const Evaluation& last = result.last;
+  Json json;
+  json["run"] = result.info.folder.string();
+  json["model"] = result.info.model;
+  if (!result.info.data.empty()) json["data"] = result.info.data;
+  json["parameter_count"] = result.info.parameters;
+  json["strategy"] = result.info.strategy;
+  json["topology"] = result.info.topology;
+  json["nodes"] = result.info.nodes;
+  json["steps"] = last.step;
+  json["epochs"] = epochs(last.step, result.info.steps_per_epoch);
+  json["seconds"] = last.seconds;
+  json["images_per_second"] = last.images_per_second;
+  Score tests;
+  Score trains;
+  double compute = 0;
+  double communication = 0;
+  for (const NodeReport& node : last.nodes) {
+    tests += node.test;
+    trains += node.train;
+    compute += node.compute_seconds;
+    communication += node.communication_seconds;
+  }
+  if (tests.count > 0) {
+    const Spread spread = accuracy_spread(last);
+    json["accuracy"] = {{"mean", spread.mean},
+                        {"std", spread.std},
+                        {"min", spread.min},
+                        {"max", spread.max},
+                        {"average_model", last.average_model.accuracy()}};
+  }
+  json["loss"] = tests.count > 0 ? tests.loss() : trains.loss();
+  json["train_loss"] = trains.loss();
+  const Disagreement apart = disagreement(last);
+  json["disagreement"] = {{"cv", apart.cv}, {"l1", apart.l1}, {"l2", apart.l2}, {"linf", apart.linf}};
+  json["bytes_sent"] = total_sent(last).bytes;
+  json["messages"] = total_sent(last).messages;
+  json["compute_seconds"] = compute;
+  json["communication_seconds"] = communication;
+  json["stopped"] = last.stopped;
+  json["per_node"] = nodes_json(last);
+  if (result.info.model == "quadratic") json["parameters"] = result.parameters;
+  return json;
+}
+
+}  // namespace veche

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "veche/runtime/config.h"
+#include "veche/train/loop.h"
+
+namespace veche {
+
+// What is known of a run before its first step.
+struct RunInfo {
+  std::filesystem::path folder;  // empty when nothing is kept
+  std::string strategy;
+  std::string topology;          // "ring:4, metropolis"; empty when the strategy uses none
+  std::string model;
+  std::string data;              // empty when the learner brings its own
+  int nodes = 1;
+  std::size_t parameters = 0;
+  std::uint64_t steps = 0;
+  double steps_per_epoch = 0;    // 0 when there is no data set
+  std::uint64_t first_step = 0;  // above 0 when resumed
+};
+
+// Who watches a run from outside.
+class RunObserver : public Observer {
+ public:
+  virtual void on_start(const RunInfo& /*info*/) {}
+  // A sentence for a person, such as a damaged checkpoint that was passed over.
+  virtual void on_notice(const std::string& /*sentence*/) {}
+};
+
+struct TrainingRequest {
+  Settings settings;
+  std::filesystem::path resume = {};  // a run's folder to go on with; empty: a new run
+  // A learner of the caller's own for each node; none: the model that the settings name.
+  std::function<std::unique_ptr<Learner>(NodeId)> learner = {};
+  RunObserver* observer = nullptr;
+  const std::atomic<bool>* interrupted = nullptr;  // set it to end the run after the step under way, saved
+  bool keep = true;                                // false: leave no folder behind
+  // Wraps every node's endpoint, in tests: a network with bad luck.
+  std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
+};
+
+struct TrainingResult {
+  RunInfo info;
+  Evaluation last;                             // its `stopped` tells why the run ended
+  std::vector<std::vector<float>> parameters;  // by node
+};
+
+// Trains. Everything about the request is checked before anything is written: RequestError. A failure under way is a
+// RunError, and what was saved before it stays.
+TrainingResult run_training(const TrainingRequest& request);
+
+}  // namespace veche

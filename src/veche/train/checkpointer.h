@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "veche/base/batch.h"
+#include "veche/base/node_id.h"
+#include "veche/comm/endpoint.h"
+
+namespace veche {
+
+// All that makes a node at the end of a step: enough to go on to the very bits. Holds nothing that depends on the clock,
+// so that equal runs leave equal files.
+struct NodeState {
+  std::uint64_t step = 0;  // steps done
+  Score train;             // since the last evaluation
+  Traffic sent;
+  std::vector<std::span<float>> vectors;  // parameters, buffers, the optimiser's, the strategy's
+};
+
+// Where nodes put themselves away. `write` is called by every node for a step, on its own thread; when all have
+// returned, `commit` once by node 0. A checkpoint that was not committed does not exist.
+class Checkpointer {
+ public:
+  virtual ~Checkpointer() = default;
+  virtual void write(NodeId node, const NodeState& state) = 0;
+  virtual void commit(std::uint64_t step) = 0;
+};
+
+}  // namespace veche

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/base/batch.h"
+#include "veche/base/vector_math.h"
+#include "veche/comm/endpoint.h"
+
+namespace veche {
+
+// A glance, about twice a second.
+struct Progress {
+  std::uint64_t step = 0;  // steps done
+  Score train;             // all nodes, since the last glance
+  double cv = 0;           // how far the nodes differ, from a sample of the parameters
+  double images_per_second = 0;
+};
+
+// One node at one evaluation.
+struct NodeReport {
+  Score train;          // since the last evaluation
+  std::int64_t images = 0;  // trained on by this process
+  Score test;           // of its own model; count 0 when it was not asked to
+  Distance from_mean;   // of its parameters
+  double compute_seconds = 0;
+  double communication_seconds = 0;
+  Traffic sent;         // by the strategy
+};
+
+// All nodes at one evaluation. Cumulative but for the train scores.
+struct Evaluation {
+  std::uint64_t step = 0;
+  double seconds = 0;   // of training, without evaluation
+  double images_per_second = 0;
+  double rate = 0;      // learning rate of the last step
+  Score average_model;  // test score of the averaged parameters
+  double cv = 0;        // coefficient of variation: rms distance from the mean over rms of the mean
+  std::vector<NodeReport> nodes;
+  std::string stopped;  // why the run ends here; empty when it goes on
+};
+
+// Who watches a run. Called by node 0 between steps.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_progress(const Progress& progress) = 0;
+  virtual void on_evaluation(const Evaluation& evaluation) = 0;
+};
+
+}  // namespace veche

@@ -1,0 +1,124 @@
+#include "veche/train/optimizer.h"
+
+#include <cmath>
+#include <stdexcept>
+
+#include "veche/base/hot.h"
+
+namespace veche {
+namespace {
+
+struct SgdCoefficients {
+  float rate, scale, decay, momentum;
+};
+
+VECHE_HOT void plain_pass(float* __restrict x, const float* __restrict g, std::size_t n, SgdCoefficients c) {
+  for (std::size_t i = 0; i < n; ++i) x[i] -= c.rate * (c.scale * g[i] + c.decay * x[i]);
+}
+
+VECHE_HOT void momentum_pass(float* __restrict x, const float* __restrict g, float* __restrict velocity,
+                             std::size_t n, SgdCoefficients c) {
+  for (std::size_t i = 0; i < n; ++i) {
+    velocity[i] = c.momentum * velocity[i] + (c.scale * g[i] + c.decay * x[i]);
+    x[i] -= c.rate * velocity[i];
+  }
+}
+
+VECHE_HOT void nesterov_pass(float* __restrict x, const float* __restrict g, float* __restrict velocity,
+                             std::size_t n, SgdCoefficients c) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float slope = c.scale * g[i] + c.decay * x[i];
+    velocity[i] = c.momentum * velocity[i] + slope;
+    x[i] -= c.rate * (slope + c.momentum * velocity[i]);
+  }
+}
+
+struct AdamCoefficients {
+  float step, scale, decay, shrink, beta1, beta2, epsilon, root_correction;
+};
+
+VECHE_HOT void adam_pass(float* __restrict x, const float* __restrict g, float* __restrict mean,
+                         float* __restrict square, std::size_t n, AdamCoefficients c) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float slope = c.scale * g[i] + c.decay * x[i];
+    mean[i] = c.beta1 * mean[i] + (1 - c.beta1) * slope;
+    square[i] = c.beta2 * square[i] + (1 - c.beta2) * slope * slope;
+    x[i] = c.shrink * x[i] - c.step * mean[i] / (std::sqrt(square[i]) * c.root_correction + c.epsilon);
+  }
+}
+
+class Sgd : public Optimizer {
+ public:
+  Sgd(const Options& options, std::size_t parameters)
+      : momentum_(options.get<double>("momentum", 0)),
+        nesterov_(options.get<bool>("nesterov", false)),
+        decay_(options.get<double>("weight_decay", 0)),
+        velocity_(momentum_ == 0 ? 0 : parameters) {}
+
+  void update(std::span<float> x, std::span<const float> g, const Step& step) override {
+    const SgdCoefficients c{static_cast<float>(step.rate), static_cast<float>(step.gradient_scale),
+                            static_cast<float>(decay_), static_cast<float>(momentum_)};
+    if (velocity_.empty())
+      plain_pass(x.data(), g.data(), x.size(), c);
+    else
+      (nesterov_ ? nesterov_pass : momentum_pass)(x.data(), g.data(), velocity_.data(), x.size(), c);
+  }
+
+  std::vector<std::span<float>> state() override { return {velocity_}; }
+
+ private:
+  const double momentum_;
+  const bool nesterov_;
+  const double decay_;
+  std::vector<float> velocity_;
+};
+
+// Adam adds the decay to the gradient; AdamW shrinks the parameters directly.
+class Adam : public Optimizer {
+ public:
+  Adam(const Options& options, std::size_t parameters, bool decoupled)
+      : beta1_(options.get<double>("beta1", 0.9)),
+        beta2_(options.get<double>("beta2", 0.999)),
+        epsilon_(options.get<double>("epsilon", 1e-8)),
+        decay_(options.get<double>("weight_decay", 0)),
+        decoupled_(decoupled),
+        mean_(parameters),
+        square_(parameters) {}
+
+  void update(std::span<float> x, std::span<const float> g, const Step& step) override {
+    const auto t = static_cast<double>(step.number);
+    AdamCoefficients c{};
+    c.step = static_cast<float>(step.rate / (1 - std::pow(beta1_, t)));
+    c.scale = static_cast<float>(step.gradient_scale);
+    c.decay = decoupled_ ? 0.0F : static_cast<float>(decay_);
+    c.shrink = decoupled_ ? static_cast<float>(1 - step.rate * decay_) : 1.0F;
+    c.beta1 = static_cast<float>(beta1_);
+    c.beta2 = static_cast<float>(beta2_);
+    c.epsilon = static_cast<float>(epsilon_);
+    c.root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2_, t)));
+    adam_pass(x.data(), g.data(), mean_.data(), square_.data(), x.size(), c);
+  }
+
+  std::vector<std::span<float>> state() override { return {mean_, square_}; }
+
+ private:
+  const double beta1_, beta2_, epsilon_, decay_;
+  const bool decoupled_;
+  std::vector<float> mean_, square_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters) {
+  const auto name = options.get<std::string>("name");
+  if (name == "sgd") return std::make_unique<Sgd>(options, parameters);
+  if (name == "adam") return std::make_unique<Adam>(options, parameters, false);
+  if (name == "adamw") return std::make_unique<Adam>(options, parameters, true);
+  throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
+}
+
+std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw"}; }
+
+double default_rate(const std::string& optimizer) { return optimizer == "sgd" ? 0.05 : 0.001; }
+
+}  // namespace veche

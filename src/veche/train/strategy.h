@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "veche/base/keys.h"
+#include "veche/comm/channel.h"
+#include "veche/graph/topology.h"
+#include "veche/model/learner.h"
+#include "veche/train/samples.h"
+
+namespace veche {
+
+// What keeps the nodes' models in step: two moments in the one training loop, framed by a start and a finish.
+// One instance a node, called by that node's thread only. It sees flat vectors, the others through its channel, and
+// the graph; never a tensor, never a clock of its own. It throws PeerLost when it cannot go on without a peer.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  virtual void start() {}
+  // The gradient of step k is there and may be changed; the parameters are still those it was taken at.
+  virtual void after_backward(std::uint64_t /*step*/) {}
+  // The optimiser has made its step; the parameters may be changed.
+  virtual void after_step(std::uint64_t /*step*/) {}
+  virtual void finish() {}
+
+  // What a checkpoint must keep besides the learner and the optimiser.
+  virtual std::vector<std::span<float>> state() { return {}; }
+};
+
+// What a strategy is made from; outlives it.
+struct StrategyContext {
+  Channel& channel;
+  Learner& learner;
+  std::shared_ptr<const Topology> topology;  // when the strategy uses one
+  SamplePlan samples;
+  Options options;  // the section [strategy], checked against the strategy's keys
+};
+
+// A line of the registry.
+struct StrategyInfo {
+  std::string name;
+  std::string rule;           // one line for tables
+  std::vector<KeySpec> keys;  // its own, besides `name`
+  bool one_learner = false;   // one node that sees everybody's batches
+  bool uses_topology = false;
+  bool shares_gradients = false;  // the gradient of a node without samples is still worth a step
+  std::function<std::unique_ptr<Strategy>(StrategyContext)> make;
+};
+
+}  // namespace veche
