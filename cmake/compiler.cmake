@@ -25,7 +25,8 @@ endif()
 add_library(veche_warnings INTERFACE)
 target_compile_options(veche_warnings INTERFACE -Wall -Wextra -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(veche_warnings INTERFACE -Wno-restrict)  # wrong about std::string in GCC 12 (bug 105651)
+  # Both are wrong about std::string in GCC 12 (bug 105651).
+  target_compile_options(veche_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow)
 endif()
 
 if(VECHE_SANITIZE)

@@ -34,15 +34,15 @@ VECHE_HOT void nesterov_pass(float* __restrict x, const float* __restrict g, flo
 }
 
 struct AdamCoefficients {
-  float step, scale, decay, shrink, beta1, beta2, epsilon, root_correction;
+  float step, scale, decay, shrink, beta1, rest1, beta2, rest2, epsilon, root_correction;
 };
 
 VECHE_HOT void adam_pass(float* __restrict x, const float* __restrict g, float* __restrict mean,
                          float* __restrict square, std::size_t n, AdamCoefficients c) {
   for (std::size_t i = 0; i < n; ++i) {
     const float slope = c.scale * g[i] + c.decay * x[i];
-    mean[i] = c.beta1 * mean[i] + (1 - c.beta1) * slope;
-    square[i] = c.beta2 * square[i] + (1 - c.beta2) * slope * slope;
+    mean[i] = c.beta1 * mean[i] + c.rest1 * slope;
+    square[i] = c.beta2 * square[i] + c.rest2 * slope * slope;
     x[i] = c.shrink * x[i] - c.step * mean[i] / (std::sqrt(square[i]) * c.root_correction + c.epsilon);
   }
 }
@@ -93,7 +93,9 @@ class Adam : public Optimizer {
     c.decay = decoupled_ ? 0.0F : static_cast<float>(decay_);
     c.shrink = decoupled_ ? static_cast<float>(1 - step.rate * decay_) : 1.0F;
     c.beta1 = static_cast<float>(beta1_);
+    c.rest1 = static_cast<float>(1 - beta1_);  // in double: 1 - 0.999F is off in the fifth digit
     c.beta2 = static_cast<float>(beta2_);
+    c.rest2 = static_cast<float>(1 - beta2_);
     c.epsilon = static_cast<float>(epsilon_);
     c.root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2_, t)));
     adam_pass(x.data(), g.data(), mean_.data(), square_.data(), x.size(), c);

@@ -14,7 +14,7 @@ struct FaultPlan {
   double delay_probability = 0;  // of each message received
   Time longest_delay{0};         // uniform between 0 and this
   double drop_probability = 0;   // of each message sent
-  std::optional<std::uint64_t> dies_after;  // messages sent before the node dies
+  std::optional<std::uint64_t> dies_after = {};  // messages sent before the node dies
 };
 
 // Thrown inside the node that the plan kills.

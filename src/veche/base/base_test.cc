@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "veche/base/message.h"
+#include "veche/base/nearest.h"
+#include "veche/base/random.h"
+#include "veche/base/value.h"
+#include "veche/base/vector_math.h"
+
+namespace veche {
+namespace {
+
+TEST(RandomStream, IsAFunctionOfSeedAndPurpose) {
+  RandomStream a(7, "shuffle", 1, 2);
+  RandomStream b(7, "shuffle", 1, 2);
+  RandomStream other_node(7, "shuffle", 2, 1);
+  RandomStream other_use(7, "partition", 1, 2);
+  const auto first = a.next();
+  EXPECT_EQ(first, b.next());
+  EXPECT_NE(first, other_node.next());
+  EXPECT_NE(first, other_use.next());
+}
+
+TEST(RandomStream, BelowIsEvenlySpread) {
+  RandomStream random(1, "test");
+  std::vector<int> counts(7);
+  for (int i = 0; i < 70000; ++i) ++counts[random.below(7)];
+  for (const int count : counts) EXPECT_NEAR(count, 10000, 500);
+}
+
+TEST(RandomStream, NormalHasMeanZeroAndVarianceOne) {
+  RandomStream random(1, "test");
+  double sum = 0;
+  double squares = 0;
+  constexpr int kDraws = 100000;
+  for (int i = 0; i < kDraws; ++i) {
+    const double x = random.normal();
+    sum += x;
+    squares += x * x;
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 0.02);
+  EXPECT_NEAR(squares / kDraws, 1, 0.03);
+}
+
+TEST(RandomStream, ShuffleKeepsAllItems) {
+  std::vector<int> items(100);
+  std::iota(items.begin(), items.end(), 0);
+  const auto sorted = items;
+  RandomStream(3, "test").shuffle(std::span(items));
+  EXPECT_NE(items, sorted);
+  std::ranges::sort(items);
+  EXPECT_EQ(items, sorted);
+}
+
+TEST(Nearest, FindsTypingErrorsAndBeginnings) {
+  const std::vector<std::string> words{"ring", "path", "metropolis", "complete"};
+  EXPECT_EQ(nearest("rng", words), "ring");
+  EXPECT_EQ(nearest("metro", words), "metropolis");
+  EXPECT_EQ(nearest("xyzzy", words), "");
+  EXPECT_EQ(suggestion("rign", words), "; did you mean 'ring'?");
+  EXPECT_EQ(suggestion("xyzzy", words), "; choose one of ring, path, metropolis, complete");
+}
+
+TEST(Options, GivesWholeNumbersAsRealsButNotTheOtherWay) {
+  Options options;
+  options.set("n", {std::int64_t{3}});
+  options.set("x", {0.5});
+  EXPECT_EQ(options.get<double>("n"), 3.0);
+  EXPECT_EQ(options.get<int>("n"), 3);
+  EXPECT_EQ(options.get<int>("absent", 7), 7);
+  EXPECT_THROW(options.get<int>("x"), std::logic_error);
+  EXPECT_THROW(options.get<int>("absent"), std::logic_error);
+}
+
+TEST(MessagePool, UsesMemoryAgainOnceTheLastReaderLetsGo) {
+  MessagePool pool;
+  const std::byte* first = nullptr;
+  {
+    Message message = pool.make(1000);
+    first = message.bytes().data();
+    const Message shared = message;
+    message = {};
+    EXPECT_NE(pool.make(1000).bytes().data(), first) << "still read by someone";
+  }
+  EXPECT_EQ(pool.make(1000).bytes().data(), first);
+}
+
+TEST(MessagePool, MessagesOutliveIt) {
+  Message message;
+  {
+    MessagePool pool;
+    const std::vector<float> numbers{1, 2, 3};
+    message = pool.copy_of(std::span<const float>(numbers));
+  }
+  EXPECT_EQ(message.as<float>()[2], 3);
+}
+
+class WeightedSum : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(WeightedSum, MatchesTheDefinitionForEveryLength) {
+  const std::size_t inputs = GetParam();
+  for (const std::size_t length : {0, 1, 15, 16, 17, 2047, 2048, 2049, 10000}) {
+    RandomStream random(1, "test", length, inputs);
+    std::vector<std::vector<float>> vectors(inputs, std::vector<float>(length));
+    std::vector<std::span<const float>> spans;
+    std::vector<float> weights;
+    for (auto& vector : vectors) {
+      for (float& x : vector) x = static_cast<float>(random.normal());
+      spans.emplace_back(vector);
+      weights.push_back(static_cast<float>(random.normal()));
+    }
+    std::vector<float> out(length, 99.0F);
+    weighted_sum(out, spans, weights);
+    for (std::size_t i = 0; i < length; ++i) {
+      double expected = 0;
+      for (std::size_t k = 0; k < inputs; ++k) expected += static_cast<double>(weights[k]) * vectors[k][i];
+      ASSERT_NEAR(out[i], expected, 1e-5 * static_cast<double>(inputs)) << "at " << i << " of " << length;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Inputs, WeightedSum, ::testing::Values(1, 2, 3, 4, 5, 6, 9, 36));
+
+TEST(VectorMath, NormsAndDistances) {
+  const std::vector<float> x{3, 0, -4};
+  const std::vector<float> y{0, 0, 0};
+  EXPECT_EQ(squared_norm(x), 25);
+  const Distance apart = distance(x, y);
+  EXPECT_EQ(apart.l1, 7);
+  EXPECT_EQ(apart.l2_squared, 25);
+  EXPECT_EQ(apart.linf, 4);
+}
+
+}  // namespace
+}  // namespace veche

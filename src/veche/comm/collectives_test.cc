@@ -1,0 +1,142 @@
+#include "veche/comm/collectives.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "tests/support/nodes.h"
+#include "veche/base/errors.h"
+#include "veche/comm/faulty/faulty.h"
+
+namespace veche {
+namespace {
+
+using testing::run_nodes;
+using testing::TestNode;
+
+// Every number of nodes, with and without a network that delays.
+struct Setting {
+  int nodes;
+  bool faulty;
+};
+
+class Collectives : public ::testing::TestWithParam<Setting> {
+ protected:
+  int nodes() const { return GetParam().nodes; }
+  void run(const std::function<void(TestNode&)>& body) const {
+    const FaultPlan slow{.delay_probability = 0.2, .longest_delay = Time(0.002)};
+    run_nodes(nodes(), body, GetParam().faulty ? [slow](auto inner) { return make_faulty(std::move(inner), slow); }
+                                               : testing::Network{});
+  }
+};
+
+TEST_P(Collectives, NobodyLeavesABarrierBeforeAllHaveCome) {
+  std::atomic<int> arrived = 0;
+  run([&](TestNode& node) {
+    for (int round = 1; round <= 5; ++round) {
+      ++arrived;
+      barrier(node.channel);
+      EXPECT_GE(arrived, round * nodes());
+      barrier(node.channel);
+    }
+  });
+}
+
+TEST_P(Collectives, BroadcastGivesEverybodyTheRootsData) {
+  run([&](TestNode& node) {
+    for (int root = 0; root < nodes(); ++root) {
+      std::vector<float> data(10, static_cast<float>(node.me()));
+      broadcast(node.channel, NodeId{root}, data);
+      EXPECT_EQ(data, std::vector<float>(10, static_cast<float>(root)));
+    }
+  });
+}
+
+TEST_P(Collectives, AllGatherOrdersItemsByNode) {
+  run([&](TestNode& node) {
+    const std::vector<float> mine(static_cast<std::size_t>(node.me()), 1.0F);  // sizes differ
+    const auto all = all_gather(node.channel, node.pool.copy_of(std::span<const float>(mine)));
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(nodes()));
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].as<float>().size(), i);
+  });
+}
+
+TEST_P(Collectives, AllReduceSumsToTheSameBitsEverywhere) {
+  const auto n = static_cast<std::size_t>(nodes());
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, n - 1, n, n + 1, std::size_t{10007}}) {
+    std::mutex mutex;
+    std::vector<std::vector<float>> results;
+    run([&](TestNode& node) {
+      std::vector<float> data(length);
+      for (std::size_t i = 0; i < length; ++i)
+        data[i] = static_cast<float>(node.me() + 1) * 0.1F + static_cast<float>(i % 13);
+      all_reduce(node.channel, data);
+      const std::lock_guard lock(mutex);
+      results.push_back(std::move(data));
+    });
+    for (const auto& result : results) ASSERT_EQ(result, results.front());
+    for (std::size_t i = 0; i < length; ++i)
+      ASSERT_NEAR(results.front()[i], 0.1 * static_cast<double>(n * (n + 1)) / 2 + static_cast<double>(n * (i % 13)),
+                  1e-3);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, Collectives,
+                         ::testing::Values(Setting{1, false}, Setting{2, false}, Setting{3, false}, Setting{4, false},
+                                           Setting{5, false}, Setting{7, false}, Setting{8, false},
+                                           Setting{16, false}, Setting{2, true}, Setting{5, true}, Setting{8, true}),
+                         [](const auto& info) {
+                           return std::to_string(info.param.nodes) + (info.param.faulty ? "slow" : "");
+                         });
+
+// ../shared/ORACLES.md: floats sent per rank.
+void expect_floats_sent(std::size_t length, const std::vector<std::uint64_t>& expected) {
+  std::vector<std::uint64_t> sent(expected.size());
+  run_nodes(static_cast<int>(expected.size()), [&](TestNode& node) {
+    std::vector<float> data(length);
+    all_reduce(node.channel, data);
+    sent[static_cast<std::size_t>(node.me())] = node.endpoint->sent().bytes / sizeof(float);
+    EXPECT_EQ(node.channel.sent.bytes, node.endpoint->sent().bytes);
+  });
+  EXPECT_EQ(sent, expected);
+}
+
+TEST(AllReduce, SendsWhatTheRingMustAndNoMore) {
+  expect_floats_sent(10, {15, 16, 15, 14});
+  expect_floats_sent(7, {10, 9, 9});
+  expect_floats_sent(269722, {449536, 449536, 449537, 449538, 449537, 449536});
+}
+
+TEST(AllReduce, LosingAPeerIsAnErrorThatNamesIt) {
+  ThreadsCluster cluster(2);
+  testing::TestNode alive(cluster.endpoint(NodeId{0}));
+  cluster.endpoint(NodeId{1}).reset();
+  std::vector<float> data(10);
+  try {
+    all_reduce(alive.channel, data);
+    FAIL() << "nobody answered";
+  } catch (const PeerLost& lost) {
+    EXPECT_EQ(lost.peer(), NodeId{1});
+  }
+}
+
+TEST(Channel, PatienceGrowsWithWhatWasMeasured) {
+  Patience patience(Time(1));
+  EXPECT_EQ(patience.limit(), Time(1));
+  patience.note(Time(10));
+  EXPECT_EQ(patience.limit(), Time(200));
+}
+
+TEST(Channel, ASilentPeerIsNamedWhenPatienceEnds) {
+  ThreadsCluster cluster(2);
+  const auto silent = cluster.endpoint(NodeId{1});
+  const auto endpoint = cluster.endpoint(NodeId{0});
+  MessagePool pool;
+  Patience patience(Time(0.01));
+  Channel channel{*endpoint, pool, patience, Tag{1}};
+  EXPECT_THROW(channel.expect(NodeId{1}), PeerLost);
+}
+
+}  // namespace
+}  // namespace veche

@@ -1,0 +1,101 @@
+// The promise of equivalence: ways of averaging everything at every step are one algorithm.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "veche/runtime/config.h"
+#include "veche/runtime/training.h"
+
+namespace veche {
+namespace {
+
+std::vector<std::vector<float>> train(const std::vector<std::string>& assignments) {
+  Config config;
+  for (const std::string& assignment : assignments) config.set(assignment);
+  TrainingRequest request;
+  request.settings = config.resolve();
+  request.keep = false;
+  return run_training(request).parameters;
+}
+
+double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+    norm += std::pow(static_cast<double>(b[i]), 2);
+  }
+  return std::sqrt(difference / norm);
+}
+
+class Equivalence : public ::testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Equivalence, GivesTheParametersOfOneLearnerWithTheWholeBatch) {
+  std::vector<std::string> common = {"model.name=mlp",     "data.name=synthetic", "data.samples=1000",
+                                     "data.batch=8",       "run.steps=20",        "optimizer.name=sgd",
+                                     "optimizer.lr=0.1",   "cluster.nodes=4"};
+  auto with = [&](const std::vector<std::string>& more) {
+    auto all = common;
+    all.insert(all.end(), more.begin(), more.end());
+    return train(all);
+  };
+  const auto one = with({"strategy.name=single"});
+  const auto start = [&] {
+    auto all = common;
+    std::ranges::replace(all, "optimizer.lr=0.1", "optimizer.lr=0");
+    all.emplace_back("strategy.name=single");
+    return train(all);
+  }();
+  ASSERT_EQ(one.size(), 1U);
+  ASSERT_GT(relative_difference(one.front(), start.front()), 0.01) << "the comparison would prove nothing";
+  const auto nodes = with(GetParam());
+  ASSERT_EQ(nodes.size(), 4U);
+  for (const auto& node : nodes) EXPECT_LT(relative_difference(node, one.front()), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, Equivalence,
+    ::testing::Values(std::vector<std::string>{"strategy.name=allreduce"},
+                      std::vector<std::string>{"strategy.name=consensus", "topology.graph=complete",
+                                               "topology.weights=uniform"}),
+    [](const auto& info) { return info.param.front().substr(info.param.front().find('=') + 1); });
+
+// ../shared/ORACLES.md, Q4: four quadratics on a ring.
+const std::vector<std::string> kQ4 = {
+    "model.name=quadratic", "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",    "optimizer.name=sgd",
+    "optimizer.lr=0.05",    "run.steps=3000",    "strategy.name=consensus"};
+
+void expect_limit(std::vector<std::string> assignments, const std::vector<double>& limit) {
+  assignments.insert(assignments.begin(), kQ4.begin(), kQ4.end());
+  const auto parameters = train(assignments);
+  ASSERT_EQ(parameters.size(), limit.size());
+  for (std::size_t i = 0; i < limit.size(); ++i) EXPECT_NEAR(parameters[i].front(), limit[i], 1e-6) << "node " << i;
+}
+
+TEST(Q4, AdaptThenCombine) {
+  expect_limit({}, {17397.0 / 43397, 21793.0 / 43397, 21634.0 / 43397, 22775.0 / 43397});
+}
+
+TEST(Q4, CombineThenAdapt) {
+  expect_limit({"strategy.order=combine-then-adapt"},
+               {539.0 / 1219, 21719.0 / 59731, 41462.0 / 59731, 1135.0 / 2597});
+}
+
+TEST(Q4, CompleteGraphReachesTheOptimum) {
+  expect_limit({"topology.graph=complete", "topology.weights=uniform"}, {0.5, 0.5, 0.5, 0.5});
+  expect_limit({"strategy.name=allreduce"}, {0.5, 0.5, 0.5, 0.5});
+}
+
+TEST(Q4, VectorsAreQuadraticsSideBySide) {
+  const auto parameters = train({"model.name=quadratic", "model.a=[[1,1],[3,1]]", "model.b=[[0,2],[1,2]]",
+                                 "optimizer.name=sgd", "optimizer.lr=0.1", "run.steps=500",
+                                 "strategy.name=allreduce"});
+  for (const auto& node : parameters) {
+    EXPECT_NEAR(node[0], 0.75, 1e-5);
+    EXPECT_NEAR(node[1], 2, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace veche

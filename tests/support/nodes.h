@@ -1,0 +1,53 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "veche/comm/channel.h"
+#include "veche/comm/threads/threads.h"
+
+namespace veche::testing {
+
+// Something of one node's own while it runs: what a collective needs.
+struct TestNode {
+  explicit TestNode(std::unique_ptr<Endpoint> given) : endpoint(std::move(given)) {}
+
+  std::unique_ptr<Endpoint> endpoint;
+  MessagePool pool;
+  Patience patience{Time(20)};
+  Channel channel{*endpoint, pool, patience, Tag{1}};
+
+  int me() const { return endpoint->id().value; }
+};
+
+using Network = std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)>;
+
+// Runs `body` as n nodes on n threads; what one throws fails the test with its words.
+inline void run_nodes(int nodes, const std::function<void(TestNode&)>& body, const Network& network = {}) {
+  ThreadsCluster cluster(nodes);
+  std::vector<std::unique_ptr<Endpoint>> endpoints;
+  for (int i = 0; i < nodes; ++i) {
+    endpoints.push_back(cluster.endpoint(NodeId{i}));
+    if (network) endpoints.back() = network(std::move(endpoints.back()));
+  }
+  std::vector<std::string> failures(static_cast<std::size_t>(nodes));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < failures.size(); ++i)
+      threads.emplace_back([&, i] {
+        TestNode node(std::move(endpoints[i]));
+        try {
+          body(node);
+        } catch (const std::exception& error) {
+          failures[i] = error.what();
+        }
+      });
+  }
+  for (std::size_t i = 0; i < failures.size(); ++i) EXPECT_EQ(failures[i], "") << "node " << i;
+}
+
+}  // namespace veche::testing
