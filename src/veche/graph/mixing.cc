@@ -45,10 +45,11 @@ Mixing mixing_from_edges(const Graph& graph, std::span<const double> weights) {
   for (std::size_t e = 0; e < weights.size(); ++e) {
     const auto [from, to] = graph.edges()[e];
     const auto i = static_cast<std::size_t>(from), j = static_cast<std::size_t>(to);
-    rows[i].push_back({to, weights[e]});
     rows[j].push_back({from, weights[e]});
-    own[i] -= weights[e];
     own[j] -= weights[e];
+    if (graph.kind() == Graph::Kind::directed) continue;
+    rows[i].push_back({to, weights[e]});
+    own[i] -= weights[e];
   }
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back({static_cast<int>(i), own[i]});
   return Mixing(std::move(rows));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,13 @@ std::span<const std::string> weight_rules();
 // `rule` is one of the weight rules of docs/topologies.md. Throws RequestError: an unknown rule (with the
 // nearest), a rule that the graph does not allow, a weights file that does not fit the edges.
 Mixing make_mixing(const Graph& graph, std::string_view rule);
+
+// The same, with what is known about the weights' rank among all others on this graph.
+struct Weighing {
+  Mixing mixing;
+  std::optional<double> bound;  // of optimal rules: no weights have a smaller rho
+};
+Weighing weigh(const Graph& graph, std::string_view rule);
 
 // The same weight in both directions of every edge, the rest kept by the node itself: W = I - sum w_e
 // (e_i-e_j)(e_i-e_j)'. `weights` are in the order of graph.edges().

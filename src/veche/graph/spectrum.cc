@@ -2,6 +2,10 @@
 
 #include <Eigen/Dense>
 
+#include "veche/base/errors.h"
+#include "veche/graph/lanczos.h"
+#include "veche/graph/translation.h"
+
 namespace veche {
 
 SparseMatrix sparse_matrix(const Mixing& mixing) {
@@ -27,29 +31,51 @@ SparseMatrix laplacian(const Graph& graph) {
 
 namespace {
 
-// W with the eigenvalue of the vector of ones moved to 0; the others stay, whether or not W is symmetric.
-Eigen::MatrixXd deflated(const SparseMatrix& matrix) {
-  const double sum = matrix.row(0).sum();
-  const double n = static_cast<double>(matrix.rows());
-  return Eigen::MatrixXd(matrix).array() - sum / n;
-}
+// Up to here a dense solver is as quick as anything; it is exact to rounding.
+constexpr Eigen::Index dense_limit = 500;
 
 bool symmetric(const SparseMatrix& matrix) {
   const SparseMatrix difference = matrix - SparseMatrix(matrix.transpose());
   return difference.norm() <= 1e-12 * (1 + matrix.norm());
 }
 
+// The matrix with the eigenvalue of ones moved by `shift`; the others stay, whether or not it is symmetric.
+Eigen::MatrixXd shifted_ones(const SparseMatrix& matrix, double shift) {
+  return Eigen::MatrixXd(matrix).array() + shift / static_cast<double>(matrix.rows());
+}
+
+double row_sum(const SparseMatrix& matrix) {
+  return matrix.col(0).sum();
+}
+
+Extremes sparse_extremes(const SparseMatrix& matrix, double middle) {
+  if (const auto translation = Translation::find(matrix)) {
+    const auto values = translation->eigenvalues(matrix);
+    Extremes extremes{values[1].real(), values[1].real()};
+    for (std::size_t k = 2; k < values.size(); ++k) {
+      extremes.low = std::min(extremes.low, values[k].real());
+      extremes.high = std::max(extremes.high, values[k].real());
+    }
+    return extremes;
+  }
+  const double ones = row_sum(matrix);
+  if (const auto quick = lanczos_extremes(matrix, ones, middle, 600, 1e-10)) return *quick;
+  if (const auto factorised = factorised_extremes(matrix, ones)) return *factorised;
+  // Ritz values are good to the square of this tolerance.
+  if (const auto slow = lanczos_extremes(matrix, ones, middle, 6000, 1e-6)) return *slow;
+  throw RunError("the eigenvalues of this large graph lie too close together to be found");
+}
+
 }  // namespace
 
 Extremes extremes_besides_ones(const SparseMatrix& matrix) {
-  // Ones become an eigenvalue 0 that could hide the smallest: it is moved to the middle of the others by a
-  // shift first.
+  // The eigenvalue of ones goes to the mean of the others, where it cannot be mistaken for an extreme.
   const Eigen::Index n = matrix.rows();
-  const double sum = matrix.row(0).sum();
-  Eigen::MatrixXd dense = deflated(matrix);
-  const double middle = (matrix.diagonal().sum() - sum) / static_cast<double>(n - 1);  // mean of the others
-  dense.array() += middle / static_cast<double>(n);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(dense, Eigen::EigenvaluesOnly);
+  const double ones = row_sum(matrix);
+  const double middle = (matrix.diagonal().sum() - ones) / static_cast<double>(n - 1);
+  if (n > dense_limit) return sparse_extremes(matrix, middle);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(shifted_ones(matrix, middle - ones),
+                                                              Eigen::EigenvaluesOnly);
   return {solver.eigenvalues()(0), solver.eigenvalues()(n - 1)};
 }
 
@@ -59,7 +85,15 @@ double spectral_radius(const Mixing& mixing) {
     const Extremes extremes = extremes_besides_ones(matrix);
     return std::max(std::abs(extremes.low), std::abs(extremes.high));
   }
-  return Eigen::EigenSolver<Eigen::MatrixXd>(deflated(matrix), false).eigenvalues().cwiseAbs().maxCoeff();
+  if (const auto translation = Translation::find(matrix)) {
+    double largest = 0;
+    const auto values = translation->eigenvalues(matrix);
+    for (std::size_t k = 1; k < values.size(); ++k) largest = std::max(largest, std::abs(values[k]));
+    return largest;
+  }
+  if (matrix.rows() > dense_limit) return largest_modulus(matrix);
+  const Eigen::EigenSolver<Eigen::MatrixXd> solver(shifted_ones(matrix, -1.0), false);
+  return solver.eigenvalues().cwiseAbs().maxCoeff();
 }
 
 }  // namespace veche

@@ -1,0 +1,3 @@
+#include "veche/graph/graph.h"
+
+#include <gtest/gtest.h>

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "veche/graph/optimal.h"
+#include "veche/graph/translation.h"
+
+namespace veche {
+
+// The ways to optimal weights; `start` are weights with rho below 1, strictly inside the constraints. What
+// they return has its bound; rho is left to the caller.
+
+// Interior point on the semidefinite programme, two blocks of n x n.
+OptimalWeights optimal_by_matrices(const Graph& graph, Sign sign, std::span<const double> start,
+                                   double start_rho);
+
+// Where the graph looks the same from every node, edges of one kind share a weight and the programme becomes
+// a linear one in the eigenvalues.
+OptimalWeights optimal_by_eigenvalues(const Graph& graph, const Translation& translation, Sign sign);
+
+}  // namespace veche
