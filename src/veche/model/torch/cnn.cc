@@ -34,8 +34,8 @@ class Cnn : public Network {
         fc3_(register_module("fc3", std::make_shared<Linear>(120, classes))) {}
 
   at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = at::max_pool2d(bn1_->forward_relu(conv1_->forward(images), {}, pass.training), 2);
-    x = at::max_pool2d(bn2_->forward_relu(conv2_->forward(x), {}, pass.training), 2);
+    at::Tensor x = bn1_->relu_pool(conv1_->forward(images), conv1_->bias, pass.training);
+    x = bn2_->relu_pool(conv2_->forward(x), conv2_->bias, pass.training);
     x = fc1_->forward(x.flatten(1));
     x = torch_model::dropout(x, dropout_, pass);
     return fc3_->forward(fc2_->forward(x));

@@ -2,6 +2,7 @@
 
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/model/torch/allocator.h"
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/network.h"
 
@@ -40,5 +41,6 @@ class TorchEngine : public ModelEngine {
 }  // namespace veche::torch_model
 
 extern "C" veche::ModelEngine* veche_model_engine() {
+  veche::torch_model::install_allocator();
   return new veche::torch_model::TorchEngine;
 }

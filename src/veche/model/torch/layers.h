@@ -13,9 +13,13 @@ struct ConvOptions {
   bool bias = false;
 };
 
+// The layers write the gradients of their parameters straight into parameter.grad(), which must be there, and
+// overwrite what it held: every parameter belongs to one layer that is used once in a pass.
+
 class Conv : public torch::nn::Module {
  public:
   explicit Conv(const ConvOptions& options);
+  // Leaves the bias out: it is for the batch norm behind.
   at::Tensor forward(const at::Tensor& x) const;
 
   at::Tensor weight;
@@ -25,16 +29,25 @@ class Conv : public torch::nn::Module {
   const ConvOptions options_;
 };
 
+// Batch norm and ReLU as one. `input_bias`, which may be undefined, is a constant per channel that x still
+// lacks. In training the norm takes it away again, so that only the running mean knows of it and its gradient
+// is zero.
 class BatchNorm : public torch::nn::Module {
  public:
   explicit BatchNorm(int channels);
   // relu(norm(x) + residual); the residual may be undefined.
-  at::Tensor forward_relu(const at::Tensor& x, const at::Tensor& residual, bool training);
+  at::Tensor relu(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& input_bias,
+                  bool training);
+  // Followed by the largest of every 2x2 pixels.
+  at::Tensor relu_pool(const at::Tensor& x, const at::Tensor& input_bias, bool training);
 
   at::Tensor weight;
   at::Tensor bias;
   at::Tensor running_mean;
   at::Tensor running_var;
+
+ private:
+  at::Tensor coefficients(const at::Tensor& x, const at::Tensor& input_bias, bool training);
 };
 
 class Linear : public torch::nn::Module {

@@ -1,7 +1,5 @@
 #include "veche/model/torch/learner.h"
 
-#include <algorithm>
-
 #include "veche/base/errors.h"
 #include "veche/model/torch/threads.h"
 
@@ -54,7 +52,6 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   check(batch);
   use_one_thread();
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
-  std::ranges::fill(gradients(), 0.0F);
   const at::Tensor labels = labels_of(batch);
   const at::Tensor logits = network_->forward(images_of(batch), pass);
   const at::Tensor loss = at::cross_entropy_loss(logits, labels);

@@ -27,8 +27,8 @@ class Block : public torch::nn::Module {
         bn2_(register_module("bn2", std::make_shared<BatchNorm>(out))) {}
 
   at::Tensor forward(const at::Tensor& x, bool training) {
-    const at::Tensor inner = bn1_->forward_relu(conv1_->forward(x), {}, training);
-    return bn2_->forward_relu(conv2_->forward(inner), shortcut(x, stride_, out_), training);
+    const at::Tensor inner = bn1_->relu(conv1_->forward(x), {}, {}, training);
+    return bn2_->relu(conv2_->forward(inner), shortcut(x, stride_, out_), {}, training);
   }
 
   void initialise(Initialiser& init) {
@@ -70,7 +70,7 @@ class ResNet : public Network {
   }
 
   at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->forward_relu(conv1_->forward(images), {}, pass.training);
+    at::Tensor x = bn1_->relu(conv1_->forward(images), {}, {}, pass.training);
     for (const auto& block : blocks_) x = block->forward(x, pass.training);
     return fc_->forward(x.mean({2, 3}));
   }

@@ -1,0 +1,48 @@
+#include "veche/model/torch/layers.h"
+
+namespace veche::torch_model {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct LinearFunction : torch::autograd::Function<LinearFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias) {
+    context->save_for_backward({x, weight});
+    context->saved_data["weight"] = weight.grad();
+    context->saved_data["bias"] = bias.grad();
+    return at::addmm(bias, x, weight.t());
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list dy) {
+    const variable_list saved = context->get_saved_variables();
+    at::Tensor dw = context->saved_data["weight"].toTensor();
+    at::Tensor db = context->saved_data["bias"].toTensor();
+    at::mm_out(dw, dy[0].t(), saved[0]);
+    at::sum_out(db, dy[0], 0);
+    return {context->needs_input_grad(0) ? at::mm(dy[0], saved[1]) : at::Tensor(), {}, {}};
+  }
+};
+
+}  // namespace
+
+Linear::Linear(std::int64_t in, std::int64_t out) {
+  weight = register_parameter("weight", at::empty({out, in}));
+  bias = register_parameter("bias", at::empty({out}));
+}
+
+at::Tensor Linear::forward(const at::Tensor& x) const {
+  return LinearFunction::apply(x, weight, bias);
+}
+
+at::Tensor dropout(const at::Tensor& x, double probability, Pass& pass) {
+  if (!pass.training || probability == 0) return x;
+  at::Tensor mask = at::empty(x.sizes());
+  const auto kept = static_cast<float>(1 / (1 - probability));
+  for (float *m = mask.data_ptr<float>(), *end = m + mask.numel(); m != end; ++m)
+    *m = pass.dropout.uniform() < probability ? 0 : kept;
+  return x * mask;
+}
+
+}  // namespace veche::torch_model

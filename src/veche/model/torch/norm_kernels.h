@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+namespace veche::torch_model {
+
+// Batch norm followed by ReLU over channels-last images, in as few passes over memory as there can be. `rows`
+// are pixels of all images, each of `channels` numbers; per-channel arrays have `channels` numbers. Sums are
+// taken in a fixed order.
+
+struct ImageSize {
+  std::int64_t images = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+  std::int64_t rows() const { return images * height * width; }
+};
+
+// Mean and (biased) variance of every channel.
+void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
+                        float* variance);
+
+// y = max(0, x * scale + shift + residual); the residual may be null.
+void scale_relu(const float* x, const float* residual, std::int64_t rows, std::int64_t channels,
+                const float* scale, const float* shift, float* y);
+
+// The gradient behind the ReLU, g = dy where y > 0, and per channel the sums of g and of g * (x - mean).
+void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
+                     std::int64_t channels, const float* mean, float* g, float* sum, float* dot);
+
+// dx = g * a + (x - mean) * b + c; dx may be g.
+void combine(const float* g, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
+             const float* a, const float* b, const float* c, float* dx);
+
+// As above with a pool over 2x2 pixels behind the ReLU; `size` is of x, y has half the height and width,
+// rounded down. The gradient of a window goes to its first largest pixel.
+void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, const float* shift, float* y);
+void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                          const float* shift, const float* mean, float* sum, float* dot);
+void combine_pool(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                  const float* shift, const float* mean, const float* a, const float* b, const float* c,
+                  float* dx);
+
+}  // namespace veche::torch_model
