@@ -22,7 +22,8 @@ Graph graph_of(const nlohmann::json& stored) {
 }
 
 TEST(Rules, GiveTheStoredRhoOnEveryStoredGraph) {
-  for (const auto& [name, stored] : stored_graphs().items()) {
+  const nlohmann::json all = stored_graphs();
+  for (const auto& [name, stored] : all.items()) {
     const Graph graph = graph_of(stored);
     for (const auto& [rule, rho] : stored["rho"].items()) {
       EXPECT_NEAR(spectral_radius(make_mixing(graph, rule)), rho.get<double>(), 1e-6) << name << ", " << rule;
@@ -31,7 +32,8 @@ TEST(Rules, GiveTheStoredRhoOnEveryStoredGraph) {
 }
 
 TEST(Optimal, IsCertified) {
-  for (const auto& [name, stored] : stored_graphs().items()) {
+  const nlohmann::json all = stored_graphs();
+  for (const auto& [name, stored] : all.items()) {
     const Graph graph = graph_of(stored);
     for (const Sign sign : {Sign::free, Sign::nonnegative}) {
       const OptimalWeights best = optimal_weights(graph, sign);

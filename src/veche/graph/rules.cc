@@ -6,6 +6,7 @@
 
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/graph/graph_file.h"
 #include "veche/graph/mixing.h"
 #include "veche/graph/optimal.h"
 #include "veche/graph/spectrum.h"
@@ -97,7 +98,7 @@ std::span<const std::string> weight_rules() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (const Rule& rule : rules) all.emplace_back(rule.name);
-    all.emplace_back("file:PATH");
+    all.emplace_back("file:");
     return all;
   }();
   return names;
@@ -107,6 +108,7 @@ Weighing weigh(const Graph& graph, std::string_view rule) {
   for (const Rule& known : rules) {
     if (known.name == rule) return known.weigh(graph);
   }
+  if (rule.starts_with("file:")) return {read_weights(std::string(rule.substr(5)), graph), std::nullopt};
   throw RequestError("there is no weight rule '" + std::string(rule) + "'" +
                      suggestion(rule, weight_rules()));
 }

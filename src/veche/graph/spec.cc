@@ -3,119 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-#include <cmath>
+#include <bit>
 #include <functional>
 #include <map>
 
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 #include "veche/graph/families.h"
+#include "veche/graph/graph_file.h"
+#include "veche/graph/random_graphs.h"
+#include "veche/graph/spec_words.h"
 
 namespace veche {
 namespace {
-
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(at);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// The words of a spec with what it is read with; each question names the spec when the answer is missing or
-// wrong.
-class Words {
- public:
-  Words(std::string_view spec, const SpecContext& context)
-      : spec_(spec), context_(context), seed_(context.seed) {
-    std::string_view rest = spec;
-    if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
-      seed_ = number<std::uint64_t>(rest.substr(at + 1), "a seed");
-      seeded_ = true;
-      rest = rest.substr(0, at);
-    }
-    words_ = split(rest, ':');
-  }
-
-  const std::string& family() const { return words_[0]; }
-  std::size_t count() const { return words_.size() - 1; }
-  std::uint64_t seed() const { return seed_; }
-  bool seeded() const { return seeded_; }
-  const SpecContext& context() const { return context_; }
-
-  // The only number of the spec, or the cluster's.
-  int nodes() const {
-    at_most(1);
-    return count() == 1 ? whole(1, "a number of nodes") : cluster_nodes();
-  }
-  // In specs like chords:N:K, where N may be left out.
-  int nodes_before_last() const {
-    at_most(2);
-    return count() == 2 ? whole(1, "a number of nodes") : cluster_nodes();
-  }
-  int last(const char* what) const {
-    at_least(1, what);
-    return whole(count(), what);
-  }
-  double last_fraction(const char* what) const {
-    at_least(1, what);
-    return number<double>(words_.back(), what);
-  }
-  // AxB; when left out, the factors of the cluster's size that lie nearest to a square, none below `least`.
-  std::vector<int> sides(int least) const {
-    at_most(1);
-    if (count() == 1) {
-      std::vector<int> sides;
-      for (const std::string& side : split(words_[1], 'x')) sides.push_back(number<int>(side, "a side"));
-      if (sides.size() < 2) wrong("needs its sides, as in " + family() + ":4x6");
-      return sides;
-    }
-    const int nodes = cluster_nodes();
-    int side = static_cast<int>(std::sqrt(nodes));
-    while (side > 1 && nodes % side != 0) --side;
-    if (side < least) {
-      throw RequestError(
-          fmt::format("{} nodes do not fill a {} with sides of at least {}: choose a number of nodes "
-                      "such as {} or another graph, such as expander",
-                      nodes, family(), least, (nodes / least + 1) * least));
-    }
-    return {side, nodes / side};
-  }
-  int cluster_nodes() const {
-    if (!context_.nodes) wrong("needs its number of nodes");
-    return *context_.nodes;
-  }
-  void at_most(std::size_t numbers) const {
-    if (count() > numbers) wrong(fmt::format("has more than {} number{}", numbers, numbers == 1 ? "" : "s"));
-  }
-  int whole(std::size_t index, const char* what) const { return number<int>(words_[index], what); }
-  [[noreturn]] void wrong(const std::string& why) const {
-    throw RequestError(fmt::format("the graph '{}' {}", spec_, why));
-  }
-
- private:
-  void at_least(std::size_t numbers, const char* what) const {
-    if (count() < numbers) wrong(fmt::format("needs {}", what));
-  }
-  template <class T>
-  T number(std::string_view word, const char* what) const {
-    T value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size()) {
-      wrong(fmt::format("has '{}' where {} should be", word, what));
-    }
-    return value;
-  }
-
-  std::string_view spec_;
-  const SpecContext& context_;
-  std::vector<std::string> words_;
-  std::uint64_t seed_;
-  bool seeded_ = false;
-};
 
 struct Made {
   Graph graph;
@@ -134,28 +34,80 @@ Maker by_sides(Graph (*make)(std::span<const int>), int least) {
   };
 }
 
+// chords:N:K, regular:N:D and the like, where N may be left out.
+Maker by_two(const char* what, const std::function<Graph(int, int, std::uint64_t)>& make) {
+  return [what, make](const Words& words) {
+    const int nodes = words.nodes_before_last(), last = words.last(what);
+    return Made{make(nodes, last, words.seed()), {nodes, last}};
+  };
+}
+
+Made hypercube(const Words& words) {
+  words.at_most(1);
+  if (words.count() == 1) {
+    const int dimension = words.whole(1, "a dimension");
+    return {hypercube_graph(dimension), {dimension}};
+  }
+  const auto nodes = static_cast<unsigned>(words.cluster_nodes());
+  if (!std::has_single_bit(nodes)) {
+    throw RequestError(
+        fmt::format("a hypercube needs 2, 4, 8 ... nodes, not {}: choose {} nodes or another graph, such "
+                    "as expander",
+                    nodes, std::bit_ceil(nodes)));
+  }
+  const int dimension = std::countr_zero(nodes);
+  return {hypercube_graph(dimension), {dimension}};
+}
+
+Made tree(const Words& words) {
+  // tree:N alone is a binary one, but only where N cannot be the cluster's.
+  if (words.count() < 2 && !(words.count() == 1 && words.context().nodes)) {
+    return {tree_graph(words.nodes(), 2), {words.nodes(), 2}};
+  }
+  const int nodes = words.nodes_before_last(), fanout = words.last("a fanout");
+  return {tree_graph(nodes, fanout), {nodes, fanout}};
+}
+
+Made erdos_renyi(const Words& words) {
+  const int nodes = words.nodes_before_last();
+  return {erdos_renyi_graph(nodes, words.last_fraction("a probability"), words.seed()), {nodes}};
+}
+
+Made expander(const Words& words) {
+  return {expander_graph(words.nodes(), words.seed()), {words.nodes()}};
+}
+
 const std::map<std::string, Maker, std::less<>>& makers() {
   static const std::map<std::string, Maker, std::less<>> all{
-      {"ring", by_nodes(ring_graph)},      {"path", by_nodes(path_graph)},
-      {"star", by_nodes(star_graph)},      {"complete", by_nodes(complete_graph)},
-      {"torus", by_sides(torus_graph, 3)}, {"grid", by_sides(grid_graph, 2)},
+      {"ring", by_nodes(ring_graph)},
+      {"path", by_nodes(path_graph)},
+      {"star", by_nodes(star_graph)},
+      {"complete", by_nodes(complete_graph)},
+      {"torus", by_sides(torus_graph, 3)},
+      {"grid", by_sides(grid_graph, 2)},
+      {"hypercube", hypercube},
+      {"tree", tree},
+      {"chords",
+       by_two("a number of chords", [](int n, int k, std::uint64_t) { return chords_graph(n, k); })},
+      {"regular", by_two("a degree", regular_graph)},
+      {"erdos-renyi", erdos_renyi},
+      {"expander", expander},
+      {"exponential", by_nodes(exponential_graph)},
   };
   return all;
 }
 
-}  // namespace
-
-std::span<const std::string> spec_families() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const auto& [name, maker] : makers()) all.push_back(name);
-    return all;
-  }();
-  return names;
+SpecGraph from_file(std::string_view spec, const SpecContext& context) {
+  const std::string path(spec.substr(spec.find(':') + 1));
+  const std::vector<StoredGraph> stored = read_graph_file(path);
+  if (stored.size() > 1) {
+    throw RequestError(
+        fmt::format("the graph file '{}' lists {} graphs, where one is wanted", path, stored.size()));
+  }
+  return {std::string(spec), "file", {}, graph_in_file(path, stored[0], context.directed_allowed)};
 }
 
-SpecGraph read_spec(std::string_view spec, const SpecContext& context) {
-  const Words words(spec, context);
+SpecGraph from_words(const Words& words) {
   const auto maker = makers().find(words.family());
   if (maker == makers().end()) {
     throw RequestError(
@@ -164,14 +116,42 @@ SpecGraph read_spec(std::string_view spec, const SpecContext& context) {
   Made made = maker->second(words);
   const bool box = words.family() == "torus" || words.family() == "grid";
   std::string name = fmt::format("{}:{}", words.family(), fmt::join(made.shape, box ? "x" : ":"));
-  if (words.seeded()) name += fmt::format("@{}", words.seed());
-  if (context.nodes && made.graph.nodes() != *context.nodes) {
-    throw RequestError(
-        fmt::format("the graph '{}' has {} nodes, but the cluster has {}: leave the number out or set "
-                    "cluster.nodes = {}",
-                    spec, made.graph.nodes(), *context.nodes, made.graph.nodes()));
-  }
+  if (words.family() == "erdos-renyi") name += fmt::format(":{}", words.last_fraction("a probability"));
+  const bool random =
+      words.family() == "erdos-renyi" || words.family() == "regular" || words.family() == "expander";
+  if (random && (words.seeded() || words.seed() != 1)) name += fmt::format("@{}", words.seed());
+  if (words.seeded() && !random) words.wrong("has a seed, but nothing in it is random");
   return {std::move(name), words.family(), std::move(made.shape), std::move(made.graph)};
+}
+
+}  // namespace
+
+std::span<const std::string> spec_families() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto& [name, maker] : makers()) all.push_back(name);
+    all.insert(all.end(), {"one-peer-exponential", "matchings", "schedule", "file"});
+    return all;
+  }();
+  return names;
+}
+
+SpecGraph read_spec(std::string_view spec, const SpecContext& context) {
+  SpecGraph result = spec.starts_with("file:") ? from_file(spec, context) : from_words(Words(spec, context));
+  check_nodes(spec, result.graph.nodes(), context);
+  return result;
+}
+
+void check_nodes(std::string_view spec, int nodes, const SpecContext& context) {
+  if (!context.nodes || nodes == *context.nodes) return;
+  const bool file = spec.starts_with("file:");
+  throw RequestError(
+      fmt::format("the graph '{}' has {} nodes, but the cluster has {}: {}set cluster.nodes = {}", spec,
+                  nodes, *context.nodes, file ? "" : "leave the number out or ", nodes));
+}
+
+int spec_nodes(std::string_view spec, const SpecContext& context) {
+  return Words(spec, context).nodes();
 }
 
 }  // namespace veche

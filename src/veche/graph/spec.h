@@ -29,6 +29,12 @@ struct SpecGraph {
 // Reads the spec of one graph that does not change; see docs/topologies.md. Throws RequestError.
 SpecGraph read_spec(std::string_view spec, const SpecContext& context);
 
+// The number of nodes of a spec that has no other number, such as one-peer-exponential:N.
+int spec_nodes(std::string_view spec, const SpecContext& context);
+
+// Throws RequestError when a graph has another number of nodes than the cluster.
+void check_nodes(std::string_view spec, int nodes, const SpecContext& context);
+
 // The names before the colon, for messages and completions.
 std::span<const std::string> spec_families();
 

@@ -80,7 +80,15 @@ Extremes extremes_besides_ones(const SparseMatrix& matrix) {
 }
 
 double spectral_radius(const Mixing& mixing) {
-  const SparseMatrix matrix = sparse_matrix(mixing);
+  return radius_besides_ones(sparse_matrix(mixing));
+}
+
+double norm_besides_ones(const SparseMatrix& matrix) {
+  const SparseMatrix square = SparseMatrix(matrix.transpose()) * matrix;
+  return std::sqrt(std::max(0.0, extremes_besides_ones(square).high));
+}
+
+double radius_besides_ones(const SparseMatrix& matrix) {
   if (symmetric(matrix)) {
     const Extremes extremes = extremes_besides_ones(matrix);
     return std::max(std::abs(extremes.low), std::abs(extremes.high));

@@ -22,4 +22,9 @@ struct Extremes {
 // the eigenvalues lie too close together for Lanczos alone.
 Extremes extremes_besides_ones(const SparseMatrix& matrix);
 
+// Of any matrix W with W 1 = 1: the largest modulus of its other eigenvalues, and the largest factor by which
+// it stretches a vector that sums to zero (W must also keep sums).
+double radius_besides_ones(const SparseMatrix& matrix);
+double norm_besides_ones(const SparseMatrix& matrix);
+
 }  // namespace veche

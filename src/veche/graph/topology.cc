@@ -3,30 +3,86 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "veche/base/errors.h"
+#include "veche/graph/graph_file.h"
+#include "veche/graph/schedule.h"
 #include "veche/graph/spec.h"
 
 namespace veche {
 namespace {
 
-class StaticTopology final : public Topology {
- public:
-  StaticTopology(SpecGraph spec, std::string rule)
-      : spec_(std::move(spec)),
-        rule_(std::move(rule)),
-        mixing_(std::make_shared<const Mixing>(make_mixing(spec_.graph, rule_))) {}
+// The rule `file` alone means the weights that stand in the graph's own file.
+std::string rule_for(const TopologyRequest& request) {
+  if (request.weights != "file") return request.weights;
+  if (!request.graph.starts_with("file:")) {
+    throw RequestError(
+        fmt::format("the weights 'file' are those in a graph's own file, and '{}' is none: use "
+                    "file:PATH",
+                    request.graph));
+  }
+  return request.graph;
+}
 
-  int nodes() const override { return spec_.graph.nodes(); }
-  std::shared_ptr<const Mixing> at(std::uint64_t) const override { return mixing_; }
-  const Graph& graph() const override { return spec_.graph; }
-  std::uint64_t period() const override { return 1; }
-  std::string describe() const override { return spec_.name + ", " + rule_; }
+std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContext& context,
+                                         const std::string& rule) {
+  const int nodes = spec_nodes(spec, context);
+  check_nodes(spec, nodes, context);
+  std::vector<Graph> graphs;
+  std::vector<Mixing> rounds;
+  for (int hop = 1; hop < nodes || graphs.empty(); hop *= 2) {
+    std::vector<Edge> edges;
+    for (int i = 0; i < nodes; ++i) edges.push_back({i, (i + hop) % nodes});
+    graphs.emplace_back(nodes, std::move(edges), Graph::Kind::directed);
+    rounds.push_back(make_mixing(graphs.back(), rule));
+  }
+  return cyclic_topology(std::move(graphs), std::move(rounds),
+                         fmt::format("one-peer-exponential:{}, {}", nodes, rule));
+}
 
- private:
-  const SpecGraph spec_;
-  const std::string rule_;
-  const std::shared_ptr<const Mixing> mixing_;
-};
+// schedule:SPEC1,SPEC2,...
+std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext& context,
+                                       const std::string& rule) {
+  std::vector<Graph> graphs;
+  std::vector<Mixing> rounds;
+  std::vector<std::string> names;
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    SpecGraph one = read_spec(rest.substr(0, end), context);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!graphs.empty() && one.graph.nodes() != graphs[0].nodes()) {
+      throw RequestError(
+          fmt::format("the graphs of a schedule must have the same nodes, but '{}' has {} and '{}' has {}",
+                      names[0], graphs[0].nodes(), one.name, one.graph.nodes()));
+    }
+    rounds.push_back(make_mixing(one.graph, rule));
+    graphs.push_back(std::move(one.graph));
+    names.push_back(std::move(one.name));
+  }
+  if (graphs.empty()) throw RequestError("a schedule lists its graphs, as in schedule:ring:8,star:8");
+  return cyclic_topology(std::move(graphs), std::move(rounds),
+                         fmt::format("schedule:{}, {}", fmt::join(names, ","), rule));
+}
+
+// A file that lists several graphs: one a round.
+std::shared_ptr<const Topology> listed_in_file(const std::string& spec,
+                                               const std::vector<StoredGraph>& stored,
+                                               const SpecContext& context, const std::string& rule) {
+  std::vector<Graph> graphs;
+  std::vector<Mixing> rounds;
+  for (const StoredGraph& one : stored) {
+    graphs.push_back(graph_in_file(spec.substr(5), one, context.directed_allowed));
+    check_nodes(spec, graphs.back().nodes(), context);
+    if (graphs.back().nodes() != graphs[0].nodes()) {
+      throw RequestError(
+          fmt::format("the graph file '{}': its graphs have {} and {} nodes, but must have the same",
+                      spec.substr(5), graphs[0].nodes(), graphs.back().nodes()));
+    }
+    rounds.push_back(rule == spec ? mixing_of(one, graphs.back()) : make_mixing(graphs.back(), rule));
+  }
+  return cyclic_topology(std::move(graphs), std::move(rounds), spec + ", " + rule);
+}
 
 std::string list(const std::vector<int>& component) {
   if (component.size() <= 8) return fmt::format("{{{}}}", fmt::join(component, ", "));
@@ -34,8 +90,8 @@ std::string list(const std::vector<int>& component) {
                      component.back(), component.size());
 }
 
-void refuse_disconnected(const SpecGraph& spec) {
-  const auto components = spec.graph.components();
+void refuse_disconnected(const Graph& graph, const std::string& spec) {
+  const auto components = graph.components();
   if (components.size() == 1) return;
   std::vector<std::string> shown;
   for (const auto& component : components) {
@@ -45,22 +101,72 @@ void refuse_disconnected(const SpecGraph& spec) {
     }
     shown.push_back(list(component));
   }
-  throw RequestError(fmt::format("the graph '{}' is not connected: {} cannot reach each other", spec.name,
+  throw RequestError(fmt::format("the graph '{}' is not connected: {} cannot reach each other", spec,
                                  fmt::join(shown, " and ")));
+}
+
+// Columns that do not sum to one move the average: only strategies that carry weights along can correct it.
+void refuse_moving_average(const Topology& topology) {
+  for (std::uint64_t k = 0; k < topology.period(); ++k) {
+    const auto mixing = topology.at(k);
+    std::vector<double> sums(static_cast<std::size_t>(topology.nodes()), 0.0);
+    for (int i = 0; i < topology.nodes(); ++i) {
+      for (const Weight& weight : mixing->row(i)) sums[static_cast<std::size_t>(weight.node)] += weight.value;
+    }
+    for (std::size_t j = 0; j < sums.size(); ++j) {
+      if (std::abs(sums[j] - 1) < 1e-9) continue;
+      throw RequestError(
+          fmt::format("'{}' does not keep the average: the weights that others give to node {} sum to "
+                      "{:.6g}, not to 1, which only a strategy for directed graphs such as push-sum "
+                      "corrects",
+                      topology.describe(), j, sums[j]));
+    }
+  }
 }
 
 }  // namespace
 
-std::shared_ptr<const Topology> make_topology(const TopologyRequest& request) {
-  SpecGraph spec = read_spec(request.graph, {request.nodes, request.seed, request.directed_allowed});
-  refuse_disconnected(spec);
-  auto topology = std::make_shared<const StaticTopology>(std::move(spec), request.weights);
-  if (spectral_radius(*topology->at(0)) > 1 - 1e-12) {
-    throw RequestError(fmt::format(
-        "the weights '{}' never converge on '{}' (rho = 1: the nodes swap values for ever): use metropolis",
-        request.weights, request.graph));
+std::shared_ptr<const Topology> build_topology(const TopologyRequest& request) {
+  const SpecContext context{request.nodes, request.seed, request.directed_allowed};
+  const std::string rule = rule_for(request);
+  const std::string_view spec = request.graph;
+  std::shared_ptr<const Topology> topology;
+  if (spec.starts_with("one-peer-exponential")) {
+    topology = one_peer(spec, context, rule);
+  } else if (spec.starts_with("schedule:")) {
+    topology = listed(spec.substr(9), context, rule);
+  } else if (spec.starts_with("matchings:")) {
+    SpecGraph base = read_spec(spec.substr(10), context);
+    if (base.graph.kind() == Graph::Kind::directed) {
+      throw RequestError(
+          fmt::format("a matching needs edges that go both ways, and '{}' is directed", base.name));
+    }
+    topology = matching_topology(std::move(base.graph), request.seed, "matchings:" + base.name);
+  } else if (spec.starts_with("file:")) {
+    const std::vector<StoredGraph> stored = read_graph_file(std::string(spec.substr(5)));
+    if (stored.size() > 1) topology = listed_in_file(request.graph, stored, context, rule);
   }
+  if (!topology) {
+    SpecGraph one = read_spec(spec, context);
+    refuse_disconnected(one.graph, one.name);
+    Weighing weighing = weigh(one.graph, rule);
+    topology = static_topology(std::move(one.graph), std::move(weighing), one.name + ", " + request.weights);
+  }
+  refuse_disconnected(topology->graph(), request.graph);
+  if (!request.directed_allowed) refuse_moving_average(*topology);
   return topology;
+}
+
+std::shared_ptr<const Topology> make_topology(const TopologyRequest& request) {
+  auto topology = build_topology(request);
+  // Every node keeps a part of its own under these rules, so that a connected graph always converges.
+  const bool safe =
+      request.weights == "metropolis" || request.weights == "uniform" || topology->period() == 0;
+  if (safe || topology->contraction().rate < 1 - 1e-9) return topology;
+  throw RequestError(
+      fmt::format("the weights '{}' never make the nodes of '{}' agree (rho is {:.6g}: some disagreement "
+                  "is only passed round or grows): use metropolis, which always converges",
+                  request.weights, request.graph, topology->contraction().rate));
 }
 
 }  // namespace veche
