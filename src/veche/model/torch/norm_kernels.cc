@@ -97,7 +97,7 @@ VECHE_INLINE void sums_step(const float* dy, const float* y, const float* x, std
 
 }  // namespace
 
-VECHE_MULTIVERSION
+VECHE_HOT
 void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
                         float* variance) {
   std::int64_t c = 0;
@@ -106,7 +106,7 @@ void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels
   for (; c < channels; ++c) statistics_step<float>(x + c, rows, channels, mean + c, variance + c);
 }
 
-VECHE_MULTIVERSION
+VECHE_HOT
 void scale_relu(const float* x, const float* residual, std::int64_t rows, std::int64_t channels,
                 const float* scale, const float* shift, float* y) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -122,7 +122,7 @@ void scale_relu(const float* x, const float* residual, std::int64_t rows, std::i
   }
 }
 
-VECHE_MULTIVERSION
+VECHE_HOT
 void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
                      std::int64_t channels, const float* mean, float* g, float* sum, float* dot) {
   std::int64_t c = 0;
@@ -132,7 +132,7 @@ void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64
     sums_step<float>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
 }
 
-VECHE_MULTIVERSION
+VECHE_HOT
 void combine(const float* g, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
              const float* a, const float* b, const float* c, float* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {

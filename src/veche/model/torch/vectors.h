@@ -1,22 +1,15 @@
 #pragma once
 
-// What the hand-written loops share: a vector type and code for several processors in one binary.
+#include "veche/base/hot.h"
+
+// What a VECHE_HOT function calls must be inlined into it, else it is compiled for the oldest processor.
+#define VECHE_INLINE inline __attribute__((always_inline))
 
 namespace veche::torch_model {
 
-// Compiles a function once per generation of processors; the loader picks the one that fits. The picking runs
-// before the sanitizers are set up, so that under them there is only the plain version. What such a function
-// calls must be VECHE_INLINE, else it is compiled for the oldest processor.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define VECHE_MULTIVERSION __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define VECHE_MULTIVERSION
-#endif
-#define VECHE_INLINE inline __attribute__((always_inline))
-
 inline constexpr int kLanes = 16;
 // Sixteen numbers; the compiler splits them where registers are shorter. Kernels are written for a type V
-// that is a Vector or a single number, so that any count of channels has a remainder.
+// that is a Vector or a single number, so that any count of channels has its remainder.
 using Vector = float __attribute__((vector_size(kLanes * sizeof(float))));
 
 // From and to any address.

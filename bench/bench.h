@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace veche {
+
+struct BenchOptions {
+  std::string python;  // that has the peers' libraries; empty: the one found when Veche was built
+  int rounds = 9;      // times both sides are measured, in turn
+  bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
+};
+
+// One comparison. The results of both sides were checked against each other before anything was timed.
+struct BenchCase {
+  std::string name;
+  double value = 0;  // the median over the rounds
+  std::string unit;
+  std::string peer;  // what it is compared with
+  double peer_value = 0;
+  double ratio = 0;   // the median over the rounds; above one Veche is ahead
+  double spread = 0;  // of the ratio: the distance of its quartiles over its median
+  int rounds = 0;
+};
+
+}  // namespace veche

@@ -1,0 +1,119 @@
+#include "bench/step/step.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "bench/peer.h"
+#include "bench/rounds.h"
+#include "bench/step/task.h"
+#include "veche/base/errors.h"
+#include "veche/train/optimizer.h"
+
+namespace veche {
+
+extern const char kStepPeer[];  // the text of peer.py
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kCheckedSteps = 5;
+constexpr double kTolerance = 1e-3;
+const char* const kLayouts[] = {"nchw", "nhwc"};
+
+struct Setting {
+  const char* model;
+  const char* optimizer;
+  double rate;  // the same as in peer.py
+  Shape input;
+  int batch;
+  int steps;  // of one side in one round: about half a second
+};
+
+constexpr Setting kSettings[] = {
+    {"cnn", "sgd", 0.01, {1, 28, 28}, 25, 24},
+    {"cnn", "adam", 0.001, {1, 28, 28}, 25, 20},
+    {"resnet20", "sgd", 0.01, {3, 32, 32}, 32, 4},
+};
+
+// Our side: the same calls as the training loop makes.
+class Trainer {
+ public:
+  Trainer(const Setting& setting, const TrainingTask& task) : rate_(setting.rate), task_(task) {
+    Options options;
+    options.set("name", Value{std::string(setting.optimizer)});
+    options.set("momentum", Value{0.9});
+    optimizer_ = make_optimizer(options, task.learner().parameters().size());
+  }
+
+  std::vector<double> run(int steps) {
+    std::vector<double> losses;
+    for (int i = 0; i < steps; ++i, ++step_) {
+      losses.push_back(task_.learner().compute_gradient(task_.batch(step_)).loss());
+      optimizer_->update(task_.learner().parameters(), task_.learner().gradients(),
+                         {.rate = rate_, .gradient_scale = 1, .number = step_ + 1});
+    }
+    return losses;
+  }
+
+ private:
+  const double rate_;
+  const TrainingTask& task_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::uint64_t step_ = 0;
+};
+
+void check(const std::vector<double>& ours, const std::vector<double>& theirs, const std::string& name) {
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    if (!(std::abs(ours[i] - theirs.at(i)) <= kTolerance * std::abs(theirs[i])))
+      throw RunError("bench step: the losses of '" + name + "' differ at step " + std::to_string(i) + ": " +
+                     std::to_string(ours[i]) + " against " + std::to_string(theirs[i]));
+}
+
+std::vector<BenchCase> measure(const Setting& setting, Peer& peer, const BenchOptions& options) {
+  ModelSpec spec;
+  spec.name = setting.model;
+  spec.input = setting.input;
+  spec.options.set("dropout", Value{0.0});  // no two programs drop the same numbers
+  const TrainingTask task(spec, setting.batch);
+  Trainer trainer(setting, task);
+  const std::vector<double> losses = trainer.run(kCheckedSteps);
+
+  const std::string name =
+      std::string(setting.model) + " batch " + std::to_string(setting.batch) + " " + setting.optimizer;
+  for (const char* layout : kLayouts) {
+    nlohmann::json request = task.files();
+    request.update({{"do", "make"}, {"name", layout}, {"model", setting.model}, {"layout", layout}});
+    request.update({{"optimizer", setting.optimizer}, {"batch", setting.batch}});
+    peer.ask(request);
+    const auto answer = peer.ask({{"do", "run"}, {"name", layout}, {"steps", kCheckedSteps}});
+    check(losses, answer["losses"].get<std::vector<double>>(), name);
+  }
+
+  const int steps = options.quick ? 2 : setting.steps;
+  const double images = static_cast<double>(steps) * setting.batch;
+  Rounds rounds(std::size(kLayouts));
+  for (int round = 0; round < (options.quick ? 3 : options.rounds); ++round) {
+    const auto start = Clock::now();
+    trainer.run(steps);
+    rounds.ours(images / std::chrono::duration<double>(Clock::now() - start).count());
+    for (std::size_t i = 0; i < std::size(kLayouts); ++i) {
+      const auto answer = peer.ask({{"do", "run"}, {"name", kLayouts[i]}, {"steps", steps}});
+      rounds.theirs(i, images / answer["seconds"].get<double>());
+    }
+  }
+  return {rounds.result(0, name, "images/s", "PyTorch"),
+          rounds.result(1, name, "images/s", "PyTorch channels-last")};
+}
+
+}  // namespace
+
+std::vector<BenchCase> bench_step(const BenchOptions& options) {
+  Peer peer(options.python.empty() ? VECHE_PYTHON : options.python, kStepPeer, "python3-torch");
+  std::vector<BenchCase> cases;
+  for (const Setting& setting : kSettings)
+    for (BenchCase& result : measure(setting, peer, options)) cases.push_back(std::move(result));
+  return cases;
+}
+
+}  // namespace veche

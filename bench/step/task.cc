@@ -1,0 +1,76 @@
+#include "bench/step/task.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "veche/base/errors.h"
+#include "veche/base/random.h"
+#include "veche/model/layout.h"
+
+namespace veche {
+namespace {
+
+constexpr std::size_t kBatches = 8;
+
+std::vector<float> channels_first(std::span<const float> images, const Shape& shape) {
+  const auto pixels = static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width);
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  std::vector<float> result(images.size());
+  for (std::size_t start = 0; start < images.size(); start += shape.size())
+    for (std::size_t p = 0; p < pixels; ++p)
+      for (std::size_t c = 0; c < channels; ++c)
+        result[start + c * pixels + p] = images[start + p * channels + c];
+  return result;
+}
+
+std::filesystem::path new_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "veche-bench-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw RunError("cannot make a folder for temporary files: " + name);
+  return name;
+}
+
+}  // namespace
+
+TrainingTask::TrainingTask(const ModelSpec& spec, int batch_size)
+    : shape_(spec.input),
+      size_(static_cast<std::size_t>(batch_size)),
+      learner_(make_learner(spec)),
+      images_(kBatches * size_ * shape_.size()),
+      labels_(kBatches * size_),
+      folder_(new_folder()) {
+  RandomStream stream(spec.seed, "bench samples");
+  for (float& pixel : images_) pixel = static_cast<float>(stream.normal());
+  for (auto& label : labels_)
+    label = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(spec.classes)));
+
+  std::vector<float> weights;
+  for (const TensorLayout& tensor : learner_->parameter_layout()) {
+    const std::vector<float> values = gather(tensor, learner_->parameters());
+    weights.insert(weights.end(), values.begin(), values.end());
+  }
+  const std::vector<float> images = channels_first(images_, shape_);
+  write("weights", weights.data(), weights.size() * sizeof(float));
+  write("images", images.data(), images.size() * sizeof(float));
+  write("labels", labels_.data(), labels_.size() * sizeof(std::int64_t));
+}
+
+TrainingTask::~TrainingTask() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+Batch TrainingTask::batch(std::uint64_t step) const {
+  const std::size_t start = step % kBatches * size_;
+  return {std::span(images_).subspan(start * shape_.size(), size_ * shape_.size()),
+          std::span(labels_).subspan(start, size_), shape_, step};
+}
+
+void TrainingTask::write(const std::string& name, const void* data, std::size_t bytes) {
+  const std::filesystem::path path = folder_ / name;
+  std::ofstream file(path, std::ios::binary);
+  file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  if (!file.flush()) throw RunError("cannot write " + path.string());
+  files_[name] = path.string();
+}
+
+}  // namespace veche
