@@ -22,6 +22,8 @@ Value whole(std::int64_t value) { return {value}; }
 Value real(double value) { return {value}; }
 Value flag(bool value) { return {value}; }
 
+constexpr double kMostNodes = 1e6;
+
 std::vector<KeySpec> run_keys() {
   return {
       {.name = "name", .kind = Kind::text, .fallback = {}, .help = "the run's folder; made up when absent"},
@@ -45,12 +47,13 @@ std::vector<KeySpec> model_keys() {
   return {
       {.name = "name", .kind = Kind::text, .fallback = text("cnn"), .help = "see `veche model ls`",
        .choices = model_names()},
-      {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "as many as the data have", .least = 2},
+      {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "as many as the data have", .least = 2,
+       .most = 1e6},
       {.name = "norm", .kind = Kind::text, .fallback = text("batch"), .help = "normalisation layers",
        .choices = {"batch"}},
       {.name = "dropout", .kind = Kind::real, .fallback = {}, .help = "probability; the model's own when absent",
-       .least = 0},
-      {.name = "hidden", .kind = Kind::list, .fallback = {}, .help = "widths of mlp's hidden layers"},
+       .least = 0, .most = 1, .below_most = true},
+      {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers"},
       {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
       {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
       {.name = "x0", .kind = Kind::any, .fallback = {}, .help = "quadratic: where all nodes start"},
@@ -67,7 +70,7 @@ std::vector<KeySpec> data_keys() {
        .choices = {"iid"}},
       {.name = "shuffle", .kind = Kind::text, .fallback = text("local"), .help = "each node its own samples",
        .choices = {"local"}},
-      {.name = "shape", .kind = Kind::list, .fallback = {}, .help = "synthetic: channels, height, width"},
+      {.name = "shape", .kind = Kind::wholes, .fallback = {}, .help = "synthetic: channels, height, width"},
       {.name = "samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: training samples", .least = 1},
       {.name = "test_samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: test samples", .least = 1},
       {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "synthetic: classes", .least = 2},
@@ -83,15 +86,17 @@ std::vector<KeySpec> optimizer_keys() {
        .above_least = false},
       {.name = "momentum", .kind = Kind::real, .fallback = real(0), .help = "sgd", .least = 0},
       {.name = "nesterov", .kind = Kind::flag, .fallback = flag(false), .help = "sgd: Nesterov's form"},
-      {.name = "beta1", .kind = Kind::real, .fallback = real(0.9), .help = "adam", .least = 0},
-      {.name = "beta2", .kind = Kind::real, .fallback = real(0.999), .help = "adam", .least = 0},
+      {.name = "beta1", .kind = Kind::real, .fallback = real(0.9), .help = "adam", .least = 0, .most = 1,
+       .below_most = true},
+      {.name = "beta2", .kind = Kind::real, .fallback = real(0.999), .help = "adam", .least = 0, .most = 1,
+       .below_most = true},
       {.name = "epsilon", .kind = Kind::real, .fallback = real(1e-8), .help = "adam", .least = 0},
       {.name = "weight_decay", .kind = Kind::real, .fallback = real(0), .help = "pull towards zero", .least = 0},
       {.name = "clip", .kind = Kind::real, .fallback = real(0), .help = "largest norm of a gradient; 0: any",
        .least = 0},
       {.name = "schedule", .kind = Kind::text, .fallback = text("constant"), .help = "of the learning rate",
        .choices = schedule_names()},
-      {.name = "milestones", .kind = Kind::list, .fallback = {}, .help = "multi-step: epochs at which it drops"},
+      {.name = "milestones", .kind = Kind::reals, .fallback = {}, .help = "multi-step: epochs at which it drops"},
       {.name = "gamma", .kind = Kind::real, .fallback = real(0.1), .help = "multi-step: factor", .least = 0},
       {.name = "warmup_epochs", .kind = Kind::real, .fallback = real(0), .help = "linear rise at the start",
        .least = 0},
@@ -102,11 +107,12 @@ std::vector<KeySpec> optimizer_keys() {
 
 std::vector<KeySpec> cluster_keys() {
   return {
-      {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many", .least = 1},
+      {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many", .least = 1,
+       .most = kMostNodes},
       {.name = "transport", .kind = Kind::text, .fallback = text("threads"), .help = "the engine",
        .choices = {"threads"}},
       {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
-       .least = 0},
+       .least = 0, .most = kMostNodes},
   };
 }
 
@@ -124,20 +130,34 @@ std::string kind_name(Kind kind) {
     case Kind::real: return "a number";
     case Kind::text: return "a word";
     case Kind::list: return "a list such as [1, 2]";
+    case Kind::wholes: return "a list of whole numbers such as [1, 2]";
+    case Kind::reals: return "a list of numbers such as [1, 2.5]";
     case Kind::any: break;
   }
   return "a value";
 }
 
+// No number in it is infinite or not a number at all.
+bool is_finite(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value.data)) return std::isfinite(*number);
+  const auto* list = std::get_if<Value::List>(&value.data);
+  return list == nullptr || std::ranges::all_of(*list, is_finite);
+}
+
 bool fits(const Value& value, Kind kind) {
+  const auto list_of = [&](Kind item_kind) {
+    const auto* list = std::get_if<Value::List>(&value.data);
+    return list != nullptr && std::ranges::all_of(*list, [&](const Value& item) { return fits(item, item_kind); });
+  };
   switch (kind) {
     case Kind::flag: return std::holds_alternative<bool>(value.data);
     case Kind::whole: return std::holds_alternative<std::int64_t>(value.data);
     case Kind::real:
-      if (const auto* number = std::get_if<double>(&value.data)) return std::isfinite(*number);
-      return std::holds_alternative<std::int64_t>(value.data);
+      return std::holds_alternative<double>(value.data) || std::holds_alternative<std::int64_t>(value.data);
     case Kind::text: return std::holds_alternative<std::string>(value.data);
     case Kind::list: return std::holds_alternative<Value::List>(value.data);
+    case Kind::wholes: return list_of(Kind::whole);
+    case Kind::reals: return list_of(Kind::real);
     case Kind::any: break;
   }
   return true;
@@ -146,16 +166,22 @@ bool fits(const Value& value, Kind kind) {
 void check(const std::string& where, const Value& value, const KeySpec& spec) {
   if (!fits(value, spec.kind))
     throw RequestError(fmt::format("{} must be {}, not {}", where, kind_name(spec.kind), to_toml(value)));
+  if (!is_finite(value))
+    throw RequestError(fmt::format("{} must be {}, not {}", where,
+                                   spec.kind == Kind::real ? "a finite number" : "made of finite numbers", to_toml(value)));
   if (const auto* word = std::get_if<std::string>(&value.data); word != nullptr && !spec.choices.empty())
     if (std::ranges::find(spec.choices, *word) == spec.choices.end())
       throw RequestError(fmt::format("{} = \"{}\" does not exist{}", where, *word, suggestion(*word, spec.choices)));
-  if (!spec.least || (spec.kind != Kind::whole && spec.kind != Kind::real)) return;
+  if (spec.kind != Kind::whole && spec.kind != Kind::real) return;
   const double number = std::holds_alternative<double>(value.data)
                             ? std::get<double>(value.data)
                             : static_cast<double>(std::get<std::int64_t>(value.data));
-  if (number < *spec.least || (spec.above_least && number == *spec.least))
+  if (spec.least && (number < *spec.least || (spec.above_least && number == *spec.least)))
     throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.above_least ? "above" : "at least",
                                    *spec.least, to_toml(value)));
+  if (spec.most && (number > *spec.most || (spec.below_most && number == *spec.most)))
+    throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.below_most ? "below" : "at most", *spec.most,
+                                   to_toml(value)));
 }
 
 }  // namespace
@@ -178,7 +204,11 @@ Options checked(const std::string& section, const std::map<std::string, Value, s
     if (spec == keys.end()) {
       std::vector<std::string> names;
       for (const KeySpec& known : keys) names.push_back(known.name);
-      throw RequestError(fmt::format("there is no key {}.{}{}", section, key, suggestion(key, names)));
+      if (const std::string near = nearest(key, names); !near.empty()) names = {near};
+      for (std::string& name : names) name = section + "." + name;
+      throw RequestError(fmt::format("there is no key {}.{}; {}", section, key,
+                                     names.size() == 1 ? fmt::format("did you mean '{}'?", names.front())
+                                                       : fmt::format("choose one of {}", fmt::join(names, ", "))));
     }
     check(section + "." + key, value, *spec);
     options.set(key, value);
