@@ -56,7 +56,7 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
 
 Config Config::from_file(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  if (!stream) throw RequestError("the configuration " + file.string() + " cannot be read: is the path right?");
+  if (!stream || std::filesystem::is_directory(file)) throw RequestError("the configuration " + file.string() + " cannot be read: is the path right?");
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
   return from_text(text, file.string());
 }
