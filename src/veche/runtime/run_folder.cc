@@ -30,6 +30,8 @@ RunFolder RunFolder::create(const Settings& settings) {
   const fs::path out = settings.run.get<std::string>("out");
   const bool named = settings.run.has("name");
   const std::string wanted = named ? settings.run.get<std::string>("name") : made_up_name(settings);
+  if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
+    throw RequestError(fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
   std::error_code error;
   fs::create_directories(out, error);
   if (error) throw RequestError(fmt::format("run.out = \"{}\" cannot be made: {}", out.string(), error.message()));
