@@ -20,6 +20,7 @@ struct BenchCase {
   double ratio = 0;   // the median over the rounds; above one Veche is ahead
   double spread = 0;  // of the ratio: the distance of its quartiles over its median
   int rounds = 0;
+  double required = 0;  // the ratio promised; 0: none
 };
 
 }  // namespace veche

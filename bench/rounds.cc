@@ -16,7 +16,8 @@ double quantile(std::vector<double> values, double q) {
 
 }  // namespace
 
-BenchCase Rounds::result(std::size_t peer, std::string name, std::string unit, std::string peer_name) const {
+BenchCase Rounds::result(std::size_t peer, std::string name, std::string unit, std::string peer_name,
+                         double required) const {
   const std::vector<double>& theirs = theirs_.at(peer);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < ours_.size(); ++i) ratios.push_back(ours_[i] / theirs.at(i));
@@ -29,6 +30,7 @@ BenchCase Rounds::result(std::size_t peer, std::string name, std::string unit, s
   result.ratio = quantile(ratios, 0.5);
   result.spread = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / result.ratio;
   result.rounds = static_cast<int>(ours_.size());
+  result.required = required;
   return result;
 }
 

@@ -15,7 +15,8 @@ class Rounds {
 
   void ours(double rate) { ours_.push_back(rate); }
   void theirs(std::size_t peer, double rate) { theirs_.at(peer).push_back(rate); }
-  BenchCase result(std::size_t peer, std::string name, std::string unit, std::string peer_name) const;
+  BenchCase result(std::size_t peer, std::string name, std::string unit, std::string peer_name,
+                   double required = 0) const;
 
  private:
   std::vector<double> ours_;

@@ -9,5 +9,6 @@ namespace veche::cli {
 // neither success nor an error.
 void add_train(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app);
+void add_bench(CLI::App& app);
 
 }  // namespace veche::cli

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   veche::cli::add_train(app, exit_code);
   veche::cli::add_model(app);
+  veche::cli::add_bench(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());

@@ -1,0 +1,44 @@
+#include "bench/train/agree.h"
+
+#include "bench/rounds.h"
+#include "bench/train/runs.h"
+#include "veche/base/errors.h"
+
+namespace veche {
+namespace {
+
+struct Setting {
+  std::string name;
+  std::vector<std::string> assignments;
+  int steps;  // of one side in one round: a few seconds
+  double required;
+};
+
+BenchCase measure(const Setting& setting, const BenchOptions& options) {
+  const auto run = [&](const std::string& strategy) {
+    auto assignments = setting.assignments;
+    assignments.push_back("run.steps=" + std::to_string(options.quick ? 2 : setting.steps));
+    assignments.push_back("strategy.name=" + strategy);
+    return short_run(assignments).last;
+  };
+  Rounds rounds(1);
+  for (int round = 0; round < (options.quick ? 2 : options.rounds); ++round) {
+    const Evaluation together = run("consensus");
+    const Evaluation alone = run("none");
+    if (together.cv >= alone.cv) throw RunError("bench agree: nodes that agree differ more than nodes that do not");
+    rounds.ours(together.images_per_second);
+    rounds.theirs(0, alone.images_per_second);
+  }
+  return rounds.result(0, setting.name, "images/s", "no strategy", setting.required);
+}
+
+}  // namespace
+
+std::vector<BenchCase> bench_agree(const BenchOptions& options) {
+  return {measure({"cnn batch 25, 4 nodes, consensus every step", {"model.name=cnn", "data.batch=25"}, 60, 0.80}, options),
+          measure({"resnet20 batch 32, 4 nodes, consensus every step",
+                   {"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]"}, 8, 0.95},
+                  options)};
+}
+
+}  // namespace veche

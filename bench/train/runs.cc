@@ -1,0 +1,25 @@
+#include "bench/train/runs.h"
+
+#include "veche/runtime/config.h"
+
+namespace veche {
+
+TrainingResult short_run(const std::vector<std::string>& assignments) {
+  Config config = Config::from_text(R"(
+    [data]
+    name = "synthetic"
+    samples = 4000
+    test_samples = 36
+    [optimizer]
+    name = "sgd"
+    lr = 0.01
+    momentum = 0.9
+  )");
+  for (const std::string& assignment : assignments) config.set(assignment);
+  TrainingRequest request;
+  request.settings = config.resolve();
+  request.keep = false;
+  return run_training(request);
+}
+
+}  // namespace veche

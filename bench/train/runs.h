@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "veche/runtime/training.h"
+
+namespace veche {
+
+// A short training run that leaves nothing behind, for measuring: `assignments` are section.key=value.
+TrainingResult short_run(const std::vector<std::string>& assignments);
+
+}  // namespace veche

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/bench.h"
+#include "bench/mix/mix.h"
+#include "bench/step/step.h"
+#include "bench/train/agree.h"
+#include "bench/train/crowd.h"
+#include "cli/commands.h"
+#include "cli/text.h"
+#include "veche/base/errors.h"
+#include "veche/base/nearest.h"
+
+namespace veche::cli {
+namespace {
+
+struct Bench {
+  std::string name;
+  std::string what;
+  std::function<std::vector<BenchCase>(const BenchOptions&)> run;
+};
+
+std::vector<Bench> benches() {
+  return {
+      {"step", "one training step beside PyTorch's", bench_step},
+      {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
+      {"agree", "what consensus after every step costs", bench_agree},
+      {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},
+  };
+}
+
+struct Arguments {
+  std::string name;
+  bool json = false;
+  BenchOptions options;
+};
+
+nlohmann::ordered_json to_json(const BenchCase& c) {
+  nlohmann::ordered_json json{{"name", c.name}, {"value", c.value}, {"unit", c.unit}, {"peer", c.peer},
+                              {"peer_value", c.peer_value}, {"ratio", c.ratio}, {"spread", c.spread},
+                              {"rounds", c.rounds}};
+  if (c.required > 0) json["required"] = c.required;
+  return json;
+}
+
+void print_table(const std::vector<BenchCase>& cases) {
+  Table table({"case", "Veche", "peer", "", "unit", "ratio", "spread", "promised"});
+  for (const BenchCase& c : cases)
+    table.row({c.name, fmt::format("{:.4g}", c.value), c.peer, fmt::format("{:.4g}", c.peer_value), c.unit,
+               fmt::format("{:.2f}x", c.ratio), fmt::format("{:.1f} %", 100 * c.spread),
+               c.required == 0 ? "" : fmt::format("{:.2f}x {}", c.required, c.ratio >= c.required ? "kept" : "MISSED")});
+  fmt::print("{}", table.text());
+}
+
+void bench(const Arguments& arguments) {
+  std::vector<std::string> names{"all"};
+  for (const Bench& bench : benches()) names.push_back(bench.name);
+  if (std::ranges::find(names, arguments.name) == names.end())
+    throw RequestError("there is no bench '" + arguments.name + "'" + suggestion(arguments.name, names));
+  std::vector<BenchCase> cases;
+  for (const Bench& bench : benches()) {
+    if (arguments.name != "all" && arguments.name != bench.name) continue;
+    fmt::print(stderr, "{}: {} ...\n", bench.name, bench.what);
+    for (BenchCase& result : bench.run(arguments.options)) cases.push_back(std::move(result));
+  }
+  if (!arguments.json) return print_table(cases);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const BenchCase& result : cases) rows.push_back(to_json(result));
+  fmt::print("{}\n", nlohmann::ordered_json{{"cases", rows}}.dump());
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("bench", "Measure Veche beside a peer, in turn, results checked");
+  std::string names = "all";
+  for (const Bench& bench : benches()) names += ", " + bench.name;
+  command->add_option("NAME", arguments->name, "which: " + names)->required();
+  command->add_flag("--json", arguments->json, "one JSON object on standard output");
+  command->add_option("--rounds", arguments->options.rounds, "times both sides are measured")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
+  command->add_flag("--quick", arguments->options.quick, "few short rounds: to see that it works, not to compare");
+  command->callback([arguments] { bench(*arguments); });
+}
+
+}  // namespace veche::cli
