@@ -24,7 +24,9 @@ std::string about_leftovers(const CLI::App& app, const std::string& message) {
     const auto left = chosen->remaining();
     if (left.empty()) continue;
     std::vector<std::string> known;
-    for (const CLI::Option* option : chosen->get_options()) known.push_back(option->get_name());
+    for (const CLI::App* part : chosen->get_subcommands({})) known.push_back(part->get_name());
+    if (known.empty())
+      for (const CLI::Option* option : chosen->get_options()) known.push_back(option->get_name());
     return fmt::format("`veche {}` has no {}{}", chosen->get_name(), left.front(), veche::suggestion(left.front(), known));
   }
   const auto left = app.remaining();
@@ -52,6 +54,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ExtrasError& error) {
+    return say(about_leftovers(app, error.what()), kWrongRequest);
+  } catch (const CLI::RequiredError& error) {  // of a command's own command, when another word stands there
     return say(about_leftovers(app, error.what()), kWrongRequest);
   } catch (const CLI::ParseError& error) {
     return say(error.what(), kWrongRequest);
