@@ -1,0 +1,142 @@
+"""A wrong request is one sentence that names what is wrong and what is right, exit code 2, and no trace."""
+
+import gzip
+import pathlib
+import shutil
+import unittest
+
+from veche_runs import QUADRATIC, SMALL, RunsTest, assignments
+
+FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
+
+# (what is set on top of a small run, what the sentence must hold)
+SETTINGS = [
+    ({"modl.name": "cnn"}, ["[modl]", "'model'"]),
+    ({"model.nam": "cnn"}, ["model.nam", "'model.name'"]),
+    ({"strategy.evry": 2}, ["strategy.evry", "'strategy.every'"]),
+    ({"optimizer.zzzzzz": 2}, ["optimizer.zzzzzz", "optimizer.lr"]),
+    ({"strategy.name": "consensu"}, ["strategy.name", "consensu", "'consensus'"]),
+    ({"strategy.name": 5}, ["strategy.name", "word"]),
+    ({"model.name": "resnet"}, ["model.name", "'resnet20'"]),
+    ({"data.name": "fashion"}, ["data.name", "'fashion-mnist'"]),
+    ({"optimizer.name": "adm"}, ["optimizer.name", "'adam'"]),
+    ({"topology.graph": "rin"}, ["graph", "'rin'", "'ring'"]),
+    ({"topology.graph": "ring:x"}, ["ring:x", "'x'"]),
+    ({"topology.graph": "ring:5", "cluster.nodes": 4}, ["ring:5", "cluster.nodes = 5"]),
+    ({"topology.weights": "metropoli"}, ["'metropoli'", "'metropolis'"]),
+    ({"optimizer.lr": "nan"}, ["optimizer.lr", "number", "nan"]),
+    ({"optimizer.lr": "inf"}, ["optimizer.lr", "number"]),
+    ({"optimizer.lr": "fast"}, ["optimizer.lr", "number", '"fast"']),
+    ({"optimizer.lr": -1}, ["optimizer.lr", "at least 0"]),
+    ({"optimizer.nesterov": "maybe"}, ["optimizer.nesterov", "true or false"]),
+    ({"optimizer.beta1": 1}, ["optimizer.beta1", "below 1"]),
+    ({"optimizer.schedule": "multi-step", "optimizer.milestones": '["x"]'}, ["optimizer.milestones", "list"]),
+    ({"model.hidden": "[1.5]"}, ["model.hidden", "list"]),
+    ({"model.hidden": 5}, ["model.hidden", "list"]),
+    ({"model.dropout": 1.5}, ["model.dropout", "below 1"]),
+    ({"data.shape": '["x"]'}, ["data.shape", "list"]),
+    ({"data.batch": 0}, ["data.batch", "at least 1"]),
+    ({"run.seed": 1.5}, ["run.seed", "whole number"]),
+    ({"run.steps": 0}, ["run.steps", "at least 1"]),
+    ({"run.steps": 2, "run.epochs": 1}, ["run.epochs", "run.steps"]),
+    ({"run.target_accuracy": 90}, ["run.target_accuracy", "0.9"]),
+    ({"run.eval": "nonsense"}, ["run.eval", "average", "all", "sample:K"]),
+    ({"run.eval": "sample:0"}, ["run.eval", "sample:3"]),
+    ({"run.name": "a/b"}, ["run.name", "a/b"]),
+    ({"run.name": ""}, ["run.name"]),
+    ({"cluster.nodes": 301}, ["cluster.nodes", "301", "300 samples"]),
+    ({"cluster.nodes": 5000000000}, ["cluster.nodes", "5000000000"]),
+    ({"cluster.transport": "thread"}, ["cluster.transport", "'threads'"]),
+    ({"data.name": "fashion-mnist", "data.path": "/nowhere"}, ["/nowhere", "data.path"]),
+    ({"data.name": "mnist"}, ["data.path"]),
+    (QUADRATIC | {"run.epochs": 1}, ["run.epochs", "run.steps"]),
+    (QUADRATIC | {"model.b": "[1,2]"}, ["model.b", "2 entries", "4 nodes"]),
+    (QUADRATIC | {"model.b": "[1,2,3,nan]"}, ["model.b", "nan"]),
+    (QUADRATIC | {"model.b": '[1,2,3,"x"]'}, ["model.b", "numbers"]),
+]
+
+# (words after `veche`, what the sentence must hold)
+COMMANDS = [
+    (["trian"], ["'trian'", "'train'"]),
+    (["train", "--jsno"], ["--jsno", "'--json'"]),
+    (["train", "none.toml"], ["none.toml", "cannot be read"]),
+    (["train", "."], [".", "cannot be read"]),
+    (["train", "one.toml", "two.toml"], ["two.toml"]),
+    (["train", "--set", "model=cnn"], ["model=cnn", "section.key=value"]),
+    (["train", "--set"], ["--set"]),
+    (["train", "--resume", "none"], ["none", "not a run"]),
+    (["train", "--resume", "."], ["not a run"]),
+    (["model", "lss"], ["lss", "'ls'"]),
+]
+
+# (a configuration file, what the sentence must hold)
+FILES = [
+    ("[run]\nseed = 1\nsteps = = 2\n", ["wrong.toml", "line 3"]),
+    ("[run\n", ["wrong.toml", "line 1"]),
+    ("seed = 1\n", ["wrong.toml", "seed", "section"]),
+    ("[run]\nseeds = 1\n", ["run.seeds", "'run.seed'"]),
+    ("[optimiser]\nlr = 1\n", ["[optimiser]", "'optimizer'"]),
+    ("[run]\nname = 1979-05-27\n", ["run.name"]),
+]
+
+
+class WrongInput(RunsTest):
+    def assert_refused(self, done, parts):
+        left = (self.folder / "runs").exists()
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aveche: [^\n]+\n\Z")
+        for part in parts:
+            self.assertIn(part, done.stderr)
+        self.assertFalse(left, "a folder was left behind")
+
+    def test_settings(self):
+        for settings, parts in SETTINGS:
+            with self.subTest(**settings):
+                self.assert_refused(self.veche("train", *assignments(SMALL, settings)), parts)
+
+    def test_commands(self):
+        for words, parts in COMMANDS:
+            with self.subTest(words=words):
+                self.assert_refused(self.veche(*words), parts)
+
+    def test_files(self):
+        for text, parts in FILES:
+            with self.subTest(text=text):
+                (self.folder / "wrong.toml").write_text(text)
+                self.assert_refused(self.veche("train", "wrong.toml"), parts)
+
+    def test_unwritable_out(self):
+        self.assert_refused(self.veche("train", *assignments(SMALL, {"run.out": "/proc/runs"})), ["run.out", "/proc/runs"])
+
+    def test_name_taken(self):
+        run = self.train("mine", QUADRATIC)
+        before = run.checkpoints()
+        done = self.veche("train", *assignments(QUADRATIC, {"run.name": "mine"}))
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"\Aveche: run.name = \"mine\" is taken[^\n]*--resume runs/mine[^\n]*\n\Z")
+        self.assertEqual(run.checkpoints(), before)
+
+    def test_resume_with_another_model(self):
+        self.train("mine", QUADRATIC)
+        done = self.veche("train", "--resume", "runs/mine", "--set", "optimizer.lr=1")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"\Aveche: --set optimizer.lr=1 [^\n]+\n\Z")
+
+    def test_damaged_data(self):
+        data = self.folder / "data"
+        shutil.copytree(FASHION, data)
+        use = assignments({"data.path": data, "model.name": "mlp"})
+        images = data / "train-images-idx3-ubyte.gz"
+        whole = images.read_bytes()
+        images.write_bytes(whole[: len(whole) // 2])
+        self.assert_refused(self.veche("train", *use), [str(images), "truncated"])
+        images.unlink()
+        self.assert_refused(self.veche("train", *use), [str(images.with_suffix("")), "missing"])
+        images.with_suffix("").write_bytes(gzip.decompress(whole)[:-1])
+        self.assert_refused(self.veche("train", *use), [str(images.with_suffix("")), "truncated"])
+
+
+if __name__ == "__main__":
+    unittest.main()
