@@ -34,6 +34,7 @@ struct Header {
 };
 
 std::uint32_t checksum(std::uint32_t sum, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return sum;  // zlib takes a null pointer for the wish to begin anew
   return static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
