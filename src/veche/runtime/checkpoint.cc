@@ -117,8 +117,9 @@ void CheckpointStore::write(NodeId node, const NodeState& state) {
 void CheckpointStore::commit(std::uint64_t step) {
   fs::remove_all(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
-  const auto steps = finished(folder_);
-  for (std::size_t i = kKept; i < steps.size(); ++i) fs::remove_all(step_folder(steps[i]));
+  std::size_t kept = 0;
+  for (const std::uint64_t found : finished(folder_))  // later ones were damaged, or this run would have gone on from them
+    if (found > step || ++kept > kKept) fs::remove_all(step_folder(found));
 }
 
 std::optional<std::uint64_t> CheckpointStore::newest(const std::function<void(const std::string&)>& warn) const {
