@@ -30,6 +30,9 @@ struct Header {
   std::int64_t count = 0;
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;
+  double evaluated_loss_sum = 0;
+  std::int64_t evaluated_correct = 0;
+  std::int64_t evaluated_count = 0;
   std::uint64_t vectors = 0;
 };
 
@@ -102,6 +105,9 @@ void CheckpointStore::write(NodeId node, const NodeState& state) {
   header.count = state.train.count;
   header.bytes = state.sent.bytes;
   header.messages = state.sent.messages;
+  header.evaluated_loss_sum = state.evaluated.loss_sum;
+  header.evaluated_correct = state.evaluated.correct;
+  header.evaluated_count = state.evaluated.count;
   header.vectors = state.vectors.size();
   std::vector<std::uint64_t> sizes;
   for (const auto& vector : state.vectors) sizes.push_back(vector.size());
@@ -149,6 +155,7 @@ void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) co
   state.step = header.step;
   state.train = {header.loss_sum, header.correct, header.count};
   state.sent = {header.bytes, header.messages};
+  state.evaluated = {header.evaluated_loss_sum, header.evaluated_correct, header.evaluated_count};
   for (const auto& vector : state.vectors) take(vector.data(), vector.size_bytes());
 }
 

@@ -8,12 +8,14 @@
 namespace veche {
 namespace {
 
+// Also the measurement at the run's end, which is made again. A line cut short by a kill is nobody's loss.
 void forget_after(const std::filesystem::path& file, std::uint64_t step) {
   std::ifstream in(file);
   std::string kept;
   for (std::string line; std::getline(in, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_discarded() && json.value("step", ~std::uint64_t{0}) <= step) kept += line + "\n";
+    if (json.is_object() && json.value("step", ~std::uint64_t{0}) <= step && !json.contains("stopped"))
+      kept += line + "\n";
   }
   write_file(file, kept);
 }
@@ -22,7 +24,7 @@ void forget_after(const std::filesystem::path& file, std::uint64_t step) {
 
 Recorder::Recorder(const RunFolder& folder, const RunInfo& info, Observer* next)
     : info_(info), next_(next), events_(folder.path(), info.first_step) {
-  if (info.first_step > 0) forget_after(folder.metrics(), info.first_step);
+  if (std::filesystem::exists(folder.metrics())) forget_after(folder.metrics(), info.first_step);
   lines_.open(folder.metrics(), std::ios::app);
 }
 

@@ -89,6 +89,7 @@ Json metrics_line(const Evaluation& evaluation, double steps_per_epoch) {
   if (evaluation.average_model.count > 0) json["average_model"] = score_json(evaluation.average_model);
   json["cv"] = evaluation.cv;
   json["nodes"] = nodes_json(evaluation);
+  if (!evaluation.stopped.empty()) json["stopped"] = evaluation.stopped;
   return json;
 }
 

@@ -15,6 +15,7 @@ namespace veche {
 struct NodeState {
   std::uint64_t step = 0;  // steps done
   Score train;             // since the last evaluation
+  Score evaluated;         // what it was then
   Traffic sent;
   std::vector<std::span<float>> vectors;  // parameters, buffers, the optimiser's, the strategy's
 };

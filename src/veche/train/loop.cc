@@ -25,14 +25,19 @@ struct Glance {
 class NodeLoop {
  public:
   NodeLoop(NodeParts parts, const LoopPlan& plan)
-      : p_(std::move(parts)), plan_(plan), step_(p_.resumed.step), train_(p_.resumed.train), next_glance_(step_ + 1) {
+      : p_(std::move(parts)),
+        plan_(plan),
+        step_(p_.resumed.step),
+        train_(p_.resumed.train),
+        evaluated_train_(p_.resumed.evaluated),
+        next_glance_(step_ + 1) {
     p_.strategy_channel.sent = p_.resumed.sent;
   }
 
   Evaluation run() {
     p_.strategy.start();
     Evaluation last;
-    std::string stopped = step_ >= plan_.steps ? "steps" : "";
+    std::string stopped = step_ >= plan_.steps ? "steps" : had_reached_target() ? "target_accuracy" : "";
     while (stopped.empty()) {
       train_step();
       if (step_ >= plan_.steps) {
@@ -205,9 +210,18 @@ class NodeLoop {
            evaluation.average_model.accuracy() >= *plan_.target_accuracy;
   }
 
+  // Of a run that was killed between reaching it and its end.
+  bool had_reached_target() {
+    if (step_ == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || p_.test == nullptr) return false;
+    Evaluation then;
+    const std::vector<float> mean = mean_over_nodes(p_.control_channel, p_.learner.parameters());
+    then.average_model = evaluate_mean(p_.control_channel, p_.learner, mean, *p_.test, p_.slots);
+    return reached_target(then);
+  }
+
   void checkpoint() {
     if (p_.checkpointer == nullptr || step_ == last_checkpoint_) return;
-    NodeState state{step_, train_, p_.strategy_channel.sent,
+    NodeState state{step_, train_, evaluated_train_, p_.strategy_channel.sent,
                     state_vectors(p_.learner, p_.optimizer, p_.strategy)};
     p_.checkpointer->write(endpoint().id(), state);
     barrier(p_.control_channel);
