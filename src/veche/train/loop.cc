@@ -77,7 +77,7 @@ class NodeLoop {
       const Time computing = now();
       const Score score = p_.learner.compute_gradient(batch);
       compute_ += now() - computing;
-      check(score);
+      check(score, step_ + 1);
       train_ += score;
       since_glance_ += score;
       images_ += score.count;
@@ -111,10 +111,18 @@ class NodeLoop {
     return norm > plan_.clip ? plan_.clip / norm : 1;
   }
 
-  void check(const Score& score) const {
-    if (std::isfinite(score.loss_sum)) return;
-    throw Diverged("the loss of node " + std::to_string(endpoint().id().value) + " is not a number at step " +
-                   std::to_string(step_ + 1) + ": lower optimizer.lr, or bound the gradient with optimizer.clip");
+  void check(const Score& score, std::uint64_t step) const {
+    if (!std::isfinite(score.loss_sum)) diverged("loss", step);
+  }
+
+  // Before they are measured or saved: a checkpoint that cannot be trained further is worth nothing.
+  void check_parameters() const {
+    if (!std::isfinite(squared_norm(p_.learner.parameters()))) diverged("model", step_);
+  }
+
+  [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const {
+    throw Diverged("the " + what + " of node " + std::to_string(endpoint().id().value) + " is not a number at step " +
+                   std::to_string(step) + ": lower optimizer.lr, or bound the gradient with optimizer.clip");
   }
 
   // Shares how it goes; tells whether to stop, which all nodes decide at the same step.
@@ -175,6 +183,7 @@ class NodeLoop {
   }
 
   Evaluation evaluate(const std::string& stopped) {
+    check_parameters();
     const Time start = now();
     Channel& channel = p_.control_channel;
     const std::vector<float> mean = mean_over_nodes(channel, p_.learner.parameters());
@@ -184,12 +193,14 @@ class NodeLoop {
     result.seconds = training_.count();
     result.rate = p_.schedule.rate(step_ == 0 ? 0 : step_ - 1);
     if (p_.test != nullptr) result.average_model = evaluate_mean(channel, p_.learner, mean, *p_.test, p_.slots);
+    check(result.average_model, step_);
 
     NodeReport mine;
     if (train_.count > 0) evaluated_train_ = train_;
     mine.train = evaluated_train_;
     mine.images = images_;
     if (tests_own_model(stopped)) mine.test = evaluate_range(p_.learner, *p_.test, 0, p_.test->size(), p_.slots);
+    check(mine.test, step_);
     mine.from_mean = distance(p_.learner.parameters(), mean);
     mine.compute_seconds = compute_.count();
     mine.communication_seconds = communication_.count();
@@ -221,6 +232,7 @@ class NodeLoop {
 
   void checkpoint() {
     if (p_.checkpointer == nullptr || step_ == last_checkpoint_) return;
+    check_parameters();
     NodeState state{step_, train_, evaluated_train_, p_.strategy_channel.sent,
                     state_vectors(p_.learner, p_.optimizer, p_.strategy)};
     p_.checkpointer->write(endpoint().id(), state);
