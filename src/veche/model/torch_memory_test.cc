@@ -1,0 +1,58 @@
+// A program of its own: the peak of the memory is the process's.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "veche/base/random.h"
+#include "veche/model/zoo.h"
+
+namespace veche {
+namespace {
+
+double peak_mebibytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:") {
+      double kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes / 1024;
+    }
+  return 0;
+}
+
+// What a node holds at rest is its vectors; activations belong to the few that compute.
+TEST(TorchMemory, ManyLearnersFewAtATime) {
+  constexpr std::size_t kLearners = 36;
+  constexpr std::size_t kBatch = 6;
+  constexpr int kRounds = 3;
+  ModelSpec spec;
+  spec.name = "resnet20";
+  spec.input = {3, 32, 32};
+  spec.nodes = kLearners;
+  std::vector<std::unique_ptr<Learner>> learners;
+  for (std::size_t i = 0; i < kLearners; ++i) {
+    spec.node = NodeId{static_cast<int>(i)};
+    learners.push_back(make_learner(spec));
+  }
+  std::vector<float> images(kBatch * spec.input.size());
+  RandomStream stream(1, "memory");
+  for (float& pixel : images) pixel = static_cast<float>(stream.normal());
+  const std::vector<std::int64_t> labels(kBatch, 3);
+  const Batch batch{images, labels, spec.input, 0};
+
+  const double before = peak_mebibytes();
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < kLearners; i = next++) learners[i]->compute_gradient(batch);
+    };
+    const std::jthread one(work), other(work);
+  }
+  EXPECT_LT(peak_mebibytes(), 1024);  // half of what is promised
+  EXPECT_LT(peak_mebibytes() - before, 256);
+}
+
+}  // namespace
+}  // namespace veche
