@@ -10,5 +10,6 @@ namespace veche::cli {
 void add_train(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_topology(CLI::App& app);
 
 }  // namespace veche::cli

@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   veche::cli::add_train(app, exit_code);
   veche::cli::add_model(app);
   veche::cli::add_bench(app);
+  veche::cli::add_topology(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/keys.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
@@ -32,6 +33,7 @@ struct Arguments {
   std::string resume;
   bool json = false;
   bool quiet = false;
+  bool keys = false;
 };
 
 Config read_config(const Arguments& arguments) {
@@ -124,7 +126,13 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_option("--resume", arguments->resume, "go on with the run in this folder");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
-  command->callback([arguments, &exit_code] { exit_code = train(*arguments); });
+  command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
+  command->callback([arguments, &exit_code] {
+    if (arguments->keys)
+      fmt::print("{}", keys_page());
+    else
+      exit_code = train(*arguments);
+  });
 }
 
 }  // namespace veche::cli

@@ -4,9 +4,11 @@ install(TARGETS veche veche_cli EXPORT veche-targets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY src/veche/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veche FILES_MATCHING PATTERN "*.h")
-if(TARGET veche_torch)
-  install(TARGETS veche_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
-endif()
+foreach(module veche_torch veche_cairo)
+  if(TARGET ${module})
+    install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
+  endif()
+endforeach()
 
 configure_package_config_file(cmake/veche-config.cmake.in ${PROJECT_BINARY_DIR}/veche-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veche)

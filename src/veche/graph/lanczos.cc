@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "veche/base/errors.h"
+#include "veche/base/random.h"
 
 namespace veche {
 namespace {
@@ -87,19 +88,66 @@ double nearest_eigenvalue(const SparseMatrix& matrix, double end) {
   return end + 1 / solver.eigenvalues()(0);
 }
 
+// How many eigenvalues of the tridiagonal matrix lie below x (Sturm).
+std::size_t count_below(const std::vector<double>& diagonal, const std::vector<double>& beside, double x) {
+  std::size_t count = 0;
+  double pivot = 1;
+  for (std::size_t k = 0; k < diagonal.size(); ++k) {
+    pivot = diagonal[k] - x - (k > 0 ? beside[k - 1] * beside[k - 1] / pivot : 0.0);
+    if (pivot == 0) pivot = 1e-300;
+    count += pivot < 0;
+  }
+  return count;
+}
+
+// The eigenvalue with `rank` others below it, between bounds, to rounding.
+double tridiagonal_eigenvalue(const std::vector<double>& diagonal, const std::vector<double>& beside,
+                              std::size_t rank, double low, double high) {
+  for (int k = 0; k < 60; ++k) {
+    const double middle = (low + high) / 2;
+    (count_below(diagonal, beside, middle) > rank ? high : low) = middle;
+  }
+  return (low + high) / 2;
+}
+
 }  // namespace
 
-std::optional<Extremes> lanczos_extremes(const SparseMatrix& matrix, double row_sum, double middle, int steps,
-                                         double tolerance) {
-  Product product{matrix, middle - row_sum};
-  const Eigen::Index basis = std::min<Eigen::Index>(48, matrix.rows());
-  Spectra::SymEigsSolver<Product> solver(product, 2, basis);
-  solver.init();
-  if (solver.compute(Spectra::SortRule::BothEnds, std::max(1, steps / static_cast<int>(basis)), tolerance) <
-      2) {
-    return std::nullopt;
+Lanczos::Lanczos(const SparseMatrix& matrix, double row_sum, double middle)
+    : matrix_(matrix), shift_(middle - row_sum), before_(Vector::Zero(matrix.rows())), now_(matrix.rows()) {
+  RandomStream random(1, "lanczos");
+  for (Eigen::Index i = 0; i < now_.size(); ++i) now_(i) = random.normal();
+  now_.normalize();
+}
+
+std::optional<Extremes> Lanczos::run(int steps, double tolerance) {
+  for (int k = 0; k < steps; ++k) {
+    const double beta = beside_.empty() ? 0.0 : beside_.back();
+    Vector next = matrix_.transpose() * now_;  // symmetric; by rows it needs no scattered writes
+    next.array() += shift_ * now_.mean();
+    diagonal_.push_back(next.dot(now_));
+    next -= diagonal_.back() * now_ + beta * before_;
+    beside_.push_back(next.norm());
+    before_ = std::move(now_);
+    now_ = next / beside_.back();
+    if (diagonal_.size() < next_check_ && beside_.back() > 1e-13) continue;
+    next_check_ = diagonal_.size() + diagonal_.size() / 4 + 8;
+    const Extremes found = extremes();
+    const double spread = found.high - found.low;
+    const bool settled =
+        std::abs(found.low - last_.low) + std::abs(found.high - last_.high) <= tolerance * spread;
+    last_ = found;
+    if (settled || beside_.back() <= 1e-13) return found;
   }
-  return Extremes{solver.eigenvalues().minCoeff(), solver.eigenvalues().maxCoeff()};
+  return std::nullopt;
+}
+
+Extremes Lanczos::extremes() const {
+  double reach = 0;
+  for (std::size_t k = 0; k < diagonal_.size(); ++k) {
+    reach = std::max(reach, std::abs(diagonal_[k]) + beside_[k] + (k > 0 ? beside_[k - 1] : 0.0));
+  }
+  return {tridiagonal_eigenvalue(diagonal_, beside_, 0, -reach, reach),
+          tridiagonal_eigenvalue(diagonal_, beside_, diagonal_.size() - 1, -reach, reach)};
 }
 
 std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double row_sum) {

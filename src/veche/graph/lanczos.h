@@ -1,18 +1,36 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "veche/graph/spectrum.h"
 
 namespace veche {
 
 // The extremes of a large symmetric matrix whose rows sum to `row_sum`, by products with vectors only. The
-// eigenvalue of ones is moved to `middle`, out of the way. Empty when `steps` products do not reach the
-// relative tolerance.
-std::optional<Extremes> lanczos_extremes(const SparseMatrix& matrix, double row_sum, double middle, int steps,
-                                         double tolerance);
+// eigenvalue of ones is moved to `middle`, out of the way. The plain recurrence, three vectors long: keeping
+// all vectors orthogonal, as general solvers do, costs ten times as much, and the copies of eigenvalues that
+// it prevents do not touch the extremes. Refers to the matrix.
+class Lanczos {
+ public:
+  Lanczos(const SparseMatrix& matrix, double row_sum, double middle);
 
-// The same where eigenvalues crowd at the ends (rings, meshes, trees): the matrix is factorised near each
+  // Goes on by up to so many products; empty while the extremes still move by more than `tolerance` of their
+  // distance.
+  std::optional<Extremes> run(int steps, double tolerance);
+
+ private:
+  Extremes extremes() const;
+
+  const SparseMatrix& matrix_;
+  const double shift_;
+  Eigen::VectorXd before_, now_;
+  std::vector<double> diagonal_, beside_;  // of the tridiagonal matrix with the same extremes
+  std::size_t next_check_ = 32;
+  Extremes last_;
+};
+
+// The extremes where eigenvalues crowd at the ends (rings, meshes, trees): the matrix is factorised near each
 // end, which spreads them. Empty when the factors would be too large, as they are for well-mixed graphs,
 // which Lanczos solves.
 std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double row_sum);

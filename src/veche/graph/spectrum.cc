@@ -59,11 +59,27 @@ Extremes sparse_extremes(const SparseMatrix& matrix, double middle) {
     return extremes;
   }
   const double ones = row_sum(matrix);
-  if (const auto quick = lanczos_extremes(matrix, ones, middle, 600, 1e-10)) return *quick;
+  Lanczos lanczos(matrix, ones, middle);
+  if (const auto quick = lanczos.run(400, 1e-11)) return *quick;
   if (const auto factorised = factorised_extremes(matrix, ones)) return *factorised;
-  // Ritz values are good to the square of this tolerance.
-  if (const auto slow = lanczos_extremes(matrix, ones, middle, 6000, 1e-6)) return *slow;
+  if (const auto slow = lanczos.run(20000, 1e-9)) return *slow;
   throw RunError("the eigenvalues of this large graph lie too close together to be found");
+}
+
+double radius_to_rounding(const SparseMatrix& matrix) {
+  if (symmetric(matrix)) {
+    const Extremes extremes = extremes_besides_ones(matrix);
+    return std::max(std::abs(extremes.low), std::abs(extremes.high));
+  }
+  if (const auto translation = Translation::find(matrix)) {
+    double largest = 0;
+    const auto values = translation->eigenvalues(matrix);
+    for (std::size_t k = 1; k < values.size(); ++k) largest = std::max(largest, std::abs(values[k]));
+    return largest;
+  }
+  if (matrix.rows() > dense_limit) return largest_modulus(matrix);
+  const Eigen::EigenSolver<Eigen::MatrixXd> solver(shifted_ones(matrix, -1.0), false);
+  return solver.eigenvalues().cwiseAbs().maxCoeff();
 }
 
 }  // namespace
@@ -89,19 +105,9 @@ double norm_besides_ones(const SparseMatrix& matrix) {
 }
 
 double radius_besides_ones(const SparseMatrix& matrix) {
-  if (symmetric(matrix)) {
-    const Extremes extremes = extremes_besides_ones(matrix);
-    return std::max(std::abs(extremes.low), std::abs(extremes.high));
-  }
-  if (const auto translation = Translation::find(matrix)) {
-    double largest = 0;
-    const auto values = translation->eigenvalues(matrix);
-    for (std::size_t k = 1; k < values.size(); ++k) largest = std::max(largest, std::abs(values[k]));
-    return largest;
-  }
-  if (matrix.rows() > dense_limit) return largest_modulus(matrix);
-  const Eigen::EigenSolver<Eigen::MatrixXd> solver(shifted_ones(matrix, -1.0), false);
-  return solver.eigenvalues().cwiseAbs().maxCoeff();
+  const double radius = radius_to_rounding(matrix);
+  // What never converges must not look as if it did after some 10^15 rounds.
+  return std::abs(radius - 1) < 1e-12 ? 1 : radius;
 }
 
 }  // namespace veche

@@ -162,7 +162,7 @@ std::shared_ptr<const Topology> make_topology(const TopologyRequest& request) {
   // Every node keeps a part of its own under these rules, so that a connected graph always converges.
   const bool safe =
       request.weights == "metropolis" || request.weights == "uniform" || topology->period() == 0;
-  if (safe || topology->contraction().rate < 1 - 1e-9) return topology;
+  if (safe || topology->contraction().rate < 1) return topology;
   throw RequestError(
       fmt::format("the weights '{}' never make the nodes of '{}' agree (rho is {:.6g}: some disagreement "
                   "is only passed round or grows): use metropolis, which always converges",

@@ -1,0 +1,64 @@
+// `veche topology`: how fast nodes agree on a graph, and a picture of it.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/topology_commands.h"
+#include "cli/topology_report.h"
+#include "veche/base/errors.h"
+#include "veche/graph/mixing.h"
+
+namespace veche::cli {
+namespace {
+
+struct Arguments {
+  TopologyQuestion question;
+  bool json = false;
+  std::string svg, png;
+};
+
+void run(const Arguments& arguments) {
+  if (arguments.question.spec.empty())
+    throw RequestError("`veche topology` needs a graph, as in veche topology torus:6x6");
+  const TopologyReport report = examine(arguments.question);
+  write_pictures(report, arguments.svg, arguments.png);
+  if (report.contraction.rate >= 1) {
+    fmt::print(
+        stderr,
+        "veche: warning: with these weights the nodes never agree (rho is 1); metropolis always converges\n");
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(report).dump());
+  } else {
+    fmt::print("{}", to_text(report));
+  }
+}
+
+}  // namespace
+
+void add_topology(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("topology", "How fast nodes agree on a graph, and a picture of it");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("graph", arguments->question.spec,
+                      "ring:8, torus:6x6, file:PATH ...; see docs/topologies.md");
+  command
+      ->add_option("--weights", arguments->question.rule,
+                   "metropolis, metropolis-hastings, max-degree, best-constant, optimal, "
+                   "optimal-nonnegative, uniform, "
+                   "file:PATH")
+      ->capture_default_str();
+  command->add_option("--model", arguments->question.model,
+                      "a model or a number of parameters, for bytes per round");
+  command->add_flag("--directed", arguments->question.directed, "allow one-way edges, as push-sum does");
+  command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
+  command->add_option("--svg", arguments->svg, "draw the graph into this file");
+  command->add_option("--png", arguments->png, "draw the graph into this file");
+  add_topology_compare(*command);
+  add_topology_recommend(*command);
+  command->callback([command, arguments] {
+    if (command->get_subcommands().empty()) run(*arguments);
+  });
+}
+
+}  // namespace veche::cli
