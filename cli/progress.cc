@@ -61,7 +61,7 @@ void ProgressView::on_progress(const Progress& progress) {
   const auto left = static_cast<double>(info_.steps - progress.step);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::string numbers =
-      fmt::format("loss {:.4f}  {} {}/s  nodes differ {:.3g} %  {} left", smooth_loss_,
+      fmt::format("loss {:.4f}  {} {}/s  nodes differ {:.2f} %  {} left", smooth_loss_,
                   with_commas(static_cast<std::uint64_t>(progress.images_per_second)),
                   info_.data.empty() ? "steps" : "images", 100 * progress.cv, duration(elapsed / done * left));
   if (terminal_) {
@@ -72,6 +72,12 @@ void ProgressView::on_progress(const Progress& progress) {
   } else {
     line(where(progress.step) + "  " + numbers);
   }
+}
+
+void ProgressView::on_measuring() {
+  if (quiet_ || !drawn_) return;
+  fmt::print(stderr, "  measuring ...");
+  std::fflush(stderr);
 }
 
 void ProgressView::on_evaluation(const Evaluation& evaluation) {

@@ -15,6 +15,7 @@ class ProgressView : public RunObserver {
   void on_start(const RunInfo& info) override;
   void on_notice(const std::string& sentence) override;
   void on_progress(const Progress& progress) override;
+  void on_measuring() override;
   void on_evaluation(const Evaluation& evaluation) override;
 
  private:

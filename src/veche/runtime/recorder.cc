@@ -32,6 +32,10 @@ void Recorder::on_progress(const Progress& progress) {
   if (next_ != nullptr) next_->on_progress(progress);
 }
 
+void Recorder::on_measuring() {
+  if (next_ != nullptr) next_->on_measuring();
+}
+
 void Recorder::on_evaluation(const Evaluation& evaluation) {
   lines_ << metrics_line(evaluation, info_.steps_per_epoch).dump() << std::endl;
   const Score train = total_train(evaluation);

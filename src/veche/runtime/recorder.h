@@ -15,6 +15,7 @@ class Recorder : public Observer {
   Recorder(const RunFolder& folder, const RunInfo& info, Observer* next);
 
   void on_progress(const Progress& progress) override;
+  void on_measuring() override;
   void on_evaluation(const Evaluation& evaluation) override;
 
  private:

@@ -184,6 +184,7 @@ class NodeLoop {
 
   Evaluation evaluate(const std::string& stopped) {
     check_parameters();
+    if (p_.observer != nullptr) p_.observer->on_measuring();
     const Time start = now();
     Channel& channel = p_.control_channel;
     const std::vector<float> mean = mean_over_nodes(channel, p_.learner.parameters());
