@@ -27,6 +27,17 @@ Score score(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor
           .count = count};
 }
 
+// What libtorch has to say, without its pages of addresses.
+template <class Work>
+auto explained(Work work) {
+  try {
+    return work();
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    throw RunError("libtorch failed: " + text.substr(0, text.find('\n')));
+  }
+}
+
 }  // namespace
 
 TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec)
@@ -52,21 +63,25 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   check(batch);
   use_one_thread();
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
-  const at::Tensor labels = labels_of(batch);
-  const at::Tensor logits = network_->forward(images_of(batch), pass);
-  const at::Tensor loss = at::cross_entropy_loss(logits, labels);
-  loss.backward();
-  return score(logits, labels, loss);
+  return explained([&] {
+    const at::Tensor labels = labels_of(batch);
+    const at::Tensor logits = network_->forward(images_of(batch), pass);
+    const at::Tensor loss = at::cross_entropy_loss(logits, labels);
+    loss.backward();
+    return score(logits, labels, loss);
+  });
 }
 
 Score TorchLearner::evaluate(const Batch& batch) {
   check(batch);
   use_one_thread();
-  at::NoGradGuard guard;
   Pass pass{false, RandomStream(seed_, "dropout")};
-  const at::Tensor labels = labels_of(batch);
-  const at::Tensor logits = network_->forward(images_of(batch), pass);
-  return score(logits, labels, at::cross_entropy_loss(logits, labels));
+  return explained([&] {
+    at::NoGradGuard guard;
+    const at::Tensor labels = labels_of(batch);
+    const at::Tensor logits = network_->forward(images_of(batch), pass);
+    return score(logits, labels, at::cross_entropy_loss(logits, labels));
+  });
 }
 
 }  // namespace veche::torch_model
