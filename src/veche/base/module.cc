@@ -14,7 +14,7 @@ std::filesystem::path module_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&module_symbol), &info) == 0 || info.dli_fname == nullptr)
     return "veche";
-  return std::filesystem::absolute(info.dli_fname).parent_path() / "veche";
+  return std::filesystem::absolute(info.dli_fname).lexically_normal().parent_path() / "veche";
 }
 
 std::string loader_reason() {
