@@ -3,7 +3,8 @@ include(CMakePackageConfigHelpers)
 install(TARGETS veche veche_cli EXPORT veche-targets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/veche/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veche FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY src/veche/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veche FILES_MATCHING PATTERN "*.h"
+        PATTERN "torch" EXCLUDE)
 foreach(module veche_torch veche_cairo)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
