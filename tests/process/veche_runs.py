@@ -11,6 +11,7 @@ import unittest
 import zlib
 
 VECHE = os.environ["VECHE"]
+FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 LONGEST = 60  # seconds that any one process may take, on a busy machine
 
 # A network and data so small that a run is mostly start-up.

@@ -1,13 +1,10 @@
 """A wrong request is one sentence that names what is wrong and what is right, exit code 2, and no trace."""
 
 import gzip
-import pathlib
 import shutil
 import unittest
 
-from veche_runs import QUADRATIC, SMALL, RunsTest, assignments
-
-FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
+from veche_runs import FASHION, QUADRATIC, SMALL, RunsTest, assignments
 
 # (what is set on top of a small run, what the sentence must hold)
 SETTINGS = [

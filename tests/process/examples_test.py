@@ -1,0 +1,47 @@
+"""Every example runs, and shows what it says it shows."""
+
+import gzip
+import json
+import pathlib
+import unittest
+
+from veche_runs import FASHION, RunsTest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+class Examples(RunsTest):
+    def example(self, name, **settings):
+        words = [word for key, value in settings.items() for word in ("--set", f"{key.replace('__', '.')}={value}")]
+        done = self.veche("train", EXAMPLES / f"{name}.toml", "--json", "-q", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stderr)
+        return json.loads(done.stdout)
+
+    def beginning_of_fashion_mnist(self):
+        """Its first samples as IDX files: scoring 10,000 images five times would take most of the time."""
+        for part, count in (("train", 1000), ("t10k", 200)):
+            for name, head, size in ((f"{part}-images-idx3-ubyte", 16, 28 * 28), (f"{part}-labels-idx1-ubyte", 8, 1)):
+                content = gzip.decompress((FASHION / f"{name}.gz").read_bytes())
+                cut = content[:4] + count.to_bytes(4, "big") + content[8:head + count * size]
+                (self.folder / name).write_bytes(cut)
+        return self.folder
+
+    def test_all_are_tested(self):
+        self.assertEqual({file.stem for file in EXAMPLES.glob("*.toml")}, {"demo", "equivalence", "quadratic"})
+
+    def test_demo(self):
+        summary = self.example("demo", run__epochs=0.3, data__path=self.beginning_of_fashion_mnist())
+        self.assertEqual((summary["parameter_count"], summary["nodes"], summary["steps"]), (1475338, 4, 3))
+        self.assertEqual(summary["topology"], "ring:4, metropolis")
+
+    def test_equivalence(self):
+        losses = [self.example("equivalence", strategy__name=name)["loss"] for name in ("consensus", "allreduce", "single")]
+        self.assertLess(max(losses) - min(losses), 1e-5 * max(losses))
+
+    def test_quadratic(self):
+        for x, in self.example("quadratic")["parameters"]:
+            self.assertAlmostEqual(x, 2, delta=0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()

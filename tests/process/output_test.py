@@ -1,0 +1,111 @@
+"""What a person and what a program see of a run."""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+import unittest
+
+from veche_runs import LONGEST, QUADRATIC, SMALL, VECHE, RunsTest, assignments
+
+# DESIGN, "The summary object".
+SUMMARY = {"run", "strategy", "topology", "nodes", "steps", "epochs", "seconds", "images_per_second", "accuracy", "loss",
+           "disagreement", "bytes_sent", "messages", "compute_seconds", "communication_seconds", "stopped"}
+LONG = SMALL | {"run.steps": 2000, "run.eval_every": 10**6, "run.checkpoint_every": 10**6}
+
+
+class Output(RunsTest):
+    def test_help_is_light(self):
+        for words in (["--help"], ["--version"], ["train", "--help"]):
+            done = self.veche(*words, env={**os.environ, "LD_DEBUG": "libs"})
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("libveche", done.stderr)  # the loader does tell
+            self.assertNotIn("torch", done.stderr)
+        fastest = min(self.seconds("--help") for _ in range(5))
+        self.assertLess(fastest, 0.1)
+
+    def seconds(self, *words):
+        start = time.monotonic()
+        self.assertEqual(self.veche(*words).returncode, 0)
+        return time.monotonic() - start
+
+    def test_json_is_one_object(self):
+        done = self.veche("train", "--json", *assignments(SMALL, {"run.steps": 5, "run.name": "mine"}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        summary = json.loads(done.stdout)
+        self.assertLessEqual(SUMMARY, set(summary))
+        self.assertEqual(set(summary["accuracy"]), {"mean", "std", "min", "max", "average_model"})
+        self.assertEqual(set(summary["disagreement"]), {"cv", "l1", "l2", "linf"})
+        self.assertEqual((summary["run"], summary["steps"], summary["stopped"]), ("runs/mine", 5, "steps"))
+        self.assertEqual(summary, json.loads((self.folder / "runs/mine/summary.json").read_text()))
+        self.assertIn("accuracy of the nodes", done.stderr)
+
+    def test_quadratic_tells_parameters(self):
+        done = self.veche("train", "--json", "-q", *assignments(QUADRATIC))
+        self.assertEqual(done.stderr, "")
+        self.assertEqual([len(node) for node in json.loads(done.stdout)["parameters"]], [1, 1, 1, 1])
+
+    def test_models_as_json(self):
+        done = self.veche("model", "ls", "--json")
+        models = {model["name"]: model["parameters"] for model in json.loads(done.stdout)["models"]}
+        self.assertEqual(models["cnn"], 1475338)
+        self.assertEqual(set(models), {"cnn", "mlp", "resnet20", "quadratic"})
+
+    def test_plain_lines_without_a_terminal(self):
+        done = self.veche("train", *assignments(SMALL, {"run.steps": 6, "run.name": "mine"}))
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertNotRegex(done.stderr, "[\r\033█]")
+        self.assertRegex(done.stderr, r"(?m)^epoch 1\.00/2  train loss \d\.\d+  averaged model .* nodes differ .* %$")
+        for part in ("mlp: 2,410 parameters on synthetic", "4 nodes, consensus on ring:4", "+-", "averaged model",
+                     "disagreement", "images/s", "sent", "runs/mine", "Next:\n  veche train"):
+            self.assertIn(part, done.stderr)
+        self.assertEqual(len(re.findall(r"(?m)^  [0-3] +\d+\.\d\d %", done.stderr)), 4)
+
+    def test_progress_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = self.start("train", *assignments(LONG), stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        text = self.read_all(ours, process)
+        self.assertEqual(process.wait(LONGEST), 0, text)
+        bars = re.findall(r"\r\033\[K(epoch [^\r\n]*[█░][^\r\n]*)", text)
+        self.assertTrue(bars, text)
+        for bar in bars:
+            self.assertRegex(bar, r"^epoch \d+\.\d\d/\S+ [█░]{24} loss \d+\.\d{4}  [\d,]+ images/s  "
+                                  r"nodes differ \S+ %  [\d:]+ left$")
+        self.assertLess(len(bars), 200, "drawn too often")
+
+    @staticmethod
+    def read_all(descriptor, process):
+        content, deadline = b"", time.monotonic() + LONGEST
+        while time.monotonic() < deadline:
+            if not select.select([descriptor], [], [], 0.1)[0]:
+                continue
+            try:
+                content += os.read(descriptor, 65536)
+            except OSError:  # the other end is closed: the process is done
+                break
+        os.close(descriptor)
+        return content.decode()
+
+    def test_without_torch(self):
+        tree = pathlib.Path(VECHE).parent.parent
+        (self.folder / "bin").mkdir()
+        shutil.copy(VECHE, self.folder / "bin")
+        shutil.copytree(tree / "lib", self.folder / "lib", symlinks=True, ignore=lambda folder, names: {"veche"} & set(names))
+        light = self.folder / "bin/veche"
+        done = self.veche("train", *assignments(SMALL), veche=light)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Aveche: this build of Veche has no neural networks \([^\n]*veche_torch.so is "
+                                      r"missing\): install the Debian package libtorch-dev[^\n]*\n\Z")
+        self.assertFalse((self.folder / "runs").exists())
+        self.assertEqual(self.veche("train", "-q", *assignments(QUADRATIC), veche=light).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

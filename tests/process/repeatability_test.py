@@ -1,0 +1,69 @@
+"""One seed, one result: to the byte, whatever the machine is doing."""
+
+import subprocess
+import sys
+import unittest
+
+from veche_runs import SMALL, RunsTest
+
+MODELS = {
+    "mlp": {},
+    "cnn": {"model.name": "cnn", "model.dropout": 0.5},
+    "resnet20": {"model.name": "resnet20", "data.shape": "[3,8,8]", "optimizer.name": "sgd", "optimizer.momentum": 0.9},
+}
+FOUR_NODES = SMALL | {"cluster.nodes": 4, "run.steps": 8, "run.eval_every": 3, "run.checkpoint_every": 5,
+                      "run.eval": "sample:2"}
+# (settings that must not matter, what the command is started through)
+DISTURBANCES = {
+    "again": ({}, []),
+    "one slot on one core": ({"cluster.slots": 1}, ["taskset", "-c", "0"]),
+    "four slots": ({"cluster.slots": 4}, ["nice", "-n", "2"]),
+}
+
+
+class Repeatability(RunsTest):
+    def busy(self, processes):
+        """Takes the processor away from whoever else wants it, until the test ends."""
+        for _ in range(processes):
+            self.addCleanup(self.end, subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+
+    def compare(self, model, strategy, disturbances):
+        settings = FOUR_NODES | MODELS[model] | {"strategy.name": strategy}
+        first = self.train(f"{model}-{strategy}", settings)
+        self.assertEqual(first.steps(), [5, 8])
+        for what in disturbances:
+            extra, prefix = DISTURBANCES[what]
+            with self.subTest(what, model=model, strategy=strategy):
+                name = f"{model}-{strategy}-{what}".replace(" ", "_")
+                self.assert_same_run(self.train(name, settings, extra, prefix=prefix), first)
+
+    def test_undisturbed_and_disturbed(self):
+        for model in MODELS:
+            self.compare(model, "consensus", DISTURBANCES)
+        self.compare("cnn", "single", ["one slot on one core"])
+
+    def test_under_load(self):
+        self.busy(2)
+        for model in MODELS:
+            self.compare(model, "allreduce", ["four slots"])
+
+    def test_seed_matters(self):
+        """Or else the comparisons above compare nothing."""
+        one = self.train("one", FOUR_NODES)
+        two = self.train("two", FOUR_NODES, {"run.seed": 2})
+        self.assertNotEqual(one.summary(), two.summary())
+        self.assertNotEqual(one.checkpoints(), two.checkpoints())
+
+    def test_config_repeats_the_run(self):
+        first = self.train("first", FOUR_NODES, {"optimizer.lr": 0.003, "topology.graph": "path"})
+        done = self.veche("train", "-q", first.path / "config.toml", "--set", "run.name=second")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_same_run(self.run_path("second"), first)
+
+    def test_demo_in_short(self):
+        settings = {"run.steps": 2, "cluster.nodes": 2}
+        self.assert_same_run(self.train("one", settings), self.train("two", settings))
+
+
+if __name__ == "__main__":
+    unittest.main()
