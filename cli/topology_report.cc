@@ -29,10 +29,15 @@ Json maybe(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+// A period, or of rounds drawn for ever a sample.
+std::uint64_t sampled_rounds(const Topology& topology) {
+  return topology.period() == 0 ? 64 : topology.period();
+}
+
 // How many vectors nodes send: as many as have readers, round by round.
 void count_sends(TopologyReport& report) {
   const Topology& topology = *report.topology;
-  const std::uint64_t rounds = topology.period() == 0 ? 64 : topology.period();  // of matchings, a sample
+  const std::uint64_t rounds = sampled_rounds(topology);
   std::vector<double> sends(static_cast<std::size_t>(topology.nodes()), 0.0);
   for (std::uint64_t k = 0; k < rounds; ++k) {
     const auto mixing = topology.at(k);
@@ -49,6 +54,26 @@ void count_sends(TopologyReport& report) {
     report.sends += count / topology.nodes();
     report.sends_most = std::max(report.sends_most, count);
   }
+}
+
+// Of rounds that differ, the mean is what a picture can show.
+Mixing mean_mixing(const Topology& topology) {
+  const std::uint64_t rounds = sampled_rounds(topology);
+  std::vector<std::map<int, double>> sums(static_cast<std::size_t>(topology.nodes()));
+  for (std::uint64_t k = 0; k < rounds; ++k) {
+    const auto mixing = topology.at(k);
+    for (int i = 0; i < topology.nodes(); ++i) {
+      for (const Weight& weight : mixing->row(i)) {
+        sums[static_cast<std::size_t>(i)][weight.node] += weight.value / static_cast<double>(rounds);
+      }
+    }
+  }
+  std::vector<std::vector<Weight>> rows;
+  for (const auto& sum : sums) {
+    rows.emplace_back();
+    for (const auto& [node, value] : sum) rows.back().push_back({node, value});
+  }
+  return Mixing(std::move(rows));
 }
 
 double bytes_each(const TopologyReport& report) {
@@ -225,8 +250,7 @@ void write_pictures(const TopologyReport& report, const std::string& svg_path, c
   const Layout layout = layout_of(graph, family, shape);
   const std::string title =
       fmt::format("{}: rho {:.4f}", report.topology->describe(), report.contraction.rate);
-  // Of rounds that differ, what a node gives to another on average is what the picture can show.
-  const Picture picture = draw(graph, *report.topology->at(0), layout, title);
+  const Picture picture = draw(graph, mean_mixing(*report.topology), layout, title);
   if (!svg_path.empty()) {
     std::ofstream file(svg_path, std::ios::binary);
     if (!(file << to_svg(picture) << std::flush))

@@ -56,12 +56,14 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
 
   Picture picture;
   const double drawn_width = unit * (right.x - left.x) + 2 * (margin + bow);
-  picture.width = std::max(drawn_width, 400.0);
+  picture.width = std::max({drawn_width, 400.0, 2 * margin + 7.6 * static_cast<double>(title.size())});
   picture.height = unit * (bottom.y - top.y) + 2 * (margin + bow) + 46;
   const double shift = (picture.width - drawn_width) / 2;
 
   Widths widths;
-  widths.thick = std::clamp(0.11 * unit, 2.0, 7.0);
+  // Where many lines cross, or nothing tells them apart, thin ones read better.
+  const double crowd = static_cast<double>(graph.edges().size()) / count;
+  widths.thick = std::clamp(0.11 * unit, 2.0, 7.0) / std::sqrt(std::max(1.0, crowd / 4));
   bool any_negative = false;
   for (const auto [from, to] : graph.edges()) {
     const double weight = weight_between(mixing, to, from);
@@ -69,6 +71,9 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
     widths.least = std::min(widths.least, std::abs(weight));
     widths.most = std::max(widths.most, std::abs(weight));
   }
+  const bool alike = widths.most - widths.least <= 1e-6 * widths.most;
+  const bool directed = graph.kind() == Graph::Kind::directed;
+  if (alike || directed) widths.thick = std::min(widths.thick, directed ? 1.6 : 3.0);
   for (std::size_t e = 0; e < graph.edges().size(); ++e) {
     const auto [i, j] = graph.edges()[e];
     Point a = scale(layout.places[static_cast<std::size_t>(i)]),
@@ -80,7 +85,6 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
         2 * unit * layout.bends[e] / length;  // a quadratic curve reaches half way to its middle point
     const Point middle{(a.x + b.x) / 2 + pull * (b.y - a.y), (a.y + b.y) / 2 - pull * (b.x - a.x)};
     const double weight = weight_between(mixing, j, i);
-    const bool directed = graph.kind() == Graph::Kind::directed;
     picture.curves.push_back(
         {a, middle, b, widths(weight), weight < 0 ? negative : line, weight < 0, directed});
     if (directed) {  // the arrow's point touches the node's rim
@@ -89,10 +93,12 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
     }
   }
   std::ranges::stable_sort(picture.curves, {}, &Picture::Curve::dashed);  // the rare ones on top
+  bool any_below = false;
   for (int i = 0; i < count; ++i) {
     Point center = scale(layout.places[static_cast<std::size_t>(i)]);
     center.x += shift;
     const bool below = weight_between(mixing, i, i) < 0;
+    any_below |= below;
     picture.discs.push_back({center, radius, ink, below ? negative : "#ffffff", below ? 2.0 : 1.2});
     if (radius >= 6)
       picture.texts.push_back({center, std::to_string(i), 0.95 * radius, "#ffffff", true, true});
@@ -102,7 +108,7 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   picture.texts.push_back({{margin, base}, title, 13, ink, false, true});
   double x = margin;
   const Point row{0, base + 22};
-  if (widths.most - widths.least > 1e-6 * widths.most) {
+  if (!alike) {
     x = add_sample(picture, {x, row.y}, widths(widths.least), false, fmt::format("{:.3g}", widths.least));
     x = add_sample(picture, {x, row.y}, widths(widths.most), false,
                    fmt::format("weight {:.3g}", widths.most));
@@ -110,7 +116,11 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
     x = add_sample(picture, {x, row.y}, widths(widths.most), false,
                    fmt::format("weight {:.3g}", widths.most));
   }
-  if (any_negative) add_sample(picture, {x, row.y}, 2, true, "negative");
+  if (any_negative) x = add_sample(picture, {x, row.y}, 2, true, "negative");
+  if (any_below) {
+    picture.discs.push_back({{x + 5, row.y}, 5, ink, negative, 2});
+    picture.texts.push_back({{x + 16, row.y}, "negative own weight", 11, quiet, false, false});
+  }
   return picture;
 }
 

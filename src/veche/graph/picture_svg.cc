@@ -47,13 +47,13 @@ std::string to_svg(const Picture& picture) {
                        curve.dashed ? " stroke-dasharray=\"6 5\"" : "");
     if (!curve.arrow) continue;
     const double angle = std::atan2(curve.to.y - curve.from.y, curve.to.x - curve.from.x);
-    const double size = 5 + curve.width;
+    const double size = 7 + curve.width;
     svg += fmt::format("<path d=\"M{:.1f} {:.1f}", curve.to.x, curve.to.y);
     for (const double side : {-0.4, 0.4}) {
       svg += fmt::format("L{:.1f} {:.1f}", curve.to.x - size * std::cos(angle + side),
                          curve.to.y - size * std::sin(angle + side));
     }
-    svg += fmt::format("Z\" fill=\"{}\"/>\n", curve.color);
+    svg += std::string("Z\" fill=\"#1f3a5f\"/>\n");
   }
   svg += "</g>\n";
   for (const auto& disc : picture.discs) {

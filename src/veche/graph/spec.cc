@@ -73,6 +73,16 @@ Made erdos_renyi(const Words& words) {
   return {erdos_renyi_graph(nodes, words.last_fraction("a probability"), words.seed()), {nodes}};
 }
 
+Made circulant(const Words& words) {
+  const int nodes = words.nodes_before_last();
+  std::vector<int> shape{nodes}, hops = words.last_list("hops, as in circulant:16:1+4");
+  for (const int hop : hops) {
+    if (hop < 1 || 2 * hop > nodes)
+      words.wrong(fmt::format("has a hop of {}, where 1 to {} is possible", hop, nodes / 2));
+  }
+  return {circulant_graph(nodes, hops), std::move(shape)};
+}
+
 Made expander(const Words& words) {
   return {expander_graph(words.nodes(), words.seed()), {words.nodes()}};
 }
@@ -92,6 +102,7 @@ const std::map<std::string, Maker, std::less<>>& makers() {
       {"regular", by_two("a degree", regular_graph)},
       {"erdos-renyi", erdos_renyi},
       {"expander", expander},
+      {"circulant", circulant},
       {"exponential", by_nodes(exponential_graph)},
   };
   return all;

@@ -63,6 +63,13 @@ double Words::last_fraction(const char* what) const {
   return number<double>(words_.back(), what);
 }
 
+std::vector<int> Words::last_list(const char* what) const {
+  at_least(1, what);
+  std::vector<int> numbers;
+  for (const std::string& word : split(words_.back(), '+')) numbers.push_back(number<int>(word, what));
+  return numbers;
+}
+
 int Words::whole(std::size_t index, const char* what) const {
   return number<int>(words_[index], what);
 }

@@ -24,6 +24,7 @@ class Words {
   int nodes_before_last() const;  // in specs like chords:N:K, where N may be left out
   int last(const char* what) const;
   double last_fraction(const char* what) const;
+  std::vector<int> last_list(const char* what) const;  // numbers with + between them
   int whole(std::size_t index, const char* what) const;
   // AxB; when left out, the factors of the cluster's size that lie nearest to a square, none below `least`.
   std::vector<int> sides(int least) const;

@@ -37,7 +37,8 @@ void paint(cairo_t* context, const Picture::Curve& curve) {
   cairo_stroke(context);
   if (!curve.arrow) return;
   const double angle = std::atan2(curve.to.y - curve.from.y, curve.to.x - curve.from.x),
-               size = 5 + curve.width;
+               size = 7 + curve.width;
+  set_color(context, "#1f3a5f");
   cairo_move_to(context, curve.to.x, curve.to.y);
   for (const double side : {-0.4, 0.4}) {
     cairo_line_to(context, curve.to.x - size * std::cos(angle + side),

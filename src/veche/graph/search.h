@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "veche/graph/graph.h"
+
+namespace veche {
+
+// The outcome of a search for the graph on which nodes agree fastest.
+struct FoundGraph {
+  Graph graph;
+  std::string spec;             // empty when no spec makes it: it must be kept as a file
+  std::vector<double> weights;  // optimal ones, in the order of graph.edges()
+  double rho = 1;
+  double bound = 0;  // for weights on this graph; other graphs may be better
+};
+
+struct SearchRequest {
+  int nodes = 0;
+  int degree = 0;  // the most neighbours a node may have
+  std::uint64_t seed = 1;
+  std::function<void(double part, double best)> progress;  // may be empty
+};
+
+// Looks among known families, circulants, and random regular graphs improved by exchanging the ends of edges
+// for as long as that helps; the best few get optimal weights. The same answer for the same request. Throws
+// RequestError when no connected graph has so small a degree.
+FoundGraph find_best_graph(const SearchRequest& request);
+
+}  // namespace veche
