@@ -77,7 +77,7 @@ class Output(RunsTest):
         self.assertTrue(bars, text)
         for bar in bars:
             self.assertRegex(bar, r"^epoch \d+\.\d\d/\S+ [█░]{24} loss \d+\.\d{4}  [\d,]+ images/s  "
-                                  r"nodes differ \S+ %  [\d:]+ left$")
+                                  r"nodes differ \S+ %  [\d:]+ left(  measuring ...)?$")
         self.assertLess(len(bars), 200, "drawn too often")
 
     @staticmethod

@@ -143,6 +143,8 @@ Settings Config::resolve(Model model) const {
     else
       settings.run.set("epochs", {2.0});
   }
+  if (!has("data", "partition"))
+    settings.data.set("partition", {std::string(settings.cluster.has("speed") ? "proportional" : "iid")});
   if (!has("cluster", "nodes"))
     if (const auto nodes = implied_nodes(settings)) settings.cluster.set("nodes", {*nodes});
   return settings;

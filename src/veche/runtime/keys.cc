@@ -56,6 +56,8 @@ std::vector<KeySpec> model_keys() {
       {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers"},
       {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
       {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
+      {.name = "start", .kind = Kind::text, .fallback = text("equal"),
+       .help = "initial parameters of the nodes", .choices = {"equal", "different"}},
       {.name = "x0", .kind = Kind::any, .fallback = {}, .help = "quadratic: where all nodes start"},
   };
 }
@@ -66,8 +68,11 @@ std::vector<KeySpec> data_keys() {
        .choices = data_names()},
       {.name = "path", .kind = Kind::text, .fallback = {}, .help = "where its files are"},
       {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1},
-      {.name = "partition", .kind = Kind::text, .fallback = text("iid"), .help = "how samples are divided",
-       .choices = {"iid"}},
+      {.name = "partition", .kind = Kind::text, .fallback = {},
+       .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), classes:K"},
+      {.name = "uneven", .kind = Kind::text, .fallback = text("wait"),
+       .help = "nodes with fewer batches than others go on mixing until the next epoch, or begin theirs anew",
+       .choices = {"wait", "repeat"}},
       {.name = "shuffle", .kind = Kind::text, .fallback = text("local"), .help = "each node its own samples",
        .choices = {"local"}},
       {.name = "shape", .kind = Kind::wholes, .fallback = {}, .help = "synthetic: channels, height, width"},
@@ -113,6 +118,12 @@ std::vector<KeySpec> cluster_keys() {
        .choices = {"threads"}},
       {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
        .least = 0, .most = kMostNodes},
+      {.name = "speed", .kind = Kind::reals, .fallback = {}, .help = "relative power of each node, such as [1, 1, 0.5]",
+       .least = 0, .above_least = true},
+      {.name = "train_every", .kind = Kind::any, .fallback = {},
+       .help = "qt: a node trains at every qt-th step; a number, or one a node; follows from speed"},
+      {.name = "mix_every", .kind = Kind::any, .fallback = {},
+       .help = "qc: a node mixes after every qc-th step (consensus); a number, or one a node"},
   };
 }
 

@@ -11,7 +11,13 @@ const std::vector<StrategyInfo>& strategies() {
       single_strategy(),
       no_strategy(),
       allreduce_strategy(),
+      parameter_server_strategy(),
+      local_sgd_strategy(),
       consensus_strategy(),
+      gossip_strategy(),
+      push_sum_strategy(),
+      moshpit_strategy(),
+      hierarchical_strategy(),
   };
   return all;
 }

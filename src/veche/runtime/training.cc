@@ -7,12 +7,14 @@
 #include <exception>
 #include <thread>
 
+#include "veche/base/random.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/data/partition.h"
 #include "veche/data/source.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/files.h"
+#include "veche/runtime/powers.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/summary.h"
@@ -60,35 +62,52 @@ class Training {
   }
 
  private:
+  std::size_t batch() const { return static_cast<std::size_t>(settings_.data.get<std::int64_t>("batch")); }
   int node_count() const { return settings_.strategy_info.one_learner ? 1 : settings_.nodes(); }
 
   void open_everything() {
+    const StrategyInfo& info = settings_.strategy_info;
+    const int nodes = settings_.nodes();
+    powers_ = read_powers(settings_.cluster, nodes);
     if (!settings_.brings_data) {
       source_ = open_data(settings_.data, settings_.seed());
-      partition_ = partition(source_.train->size(), settings_.nodes(), settings_.data.get<std::string>("partition"),
-                             settings_.seed());
+      const int idle = info.idle_nodes(settings_.strategy);
+      if (idle >= nodes) throw RequestError(fmt::format("cluster.nodes = {} leaves nobody to train: {} serve", nodes, idle));
+      PartitionHints hints{.speed = powers_.speed,
+                           .label = [&](std::size_t sample) { return source_.train->label(sample); },
+                           .classes = source_.train->classes()};
+      if (!hints.speed.empty()) hints.speed.erase(hints.speed.begin(), hints.speed.begin() + idle);
+      partition_ = partition(source_.train->size(), nodes - idle, settings_.data.get<std::string>("partition"),
+                             settings_.seed(), hints);
+      partition_.insert(partition_.begin(), static_cast<std::size_t>(idle), {});
     }
-    if (settings_.strategy_info.uses_topology)
-      topology_ = make_topology({.graph = settings_.topology.get<std::string>("graph"),
-                                 .weights = settings_.topology.get<std::string>("weights"),
-                                 .nodes = settings_.nodes(),
-                                 .seed = settings_.seed()});
+    if (!info.uses_topology) return;
+    const int graph_nodes = info.graph_nodes(settings_.strategy, nodes);
+    if (graph_nodes == 1 && nodes > 1) return;  // a single group has nobody to talk to
+    topology_ = make_topology({.graph = settings_.topology.get<std::string>("graph"),
+                               .weights = settings_.topology.get<std::string>("weights"),
+                               .nodes = graph_nodes,
+                               .seed = settings_.seed(),
+                               .directed_allowed = info.directed_graph});
   }
 
   void make_plan() {
     const Options& run = settings_.run;
-    samples_.batch = static_cast<std::size_t>(settings_.data.get<std::int64_t>("batch"));
+    const bool one_learner = settings_.strategy_info.one_learner;
     if (!settings_.brings_data) {
-      samples_.steps_per_epoch = steps_per_epoch(partition_, samples_.batch);
-      for (const auto& shard : partition_) samples_.shard_sizes.push_back(shard.size());
+      std::vector<std::size_t> sizes;
+      for (const auto& shard : partition_) sizes.push_back(shard.size());
+      const bool repeat = settings_.data.get<std::string>("uneven") == "repeat";
+      samples_ = SamplePlan(sizes, batch(), one_learner ? std::vector<std::uint64_t>{} : powers_.train_every,
+                            repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait);
     }
-    const double per_epoch = settings_.brings_data ? 0 : static_cast<double>(samples_.steps_per_epoch);
+    const double per_epoch = settings_.brings_data ? 0 : static_cast<double>(samples_.steps_per_epoch());
     plan_.steps = run.has("steps")
                       ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
                       : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * per_epoch));
     const auto every = [&](const char* key) {
       const auto steps = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
-      return steps != 0 || settings_.brings_data ? steps : samples_.steps_per_epoch;
+      return steps != 0 || settings_.brings_data ? steps : samples_.steps_per_epoch();
     };
     plan_.evaluate_every = every("eval_every");
     plan_.checkpoint_every = every("checkpoint_every");
@@ -100,6 +119,9 @@ class Training {
     read_eval_mode(run.get<std::string>("eval"));
     plan_.clip = settings_.optimizer.get<double>("clip");
     plan_.step_without_samples = settings_.strategy_info.shares_gradients;
+    plan_.strategy_steps = settings_.strategy_info.makes_the_step;
+    plan_.own_data = settings_.brings_data;
+    plan_.samples = samples_;
     schedule_.emplace(settings_.optimizer, Schedule::Plan{plan_.steps, std::max(per_epoch, 1.0), settings_.nodes()});
 
     info_.strategy = settings_.strategy_info.name;
@@ -138,6 +160,8 @@ class Training {
     }
     for (int i = 0; i < node_count(); ++i) {
       spec.node = NodeId{i};
+      if (settings_.model.get<std::string>("start") == "different")
+        spec.seed = RandomStream(settings_.seed(), "start", static_cast<std::uint64_t>(i)).next();
       learners_.push_back(request_.learner ? request_.learner(NodeId{i}) : make_learner(spec));
       optimizers_.push_back(make_optimizer(settings_.optimizer, learners_.back()->parameters().size()));
     }
@@ -199,16 +223,20 @@ class Training {
     Channel control_channel{endpoint, pool, patience, kControlTag};
     Learner& learner = *learners_[i];
     const auto strategy = settings_.strategy_info.make(
-        {strategy_channel, learner, topology_, samples_, settings_.strategy});
+        {strategy_channel, learner, *optimizers_[i], *schedule_, topology_, samples_, powers_.mix_every,
+         settings_.strategy, settings_.optimizer, settings_.seed()});
     if (state.step > 0) {
       const std::uint64_t step = state.step;
       state.vectors = state_vectors(learner, *optimizers_[i], *strategy);
       store_->read(step, endpoint.id(), state);
     }
     std::optional<Loader> loader;
-    if (!settings_.brings_data)
-      loader.emplace(source_.train, shards_of(i),
-                     Loader::Plan{samples_.batch, samples_.steps_per_epoch, settings_.seed(), state.step}, prefetcher);
+    auto shards = shards_of(i);
+    if (!shards.empty())
+      loader.emplace(source_.train, std::move(shards),
+                     Loader::Plan{batch(), samples_.loader_steps_per_epoch(i), settings_.seed(),
+                                  samples_.taken(i, state.step)},
+                     prefetcher);
     return train_node({.strategy_channel = strategy_channel,
                        .control_channel = control_channel,
                        .learner = learner,
@@ -228,7 +256,7 @@ class Training {
   std::vector<Loader::Shard> shards_of(std::size_t learner) const {
     std::vector<Loader::Shard> shards;
     for (std::size_t node = 0; node < partition_.size(); ++node)
-      if (settings_.strategy_info.one_learner || node == learner)
+      if (!partition_[node].empty() && (settings_.strategy_info.one_learner || node == learner))
         shards.push_back({static_cast<int>(node), partition_[node]});
     return shards;
   }
@@ -249,6 +277,7 @@ class Training {
 
   const TrainingRequest& request_;
   const Settings settings_;
+  NodePowers powers_;
   DataSource source_;
   Partition partition_;
   std::shared_ptr<const Topology> topology_;

@@ -1,4 +1,10 @@
+#include <algorithm>
+#include <optional>
+
+#include "veche/base/errors.h"
 #include "veche/base/vector_math.h"
+#include "veche/train/key_helpers.h"
+#include "veche/train/mixer.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -6,6 +12,8 @@ namespace {
 
 constexpr const char* kAdaptFirst = "adapt-then-combine";
 constexpr const char* kCombineFirst = "combine-then-adapt";
+constexpr const char* kTracking = "gradient-tracking";
+constexpr const char* kD2 = "d2";
 
 // x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step mixes the
 // parameters at which the gradient was already taken: x <- Wx - lr g(x).
@@ -13,9 +21,15 @@ class Consensus : public Strategy {
  public:
   explicit Consensus(StrategyContext context)
       : context_(std::move(context)),
+        mixer_(context_.channel),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))),
-        combine_first_(context_.options.get<std::string>("order") == kCombineFirst) {}
+        combine_first_(context_.options.get<std::string>("order") == kCombineFirst) {
+    vectors_.push_back(context_.learner.parameters());
+    if (context_.options.get<bool>("mix_buffers")) vectors_.push_back(context_.learner.buffers());
+    if (context_.options.get<std::string>("momentum") == "tracked")
+      for (const auto& part : context_.optimizer.state()) vectors_.push_back(part);
+  }
 
   void after_backward(std::uint64_t step) override {
     if (combine_first_) mix_when_due(step);
@@ -24,43 +38,110 @@ class Consensus : public Strategy {
     if (!combine_first_) mix_when_due(step);
   }
 
- private:
-  void mix_when_due(std::uint64_t step) {
-    if ((step + 1) % every_ != 0) return;
-    for (std::uint64_t round = 0; round < rounds_; ++round) mix(step / every_ * rounds_ + round);
+ protected:
+  std::uint64_t every(int node) const {
+    return context_.mix_every.empty() ? every_ : context_.mix_every[static_cast<std::size_t>(node)];
   }
 
-  void mix(std::uint64_t round) {
-    Channel& channel = context_.channel;
-    const int me = channel.me().value;
-    const auto mixing = context_.topology->at(round);
-    const std::span<float> x = context_.learner.parameters();
-
-    // Neighbours read this copy in place while the parameters themselves are being overwritten.
-    const Message mine = channel.pool.copy_of(std::span<const float>(x));
-    for (const int reader : mixing->readers(me)) channel.send(NodeId{reader}, mine);
-
-    messages_.clear();
-    inputs_.clear();
-    weights_.clear();
-    for (const Weight& weight : mixing->row(me)) {
-      messages_.push_back(weight.node == me ? mine : channel.expect(NodeId{weight.node}));
-      inputs_.push_back(messages_.back().as<float>());
-      weights_.push_back(static_cast<float>(weight.value));
-    }
-    weighted_sum(x, inputs_, weights_);
-    messages_.clear();
+  void mix_when_due(std::uint64_t step) {
+    const auto active = [&](int node) { return due(step, every(node)); };
+    for (std::uint64_t round = 0; round < rounds_; ++round)
+      mixer_.mix(*context_.topology->at(step / every_ * rounds_ + round), vectors_, active);
   }
 
   StrategyContext context_;
+  Mixer mixer_;
   const std::uint64_t every_;
   const std::uint64_t rounds_;
   const bool combine_first_;
-  // Scratch, kept between rounds so that mixing allocates nothing.
-  std::vector<Message> messages_;
-  std::vector<std::span<const float>> inputs_;
-  std::vector<float> weights_;
+  std::vector<std::span<float>> vectors_;  // what is mixed
 };
+
+// Every node follows an estimate y of the mean gradient over all nodes instead of its own:
+// y <- Wy + g(x+) - g(x), x <- Wx - lr y. Nodes with different data then agree on the common optimum.
+class GradientTracking : public Consensus {
+ public:
+  explicit GradientTracking(StrategyContext context)
+      : Consensus(std::move(context)),
+        tracked_(context_.learner.parameters().size()),
+        previous_(context_.learner.parameters().size()) {
+    vectors_.emplace_back(tracked_);
+  }
+
+  void after_backward(std::uint64_t step) override {
+    const std::span<float> gradient = context_.learner.gradients();
+    mixer_.mix(*context_.topology->at(step), vectors_);  // x <- Wx, y <- Wy; y is zero before the first step
+    for (std::size_t i = 0; i < tracked_.size(); ++i) {
+      tracked_[i] += gradient[i] - previous_[i];
+      previous_[i] = gradient[i];
+      gradient[i] = tracked_[i];
+    }
+  }
+  void after_step(std::uint64_t /*step*/) override {}
+
+  std::vector<std::span<float>> state() override { return {tracked_, previous_}; }
+
+ private:
+  std::vector<float> tracked_, previous_;
+};
+
+// D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose eigenvalues
+// are positive, as the method needs. Written with z_k = x_k + u_k, what the optimiser made of x_k:
+// x_{k+1} = W~ (z_k + x_k - z_{k-1}).
+class D2 : public Consensus {
+ public:
+  explicit D2(StrategyContext context)
+      : Consensus(std::move(context)),
+        before_(context_.learner.parameters().size()),
+        previous_(context_.learner.parameters().size()) {}
+
+  void after_backward(std::uint64_t /*step*/) override {
+    std::ranges::copy(context_.learner.parameters(), before_.begin());
+  }
+
+  void after_step(std::uint64_t step) override {
+    const std::span<float> x = context_.learner.parameters();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float made = x[i];
+      if (step > 0) x[i] += before_[i] - previous_[i];
+      previous_[i] = made;
+    }
+    const auto mixing = context_.topology->at(step);
+    if (mixing != of_) {
+      lazy_.emplace(lazy(*mixing));
+      of_ = mixing;
+    }
+    mixer_.mix(*lazy_, vectors_);
+  }
+
+  std::vector<std::span<float>> state() override { return {previous_}; }
+
+ private:
+  static Mixing lazy(const Mixing& mixing) {
+    std::vector<std::vector<Weight>> rows(static_cast<std::size_t>(mixing.nodes()));
+    for (int node = 0; node < mixing.nodes(); ++node)
+      for (const Weight& weight : mixing.row(node))
+        rows[static_cast<std::size_t>(node)].push_back(
+            {weight.node, (weight.value + (weight.node == node ? 1 : 0)) / 2});
+    return Mixing(std::move(rows));
+  }
+
+  std::vector<float> before_, previous_;
+  std::shared_ptr<const Mixing> of_;  // the weights that lazy_ was made from
+  std::optional<Mixing> lazy_;
+};
+
+std::unique_ptr<Strategy> make(StrategyContext context) {
+  const auto correction = context.options.get<std::string>("correction");
+  if (correction == "none") return std::make_unique<Consensus>(std::move(context));
+  const bool plain = context.options.get<std::int64_t>("every") == 1 &&
+                     context.options.get<std::int64_t>("rounds") == 1 && context.mix_every.empty();
+  if (!plain)
+    throw RequestError("strategy.correction = \"" + correction +
+                       "\" mixes once after every step: leave out strategy.every, strategy.rounds and cluster.mix_every");
+  if (correction == kTracking) return std::make_unique<GradientTracking>(std::move(context));
+  return std::make_unique<D2>(std::move(context));
+}
 
 }  // namespace
 
@@ -68,16 +149,15 @@ StrategyInfo consensus_strategy() {
   StrategyInfo info;
   info.name = "consensus";
   info.rule = "x_i <- sum_j w_ij x_j with the neighbours, after every q-th step";
-  info.keys = {
-      {.name = "every", .kind = KeySpec::Kind::whole, .fallback = Value{std::int64_t{1}},
-       .help = "q: mix after every q-th step", .least = 1},
-      {.name = "rounds", .kind = KeySpec::Kind::whole, .fallback = Value{std::int64_t{1}},
-       .help = "mixing rounds at a time", .least = 1},
-      {.name = "order", .kind = KeySpec::Kind::text, .fallback = Value{std::string(kAdaptFirst)},
-       .help = "step first, then mix; or mix first, then step", .choices = {kAdaptFirst, kCombineFirst}},
-  };
+  info.keys = {every_key(),
+               whole_key("rounds", 1, "mixing rounds at a time"),
+               choice_key("order", {kAdaptFirst, kCombineFirst}, "step first, then mix; or mix first, then step"),
+               choice_key("correction", {"none", kTracking, kD2}, "for data that differ between nodes"),
+               choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
+               flag_key("mix_buffers", false, "mix batch-norm statistics too")};
+  info.shorthand = "every";
   info.uses_topology = true;
-  info.make = [](StrategyContext context) { return std::make_unique<Consensus>(std::move(context)); };
+  info.make = make;
   return info;
 }
 

@@ -70,8 +70,11 @@ class NodeLoop {
 
   void train_step() {
     const Time start = now();
-    const Batch batch = p_.loader != nullptr ? p_.loader->next() : Batch{.images = {}, .labels = {}, .shape = {}, .step = step_};
-    const bool has_samples = p_.loader == nullptr || batch.size() > 0;
+    const bool my_turn = plan_.samples.trains(static_cast<std::size_t>(endpoint().id().value), step_);
+    Batch batch;
+    if (my_turn && p_.loader != nullptr) batch = p_.loader->next();
+    batch.step = step_;
+    const bool has_samples = my_turn && (plan_.own_data || batch.size() > 0);
     if (has_samples) {
       const Slots::Turn turn(p_.slots);
       const Time computing = now();
@@ -82,10 +85,11 @@ class NodeLoop {
       since_glance_ += score;
       images_ += score.count;
     } else {
-      std::ranges::fill(p_.learner.gradients(), 0.0F);  // out of samples until the next epoch: goes on mixing
+      std::ranges::fill(p_.learner.gradients(), 0.0F);  // not its turn, or out of samples: goes on mixing
     }
+    if (plan_.strategy_steps) scale(p_.learner.gradients(), static_cast<float>(clip_scale()));
     communicate([&] { p_.strategy.after_backward(step_); });
-    if (has_samples || plan_.step_without_samples) {
+    if (!plan_.strategy_steps && (has_samples || plan_.step_without_samples)) {
       const Time computing = now();
       const Optimizer::Step update{p_.schedule.rate(step_), clip_scale(), step_ + 1};
       p_.optimizer.update(p_.learner.parameters(), p_.learner.gradients(), update);

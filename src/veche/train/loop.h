@@ -27,6 +27,9 @@ struct LoopPlan {
   int sample_size = 0;
   double clip = 0;                     // largest norm of the gradient; 0: any
   bool step_without_samples = false;   // StrategyInfo::shares_gradients
+  bool strategy_steps = false;         // StrategyInfo::makes_the_step
+  bool own_data = false;               // the learners bring it
+  SamplePlan samples;                  // who trains when
 };
 
 // One node's parts. All outlive the loop.

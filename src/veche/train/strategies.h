@@ -8,6 +8,12 @@ namespace veche {
 StrategyInfo single_strategy();
 StrategyInfo no_strategy();
 StrategyInfo allreduce_strategy();
+StrategyInfo parameter_server_strategy();
+StrategyInfo local_sgd_strategy();
 StrategyInfo consensus_strategy();
+StrategyInfo gossip_strategy();
+StrategyInfo push_sum_strategy();
+StrategyInfo moshpit_strategy();
+StrategyInfo hierarchical_strategy();
 
 }  // namespace veche

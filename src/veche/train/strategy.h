@@ -11,7 +11,9 @@
 #include "veche/comm/channel.h"
 #include "veche/graph/topology.h"
 #include "veche/model/learner.h"
+#include "veche/train/optimizer.h"
 #include "veche/train/samples.h"
+#include "veche/train/schedule.h"
 
 namespace veche {
 
@@ -33,13 +35,21 @@ class Strategy {
   virtual std::vector<std::span<float>> state() { return {}; }
 };
 
-// What a strategy is made from; outlives it.
+// What a strategy is made from. What it refers to outlives it.
 struct StrategyContext {
   Channel& channel;
   Learner& learner;
+  Optimizer& optimizer;      // the loop's, for those who share its state
+  const Schedule& schedule;  // of the learning rate
   std::shared_ptr<const Topology> topology;  // when the strategy uses one
   SamplePlan samples;
-  Options options;  // the section [strategy], checked against the strategy's keys
+  std::vector<std::uint64_t> mix_every;  // qc by node, when the nodes differ; empty: the strategy's own
+  Options options;                       // the section [strategy], checked against the strategy's keys
+  Options optimizer_options;             // to make another like it
+  std::uint64_t seed = 1;
+
+  std::size_t me() const { return static_cast<std::size_t>(channel.me().value); }
+  std::size_t nodes() const { return static_cast<std::size_t>(channel.size()); }
 };
 
 // A line of the registry.
@@ -47,9 +57,15 @@ struct StrategyInfo {
   std::string name;
   std::string rule;           // one line for tables
   std::vector<KeySpec> keys;  // its own, besides `name`
+  std::string shorthand;      // the key that `name:value` sets in a comparison, such as local-sgd:8
   bool one_learner = false;   // one node that sees everybody's batches
   bool uses_topology = false;
+  bool directed_graph = false;    // works on one-way edges
   bool shares_gradients = false;  // the gradient of a node without samples is still worth a step
+  bool makes_the_step = false;    // changes the parameters itself instead of the loop's optimiser
+  // How many of the first nodes have no data and do not train, and how many nodes the graph has; by default none and all.
+  std::function<int(const Options&)> idle_nodes = [](const Options&) { return 0; };
+  std::function<int(const Options&, int nodes)> graph_nodes = [](const Options&, int nodes) { return nodes; };
   std::function<std::unique_ptr<Strategy>(StrategyContext)> make;
 };
 

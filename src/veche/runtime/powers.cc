@@ -1,0 +1,48 @@
+#include "veche/runtime/powers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "veche/base/errors.h"
+
+namespace veche {
+namespace {
+
+std::vector<std::uint64_t> frequencies(const Options& cluster, const char* key, int nodes) {
+  if (!cluster.has(key)) return {};
+  std::vector<std::int64_t> numbers;
+  if (std::holds_alternative<std::int64_t>(cluster.at(key).data)) {
+    numbers.assign(static_cast<std::size_t>(nodes), cluster.get<std::int64_t>(key));
+  } else {
+    try {
+      numbers = cluster.get<std::vector<std::int64_t>>(key);
+    } catch (const std::logic_error&) {
+      throw RequestError(fmt::format("cluster.{} must be a whole number, or a list with one a node", key));
+    }
+  }
+  if (numbers.size() != static_cast<std::size_t>(nodes))
+    throw RequestError(fmt::format("cluster.{} has {} numbers for {} nodes", key, numbers.size(), nodes));
+  if (std::ranges::min(numbers) < 1) throw RequestError(fmt::format("cluster.{} must be at least 1", key));
+  return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+NodePowers read_powers(const Options& cluster, int nodes) {
+  NodePowers powers;
+  powers.speed = cluster.get<std::vector<double>>("speed", {});
+  if (!powers.speed.empty() && powers.speed.size() != static_cast<std::size_t>(nodes))
+    throw RequestError(fmt::format("cluster.speed has {} numbers for {} nodes", powers.speed.size(), nodes));
+  powers.train_every = frequencies(cluster, "train_every", nodes);
+  powers.mix_every = frequencies(cluster, "mix_every", nodes);
+  if (powers.train_every.empty() && !powers.speed.empty()) {
+    const double fastest = std::ranges::max(powers.speed);
+    for (const double speed : powers.speed)
+      powers.train_every.push_back(static_cast<std::uint64_t>(std::llround(fastest / speed)));
+  }
+  return powers;
+}
+
+}  // namespace veche

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "veche/base/value.h"
+
+namespace veche {
+
+// Nodes of unequal power, from [cluster]: speed, train_every (qt) and mix_every (qc), each one number or one a node.
+struct NodePowers {
+  std::vector<double> speed;               // empty: all equal
+  std::vector<std::uint64_t> train_every;  // follows from speed unless given; empty: every step
+  std::vector<std::uint64_t> mix_every;    // empty: as the strategy says
+};
+
+// Throws RequestError when a list does not have one number a node, or a number makes no sense.
+NodePowers read_powers(const Options& cluster, int nodes);
+
+}  // namespace veche

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "veche/base/errors.h"
+#include "veche/base/vector_math.h"
+#include "veche/comm/collectives.h"
+#include "veche/comm/group/group.h"
+#include "veche/train/key_helpers.h"
+#include "veche/train/strategies.h"
+
+namespace veche {
+namespace {
+
+constexpr std::uint64_t kFirstTag = 100;  // one conversation an axis
+
+// Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round along the
+// next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on any grid.
+class Moshpit : public Strategy {
+ public:
+  explicit Moshpit(StrategyContext context)
+      : context_(std::move(context)),
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))) {
+    const std::vector<std::int64_t> sides = grid();
+    std::int64_t stride = 1;
+    for (std::size_t axis = 0; axis < sides.size(); ++axis) {
+      add_axis(axis, stride, sides[axis]);
+      stride *= sides[axis];
+    }
+  }
+
+  void after_step(std::uint64_t step) override {
+    if (!due(step, every_)) return;
+    Channel& line = lines_[step / every_ % lines_.size()];
+    const std::uint64_t before = line.sent.bytes;
+    const std::uint64_t messages_before = line.sent.messages;
+    const std::span<float> x = context_.learner.parameters();
+    scale(x, 1.0F / static_cast<float>(line.size()));
+    all_reduce(line, x);
+    context_.channel.sent.bytes += line.sent.bytes - before;
+    context_.channel.sent.messages += line.sent.messages - messages_before;
+  }
+
+ private:
+  std::vector<std::int64_t> grid() const {
+    const auto nodes = static_cast<std::int64_t>(context_.nodes());
+    std::vector<std::int64_t> sides = context_.options.get<std::vector<std::int64_t>>("grid", {});
+    if (sides.empty()) {
+      const auto side = std::max<std::int64_t>(2, std::llround(std::ceil(std::sqrt(static_cast<double>(nodes)))));
+      sides = {side, side};
+    }
+    std::int64_t places = 1;
+    for (const std::int64_t side : sides) places *= std::max<std::int64_t>(side, 0);
+    if (places < nodes)
+      throw RequestError("strategy.grid has " + std::to_string(places) + " places for " + std::to_string(nodes) +
+                         " nodes; give sides whose product is at least that");
+    return sides;
+  }
+
+  void add_axis(std::size_t axis, std::int64_t stride, std::int64_t side) {
+    const auto me = static_cast<std::int64_t>(context_.me());
+    const std::int64_t start = me - me / stride % side * stride;
+    std::vector<NodeId> members;
+    for (std::int64_t k = 0; k < side; ++k)
+      if (const std::int64_t node = start + k * stride; node < static_cast<std::int64_t>(context_.nodes()))
+        members.push_back(NodeId{static_cast<int>(node)});
+    endpoints_.push_back(make_group(context_.channel.endpoint, std::move(members)));
+    lines_.push_back({*endpoints_.back(), context_.channel.pool, context_.channel.patience, Tag{kFirstTag + axis}});
+  }
+
+  StrategyContext context_;
+  const std::uint64_t every_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::deque<Channel> lines_;  // by axis
+};
+
+}  // namespace
+
+StrategyInfo moshpit_strategy() {
+  StrategyInfo info;
+  info.name = "moshpit";
+  info.rule = "x <- mean of x in small groups along one axis of a virtual grid after the other";
+  info.keys = {every_key(),
+               {.name = "grid", .kind = KeySpec::Kind::wholes, .fallback = {},
+                .help = "sides of the grid, such as [4, 4]; square when absent", .least = 1}};
+  info.shorthand = "every";
+  info.make = [](StrategyContext context) { return std::make_unique<Moshpit>(std::move(context)); };
+  return info;
+}
+
+}  // namespace veche
