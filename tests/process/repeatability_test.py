@@ -1,5 +1,6 @@
 """One seed, one result: to the byte, whatever the machine is doing."""
 
+import os
 import subprocess
 import sys
 import unittest
@@ -16,7 +17,7 @@ FOUR_NODES = SMALL | {"cluster.nodes": 4, "run.steps": 8, "run.eval_every": 3, "
 # (settings that must not matter, what the command is started through)
 DISTURBANCES = {
     "again": ({}, []),
-    "one slot on one core": ({"cluster.slots": 1}, ["taskset", "-c", "0"]),
+    "one slot on one core": ({"cluster.slots": 1}, ["taskset", "-c", str(min(os.sched_getaffinity(0)))]),
     "four slots": ({"cluster.slots": 4}, ["nice", "-n", "2"]),
 }
 
