@@ -64,22 +64,24 @@ bool is_whole(const fs::path& file) {
   return in.read(reinterpret_cast<char*>(&stored), sizeof stored) && stored == sum;
 }
 
-std::optional<std::uint64_t> step_of(const fs::path& folder) {
+constexpr std::string_view kFinished = "step-";
+constexpr std::string_view kUnfinished = "unfinished-";
+
+std::optional<std::uint64_t> step_of(const fs::path& folder, std::string_view prefix) {
   const std::string name = folder.filename().string();
-  constexpr std::string_view kPrefix = "step-";
   std::uint64_t step = 0;
-  if (!name.starts_with(kPrefix)) return {};
-  const auto [end, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+  if (!name.starts_with(prefix)) return {};
+  const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
   if (error != std::errc() || end != name.data() + name.size()) return {};
   return step;
 }
 
-// Steps of the finished checkpoints, newest first.
-std::vector<std::uint64_t> finished(const fs::path& folder) {
+// Steps of the checkpoints of this kind, newest first.
+std::vector<std::uint64_t> steps_of(const fs::path& folder, std::string_view prefix) {
   std::vector<std::uint64_t> steps;
   if (fs::exists(folder))
     for (const auto& entry : fs::directory_iterator(folder))
-      if (const auto step = step_of(entry.path())) steps.push_back(*step);
+      if (const auto step = step_of(entry.path(), prefix)) steps.push_back(*step);
   std::ranges::sort(steps, std::greater{});
   return steps;
 }
@@ -88,8 +90,8 @@ std::vector<std::uint64_t> finished(const fs::path& folder) {
 
 CheckpointStore::CheckpointStore(fs::path folder, int nodes) : folder_(std::move(folder)), nodes_(nodes) {}
 
-fs::path CheckpointStore::step_folder(std::uint64_t step) const { return folder_ / fmt::format("step-{}", step); }
-fs::path CheckpointStore::unfinished(std::uint64_t step) const { return folder_ / fmt::format("unfinished-{}", step); }
+fs::path CheckpointStore::step_folder(std::uint64_t step) const { return folder_ / fmt::format("{}{}", kFinished, step); }
+fs::path CheckpointStore::unfinished(std::uint64_t step) const { return folder_ / fmt::format("{}{}", kUnfinished, step); }
 fs::path CheckpointStore::file(const fs::path& step_folder, NodeId node) const {
   return step_folder / fmt::format("node-{}", node.value);
 }
@@ -124,12 +126,14 @@ void CheckpointStore::commit(std::uint64_t step) {
   fs::remove_all(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;
-  for (const std::uint64_t found : finished(folder_))  // later ones were damaged, or this run would have gone on from them
+  for (const std::uint64_t found : steps_of(folder_, kFinished))  // later ones were damaged, or this run would have gone on from them
     if (found > step || ++kept > kKept) fs::remove_all(step_folder(found));
+  for (const std::uint64_t left : steps_of(folder_, kUnfinished))  // by a kill; the others may be at the next step's
+    if (left < step) fs::remove_all(unfinished(left));
 }
 
 std::optional<std::uint64_t> CheckpointStore::newest(const std::function<void(const std::string&)>& warn) const {
-  for (const std::uint64_t step : finished(folder_)) {
+  for (const std::uint64_t step : steps_of(folder_, kFinished)) {
     int whole = 0;
     while (whole < nodes_ && is_whole(file(step_folder(step), NodeId{whole}))) ++whole;
     if (whole == nodes_) return step;
