@@ -41,14 +41,20 @@ class Training {
     if (folder) {
       store_.emplace(folder->checkpoints(), node_count());
       read_newest_checkpoint(*folder, resumed);
+      write_file(folder->config(), settings_.to_toml());  // its length may have been changed
     } else if (request_.keep) {
       folder = RunFolder::create(settings_);
       store_.emplace(folder->checkpoints(), node_count());
     }
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = resumed.front().step;
+    // All that could be recorded of it already is, with the times it took.
+    const bool had_ended = folder && info_.first_step >= plan_.steps && std::filesystem::exists(folder->summary());
+    if (had_ended && request_.observer != nullptr)
+      request_.observer->on_notice(fmt::format("{} had ended; --set run.{}=.. makes it longer", folder->path().string(),
+                                               settings_.run.has("steps") ? "steps" : "epochs"));
     std::optional<Recorder> recorder;
-    if (folder) recorder.emplace(*folder, info_, request_.observer);
+    if (folder && !had_ended) recorder.emplace(*folder, info_, request_.observer);
     if (request_.observer != nullptr) request_.observer->on_start(info_);
 
     TrainingResult result;
@@ -56,7 +62,7 @@ class Training {
     result.info = info_;
     for (const auto& learner : learners_)
       result.parameters.emplace_back(learner->parameters().begin(), learner->parameters().end());
-    if (folder && result.last.stopped != "interrupted")
+    if (folder && !had_ended && result.last.stopped != "interrupted")
       write_file(folder->summary(), summary(result).dump(2) + "\n");
     return result;
   }
