@@ -61,10 +61,6 @@ class Repeatability(RunsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_same_run(self.run_path("second"), first)
 
-    def test_demo_in_short(self):
-        settings = {"run.steps": 2, "cluster.nodes": 2}
-        self.assert_same_run(self.train("one", settings), self.train("two", settings))
-
 
 if __name__ == "__main__":
     unittest.main()
