@@ -65,31 +65,26 @@ VECHE_INLINE void statistics_step(const float* x, std::int64_t rows, std::int64_
   }
 }
 
-template <class V>
-VECHE_INLINE void sums_row(const float* dy, const float* y, const float* x, std::int64_t i, V mean, float* g,
-                           Sums<V>& part) {
-  const V value = at<V>(y + i) > 0 ? at<V>(dy + i) : V{};
-  put<V>(g + i, value);
-  part.plain += value;
-  part.dot += value * (at<V>(x + i) - mean);
-}
-
-template <class V>
+// For `Parts` neighbouring groups of channels at once, so that a row is read from end to end.
+template <class V, int Parts>
 VECHE_INLINE void sums_step(const float* dy, const float* y, const float* x, std::int64_t rows,
                             std::int64_t channels, const float* mean, float* g, float* sum, float* dot) {
   constexpr int lanes = sizeof(V) / sizeof(float);
-  const V m = at<V>(mean);
-  double plain[lanes] = {}, product[lanes] = {};
+  double plain[Parts * lanes] = {}, product[Parts * lanes] = {};
   for (std::int64_t start = 0; start < rows; start += kChunk) {
     const std::int64_t end = std::min(rows, start + kChunk);
-    Sums<V> part[2];
-    std::int64_t r = start;
-    for (; r + 2 <= end; r += 2)
-      for (int k = 0; k < 2; ++k) sums_row<V>(dy, y, x, (r + k) * channels, m, g, part[k]);
-    for (; r < end; ++r) sums_row<V>(dy, y, x, r * channels, m, g, part[0]);
-    for (const auto& p : part) add_up<V>(p, plain, product);
+    Sums<V> part[Parts];
+    for (std::int64_t r = start; r < end; ++r)
+      for (int k = 0; k < Parts; ++k) {
+        const std::int64_t i = r * channels + k * lanes;
+        const V value = at<V>(y + i) > 0 ? at<V>(dy + i) : V{};
+        put<V>(g + i, value);
+        part[k].plain += value;
+        part[k].dot += value * (at<V>(x + i) - at<V>(mean + k * lanes));
+      }
+    for (int k = 0; k < Parts; ++k) add_up<V>(part[k], plain + k * lanes, product + k * lanes);
   }
-  for (int i = 0; i < lanes; ++i) {
+  for (int i = 0; i < Parts * lanes; ++i) {
     sum[i] = static_cast<float>(plain[i]);
     dot[i] = static_cast<float>(product[i]);
   }
@@ -126,10 +121,14 @@ VECHE_HOT
 void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
                      std::int64_t channels, const float* mean, float* g, float* sum, float* dot) {
   std::int64_t c = 0;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes)
+    sums_step<Vector, 4>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes)
+    sums_step<Vector, 2>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
   for (; c + kLanes <= channels; c += kLanes)
-    sums_step<Vector>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
+    sums_step<Vector, 1>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
   for (; c < channels; ++c)
-    sums_step<float>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
+    sums_step<float, 1>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
 }
 
 VECHE_HOT

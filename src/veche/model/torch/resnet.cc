@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "veche/base/errors.h"
 #include "veche/model/torch/initialise.h"
 #include "veche/model/torch/layers.h"
@@ -6,12 +8,48 @@
 namespace veche::torch_model {
 namespace {
 
-// The short cut of option A: every second pixel, and channels of zeros on both sides.
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+at::Tensor zero_images(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+  return at::empty({n, c, h, w}, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast)).zero_();
+}
+
+// The short cut of option A where a stage begins: every second pixel, and channels of zeros on both sides.
+struct Shortcut : torch::autograd::Function<Shortcut> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, std::int64_t channels) {
+    const at::Tensor x = input.contiguous(at::MemoryFormat::ChannelsLast);
+    context->saved_data["size"] = x.sizes().vec();
+    at::Tensor y = zero_images(x.size(0), channels, (x.size(2) + 1) / 2, (x.size(3) + 1) / 2);
+    for_each_pixel(x, y, [&](float* large, float* small) { std::copy_n(large, x.size(1), small); });
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
+    const std::vector<std::int64_t> size = context->saved_data["size"].toIntVector();
+    at::Tensor dx = zero_images(size[0], size[1], size[2], size[3]);
+    for_each_pixel(dx, dy, [&](float* large, float* small) { std::copy_n(small, size[1], large); });
+    return {dx, {}};
+  }
+
+ private:
+  // Where a pixel that is kept begins in the large images, and where its middle channels begin in the small
+  // ones.
+  template <class Visit>
+  static void for_each_pixel(const at::Tensor& large, const at::Tensor& small, Visit visit) {
+    const std::int64_t width = large.size(3), in = large.size(1), out = small.size(1);
+    float* to = small.data_ptr<float>() + (out - in) / 2;
+    for (std::int64_t n = 0; n < large.size(0); ++n)
+      for (std::int64_t h = 0; h < large.size(2); h += 2) {
+        float* row = large.data_ptr<float>() + (n * large.size(2) + h) * width * in;
+        for (std::int64_t w = 0; w < width; w += 2, to += out) visit(row + w * in, to);
+      }
+  }
+};
+
 at::Tensor shortcut(const at::Tensor& x, int stride, int channels) {
-  if (stride == 1) return x;
-  const std::int64_t missing = channels - x.size(1);
-  const at::Tensor pixels = x.slice(2, 0, c10::nullopt, stride).slice(3, 0, c10::nullopt, stride);
-  return at::constant_pad_nd(pixels, {0, 0, 0, 0, missing / 2, missing - missing / 2});
+  return stride == 1 ? x : Shortcut::apply(x, std::int64_t{channels});
 }
 
 class Block : public torch::nn::Module {
