@@ -15,6 +15,7 @@ namespace {
 
 constexpr Shape kGrey{1, 28, 28};
 constexpr Shape kColour{3, 32, 32};
+constexpr Shape kOdd{2, 15, 17};
 
 struct Samples {
   Samples(Shape shape, std::size_t count, std::uint64_t seed = 7)
@@ -121,7 +122,8 @@ TEST(TorchLearner, SpansAreAlignedAndStayInPlace) {
 
 // Central differences along the gradient itself: the one direction in which rounding matters least.
 TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
-  for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
+  for (const auto& [name, shape] :
+       {std::pair{"cnn", kGrey}, {"cnn", kOdd}, {"resnet20", kColour}, {"resnet20", kOdd}, {"mlp", kGrey}}) {
     ModelSpec spec = spec_of(name, shape);
     spec.options.set("dropout", Value{0.0});
     const auto learner = make_learner(spec);
