@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "veche/base/errors.h"
 
@@ -44,13 +44,13 @@ const std::vector<StoredGraph::Link>& edges_or_weights(const StoredGraph& stored
 
 std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
+  if (!file || std::filesystem::is_directory(path)) {
     throw RequestError(fmt::format("the graph file '{}' cannot be read", path.string()));
   }
-  const Format format = format_of(path, text.str());
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Format format = format_of(path, text);
   try {
-    return format.read(text.str());
+    return format.read(text);
   } catch (const RequestError& error) {
     throw RequestError(
         fmt::format("the graph file '{}', read as {}: {}", path.string(), format.name, error.what()));

@@ -49,10 +49,11 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   const auto [left, right] = std::ranges::minmax(layout.places, {}, &Point::x);
   const auto [top, bottom] = std::ranges::minmax(layout.places, {}, &Point::y);
   const double span = std::max({right.x - left.x, bottom.y - top.y, 1.0});
-  const double unit = std::clamp(620 / span, count > 400 ? 6.0 : 22.0, 78.0);
+  const double size = std::clamp(500.0 + 5 * count, 620.0, 1000.0);
+  const double unit = std::clamp(size / span, count > 400 ? 6.0 : 24.0, 78.0);
   const double bow = std::ranges::max(layout.bends) * unit;
   const Scale scale{unit, margin + bow - unit * left.x, margin + bow - unit * top.y};
-  const double radius = std::clamp(0.19 * unit, 2.5, 13.0);
+  const double radius = std::clamp(0.2 * unit, 2.5, 13.0);
 
   Picture picture;
   const double drawn_width = unit * (right.x - left.x) + 2 * (margin + bow);
@@ -120,7 +121,9 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   if (any_below) {
     picture.discs.push_back({{x + 5, row.y}, 5, ink, negative, 2});
     picture.texts.push_back({{x + 16, row.y}, "negative own weight", 11, quiet, false, false});
+    x += 140;
   }
+  picture.width = std::max(picture.width, x);
   return picture;
 }
 

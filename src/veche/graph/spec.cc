@@ -128,6 +128,7 @@ SpecGraph from_words(const Words& words) {
   const bool box = words.family() == "torus" || words.family() == "grid";
   std::string name = fmt::format("{}:{}", words.family(), fmt::join(made.shape, box ? "x" : ":"));
   if (words.family() == "erdos-renyi") name += fmt::format(":{}", words.last_fraction("a probability"));
+  if (words.family() == "circulant") name += fmt::format(":{}", fmt::join(words.last_list("hops"), "+"));
   const bool random =
       words.family() == "erdos-renyi" || words.family() == "regular" || words.family() == "expander";
   if (random && (words.seeded() || words.seed() != 1)) name += fmt::format("@{}", words.seed());
