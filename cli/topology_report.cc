@@ -51,9 +51,10 @@ void count_sends(TopologyReport& report) {
     report.negative.own += negative.own;
   }
   for (const double count : sends) {
-    report.sends += count / topology.nodes();
+    report.sends += count;
     report.sends_most = std::max(report.sends_most, count);
   }
+  report.sends /= topology.nodes();
 }
 
 // Of rounds that differ, the mean is what a picture can show.

@@ -62,8 +62,9 @@ GraphFacts facts_of(const Graph& graph) {
   for (int i = 0; i < graph.nodes(); ++i) {
     facts.degree_min = std::min(facts.degree_min, graph.degree(i));
     facts.degree_max = std::max(facts.degree_max, graph.degree(i));
-    facts.degree_mean += static_cast<double>(graph.degree(i)) / graph.nodes();
+    facts.degree_mean += graph.degree(i);
   }
+  facts.degree_mean /= graph.nodes();
   find_diameter(graph, facts);
   if (graph.kind() == Graph::Kind::undirected) {
     facts.algebraic_connectivity = extremes_besides_ones(laplacian(graph)).low;
