@@ -7,6 +7,7 @@
 #include "bench/bench.h"
 #include "bench/mix/mix.h"
 #include "bench/step/step.h"
+#include "bench/topology/limits.h"
 #include "bench/train/agree.h"
 #include "bench/train/crowd.h"
 #include "cli/commands.h"
@@ -28,6 +29,7 @@ std::vector<Bench> benches() {
       {"step", "one training step beside PyTorch's", bench_step},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
       {"agree", "what consensus after every step costs", bench_agree},
+      {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},
   };
 }

@@ -133,10 +133,11 @@ std::optional<Extremes> Lanczos::run(int steps, double tolerance) {
     next_check_ = diagonal_.size() + diagonal_.size() / 4 + 8;
     const Extremes found = extremes();
     const double spread = found.high - found.low;
-    const bool settled =
-        std::abs(found.low - last_.low) + std::abs(found.high - last_.high) <= tolerance * spread;
+    const bool exhausted = beside_.back() <= 1e-13;  // the whole space has been seen
+    low_settled_ = exhausted || std::abs(found.low - last_.low) <= tolerance * spread;
+    high_settled_ = exhausted || std::abs(found.high - last_.high) <= tolerance * spread;
     last_ = found;
-    if (settled || beside_.back() <= 1e-13) return found;
+    if (low_settled_ && high_settled_) return found;
   }
   return std::nullopt;
 }
@@ -150,7 +151,9 @@ Extremes Lanczos::extremes() const {
           tridiagonal_eigenvalue(diagonal_, beside_, diagonal_.size() - 1, -reach, reach)};
 }
 
-std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double row_sum) {
+std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double row_sum,
+                                            std::optional<double> known_low,
+                                            std::optional<double> known_high) {
   if (!fill_is_small(matrix, 40'000'000)) return std::nullopt;
   // Gershgorin: no eigenvalue lies outside. The ends are shifted off by a hair so that the factors exist.
   Vector radius = Vector::Zero(matrix.rows());
@@ -162,7 +165,8 @@ std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double r
   const Vector diagonal = matrix.diagonal();
   const double low = (diagonal - radius).minCoeff(), high = (diagonal + radius).maxCoeff();
   const double hair = 1e-9 * std::max({std::abs(low), std::abs(high), std::abs(row_sum)});
-  return Extremes{nearest_eigenvalue(matrix, low - hair), nearest_eigenvalue(matrix, high + hair)};
+  return Extremes{known_low ? *known_low : nearest_eigenvalue(matrix, low - hair),
+                  known_high ? *known_high : nearest_eigenvalue(matrix, high + hair)};
 }
 
 double largest_modulus(const SparseMatrix& matrix) {

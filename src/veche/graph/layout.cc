@@ -57,7 +57,8 @@ std::vector<Point> cube(int dimension) {
     axes.clear();
     for (int d = 0; d < dimension; ++d) {
       const double angle = std::numbers::pi * d / dimension + 0.1;
-      const double length = 1.5 * (dimension % 2 == 0 ? 1 : 1 + 0.1 * d);  // odd ones would put nodes on one spot
+      const double length =
+          1.5 * (dimension % 2 == 0 ? 1 : 1 + 0.1 * d);  // odd ones would put nodes on one spot
       axes.push_back({length * std::cos(angle), -length * std::sin(angle)});
     }
   }

@@ -61,7 +61,8 @@ Extremes sparse_extremes(const SparseMatrix& matrix, double middle) {
   const double ones = row_sum(matrix);
   Lanczos lanczos(matrix, ones, middle);
   if (const auto quick = lanczos.run(400, 1e-11)) return *quick;
-  if (const auto factorised = factorised_extremes(matrix, ones)) return *factorised;
+  if (const auto factorised = factorised_extremes(matrix, ones, lanczos.low(), lanczos.high()))
+    return *factorised;
   if (const auto slow = lanczos.run(20000, 1e-9)) return *slow;
   throw RunError("the eigenvalues of this large graph lie too close together to be found");
 }
