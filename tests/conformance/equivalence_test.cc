@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "veche/runtime/config.h"
-#include "veche/runtime/training.h"
+#include "tests/support/train.h"
 
 namespace veche {
 namespace {
 
 std::vector<std::vector<float>> train(const std::vector<std::string>& assignments) {
-  Config config;
-  for (const std::string& assignment : assignments) config.set(assignment);
-  TrainingRequest request;
-  request.settings = config.resolve();
-  request.keep = false;
-  return run_training(request).parameters;
+  return testing::train(assignments).parameters;
 }
 
 double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
@@ -54,12 +48,30 @@ TEST_P(Equivalence, GivesTheParametersOfOneLearnerWithTheWholeBatch) {
   for (const auto& node : nodes) EXPECT_LT(relative_difference(node, one.front()), 1e-5);
 }
 
+using Words = std::vector<std::string>;
+
 INSTANTIATE_TEST_SUITE_P(
     Strategies, Equivalence,
-    ::testing::Values(std::vector<std::string>{"strategy.name=allreduce"},
-                      std::vector<std::string>{"strategy.name=consensus", "topology.graph=complete",
-                                               "topology.weights=uniform"}),
-    [](const auto& info) { return info.param.front().substr(info.param.front().find('=') + 1); });
+    ::testing::Values(Words{"strategy.name=allreduce"},
+                      Words{"strategy.name=consensus", "topology.graph=complete", "topology.weights=uniform"},
+                      Words{"strategy.name=local-sgd", "strategy.period=1"},
+                      Words{"strategy.name=parameter-server"},
+                      Words{"strategy.name=parameter-server", "strategy.servers=2"},
+                      Words{"strategy.name=parameter-server", "strategy.servers=3"},
+                      Words{"strategy.name=parameter-server", "strategy.fanout=2"},
+                      Words{"strategy.name=parameter-server", "strategy.fanout=3", "strategy.servers=2"},
+                      Words{"strategy.name=moshpit", "strategy.grid=[2,2]", "strategy.rounds=2"},
+                      Words{"strategy.name=hierarchical", "strategy.groups=4"},
+                      Words{"strategy.name=hierarchical", "strategy.groups=2", "topology.graph=complete",
+                            "topology.weights=uniform"},
+                      Words{"strategy.name=hierarchical", "strategy.groups=[[0,3],[1,2]]", "strategy.across=members",
+                            "strategy.between=local-sgd"}),
+    [](const auto& info) {
+      std::string name;
+      for (const std::string& word : info.param) name += word.substr(word.find('=') + 1) + "_";
+      std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_'; });
+      return name;
+    });
 
 // ../shared/ORACLES.md, Q4: four quadratics on a ring.
 const std::vector<std::string> kQ4 = {

@@ -100,13 +100,11 @@ class Training {
   void make_plan() {
     const Options& run = settings_.run;
     const bool one_learner = settings_.strategy_info.one_learner;
-    if (!settings_.brings_data) {
-      std::vector<std::size_t> sizes;
-      for (const auto& shard : partition_) sizes.push_back(shard.size());
-      const bool repeat = settings_.data.get<std::string>("uneven") == "repeat";
-      samples_ = SamplePlan(sizes, batch(), one_learner ? std::vector<std::uint64_t>{} : powers_.train_every,
-                            repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait);
-    }
+    std::vector<std::size_t> sizes;
+    for (const auto& shard : partition_) sizes.push_back(shard.size());
+    const bool repeat = settings_.data.get<std::string>("uneven") == "repeat";
+    samples_ = SamplePlan(sizes, batch(), one_learner ? std::vector<std::uint64_t>{} : powers_.train_every,
+                          repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait);
     const double per_epoch = settings_.brings_data ? 0 : static_cast<double>(samples_.steps_per_epoch());
     plan_.steps = run.has("steps")
                       ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))

@@ -20,7 +20,8 @@ class Moshpit : public Strategy {
  public:
   explicit Moshpit(StrategyContext context)
       : context_(std::move(context)),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))) {
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))) {
     const std::vector<std::int64_t> sides = grid();
     std::int64_t stride = 1;
     for (std::size_t axis = 0; axis < sides.size(); ++axis) {
@@ -31,14 +32,8 @@ class Moshpit : public Strategy {
 
   void after_step(std::uint64_t step) override {
     if (!due(step, every_)) return;
-    Channel& line = lines_[step / every_ % lines_.size()];
-    const std::uint64_t before = line.sent.bytes;
-    const std::uint64_t messages_before = line.sent.messages;
-    const std::span<float> x = context_.learner.parameters();
-    scale(x, 1.0F / static_cast<float>(line.size()));
-    all_reduce(line, x);
-    context_.channel.sent.bytes += line.sent.bytes - before;
-    context_.channel.sent.messages += line.sent.messages - messages_before;
+    for (std::uint64_t round = 0; round < rounds_; ++round)
+      average(lines_[(step / every_ * rounds_ + round) % lines_.size()]);
   }
 
  private:
@@ -68,8 +63,18 @@ class Moshpit : public Strategy {
     lines_.push_back({*endpoints_.back(), context_.channel.pool, context_.channel.patience, Tag{kFirstTag + axis}});
   }
 
+  void average(Channel& line) {
+    const std::span<float> x = context_.learner.parameters();
+    scale(x, 1.0F / static_cast<float>(line.size()));
+    all_reduce(line, x);
+    context_.channel.sent.bytes += line.sent.bytes;
+    context_.channel.sent.messages += line.sent.messages;
+    line.sent = {};
+  }
+
   StrategyContext context_;
   const std::uint64_t every_;
+  const std::uint64_t rounds_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::deque<Channel> lines_;  // by axis
 };
@@ -80,7 +85,7 @@ StrategyInfo moshpit_strategy() {
   StrategyInfo info;
   info.name = "moshpit";
   info.rule = "x <- mean of x in small groups along one axis of a virtual grid after the other";
-  info.keys = {every_key(),
+  info.keys = {every_key(), whole_key("rounds", 1, "axes at a time; as many as the grid has: the exact mean"),
                {.name = "grid", .kind = KeySpec::Kind::wholes, .fallback = {},
                 .help = "sides of the grid, such as [4, 4]; square when absent", .least = 1}};
   info.shorthand = "every";

@@ -13,7 +13,8 @@ class SamplePlan {
  public:
   enum class Uneven { wait, repeat };
 
-  SamplePlan() = default;  // learners that bring their own data: one sample a step
+  SamplePlan() = default;
+  // Without sizes the learners bring their own data: one sample a step.
   SamplePlan(std::vector<std::size_t> shard_sizes, std::size_t batch, std::vector<std::uint64_t> train_every,
              Uneven uneven)
       : sizes_(std::move(shard_sizes)), batch_(batch), train_every_(std::move(train_every)), uneven_(uneven) {
@@ -24,7 +25,9 @@ class SamplePlan {
 
   // Steps until every sample of every node was seen.
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
-  bool trains(std::size_t node, std::uint64_t step) const { return step % steps_per_epoch_ % every(node) == 0; }
+  bool trains(std::size_t node, std::uint64_t step) const {
+    return (sizes_.empty() ? step : step % steps_per_epoch_) % every(node) == 0;
+  }
   // How many of its batches the node has taken before `step`, and how many make an epoch for its loader.
   std::uint64_t taken(std::size_t node, std::uint64_t step) const {
     return step / steps_per_epoch_ * turns(node) + rounded_up(step % steps_per_epoch_, every(node));
