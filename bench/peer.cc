@@ -11,8 +11,6 @@
 
 #include "veche/base/errors.h"
 
-extern char** environ;
-
 namespace veche {
 namespace {
 

@@ -130,8 +130,13 @@ int main(int argc, char** argv) {
     std::cerr << "usage: parity DIR\n";
     return 2;
   }
-  veche::Folder folder{argv[1]};
-  nlohmann::json index = nlohmann::json::array();
-  for (const veche::Case& c : veche::kCases) index.push_back(veche::run(folder, c, index.size()));
-  folder.write_index(index);
+  try {
+    veche::Folder folder{argv[1]};
+    nlohmann::json index = nlohmann::json::array();
+    for (const veche::Case& c : veche::kCases) index.push_back(veche::run(folder, c, index.size()));
+    folder.write_index(index);
+  } catch (const std::exception& error) {
+    std::cerr << "parity: " << error.what() << '\n';
+    return 1;
+  }
 }

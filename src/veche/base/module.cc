@@ -18,7 +18,7 @@ std::filesystem::path module_folder() {
 }
 
 std::string loader_reason() {
-  const char* reason = dlerror();
+  const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
   return reason == nullptr ? "no reason given" : reason;
 }
 

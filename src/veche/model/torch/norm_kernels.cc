@@ -24,11 +24,11 @@ struct Sums {
 // Adds the lanes of a chunk to totals in double precision.
 template <class V>
 VECHE_INLINE void add_up(const Sums<V>& part, double* plain, double* dot) {
-  constexpr int lanes = sizeof(V) / sizeof(float);
+  constexpr std::int64_t lanes = kLanesOf<V>;
   float a[lanes], b[lanes];
   put<V>(a, part.plain);
   put<V>(b, part.dot);
-  for (int i = 0; i < lanes; ++i) {
+  for (std::int64_t i = 0; i < lanes; ++i) {
     plain[i] += a[i];
     dot[i] += b[i];
   }
@@ -37,7 +37,7 @@ VECHE_INLINE void add_up(const Sums<V>& part, double* plain, double* dot) {
 template <class V>
 VECHE_INLINE void statistics_step(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
                                   float* variance) {
-  constexpr int lanes = sizeof(V) / sizeof(float);
+  constexpr std::int64_t lanes = kLanesOf<V>;
   const V origin = at<V>(x);  // sums of differences from any member lose no digits to a large mean
   double plain[lanes] = {}, square[lanes] = {};
   for (std::int64_t start = 0; start < rows; start += kChunk) {
@@ -58,7 +58,7 @@ VECHE_INLINE void statistics_step(const float* x, std::int64_t rows, std::int64_
     for (const auto& p : part) add_up<V>(p, plain, square);
   }
   const auto n = static_cast<double>(rows);
-  for (int i = 0; i < lanes; ++i) {
+  for (std::int64_t i = 0; i < lanes; ++i) {
     const double offset = plain[i] / n;
     mean[i] = static_cast<float>(x[i] + offset);
     variance[i] = static_cast<float>(std::max(0.0, square[i] / n - offset * offset));
@@ -66,25 +66,25 @@ VECHE_INLINE void statistics_step(const float* x, std::int64_t rows, std::int64_
 }
 
 // For `Parts` neighbouring groups of channels at once, so that a row is read from end to end.
-template <class V, int Parts>
+template <class V, std::int64_t Parts>
 VECHE_INLINE void sums_step(const float* dy, const float* y, const float* x, std::int64_t rows,
                             std::int64_t channels, const float* mean, float* g, float* sum, float* dot) {
-  constexpr int lanes = sizeof(V) / sizeof(float);
+  constexpr std::int64_t lanes = kLanesOf<V>;
   double plain[Parts * lanes] = {}, product[Parts * lanes] = {};
   for (std::int64_t start = 0; start < rows; start += kChunk) {
     const std::int64_t end = std::min(rows, start + kChunk);
     Sums<V> part[Parts];
     for (std::int64_t r = start; r < end; ++r)
-      for (int k = 0; k < Parts; ++k) {
+      for (std::int64_t k = 0; k < Parts; ++k) {
         const std::int64_t i = r * channels + k * lanes;
         const V value = at<V>(y + i) > 0 ? at<V>(dy + i) : V{};
         put<V>(g + i, value);
         part[k].plain += value;
         part[k].dot += value * (at<V>(x + i) - at<V>(mean + k * lanes));
       }
-    for (int k = 0; k < Parts; ++k) add_up<V>(part[k], plain + k * lanes, product + k * lanes);
+    for (std::int64_t k = 0; k < Parts; ++k) add_up<V>(part[k], plain + k * lanes, product + k * lanes);
   }
-  for (int i = 0; i < Parts * lanes; ++i) {
+  for (std::int64_t i = 0; i < Parts * lanes; ++i) {
     sum[i] = static_cast<float>(plain[i]);
     dot[i] = static_cast<float>(product[i]);
   }

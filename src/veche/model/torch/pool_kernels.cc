@@ -47,7 +47,7 @@ template <class V>
 VECHE_INLINE void pool_sums_step(const float* dy, const float* x, const ImageSize& size, std::int64_t h,
                                  const float* scale, const float* shift, const float* mean, double* plain,
                                  double* product) {
-  constexpr int lanes = sizeof(V) / sizeof(float);
+  constexpr std::int64_t lanes = kLanesOf<V>;
   const V s = at<V>(scale), t = at<V>(shift), m = at<V>(mean);
   V sum{}, dot{};
   for (std::int64_t w = 0; w < size.width / 2; ++w) {
@@ -65,7 +65,7 @@ VECHE_INLINE void pool_sums_step(const float* dy, const float* x, const ImageSiz
   float a[lanes], b[lanes];
   put<V>(a, sum);
   put<V>(b, dot);
-  for (int i = 0; i < lanes; ++i) {
+  for (std::int64_t i = 0; i < lanes; ++i) {
     plain[i] += a[i];
     product[i] += b[i];
   }
@@ -115,7 +115,7 @@ void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size
   const std::int64_t pooled_row = size.width / 2 * size.channels;
   for (std::int64_t c = 0; c < size.channels;) {
     const bool whole = c + kLanes <= size.channels;
-    const int lanes = whole ? kLanes : 1;
+    const std::int64_t lanes = whole ? kLanes : 1;
     double plain[kLanes] = {}, product[kLanes] = {};
     const float* gradient = dy + c;
     for (std::int64_t n = 0; n < size.images; ++n)
@@ -127,7 +127,7 @@ void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size
           pool_sums_step<float>(gradient, x + n * image + c, size, h, scale + c, shift + c, mean + c, plain,
                                 product);
       }
-    for (int i = 0; i < lanes; ++i) {
+    for (std::int64_t i = 0; i < lanes; ++i) {
       sum[c + i] = static_cast<float>(plain[i]);
       dot[c + i] = static_cast<float>(product[i]);
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "veche/base/hot.h"
 
 // What a VECHE_HOT function calls must be inlined into it, else it is compiled for the oldest processor.
@@ -7,10 +9,15 @@
 
 namespace veche::torch_model {
 
-inline constexpr int kLanes = 16;
+inline constexpr std::int64_t kLanes = 16;
 // Sixteen numbers; the compiler splits them where registers are shorter. Kernels are written for a type V
 // that is a Vector or a single number, so that any count of channels has its remainder.
 using Vector = float __attribute__((vector_size(kLanes * sizeof(float))));
+
+template <class V>
+inline constexpr std::int64_t kLanesOf = kLanes;
+template <>
+inline constexpr std::int64_t kLanesOf<float> = 1;
 
 // From and to any address.
 template <class V>
