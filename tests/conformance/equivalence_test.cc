@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "strategy.between=local-sgd"}),
     [](const auto& info) {
       std::string name;
-      for (const std::string& word : info.param) name += word.substr(word.find('=') + 1) + "_";
+      for (const std::string& word : info.param) name += word.substr(word.find('.') + 1) + "_";
       std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_'; });
       return name;
     });
