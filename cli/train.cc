@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/compare.h"
 #include "cli/keys.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -34,6 +35,8 @@ struct Arguments {
   bool json = false;
   bool quiet = false;
   bool keys = false;
+  std::vector<std::string> compare;
+  int repeat = 1;
 };
 
 Config read_config(const Arguments& arguments) {
@@ -115,6 +118,18 @@ int train(const Arguments& arguments) {
   return 0;
 }
 
+int compare_runs(const Arguments& arguments) {
+  if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  return compare({.config = read_config(arguments),
+                  .variants = arguments.compare,
+                  .repeat = arguments.repeat,
+                  .json = arguments.json,
+                  .quiet = arguments.quiet,
+                  .interrupted = &interrupted});
+}
+
 }  // namespace
 
 void add_train(CLI::App& app, int& exit_code) {
@@ -126,10 +141,17 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_option("--resume", arguments->resume, "go on with the run in this folder");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
+  command->add_option("--compare", arguments->compare,
+                      "strategy=allreduce,local-sgd:8 or section.key=a,b: run each in turn and print one table")
+      ->allow_extra_args(false);
+  command->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")
+      ->check(CLI::Range(1, 1000));
   command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
   command->callback([arguments, &exit_code] {
     if (arguments->keys)
       fmt::print("{}", keys_page());
+    else if (!arguments->compare.empty())
+      exit_code = compare_runs(*arguments);
     else
       exit_code = train(*arguments);
   });

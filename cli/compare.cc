@@ -1,0 +1,191 @@
+#include "cli/compare.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "cli/progress.h"
+#include "cli/text.h"
+#include "veche/base/errors.h"
+#include "veche/runtime/files.h"
+#include "veche/runtime/registry.h"
+#include "veche/runtime/summary.h"
+
+namespace veche::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Variant {
+  std::string name;                      // "local-sgd:8 ring"
+  std::vector<std::string> assignments;  // for Config::set
+};
+
+// At commas outside brackets and quotes.
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts{""};
+  int depth = 0;
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c == ',' && depth == 0 && !quoted)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// "strategy=local-sgd:8" is the strategy and the key that its name takes behind a colon.
+std::vector<std::string> assignments(const std::string& key, const std::string& value) {
+  if (key != "strategy") return {key + "=" + value};
+  const std::size_t colon = value.find(':');
+  const std::string name = value.substr(0, colon);
+  if (colon == std::string::npos) return {"strategy.name=" + name};
+  const StrategyInfo& info = find_strategy(name);
+  if (info.shorthand.empty()) throw RequestError("strategy '" + name + "' takes nothing behind a colon: write strategy=" + name);
+  return {"strategy.name=" + name, "strategy." + info.shorthand + "=" + value.substr(colon + 1)};
+}
+
+std::vector<Variant> all_variants(const std::vector<std::string>& words) {
+  std::vector<Variant> variants{{}};
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      throw RequestError("--compare " + word + " is not of the form strategy=a,b or section.key=a,b");
+    std::vector<Variant> longer;
+    for (const Variant& variant : variants)
+      for (const std::string& value : split(std::string_view(word).substr(equals + 1))) {
+        Variant next = variant;
+        next.name += (next.name.empty() ? "" : " ") + value;
+        for (std::string& assignment : assignments(word.substr(0, equals), value))
+          next.assignments.push_back(std::move(assignment));
+        longer.push_back(std::move(next));
+      }
+    variants = std::move(longer);
+  }
+  return variants;
+}
+
+std::string folder_name(const std::string& variant, std::int64_t seed) {
+  std::string name;
+  for (const char c : variant) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? c : '-';
+  return fmt::format("{}-seed{}", name, seed);
+}
+
+struct Statistic {
+  double mean = 0;
+  double deviation = 0;
+};
+Statistic statistic(const std::vector<double>& values) {
+  Statistic result;
+  for (const double value : values) result.mean += value / static_cast<double>(values.size());
+  for (const double value : values) result.deviation += std::pow(value - result.mean, 2) / static_cast<double>(values.size());
+  result.deviation = std::sqrt(result.deviation);
+  return result;
+}
+
+// One line of the table: a variant over its repeats. With a single run the deviation is over its nodes.
+Json line(const Variant& variant, const std::vector<TrainingResult>& runs) {
+  std::vector<double> accuracy, average, speed, sent, seconds, loss;
+  bool reached = true;
+  for (const TrainingResult& run : runs) {
+    accuracy.push_back(accuracy_spread(run.last).mean);
+    average.push_back(run.last.average_model.accuracy());
+    loss.push_back(total_train(run.last).loss());
+    speed.push_back(run.last.images_per_second);
+    sent.push_back(static_cast<double>(total_sent(run.last).bytes));
+    seconds.push_back(run.last.seconds);
+    reached = reached && run.last.stopped == "target_accuracy";
+  }
+  Json json{{"variant", variant.name}, {"runs", runs.size()}};
+  if (runs.front().last.average_model.count > 0) {
+    const double over_nodes = accuracy_spread(runs.front().last).std;
+    json["accuracy"] = {{"mean", statistic(accuracy).mean},
+                        {"std", runs.size() == 1 ? over_nodes : statistic(accuracy).deviation},
+                        {"average_model", statistic(average).mean}};
+  }
+  json["train_loss"] = statistic(loss).mean;
+  json["images_per_second"] = statistic(speed).mean;
+  json["bytes_sent"] = statistic(sent).mean;
+  json["seconds"] = {{"mean", statistic(seconds).mean}, {"std", statistic(seconds).deviation}};
+  json["reached_target"] = reached;
+  return json;
+}
+
+void print_table(const Json& lines, bool has_target) {
+  Table table({"variant", "accuracy of the nodes", "averaged model", "train loss", "images/s", "sent",
+               has_target ? "seconds to the target" : "seconds"});
+  for (const Json& line : lines) {
+    const bool tested = line.contains("accuracy");
+    table.row({line["variant"].get<std::string>(),
+               tested ? fmt::format("{:.2f} +- {:.2f} %", 100 * line["accuracy"]["mean"].get<double>(),
+                                    100 * line["accuracy"]["std"].get<double>())
+                      : "",
+               tested ? fmt::format("{:.2f} %", 100 * line["accuracy"]["average_model"].get<double>()) : "",
+               fmt::format("{:.4f}", line["train_loss"].get<double>()),
+               with_commas(static_cast<std::uint64_t>(line["images_per_second"].get<double>())),
+               bytes(line["bytes_sent"].get<double>()),
+               has_target && !line["reached_target"].get<bool>()
+                   ? "not reached"
+                   : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
+                                 line["seconds"]["std"].get<double>())});
+  }
+  fmt::print(stderr, "\n{}", table.text());
+}
+
+}  // namespace
+
+int compare(const Comparison& comparison) {
+  const std::vector<Variant> variants = all_variants(comparison.variants);
+  const auto configured = [&](const Variant& variant) {
+    Config config = comparison.config;
+    for (const std::string& assignment : variant.assignments) config.set(assignment);
+    return config;
+  };
+  for (const Variant& variant : variants) configured(variant).resolve();  // refuses before the first one runs
+
+  const Settings common = configured(variants.front()).resolve();
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const std::filesystem::path folder = std::filesystem::path(common.run.get<std::string>("out")) /
+                                       fmt::format("compare-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+  const std::int64_t first_seed = common.run.get<std::int64_t>("seed");
+  Json lines = Json::array();
+  Json summaries = Json::array();
+  for (const Variant& variant : variants) {
+    std::vector<TrainingResult> runs;
+    for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
+      if (!comparison.quiet) fmt::print(stderr, "\n== {}, seed {}\n", variant.name, seed);
+      Config config = configured(variant);
+      config.set("run.seed=" + std::to_string(seed));
+      config.set("run.out=\"" + folder.string() + "\"");
+      config.set("run.name=" + folder_name(variant.name, seed));
+      ProgressView view(comparison.quiet);
+      TrainingRequest request;
+      request.settings = config.resolve();
+      request.observer = &view;
+      request.interrupted = comparison.interrupted;
+      runs.push_back(run_training(request));
+      if (runs.back().last.stopped == "interrupted")
+        throw RunError(fmt::format("the comparison was stopped; `veche train --resume {}` goes on with the run under way",
+                                   runs.back().info.folder.string()));
+      summaries.push_back(summary(runs.back()));
+    }
+    lines.push_back(line(variant, runs));
+  }
+  const Json result{{"comparison", lines}, {"runs", summaries}};
+  write_file(folder / "compare.json", result.dump(2) + "\n");
+  if (comparison.json) fmt::print("{}\n", result.dump());
+  if (!comparison.quiet) {
+    print_table(lines, common.run.has("target_accuracy"));
+    fmt::print(stderr, "\n  runs and compare.json  {}\n", folder.string());
+  }
+  return 0;
+}
+
+}  // namespace veche::cli
