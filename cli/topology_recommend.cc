@@ -48,7 +48,7 @@ std::vector<Rival> rivals_of(int nodes) {
   };
   add("ring", "optimal");
   add("torus", "optimal");
-  add("exponential", "uniform");
+  add("exponential", "optimal");
   return rivals;
 }
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -249,8 +250,12 @@ void write_pictures(const TopologyReport& report, const std::string& svg_path, c
     shape = known.shape;
   }
   const Layout layout = layout_of(graph, family, shape);
-  const std::string title =
-      fmt::format("{}: rho {:.4f}", report.topology->describe(), report.contraction.rate);
+  // Of a file the name is enough.
+  const std::string about =
+      spec.starts_with("file:")
+          ? std::filesystem::path(spec.substr(5)).filename().string() + ", " + report.rule
+          : report.topology->describe();
+  const std::string title = fmt::format("{}: rho {:.4f}", about, report.contraction.rate);
   const Picture picture = draw(graph, mean_mixing(*report.topology), layout, title);
   if (!svg_path.empty()) {
     std::ofstream file(svg_path, std::ios::binary);

@@ -90,7 +90,9 @@ TEST(Rules, UnknownOnesAreRefusedWithTheNearest) {
   } catch (const RequestError& error) {
     EXPECT_NE(std::string(error.what()).find("did you mean 'metropolis'"), std::string::npos);
   }
-  EXPECT_THROW(make_mixing(exponential_graph(8), "best-constant"), RequestError);
+  const Graph lopsided(3, {{0, 1}, {1, 2}, {2, 0}, {0, 2}}, Graph::Kind::directed);
+  EXPECT_THROW(make_mixing(lopsided, "best-constant"), RequestError);
+  EXPECT_THROW(make_mixing(lopsided, "optimal"), RequestError);
 }
 
 // Every rule on graphs of all sorts, connected or not.

@@ -47,10 +47,32 @@ void prefer_constant(const Graph& graph, Sign sign, OptimalWeights& result) {
 
 constexpr std::size_t most_edges = 6000;
 
+Translation directed_translation(const Graph& graph) {
+  if (const auto translation = Translation::find(adjacency(graph))) return *translation;
+  throw RequestError(
+      "optimal and best-constant weights need edges that go both ways, or a directed graph that looks the "
+      "same "
+      "from every node, as exponential:N does: use metropolis or uniform");
+}
+
 }  // namespace
+
+double best_constant_weight(const Graph& graph) {
+  if (graph.kind() == Graph::Kind::directed) {
+    return optimal_by_characters(graph, directed_translation(graph), Sign::free, true).weights[0];
+  }
+  const Extremes extremes = extremes_besides_ones(laplacian(graph));
+  return 2 / (extremes.low + extremes.high);
+}
 
 OptimalWeights optimal_weights(const Graph& graph, Sign sign) {
   OptimalWeights result;
+  if (graph.kind() == Graph::Kind::directed) {
+    result = optimal_by_characters(graph, directed_translation(graph), sign, false);
+    result.rho = rho_of(graph, result.weights);
+    result.bound = std::min(result.bound, result.rho);
+    return result;
+  }
   if (const auto translation = Translation::find(laplacian(graph))) {
     result = optimal_by_eigenvalues(graph, *translation, sign);
   } else {

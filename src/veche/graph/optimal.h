@@ -19,6 +19,11 @@ struct OptimalWeights {
 // at least 0). The graph must be connected. Graphs that look the same from every node are solved for millions
 // of nodes; on others time grows with the cube of the number of edges, and above 6,000 edges RequestError
 // names another rule.
+// Directed graphs are taken only when they look the same from every node, as the exponential graph does; then
+// W stays doubly stochastic. RequestError for others.
 OptimalWeights optimal_weights(const Graph& graph, Sign sign);
+
+// One weight for all edges, the best there is; on directed graphs as above.
+double best_constant_weight(const Graph& graph);
 
 }  // namespace veche

@@ -16,4 +16,9 @@ OptimalWeights optimal_by_matrices(const Graph& graph, Sign sign, std::span<cons
 // a linear one in the eigenvalues.
 OptimalWeights optimal_by_eigenvalues(const Graph& graph, const Translation& translation, Sign sign);
 
+// The same for directed graphs that look the same from every node, whose eigenvalues are complex: one weight
+// for each step, or one for all.
+OptimalWeights optimal_by_characters(const Graph& graph, const Translation& translation, Sign sign,
+                                     bool one_weight);
+
 }  // namespace veche

@@ -117,6 +117,21 @@ TEST(Optimal, IsNeverBeatenAndItsBoundHolds) {
   }
 }
 
+TEST(Optimal, DirectedExponentialGraphs) {
+  for (const int n : {2, 5, 6, 8, 12, 32, 50, 200}) {
+    const Graph graph = read_spec("exponential:" + std::to_string(n), {}).graph;
+    const double uniform = spectral_radius(make_mixing(graph, "uniform"));
+    const double constant = spectral_radius(make_mixing(graph, "best-constant"));
+    for (const Sign sign : {Sign::free, Sign::nonnegative}) {
+      const OptimalWeights found = optimal_weights(graph, sign);
+      EXPECT_LE(found.rho, uniform + 1e-7) << n;
+      EXPECT_LE(found.rho, (sign == Sign::free ? constant : 1.0) + 1e-7);
+      EXPECT_LT(found.rho - found.bound, 1e-6) << n;
+    }
+    EXPECT_LE(constant, uniform + 1e-7);
+  }
+}
+
 TEST(Optimal, RefusesWhatWouldTakeTooLong) {
   EXPECT_THROW(optimal_weights(regular_graph(4000, 4, 1), Sign::free), RequestError);
 }

@@ -1,5 +1,6 @@
 #include "veche/graph/random_graphs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -78,12 +79,6 @@ Graph complement(const Graph& graph) {
   return Graph(graph.nodes(), std::move(edges));
 }
 
-// What the best constant weight makes of a regular graph: smaller is better.
-double best_rho(const Graph& graph) {
-  const Extremes extremes = extremes_besides_ones(laplacian(graph));
-  return (extremes.high - extremes.low) / (extremes.high + extremes.low);
-}
-
 }  // namespace
 
 Graph regular_graph(int nodes, int degree, std::uint64_t seed) {
@@ -131,6 +126,27 @@ Graph erdos_renyi_graph(int nodes, double probability, std::uint64_t seed) {
   return Graph(nodes, std::move(edges));
 }
 
+std::optional<Graph> with_exchanged_ends(const Graph& graph, std::size_t first, std::size_t second,
+                                         bool cross) {
+  std::vector<Edge> edges(graph.edges().begin(), graph.edges().end());
+  const Edge a = edges[first], b = edges[second];
+  const Edge one = cross ? Edge{a.from, b.to} : Edge{a.from, b.from};
+  const Edge two = cross ? Edge{b.from, a.to} : Edge{a.to, b.to};
+  const auto joined = [&](const Edge& e) {
+    return std::ranges::binary_search(graph.neighbors(e.from), e.to);
+  };
+  if (first == second || one.from == one.to || two.from == two.to || joined(one) || joined(two))
+    return std::nullopt;
+  edges[first] = one;
+  edges[second] = two;
+  return Graph(graph.nodes(), std::move(edges));
+}
+
+double constant_rho(const Graph& graph) {
+  const Extremes extremes = extremes_besides_ones(laplacian(graph));
+  return extremes.low < 1e-12 ? 1 : (extremes.high - extremes.low) / (extremes.high + extremes.low);
+}
+
 Graph expander_graph(int nodes, std::uint64_t seed) {
   constexpr int degree = 4;
   if (nodes <= degree + 1) return complete_graph(nodes);
@@ -139,7 +155,7 @@ Graph expander_graph(int nodes, std::uint64_t seed) {
   std::optional<Graph> best;
   double best_so_far = 2;
   const auto consider = [&](Graph graph) {
-    const double rho = draws == 1 ? 1 : best_rho(graph);
+    const double rho = draws == 1 ? 1 : constant_rho(graph);
     if (rho >= best_so_far - 1e-12) return;
     best_so_far = rho;
     best = std::move(graph);
@@ -152,6 +168,12 @@ Graph expander_graph(int nodes, std::uint64_t seed) {
     if (a == b || std::gcd(std::gcd(a, b), nodes) != 1) continue;
     const int hops[] = {a, b};
     consider(circulant_graph(nodes, hops));
+  }
+  const int trials = nodes <= 100 ? static_cast<int>(std::min(400.0, 2e8 / std::pow(nodes, 3))) : 0;
+  for (int k = 0; k < trials; ++k) {
+    const auto edges = static_cast<std::uint64_t>(best->edges().size());
+    auto next = with_exchanged_ends(*best, random.below(edges), random.below(edges), random.below(2) == 0);
+    if (next) consider(std::move(*next));
   }
   return *best;
 }

@@ -9,7 +9,6 @@
 #include "veche/graph/graph_file.h"
 #include "veche/graph/mixing.h"
 #include "veche/graph/optimal.h"
-#include "veche/graph/spectrum.h"
 
 namespace veche {
 namespace {
@@ -40,12 +39,6 @@ int largest_degree(const Graph& graph) {
   return largest;
 }
 
-void need_undirected(const Graph& graph, std::string_view rule) {
-  if (graph.kind() == Graph::Kind::undirected) return;
-  throw RequestError("the weight rule '" + std::string(rule) +
-                     "' needs edges that go both ways: use metropolis or uniform on a directed graph");
-}
-
 Weighing uniform(const Graph& graph) {
   return by_degrees(graph, [d = largest_degree(graph)](int, int) { return 1.0 / (1 + d); });
 }
@@ -63,19 +56,15 @@ Weighing max_degree(const Graph& graph) {
 }
 
 Weighing best_constant(const Graph& graph) {
-  need_undirected(graph, "best-constant");
-  const Extremes extremes = extremes_besides_ones(laplacian(graph));
-  return by_degrees(graph, [w = 2 / (extremes.low + extremes.high)](int, int) { return w; });
+  return by_degrees(graph, [w = best_constant_weight(graph)](int, int) { return w; });
 }
 
 Weighing optimal(const Graph& graph) {
-  need_undirected(graph, "optimal");
   const OptimalWeights best = optimal_weights(graph, Sign::free);
   return {mixing_from_edges(graph, best.weights), best.bound};
 }
 
 Weighing optimal_nonnegative(const Graph& graph) {
-  need_undirected(graph, "optimal-nonnegative");
   const OptimalWeights best = optimal_weights(graph, Sign::nonnegative);
   return {mixing_from_edges(graph, best.weights), best.bound};
 }

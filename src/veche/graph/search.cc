@@ -26,12 +26,6 @@ struct Candidate {
   double rho;  // with the best constant weight: what the search goes by
 };
 
-double constant_rho(const Graph& graph) {
-  const Extremes extremes = extremes_besides_ones(laplacian(graph));
-  if (extremes.low < 1e-12) return 1;
-  return (extremes.high - extremes.low) / (extremes.high + extremes.low);
-}
-
 // Of a circulant, straight from its hops.
 double circulant_rho(int nodes, const std::vector<int>& hops) {
   double low = 1e9, high = 0;
@@ -135,22 +129,6 @@ class Search {
         fmt::format("circulant:{}:{}", request_.nodes, fmt::join(best, "+")), best_rho);
   }
 
-  // Two edges a-b and c-d become a-c and b-d, or a-d and b-c; kept when rho falls.
-  static std::optional<Graph> exchanged(const Graph& graph, std::size_t first, std::size_t second,
-                                        bool cross) {
-    std::vector<Edge> edges(graph.edges().begin(), graph.edges().end());
-    const Edge a = edges[first], b = edges[second];
-    const Edge one = cross ? Edge{a.from, b.to} : Edge{a.from, b.from};
-    const Edge two = cross ? Edge{b.from, a.to} : Edge{a.to, b.to};
-    const auto joined = [&](const Edge& e) {
-      return std::ranges::binary_search(graph.neighbors(e.from), e.to);
-    };
-    if (one.from == one.to || two.from == two.to || joined(one) || joined(two)) return std::nullopt;
-    edges[first] = one;
-    edges[second] = two;
-    return Graph(graph.nodes(), std::move(edges));
-  }
-
   void add_regular() {
     const int nodes = request_.nodes;
     const int degree =
@@ -167,7 +145,8 @@ class Search {
       std::string spec = fmt::format("regular:{}:{}@{}", nodes, degree, seed);
       for (int trial = 0; trial < trials; ++trial) {
         const auto edges = static_cast<std::uint64_t>(graph.edges().size());
-        auto next = exchanged(graph, random_.below(edges), random_.below(edges), random_.below(2) == 0);
+        auto next =
+            with_exchanged_ends(graph, random_.below(edges), random_.below(edges), random_.below(2) == 0);
         if (trial % 64 == 0) report(0.3 + 0.6 * (start + static_cast<double>(trial) / trials) / starts, rho);
         if (!next) continue;
         const double now = constant_rho(*next);

@@ -29,6 +29,16 @@ SparseMatrix laplacian(const Graph& graph) {
   return matrix;
 }
 
+SparseMatrix adjacency(const Graph& graph) {
+  std::vector<Eigen::Triplet<double>> entries;
+  for (int i = 0; i < graph.nodes(); ++i) {
+    for (const int j : graph.neighbors(i)) entries.emplace_back(j, i, 1.0);
+  }
+  SparseMatrix matrix(graph.nodes(), graph.nodes());
+  matrix.setFromTriplets(entries.begin(), entries.end());
+  return matrix;
+}
+
 namespace {
 
 // Up to here a dense solver is as quick as anything; it is exact to rounding.

@@ -11,6 +11,7 @@ using SparseMatrix = Eigen::SparseMatrix<double>;
 
 SparseMatrix sparse_matrix(const Mixing& mixing);
 SparseMatrix laplacian(const Graph& graph);  // of an undirected graph
+SparseMatrix adjacency(const Graph& graph);  // 1 at (to, from): who reads whom, as in W
 
 struct Extremes {
   double low = 0;

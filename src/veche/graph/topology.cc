@@ -29,13 +29,16 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
                                          const std::string& rule) {
   const int nodes = spec_nodes(spec, context);
   check_nodes(spec, nodes, context);
+  // A round that joins only some nodes has no best weights of its own: half and half is best over the period.
+  const bool best = rule.starts_with("optimal") || rule == "best-constant";
+  const std::string pairwise = best ? "metropolis" : rule;
   std::vector<Graph> graphs;
   std::vector<Mixing> rounds;
   for (int hop = 1; hop < nodes || graphs.empty(); hop *= 2) {
     std::vector<Edge> edges;
     for (int i = 0; i < nodes; ++i) edges.push_back({i, (i + hop) % nodes});
     graphs.emplace_back(nodes, std::move(edges), Graph::Kind::directed);
-    rounds.push_back(make_mixing(graphs.back(), rule));
+    rounds.push_back(make_mixing(graphs.back(), pairwise));
   }
   return cyclic_topology(std::move(graphs), std::move(rounds),
                          fmt::format("one-peer-exponential:{}, {}", nodes, rule));
