@@ -37,6 +37,9 @@ class Mixing {
 // The names of the weight rules, for messages and completions.
 std::span<const std::string> weight_rules();
 
+// Throws RequestError, with the nearest, when there is no such rule.
+void check_rule(std::string_view rule);
+
 // `rule` is one of the weight rules of docs/topologies.md. Throws RequestError: an unknown rule (with the
 // nearest), a rule that the graph does not allow, a weights file that does not fit the edges.
 Mixing make_mixing(const Graph& graph, std::string_view rule);

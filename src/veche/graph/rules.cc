@@ -93,13 +93,16 @@ std::span<const std::string> weight_rules() {
   return names;
 }
 
-Weighing weigh(const Graph& graph, std::string_view rule) {
-  for (const Rule& known : rules) {
-    if (known.name == rule) return known.weigh(graph);
-  }
-  if (rule.starts_with("file:")) return {read_weights(std::string(rule.substr(5)), graph), std::nullopt};
+void check_rule(std::string_view rule) {
+  if (rule.starts_with("file:") || std::ranges::find(rules, rule, &Rule::name) != rules.end()) return;
   throw RequestError("there is no weight rule '" + std::string(rule) + "'" +
                      suggestion(rule, weight_rules()));
+}
+
+Weighing weigh(const Graph& graph, std::string_view rule) {
+  check_rule(rule);
+  if (rule.starts_with("file:")) return {read_weights(std::string(rule.substr(5)), graph), std::nullopt};
+  return std::ranges::find(rules, rule, &Rule::name)->weigh(graph);
 }
 
 Mixing make_mixing(const Graph& graph, std::string_view rule) {

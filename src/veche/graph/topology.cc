@@ -144,6 +144,7 @@ std::shared_ptr<const Topology> build_topology(const TopologyRequest& request) {
       throw RequestError(
           fmt::format("a matching needs edges that go both ways, and '{}' is directed", base.name));
     }
+    check_rule(rule);  // though matched nodes always take their mean
     topology = matching_topology(std::move(base.graph), request.seed, "matchings:" + base.name);
   } else if (spec.starts_with("file:")) {
     const std::vector<StoredGraph> stored = read_graph_file(std::string(spec.substr(5)));
