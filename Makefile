@@ -21,7 +21,7 @@ bench: build
 	build/veche bench all
 
 soak: build
-	ctest --preset soak
+	ctest --preset release --label-regex process --repeat until-fail:10
 
 setup:
 	@scripts/setup

@@ -68,7 +68,12 @@ class Events(RunsTest):
                       "bytes_sent": sum(node["bytes_sent"] for node in line["nodes"]),
                       "test/average_model/accuracy": line["average_model"]["accuracy"],
                       "test/average_model/loss": line["average_model"]["loss"]}
-            values |= {f"test/node{i}/accuracy": node["test"]["accuracy"] for i, node in enumerate(line["nodes"])}
+            for i, node in enumerate(line["nodes"]):
+                values |= {f"test/accuracy/node{i}": node["test"]["accuracy"],
+                           f"test/loss/node{i}": node["test"]["loss"],
+                           f"train/loss/node{i}": node["train"]["loss"],
+                           f"distance_from_mean/l2/node{i}": node["l2"],
+                           f"distance_from_mean/linf/node{i}": node["linf"]}
             expected |= {(line["step"], tag): value for tag, value in values.items()}
         found = {(int(event["step"]), event["tag"]): float(event.get("simple_value", 0)) for event in events}
         self.assertEqual(len(events), len(found))

@@ -46,6 +46,17 @@ SETTINGS = [
     ({"cluster.transport": "thread"}, ["cluster.transport", "'threads'"]),
     ({"data.name": "fashion-mnist", "data.path": "/nowhere"}, ["/nowhere", "data.path"]),
     ({"data.name": "mnist"}, ["data.path"]),
+    ({"strategy.correction": "d2", "strategy.every": 2}, ["strategy.correction", "strategy.every"]),
+    ({"strategy.name": "moshpit", "strategy.grid": "[1,2]"}, ["strategy.grid", "2 places", "4 nodes"]),
+    ({"strategy.name": "hierarchical", "strategy.groups": "[[0,1],[1,2,3]]"}, ["strategy.groups", "node 1 twice"]),
+    ({"strategy.name": "hierarchical", "strategy.groups": "[[0,1],[2]]"}, ["strategy.groups", "node 3"]),
+    ({"strategy.name": "local-sgd", "strategy.period": "often"}, ["strategy.period", "steps"]),
+    ({"strategy.name": "parameter-server", "strategy.servers": 5}, ["strategy.servers", "4 nodes"]),
+    ({"strategy.name": "parameter-server", "strategy.servers": 4, "strategy.dedicated": "true"}, ["cluster.nodes"]),
+    ({"cluster.speed": "[1,2]"}, ["cluster.speed", "2 numbers", "4 nodes"]),
+    ({"cluster.mix_every": "[1,2,0,1]"}, ["cluster.mix_every", "at least 1"]),
+    ({"data.partition": "classes:11"}, ["data.partition", "classes:11"]),
+    ({"data.partition": "idd"}, ["data.partition", "idd", "'iid'"]),
     (QUADRATIC | {"run.epochs": 1}, ["run.epochs", "run.steps"]),
     (QUADRATIC | {"model.b": "[1,2]"}, ["model.b", "2 entries", "4 nodes"]),
     (QUADRATIC | {"model.b": "[1,2,3,nan]"}, ["model.b", "nan"]),
@@ -103,6 +114,17 @@ class WrongInput(RunsTest):
             with self.subTest(text=text):
                 (self.folder / "wrong.toml").write_text(text)
                 self.assert_refused(self.veche("train", "wrong.toml"), parts)
+
+    def test_graph_files(self):
+        edges = self.folder / "two.edges"
+        edges.write_text("0 1\n2 3\n")
+        self.assert_refused(self.veche("train", *assignments(SMALL, {"topology.graph": f"file:{edges}"})),
+                            ["not connected", "{0, 1}", "{2, 3}"])
+        weights = self.folder / "weights.json"
+        weights.write_text('{"nodes": 4, "weights": [[0,0,0.5],[0,1,0.25],[1,1,0.5],[1,2,0.25],[2,2,0.5],[2,3,0.25],'
+                           '[3,3,0.5],[0,3,0.1]]}')
+        self.assert_refused(self.veche("train", *assignments(SMALL, {"topology.weights": f"file:{weights}"})),
+                            ["row", "sum"])
 
     def test_unwritable_out(self):
         self.assert_refused(self.veche("train", *assignments(SMALL, {"run.out": "/proc/runs"})), ["run.out", "/proc/runs"])

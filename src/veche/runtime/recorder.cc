@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "veche/runtime/files.h"
 #include "veche/runtime/summary.h"
 
@@ -51,8 +53,14 @@ void Recorder::on_evaluation(const Evaluation& evaluation) {
   }
   for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
     const NodeReport& node = evaluation.nodes[i];
-    if (node.test.count > 0)
-      events_.scalar(fmt::format("test/node{}/accuracy", i), evaluation.step, node.test.accuracy());
+    const auto scalar = [&](const char* name, double value) {
+      events_.scalar(fmt::format("{}/node{}", name, i), evaluation.step, value);
+    };
+    if (node.test.count > 0) scalar("test/accuracy", node.test.accuracy());
+    if (node.test.count > 0) scalar("test/loss", node.test.loss());
+    scalar("train/loss", node.train.loss());
+    scalar("distance_from_mean/l2", std::sqrt(node.from_mean.l2_squared));
+    scalar("distance_from_mean/linf", node.from_mean.linf);
   }
   events_.flush();
   if (next_ != nullptr) next_->on_evaluation(evaluation);

@@ -1,0 +1,112 @@
+#include "veche/runtime/run_plan.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "veche/base/errors.h"
+
+namespace veche {
+namespace {
+
+// The nodes that a strategy keeps free of data come first and get empty shards.
+Partition divide(const Settings& settings, const NodePowers& powers, const DataSource& source) {
+  if (settings.brings_data) return {};
+  const int nodes = settings.nodes();
+  const int idle = settings.strategy_info.idle_nodes(settings.strategy);
+  if (idle >= nodes)
+    throw RequestError(fmt::format("cluster.nodes = {} leaves nobody to train: {} serve", nodes, idle));
+  PartitionHints hints{.speed = powers.speed,
+                       .label = [&](std::size_t sample) { return source.train->label(sample); },
+                       .classes = source.train->classes()};
+  if (!hints.speed.empty()) hints.speed.erase(hints.speed.begin(), hints.speed.begin() + idle);
+  Partition shards = partition(source.train->size(), nodes - idle, settings.data.get<std::string>("partition"),
+                               settings.seed(), hints);
+  shards.insert(shards.begin(), static_cast<std::size_t>(idle), {});
+  return shards;
+}
+
+std::shared_ptr<const Topology> build_topology(const Settings& settings) {
+  const StrategyInfo& info = settings.strategy_info;
+  if (!info.uses_topology) return {};
+  const int nodes = info.graph_nodes(settings.strategy, settings.nodes());
+  if (nodes == 1 && settings.nodes() > 1) return {};  // a single group has nobody to talk to
+  return make_topology({.graph = settings.topology.get<std::string>("graph"),
+                        .weights = settings.topology.get<std::string>("weights"),
+                        .nodes = nodes,
+                        .seed = settings.seed(),
+                        .directed_allowed = info.directed_graph});
+}
+
+SamplePlan count_samples(const Settings& settings, const NodePowers& powers, const Partition& partition,
+                         std::size_t batch) {
+  std::vector<std::size_t> sizes;
+  for (const auto& shard : partition) sizes.push_back(shard.size());
+  const bool repeat = settings.data.get<std::string>("uneven") == "repeat";
+  return {sizes, batch, settings.strategy_info.one_learner ? std::vector<std::uint64_t>{} : powers.train_every,
+          repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait};
+}
+
+void read_eval_mode(const std::string& mode, LoopPlan& loop) {
+  constexpr std::string_view kSample = "sample:";
+  if (mode == "average") return;
+  loop.evaluate_own = mode == "all" ? LoopPlan::Who::all : LoopPlan::Who::sample;
+  if (mode == "all") return;
+  const char* end = mode.data() + mode.size();
+  const char* number = mode.starts_with(kSample) ? mode.data() + kSample.size() : end;
+  const auto [stop, error] = std::from_chars(number, end, loop.sample_size);
+  if (error != std::errc() || stop != end || loop.sample_size < 1)
+    throw RequestError(
+        fmt::format("run.eval = \"{}\" does not exist; choose average, all or sample:K, such as sample:3", mode));
+}
+
+LoopPlan plan_loop(const Settings& settings, const SamplePlan& samples) {
+  const Options& run = settings.run;
+  const std::uint64_t epoch = settings.brings_data ? 0 : samples.steps_per_epoch();
+  LoopPlan loop;
+  loop.steps = run.has("steps")
+                   ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
+                   : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * static_cast<double>(epoch)));
+  const auto every = [&](const char* key) {
+    const auto steps = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
+    return steps != 0 ? steps : epoch;
+  };
+  loop.evaluate_every = every("eval_every");
+  loop.checkpoint_every = every("checkpoint_every");
+  if (run.has("target_accuracy")) {
+    loop.target_accuracy = run.get<double>("target_accuracy");
+    if (*loop.target_accuracy > 1) throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
+  }
+  read_eval_mode(run.get<std::string>("eval"), loop);
+  loop.seed = settings.seed();
+  loop.clip = settings.optimizer.get<double>("clip");
+  loop.step_without_samples = settings.strategy_info.shares_gradients;
+  loop.strategy_steps = settings.strategy_info.makes_the_step;
+  loop.own_data = settings.brings_data;
+  loop.samples = samples;
+  return loop;
+}
+
+}  // namespace
+
+RunPlan::RunPlan(const Settings& given)
+    : settings(given),
+      powers(read_powers(settings.cluster, settings.nodes())),
+      source(settings.brings_data ? DataSource{} : open_data(settings.data, settings.seed())),
+      partition(divide(settings, powers, source)),
+      topology(build_topology(settings)),
+      samples(count_samples(settings, powers, partition, batch())),
+      steps_per_epoch(settings.brings_data ? 0 : static_cast<double>(samples.steps_per_epoch())),
+      loop(plan_loop(settings, samples)),
+      schedule(settings.optimizer, {loop.steps, std::max(steps_per_epoch, 1.0), settings.nodes()}) {}
+
+std::vector<Loader::Shard> RunPlan::shards_of(std::size_t learner) const {
+  std::vector<Loader::Shard> shards;
+  for (std::size_t node = 0; node < partition.size(); ++node)
+    if (!partition[node].empty() && (settings.strategy_info.one_learner || node == learner))
+      shards.push_back({static_cast<int>(node), partition[node]});
+  return shards;
+}
+
+}  // namespace veche
