@@ -40,12 +40,10 @@ std::vector<Point> snake(int count) {
   return places;
 }
 
-// Rows of the last side; sides before the last two stand in blocks below each other.
-std::vector<Point> rows(int count, int width, int height) {
+std::vector<Point> rows(int count, int width) {
   std::vector<Point> places;
   for (int i = 0; i < count; ++i) {
-    const int row = i / width;
-    places.push_back({static_cast<double>(i % width), row + 0.8 * (row / height)});
+    places.push_back({static_cast<double>(i % width), static_cast<double>(i / width)});
   }
   return places;
 }
@@ -120,7 +118,7 @@ Layout layout_of(const Graph& graph, const std::string& family, std::span<const 
   static constexpr std::array round{"ring",    "chords", "circulant", "exponential", "one-peer-exponential",
                                     "complete"};
   const int count = graph.nodes();
-  const bool box = (family == "torus" || family == "grid") && shape.size() >= 2;
+  const bool box = (family == "torus" || family == "grid") && shape.size() == 2;  // more sides fit no paper
   Layout layout;
   if (std::ranges::find(round, family) != round.end()) {
     layout.places = circle(count);
@@ -129,7 +127,7 @@ Layout layout_of(const Graph& graph, const std::string& family, std::span<const 
   } else if (family == "path") {
     layout.places = snake(count);
   } else if (box) {
-    layout.places = rows(count, shape.back(), shape[shape.size() - 2]);
+    layout.places = rows(count, shape.back());
   } else if (family == "hypercube" && shape[0] <= 5) {
     layout.places = cube(shape[0]);
   } else if (family == "tree") {

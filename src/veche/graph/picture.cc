@@ -27,7 +27,7 @@ struct Widths {
   double least = std::numeric_limits<double>::infinity(), most = 0;  // of the moduli of weights
   double thick = 7;
   double operator()(double weight) const {
-    return most == 0 ? 1 : std::max(1.0, thick * std::abs(weight) / most);
+    return most == 0 ? 1 : std::max(weight < 0 ? 1.3 : 0.6, thick * std::abs(weight) / most);
   }
 };
 
@@ -53,7 +53,9 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   const double unit = std::clamp(size / span, count > 400 ? 6.0 : 24.0, 78.0);
   const double bow = std::ranges::max(layout.bends) * unit;
   const Scale scale{unit, margin + bow - unit * left.x, margin + bow - unit * top.y};
-  const double radius = std::clamp(0.2 * unit, 2.5, 13.0);
+  const double room =
+      unit * std::sqrt((right.x - left.x + 1) * (bottom.y - top.y + 1) / count);  // of one node
+  const double radius = std::clamp(std::min(0.27 * unit, 0.2 * room), 2.5, 13.0);
 
   Picture picture;
   const double drawn_width = unit * (right.x - left.x) + 2 * (margin + bow);
@@ -64,7 +66,8 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   Widths widths;
   // Where many lines cross, or nothing tells them apart, thin ones read better.
   const double crowd = static_cast<double>(graph.edges().size()) / count;
-  widths.thick = std::clamp(0.11 * unit, 2.0, 7.0) / std::sqrt(std::max(1.0, crowd / 4));
+  widths.thick =
+      std::clamp(0.55 * radius, 1.5, 7.0) / std::sqrt(std::max({1.0, crowd / 4, count * crowd / 160}));
   bool any_negative = false;
   for (const auto [from, to] : graph.edges()) {
     const double weight = weight_between(mixing, to, from);
