@@ -17,11 +17,9 @@ void need_nodes(int nodes, int least, const char* what) {
 }
 
 int product(std::span<const int> sides) {
-  long long nodes = 1;
-  for (const int side : sides) {
-    nodes *= side;
-    if (nodes > 100'000'000) throw RequestError("a graph of more than 100 million nodes is too large");
-  }
+  double nodes = 1;
+  for (const int side : sides) nodes *= side;
+  Graph::check_size(nodes, nodes * static_cast<double>(sides.size()));
   return static_cast<int>(nodes);
 }
 
@@ -51,18 +49,21 @@ Graph ring_graph(int nodes) {
 }
 
 Graph path_graph(int nodes) {
+  Graph::check_size(nodes, nodes);
   std::vector<Edge> edges;
   for (int i = 0; i + 1 < nodes; ++i) edges.push_back({i, i + 1});
   return Graph(nodes, std::move(edges));
 }
 
 Graph star_graph(int nodes) {
+  Graph::check_size(nodes, nodes);
   std::vector<Edge> edges;
   for (int i = 1; i < nodes; ++i) edges.push_back({0, i});
   return Graph(nodes, std::move(edges));
 }
 
 Graph complete_graph(int nodes) {
+  Graph::check_size(nodes, 0.5 * nodes * nodes);
   std::vector<Edge> edges;
   for (int i = 0; i < nodes; ++i) {
     for (int j = i + 1; j < nodes; ++j) edges.push_back({i, j});
@@ -93,6 +94,7 @@ Graph hypercube_graph(int dimension) {
     throw RequestError("a hypercube has a dimension of 1 to 24, not " + std::to_string(dimension));
   }
   const int nodes = 1 << dimension;
+  Graph::check_size(nodes, 0.5 * nodes * dimension);
   std::vector<Edge> edges;
   for (int i = 0; i < nodes; ++i) {
     for (int bit = 0; bit < dimension; ++bit) {
@@ -103,6 +105,7 @@ Graph hypercube_graph(int dimension) {
 }
 
 Graph tree_graph(int nodes, int fanout) {
+  Graph::check_size(nodes, nodes);
   if (fanout < 1) throw RequestError("a tree needs a fanout of at least 1, not " + std::to_string(fanout));
   std::vector<Edge> edges;
   for (int i = 1; i < nodes; ++i) edges.push_back({(i - 1) / fanout, i});
@@ -110,6 +113,7 @@ Graph tree_graph(int nodes, int fanout) {
 }
 
 Graph circulant_graph(int nodes, std::span<const int> hops) {
+  Graph::check_size(nodes, static_cast<double>(nodes) * static_cast<double>(hops.size()));
   std::vector<Edge> edges;
   for (const int hop : hops) {
     // A hop of half the ring meets itself coming back: half as many edges.
@@ -141,6 +145,7 @@ Graph chords_graph(int nodes, int chords) {
 }
 
 Graph exponential_graph(int nodes) {
+  Graph::check_size(nodes, nodes * std::log2(std::max(nodes, 2)));
   std::vector<Edge> edges;
   for (int hop = 1; hop < nodes; hop *= 2) {
     for (int i = 0; i < nodes; ++i) edges.push_back({i, (i + hop) % nodes});

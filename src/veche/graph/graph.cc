@@ -30,11 +30,18 @@ void check_edges(int nodes, std::span<const Edge> edges, Graph::Kind kind) {
 
 }  // namespace
 
+void Graph::check_size(double nodes, double edges) {
+  if (nodes <= most_nodes && edges <= most_edges) return;
+  throw RequestError("a graph of " + std::to_string(static_cast<long long>(nodes)) + " nodes and " +
+                     std::to_string(static_cast<long long>(edges)) + " edges is too large");
+}
+
 Graph::Graph(int nodes, std::vector<Edge> edges, Kind kind)
     : nodes_(nodes), kind_(kind), edges_(std::move(edges)) {
   if (nodes < 2) {
     throw RequestError("a graph needs at least 2 nodes, not " + std::to_string(nodes));
   }
+  check_size(nodes, static_cast<double>(edges_.size()));
   check_edges(nodes, edges_, kind);
   if (kind == Kind::undirected) {
     for (Edge& edge : edges_) {

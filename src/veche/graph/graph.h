@@ -18,6 +18,11 @@ struct Edge {
 // RequestError with one sentence).
 class Graph {
  public:
+  static constexpr int most_nodes = 20'000'000;
+  static constexpr double most_edges = 1e8;
+  // Throws RequestError for sizes that no memory holds; makers of graphs ask before they begin.
+  static void check_size(double nodes, double edges);
+
   enum class Kind { undirected, directed };
   Graph(int nodes, std::vector<Edge> edges, Kind kind = Kind::undirected);
 

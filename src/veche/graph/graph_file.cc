@@ -42,6 +42,13 @@ const std::vector<StoredGraph::Link>& edges_or_weights(const StoredGraph& stored
 
 }  // namespace
 
+int nodes_named(const std::vector<StoredGraph::Link>& links) {
+  int largest = -1;
+  for (const auto& link : links) largest = std::max({largest, link.from, link.to});
+  Graph::check_size(largest, 0);
+  return largest + 1;
+}
+
 std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {

@@ -24,6 +24,9 @@ struct StoredGraph {
   std::vector<Link> weights;  // a list of weights apart from the edges; may hold i,i,w: what node i keeps
 };
 
+// One more than the largest number among the ends, for files that do not say how many nodes there are.
+int nodes_named(const std::vector<StoredGraph::Link>& links);
+
 // One reader per format. They throw RequestError in the words "<what is wrong>", to which the caller adds the
 // file.
 std::vector<StoredGraph> read_edge_list(const std::string& text);

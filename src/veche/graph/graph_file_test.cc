@@ -92,6 +92,8 @@ TEST(GraphFile, RefusesWhatIsWrongWithIt) {
       {"x.edges", "0 1 2 3\n", "line 1 is not"},
       {"x.edges", "", "no edges"},
       {"x.edges", "directed\n0 1\n", "goes one way only"},
+      {"x.edges", "0 2147483647\n", "is too large"},
+      {"x.json", "{\"edges\": [[0, 2147483647]]}", "is too large"},
       {"x.edges", "nodes 2\n0 1\n1 2\n", "names node 2"},
   };
   for (const auto& [name, text, words] : cases) {

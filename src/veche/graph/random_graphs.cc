@@ -91,6 +91,7 @@ Graph regular_graph(int nodes, int degree, std::uint64_t seed) {
     throw RequestError("no graph of " + std::to_string(nodes) + " nodes has degree " +
                        std::to_string(degree) + " everywhere: one of the two numbers must be even");
   }
+  Graph::check_size(nodes, 0.5 * nodes * degree);
   if (degree == nodes - 1) return complete_graph(nodes);
   RandomStream random(seed, "regular graph", static_cast<std::uint64_t>(nodes),
                       static_cast<std::uint64_t>(degree));
@@ -111,6 +112,7 @@ Graph erdos_renyi_graph(int nodes, double probability, std::uint64_t seed) {
     throw RequestError("the probability of an edge must lie above 0 and at most at 1, not at " +
                        std::to_string(probability));
   }
+  Graph::check_size(nodes, 0.5 * nodes * nodes * probability);
   RandomStream random(seed, "erdos-renyi graph", static_cast<std::uint64_t>(std::max(nodes, 0)));
   std::vector<Edge> edges;
   // Jumps from edge to edge over all pairs in order, so that sparse graphs cost their edges and not their

@@ -49,9 +49,7 @@ std::vector<StoredGraph> read_edge_list(const std::string& text) {
     }
   }
   if (stored.edges.empty()) throw RequestError("it has no edges");
-  if (stored.nodes == 0) {
-    for (const auto& link : stored.edges) stored.nodes = std::max({stored.nodes, link.from + 1, link.to + 1});
-  }
+  if (stored.nodes == 0) stored.nodes = nodes_named(stored.edges);
   return {stored};
 }
 

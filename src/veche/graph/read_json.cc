@@ -74,9 +74,7 @@ StoredGraph read_one(const json& object) {
     const json& nodes = object.at("nodes");
     stored.nodes = nodes.is_array() ? static_cast<int>(nodes.size()) : nodes.get<int>();
   } else {
-    for (const auto& link : stored.edges) stored.nodes = std::max({stored.nodes, link.from + 1, link.to + 1});
-    for (const auto& link : stored.weights)
-      stored.nodes = std::max({stored.nodes, link.from + 1, link.to + 1});
+    stored.nodes = std::max(nodes_named(stored.edges), nodes_named(stored.weights));
   }
   return stored;
 }

@@ -53,6 +53,13 @@ TEST(Spec, RefusesInOneSentence) {
       {"circulant:8:5", "a hop of 5"},
       {"complete:1", "at least 2 nodes"},
       {"path:-4", "at least 2 nodes"},
+      {"complete:100000", "is too large"},
+      {"ring:2000000000", "is too large"},
+      {"torus:100000x100000", "is too large"},
+      {"hypercube:24", "is too large"},
+      {"regular:1000000:1000", "is too large"},
+      {"exponential:2000000000", "is too large"},
+      {"ring:99999999999", "where a number of nodes should be"},
       {"file:nowhere.json", "cannot be read"},
       {"", "there is no graph ''"},
   };

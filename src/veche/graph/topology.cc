@@ -29,6 +29,7 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
                                          const std::string& rule) {
   const int nodes = spec_nodes(spec, context);
   check_nodes(spec, nodes, context);
+  Graph::check_size(nodes, nodes * std::log2(std::max(nodes, 2)));
   // A round that joins only some nodes has no best weights of its own: half and half is best over the period.
   const bool best = rule.starts_with("optimal") || rule == "best-constant";
   const std::string pairwise = best ? "metropolis" : rule;
