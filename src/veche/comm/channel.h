@@ -41,6 +41,8 @@ struct Channel {
 
   // The next message of this conversation from `from`; throws PeerLost when it does not come.
   Message expect(NodeId from);
+  // Throws PeerLost in the words of `expect`.
+  [[noreturn]] void give_up(NodeId peer, Received::Outcome outcome) const;
 };
 
 }  // namespace veche

@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
-#include "veche/base/vector_math.h"
+#include "veche/comm/allreduce.h"
+#include "veche/comm/parts.h"
 
 namespace veche {
-namespace {
-
-NodeId wrapped(int node, int size) { return NodeId{((node % size) + size) % size}; }
-
-// Where part k of n begins; parts differ by at most one item, the larger ones first.
-std::size_t part_start(std::size_t items, int parts, int k) {
-  const auto n = static_cast<std::size_t>(parts);
-  const auto at = static_cast<std::size_t>(k);
-  return items / n * at + std::min(at, items % n);
-}
-
-}  // namespace
 
 void barrier(Channel& channel) {
   // Dissemination: after the round with distance d, a node has heard, directly or not, from the 2d-1 before it.
@@ -59,29 +48,7 @@ std::vector<Message> all_gather(Channel& channel, Message mine) {
 }
 
 void all_reduce(Channel& channel, std::span<float> data) {
-  const int size = channel.size();
-  const int me = channel.me().value;
-  if (size == 1) return;
-  const NodeId next = wrapped(me + 1, size);
-  const NodeId previous = wrapped(me - 1, size);
-  const auto part = [&](int k) {
-    const int index = wrapped(k, size).value;
-    const std::size_t from = part_start(data.size(), size, index);
-    return data.subspan(from, part_start(data.size(), size, index + 1) - from);
-  };
-  const auto send_part = [&](int k) { channel.send(next, channel.pool.copy_of(std::span<const float>(part(k)))); };
-
-  for (int round = 0; round < size - 1; ++round) {
-    send_part(me - round);
-    add(part(me - round - 1), channel.expect(previous).as<float>());
-  }
-  send_part(me + 1);
-  for (int round = 0; round < size - 1; ++round) {
-    // What arrives is finished: it is read here and passed on as it is.
-    const Message finished = channel.expect(previous);
-    std::ranges::copy(finished.as<float>(), part(me - round).begin());
-    if (round < size - 2) channel.send(next, finished);
-  }
+  all_reduce(channel, data, AllReduceAlgorithm::ring);
 }
 
 }  // namespace veche

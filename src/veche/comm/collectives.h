@@ -19,8 +19,8 @@ void broadcast(Channel& channel, NodeId root, std::span<float> data);
 // Everybody's item, by node. Items may differ in size.
 std::vector<Message> all_gather(Channel& channel, Message mine);
 
-// Everybody's data become the sum over all nodes, the same bits on every node: each part of the vector is summed once,
-// in the order of the ring, and then passed on. Sends 2(n-1)/n of the vector.
+// Everybody's data become the sum over all nodes, the same bits on every node, by the ring. The other algorithms, and
+// how to choose: comm/allreduce.h.
 void all_reduce(Channel& channel, std::span<float> data);
 
 }  // namespace veche

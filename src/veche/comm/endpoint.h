@@ -30,6 +30,8 @@ struct Traffic {
   std::uint64_t messages = 0;
 };
 
+class NativeCollectives;  // comm/native.h
+
 // A node's only view of the network. A node is a plain blocking program over it, so that the same strategy runs on
 // threads, MPI, the grid and in virtual time. All waiting and all time go through here.
 // Threads: one endpoint belongs to one node; its methods may be called by that node's threads at the same time.
@@ -49,6 +51,9 @@ class Endpoint {
   virtual Time now() const = 0;
   virtual bool alive(NodeId peer) const = 0;
   virtual Traffic sent() const = 0;
+
+  // What the engine does for all nodes together without messages; nothing: use messages.
+  virtual NativeCollectives* native() { return nullptr; }
 };
 
 }  // namespace veche

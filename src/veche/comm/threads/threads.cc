@@ -3,9 +3,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
+
+#include "veche/comm/native.h"
+#include "veche/comm/parts.h"
+#include "veche/comm/threads/meeting.h"
 
 namespace veche {
 namespace {
@@ -39,12 +44,26 @@ struct ThreadsCluster::Shared {
     return mailboxes[static_cast<std::size_t>(node.value)];
   }
 
+  // One for each conversation; stays where it is.
+  Meeting& meeting(Tag tag) {
+    const std::lock_guard lock(meetings_mutex);
+    return meetings.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
+  }
+
+  std::optional<NodeId> first_lost() const {
+    for (std::size_t i = 0; i < alive.size(); ++i)
+      if (!alive[i]) return NodeId{static_cast<int>(i)};
+    return {};
+  }
+
   const Clock::time_point start = Clock::now();
   std::vector<Mailbox> mailboxes;
   std::vector<std::atomic<bool>> alive;
+  std::mutex meetings_mutex;
+  std::map<Tag, Meeting> meetings;  // guarded by meetings_mutex; each then guards itself
 };
 
-class ThreadsEndpoint : public Endpoint {
+class ThreadsEndpoint : public Endpoint, private NativeCollectives {
  public:
   ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id) : shared_(std::move(shared)), id_(id) {}
 
@@ -54,6 +73,8 @@ class ThreadsEndpoint : public Endpoint {
       const std::lock_guard lock(mailbox.mutex);  // else a waiter that has just looked would miss the news
       mailbox.arrived.notify_all();
     }
+    const std::lock_guard lock(shared_->meetings_mutex);
+    for (auto& [tag, meeting] : shared_->meetings) meeting.wake_all();
   }
 
   NodeId id() const override { return id_; }
@@ -92,8 +113,24 @@ class ThreadsEndpoint : public Endpoint {
   Time now() const override { return Clock::now() - shared_->start; }
   bool alive(NodeId peer) const override { return shared_->alive.at(static_cast<std::size_t>(peer.value)); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
+  NativeCollectives* native() override { return this; }
 
  private:
+  NativeCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
+    const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
+    const auto missing =
+        shared_->meeting(tag).all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+    if (missing)
+      return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
+    // Reading in place stands for messages: parts to their owners, and the sum of the own part to everybody.
+    const std::size_t own = part_of(data, size(), id_.value).size();
+    const auto others = static_cast<std::size_t>(size() - 1);
+    const Traffic traffic{(data.size() - own + others * own) * sizeof(float), 2 * others};
+    sent_bytes_ += traffic.bytes;
+    sent_messages_ += traffic.messages;
+    return {Received::Outcome::message, id_, traffic};
+  }
+
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
   const NodeId id_;
   std::atomic<std::uint64_t> sent_bytes_ = 0;

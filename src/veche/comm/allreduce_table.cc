@@ -1,0 +1,84 @@
+#include "veche/comm/allreduce_table.h"
+
+#include <toml++/toml.h>
+
+#include <cmath>
+#include <fstream>
+#include <tuple>
+
+#include "veche/base/errors.h"
+
+namespace veche {
+namespace {
+
+// How many times larger one is than the other, as a logarithm; nothing counts as one.
+double ratio(double a, double b) {
+  return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0)));
+}
+
+AllReduceTable::Row row_of(const toml::node& node) {
+  const toml::table* entry = node.as_table();
+  if (entry == nullptr) throw RequestError("an entry is not a table");
+  const auto nodes = (*entry)["nodes"].value<std::int64_t>();
+  const auto bytes = (*entry)["bytes"].value<std::int64_t>();
+  const auto name = (*entry)["algorithm"].value<std::string>();
+  if (!nodes || *nodes < 1 || !bytes || *bytes < 0 || !name)
+    throw RequestError("an entry needs nodes, bytes and algorithm");
+  const AllReduceAlgorithm algorithm = all_reduce_named(*name);
+  if (algorithm == AllReduceAlgorithm::automatic) throw RequestError("an entry cannot be \"auto\"");
+  return {static_cast<int>(*nodes), static_cast<std::size_t>(*bytes), algorithm};
+}
+
+}  // namespace
+
+AllReduceTable AllReduceTable::read(const std::filesystem::path& file) {
+  try {
+    const toml::table table = toml::parse_file(file.string());
+    std::vector<Row> rows;
+    if (const toml::array* entries = table["entry"].as_array())
+      for (const toml::node& entry : *entries) rows.push_back(row_of(entry));
+    if (rows.empty()) throw RequestError("it has no [[entry]]");
+    return AllReduceTable(std::move(rows));
+  } catch (const toml::parse_error& error) {
+    throw RequestError("the table " + file.string() + " cannot be read: " + std::string(error.description()) +
+                       "; make one with 'veche bench allreduce --tune FILE'");
+  } catch (const RequestError& error) {
+    throw RequestError("the table " + file.string() + " is not one of all-reduce algorithms: " +
+                       error.what() + "; make one with 'veche bench allreduce --tune FILE'");
+  }
+}
+
+void AllReduceTable::write(const std::filesystem::path& file) const {
+  std::ofstream out(file);
+  out << "# Measured by 'veche bench allreduce --tune'. Read by strategy.table = \"" << file.string()
+      << "\".\n";
+  for (const Row& row : rows_)
+    out << "\n[[entry]]\nnodes = " << row.nodes << "\nbytes = " << row.bytes << "\nalgorithm = \""
+        << name_of(row.algorithm) << "\"\n";
+  out.close();
+  if (!out) throw RunError("the table " + file.string() + " cannot be written");
+}
+
+AllReduceAlgorithm AllReduceTable::choose(int nodes, std::size_t bytes) const {
+  // Ties go to the smaller row, whatever the order.
+  const auto distance = [&](const Row& row) {
+    return std::tuple(ratio(row.nodes, nodes), row.nodes,
+                      ratio(static_cast<double>(row.bytes), static_cast<double>(bytes)), row.bytes);
+  };
+  return std::ranges::min_element(rows_, {}, distance)->algorithm;
+}
+
+const AllReduceTable& default_table(Endpoint& endpoint) {
+  using enum AllReduceAlgorithm;
+  static const AllReduceTable own({{2, 0, native}});
+  // Few messages while they are small, few bytes when they are large; beyond 16 nodes messages to everybody
+  // no longer pay.
+  static const AllReduceTable messages({{8, 1 << 10, all_to_all},
+                                        {8, 1 << 14, native},
+                                        {32, 1 << 10, halving_doubling},
+                                        {32, 1 << 16, halving_doubling},
+                                        {32, 1 << 20, ring}});
+  return endpoint.native() != nullptr ? own : messages;
+}
+
+}  // namespace veche

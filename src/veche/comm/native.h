@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+
+#include "veche/comm/channel.h"
+
+namespace veche {
+
+// What an engine can do for all nodes together better than messages could. Found by Endpoint::native(); an
+// endpoint that changes what happens on the way (comm/faulty/) has none, and callers then use messages. As an
+// endpoint's methods: losing a peer is a value, and no wait is longer than its deadline.
+class NativeCollectives {
+ public:
+  virtual ~NativeCollectives() = default;
+
+  struct Outcome {
+    Received::Outcome outcome = Received::Outcome::timed_out;  // `message`: it is done
+    NodeId missing;                                            // who was lost or did not come
+    Traffic sent;                                              // what it counts as
+  };
+
+  // Everybody's data become their sum, taken in the order of nodes. All nodes call it with the same tag and
+  // length.
+  virtual Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) = 0;
+};
+
+// The same for a channel: throws PeerLost and counts what was sent.
+void native_all_reduce(Channel& channel, NativeCollectives& native, std::span<float> data);
+
+}  // namespace veche

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "veche/comm/endpoint.h"
+
+namespace veche {
+
+// Where the nodes of one process meet to add up their vectors in place: nobody copies anything.
+// The last to arrive opens the work, which is cut into blocks: whoever is awake takes the next one, adds it
+// up over all nodes in their order and writes the sum into everybody's vector. So two cores do the work of
+// sixteen nodes without waking sixteen threads first, and short vectors are added up by the last one alone.
+// Who does a block changes no bit. One operation at a time: a node begins the next only after it has left the
+// one before.
+class Meeting {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit Meeting(int nodes);
+
+  struct Missing {
+    NodeId node;
+    bool lost = false;  // else it did not come in time
+  };
+
+  // Returns nothing when everybody's data are the sum; else who was missing, and then no data were changed.
+  // `first_lost` tells which node is lost, if any is.
+  std::optional<Missing> all_reduce(NodeId me, std::span<float> data, Clock::time_point deadline,
+                                    const std::function<std::optional<NodeId>()>& first_lost);
+
+  // Somebody was lost: those who wait look again.
+  void wake_all();
+
+ private:
+  struct Place {
+    std::span<float> data;                     // written before arriving, read when all have arrived
+    std::atomic<std::uint32_t> operation = 0;  // the one it came for last
+  };
+  // An operation's number and a count, changed together: a late-comer can never touch the next operation.
+  struct Counted {
+    std::uint32_t operation = 0;
+    std::uint32_t count = 0;
+    std::uint64_t packed() const { return (std::uint64_t{operation} << 32) | count; }
+    static Counted of(std::uint64_t packed) {
+      return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed)};
+    }
+  };
+
+  bool arrive();
+  bool withdraw(std::uint32_t operation);
+  void open(std::uint32_t operation, std::size_t length);
+  bool work(std::uint32_t operation);
+  void add_up(std::size_t block);
+  bool finished(std::uint32_t operation) const;
+  bool has_work(std::uint32_t operation) const;
+  std::optional<NodeId> first_absent(std::uint32_t operation) const;
+
+  const int nodes_;
+  std::vector<Place> places_;
+
+  std::atomic<std::uint64_t> arrived_ = Counted{1, 0}.packed();  // nodes that have come
+  std::atomic<std::uint64_t> blocks_ = 0;                        // blocks nobody has taken yet
+  std::atomic<std::size_t> unfinished_ = 0;                      // blocks
+  std::atomic<std::uint32_t> finished_ = 0;                      // the last operation that is done
+  std::size_t block_length_ = 0;  // of the operation under way; written before its blocks are given out
+
+  std::mutex mutex_;              // only for sleeping: what is slept on is the atomics above
+  std::condition_variable news_;  // there is work, it is finished, or somebody was lost
+};
+
+}  // namespace veche
