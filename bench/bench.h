@@ -8,6 +8,7 @@ struct BenchOptions {
   std::string python;  // that has the peers' libraries; empty: the one found when Veche was built
   int rounds = 9;      // times both sides are measured, in turn
   bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
+  std::string tune;    // allreduce: a file for the table of what was fastest; empty: none
 };
 
 // One comparison. The results of both sides were checked against each other before anything was timed.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench/allreduce/allreduce.h"
 #include "bench/bench.h"
 #include "bench/mix/mix.h"
 #include "bench/step/step.h"
@@ -30,6 +31,7 @@ std::vector<Bench> benches() {
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
+      {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
       {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},
   };
 }
@@ -87,6 +89,10 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
+  command->add_option("--tune", arguments->options.tune, "allreduce: save what was fastest as a table in this file")
+      ->type_name("FILE")
+      ->expected(0, 1)
+      ->default_str("veche-allreduce.toml");
   command->add_flag("--quick", arguments->options.quick, "few short rounds: to see that it works, not to compare");
   command->callback([arguments] { bench(*arguments); });
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "tests/support/train.h"
+#include "veche/comm/allreduce.h"
+#include "veche/comm/faulty/faulty.h"
 
 namespace veche {
 namespace {
@@ -72,6 +74,49 @@ INSTANTIATE_TEST_SUITE_P(
       std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_'; });
       return name;
     });
+
+std::vector<std::vector<std::string>> all_reduce_cases() {
+  std::vector<std::vector<std::string>> cases;
+  for (const std::string& algorithm : all_reduce_names())
+    for (const char* overlap : {"true", "false"})
+      cases.push_back({"strategy.algorithm=" + algorithm, std::string("strategy.overlap=") + overlap,
+                       "strategy.name=allreduce", "strategy.bucket=0.05"});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(AllReduce, Equivalence, ::testing::ValuesIn(all_reduce_cases()), [](const auto& info) {
+  std::string name = info.param[0].substr(info.param[0].find('=') + 1);
+  std::ranges::replace(name, '-', '_');
+  return name + (info.param[1].ends_with("true") ? "_overlap" : "");
+});
+
+// Sending early changes when messages leave and nothing else, for any buckets, with fewer places to compute than nodes and
+// nodes that run out of samples; networks with batch norm and biases that report parts at odd moments included.
+TEST(Overlap, ChangesNoBit) {
+  for (const std::string model : {"mlp", "cnn"})
+    for (const std::string algorithm : {"ring", "halving-doubling", "tree", "all-to-all", "native"}) {
+      const auto run = [&](const std::string& overlap) {
+        Config config;
+        for (const std::string& assignment :
+             {"model.name=" + model, std::string("data.name=synthetic"), std::string("data.samples=131"),
+              std::string("data.batch=8"), std::string("run.steps=6"), std::string("optimizer.name=sgd"),
+              std::string("cluster.nodes=5"), std::string("cluster.slots=1"), std::string("strategy.name=allreduce"),
+              "strategy.bucket=" + std::string(model == "cnn" ? "0.6" : "0.03"), "strategy.algorithm=" + algorithm, "strategy.overlap=" + overlap})
+          config.set(assignment);
+        TrainingRequest request;
+        request.settings = config.resolve();
+        request.keep = false;
+        // A decorated network has no collectives of its own: there `native` is made of messages too.
+        request.network = [](auto inner) {
+          return make_faulty(std::move(inner), {.delay_probability = 0.02, .longest_delay = Time(0.0005)});
+        };
+        return run_training(request).parameters;
+      };
+      const auto with = run("true");
+      EXPECT_EQ(with, run("false")) << model << " " << algorithm;
+      for (const auto& node : with) EXPECT_EQ(node, with.front()) << model << " " << algorithm;
+    }
+}
 
 // ../shared/ORACLES.md, Q4: four quadratics on a ring.
 const std::vector<std::string> kQ4 = {

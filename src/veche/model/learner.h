@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct TensorLayout {
   std::size_t offset = 0;
 };
 
+// Hears that gradients()[from, to) of the pass under way is final.
+using GradientListener = std::function<void(std::size_t from, std::size_t to)>;
+
 // A model as the rest of Veche sees it: a flat vector and its gradient. The spans stay in place for the
 // learner's life; whoever holds the learner may read and write them between calls, never during one.
 // One thread at a time; different learners run on different threads without sharing anything. Two learners
@@ -34,6 +38,10 @@ class Learner {
 
   // Overwrites gradients() with the gradient of the batch's mean loss; the score is from the same pass.
   virtual Score compute_gradient(const Batch& batch) = 0;
+  // From now on compute_gradient tells `listener` of each part of the gradient as soon as it is final, in any order, once,
+  // in its own thread; the listener may then change that part. An empty one ends it. A learner that cannot tell does
+  // nothing: whoever listens sees to what it was not told of when compute_gradient has returned.
+  virtual void on_gradient_ready(GradientListener /*listener*/) {}
   // Changes nothing: no dropout, stored statistics.
   virtual Score evaluate(const Batch& batch) = 0;
 

@@ -143,6 +143,27 @@ TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
   }
 }
 
+TEST(TorchLearner, TellsOfEveryPartOfTheGradientOnceAndOnlyWhenItIsFinal) {
+  for (const auto& [name, shape] : {std::pair{"mlp", kGrey}, {"cnn", kGrey}, {"resnet20", kColour}}) {
+    const Samples samples(shape, 4);
+    const auto learner = make_learner(spec_of(name, shape));
+    std::vector<float> told(learner->gradients().size(), NAN);
+    int parts = 0;
+    learner->on_gradient_ready([&](std::size_t from, std::size_t to) {
+      ++parts;
+      for (std::size_t i = from; i < to; ++i) {
+        EXPECT_TRUE(std::isnan(told[i])) << name << ": told twice of " << i;
+        told[i] = learner->gradients()[i];
+      }
+    });
+    learner->compute_gradient(samples.batch());
+    EXPECT_EQ(told, copy(learner->gradients())) << name;
+    EXPECT_GE(parts, 4) << name;
+    learner->on_gradient_ready({});
+    learner->compute_gradient(samples.batch());
+  }
+}
+
 TEST(TorchLearner, EqualSeedsGiveEqualBits) {
   for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
     const Samples samples(shape, 5);

@@ -1,25 +1,105 @@
+#include "veche/comm/allreduce.h"
+
+#include <algorithm>
+#include <cmath>
+
 #include "veche/base/vector_math.h"
-#include "veche/comm/collectives.h"
+#include "veche/comm/allreduce_table.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
 namespace {
 
-// g <- the mean of all gradients, over samples: every node then makes the same step from the same place.
+constexpr double kMegabyte = 1 << 20;
+constexpr std::size_t kAlignment = 16;  // floats in a cache line: buckets do not share one
+
+// g <- the mean of all gradients, over samples: every node then makes the same step from the same place. The
+// gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished that
+// part, while it still computes the rest. When a bucket begins changes when its first messages leave, and no
+// bit of the result.
 class AllReduce : public Strategy {
  public:
-  explicit AllReduce(StrategyContext context) : context_(std::move(context)) {}
+  explicit AllReduce(StrategyContext context) : context_(std::move(context)) {
+    make_buckets();
+    // Called inside the pass, by a node that holds a place to compute in: it may send there and must never
+    // wait.
+    if (context_.options.get<bool>("overlap"))
+      context_.learner.on_gradient_ready([this](std::size_t from, std::size_t to) { on_ready(from, to); });
+  }
+  ~AllReduce() override { context_.learner.on_gradient_ready({}); }
 
-  void after_backward(std::uint64_t step) override {
+  void before_backward(std::uint64_t step) override {
     const auto me = static_cast<std::size_t>(context_.channel.me().value);
     const auto nodes = static_cast<std::size_t>(context_.channel.size());
-    const std::span<float> gradients = context_.learner.gradients();
-    scale(gradients, static_cast<float>(context_.samples.share(me, nodes, step)));
-    all_reduce(context_.channel, gradients);
+    share_ = static_cast<float>(context_.samples.share(me, nodes, step));
+    for (Bucket& bucket : buckets_) bucket.ready = 0;
+  }
+
+  void after_backward(std::uint64_t) override {
+    for (Bucket& bucket : buckets_)
+      if (bucket.ready < bucket.part.size() || bucket.part.empty()) begin(bucket);
+    for (Bucket& bucket : buckets_) {
+      complete_all_reduce(bucket.channel, bucket.part, bucket.algorithm);
+      context_.channel.sent.bytes += bucket.channel.sent.bytes;
+      context_.channel.sent.messages += bucket.channel.sent.messages;
+      bucket.channel.sent = {};
+    }
   }
 
  private:
+  struct Bucket {
+    std::size_t from = 0;  // in the gradient
+    std::span<float> part;
+    Channel channel;  // a conversation of its own: buckets may overtake each other
+    AllReduceAlgorithm algorithm = AllReduceAlgorithm::native;
+    std::size_t ready = 0;  // floats that are final; all: it has begun
+  };
+
+  void make_buckets() {
+    const std::span<float> gradient = context_.learner.gradients();
+    const Channel& channel = context_.channel;
+    const double wanted = context_.options.get<double>("bucket") * kMegabyte / sizeof(float) / kAlignment;
+    std::size_t length =
+        std::min(gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kAlignment);
+    AllReduceAlgorithm algorithm = all_reduce_named(context_.options.get<std::string>("algorithm"));
+    if (algorithm == AllReduceAlgorithm::automatic) {
+      const std::string file = context_.options.get<std::string>("table");
+      algorithm = (file.empty() ? default_table(channel.endpoint) : AllReduceTable::read(file))
+                      .choose(channel.size(), length * sizeof(float));
+    }
+    // An engine's own sends nothing ahead, and adds up the same in any pieces: once for all is best.
+    if (algorithm == AllReduceAlgorithm::native && channel.endpoint.native() != nullptr)
+      length = gradient.size();
+    // From the end, where the backward pass begins.
+    for (std::size_t to = gradient.size(); to > 0;) {
+      const std::size_t from = (to - 1) / length * length;
+      const Tag tag{channel.tag.value + ((buckets_.size() + 1) << 32)};
+      buckets_.push_back({from,
+                          gradient.subspan(from, to - from),
+                          {channel.endpoint, channel.pool, channel.patience, tag},
+                          algorithm});
+      to = from;
+    }
+  }
+
+  void on_ready(std::size_t from, std::size_t to) {
+    for (Bucket& bucket : buckets_) {
+      const std::size_t start = std::max(from, bucket.from);
+      const std::size_t end = std::min(to, bucket.from + bucket.part.size());
+      if (start >= end) continue;
+      bucket.ready += end - start;
+      if (bucket.ready == bucket.part.size()) begin(bucket);
+    }
+  }
+
+  void begin(Bucket& bucket) {
+    scale(bucket.part, share_);
+    begin_all_reduce(bucket.channel, bucket.part, bucket.algorithm);
+  }
+
   StrategyContext context_;
+  std::vector<Bucket> buckets_;
+  float share_ = 0;
 };
 
 }  // namespace
@@ -28,6 +108,27 @@ StrategyInfo allreduce_strategy() {
   StrategyInfo info;
   info.name = "allreduce";
   info.rule = "g <- mean of g over all nodes, before every step";
+  info.keys = {
+      {.name = "algorithm",
+       .kind = KeySpec::Kind::text,
+       .fallback = Value{std::string("auto")},
+       .help = "how the nodes add up",
+       .choices = all_reduce_names()},
+      {.name = "overlap",
+       .kind = KeySpec::Kind::flag,
+       .fallback = Value{true},
+       .help = "send parts of the gradient while the rest is still computed"},
+      {.name = "bucket",
+       .kind = KeySpec::Kind::real,
+       .fallback = Value{1.0},
+       .help = "megabytes of such a part",
+       .least = 0,
+       .above_least = true},
+      {.name = "table",
+       .kind = KeySpec::Kind::text,
+       .fallback = Value{std::string()},
+       .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
+  };
   info.shares_gradients = true;
   info.make = [](StrategyContext context) { return std::make_unique<AllReduce>(std::move(context)); };
   return info;

@@ -75,6 +75,7 @@ class NodeLoop {
     if (my_turn && p_.loader != nullptr) batch = p_.loader->next();
     batch.step = step_;
     const bool has_samples = my_turn && (plan_.own_data || batch.size() > 0);
+    p_.strategy.before_backward(step_);
     if (has_samples) {
       const Slots::Turn turn(p_.slots);
       const Time computing = now();

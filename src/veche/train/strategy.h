@@ -25,6 +25,8 @@ class Strategy {
   virtual ~Strategy() = default;
 
   virtual void start() {}
+  // The pass of step k is about to begin: the learner may tell of finished parts of the gradient during it.
+  virtual void before_backward(std::uint64_t /*step*/) {}
   // The gradient of step k is there and may be changed; the parameters are still those it was taken at.
   virtual void after_backward(std::uint64_t /*step*/) {}
   // The optimiser has made its step; the parameters may be changed.

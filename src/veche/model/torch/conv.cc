@@ -8,11 +8,12 @@ using torch::autograd::variable_list;
 
 struct ConvFunction : torch::autograd::Function<ConvFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            std::int64_t stride, std::int64_t padding) {
+                            std::int64_t stride, std::int64_t padding, std::int64_t report) {
     context->save_for_backward({x, weight});
     context->saved_data["gradient"] = weight.grad();
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
+    context->saved_data["report"] = report;
     return at::conv2d(x, weight, {}, stride, padding);
   }
 
@@ -23,8 +24,10 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     const auto [dx, dw, db] = at::convolution_backward(
         dy[0], saved[0], saved[1], c10::nullopt, {stride, stride}, {padding, padding}, {1, 1}, false, {0, 0},
         1, {context->needs_input_grad(0), true, false});
-    data["gradient"].toTensor().copy_(dw);
-    return {dx, {}, {}, {}};
+    const at::Tensor gradient = data["gradient"].toTensor();
+    gradient.copy_(dw);
+    report_at(data["report"]).final(gradient);
+    return {dx, {}, {}, {}, {}};
   }
 };
 
@@ -36,7 +39,8 @@ Conv::Conv(const ConvOptions& options) : options_(options) {
 }
 
 at::Tensor Conv::forward(const at::Tensor& x) const {
-  return ConvFunction::apply(x, weight, std::int64_t{options_.stride}, std::int64_t{options_.padding});
+  return ConvFunction::apply(x, weight, std::int64_t{options_.stride}, std::int64_t{options_.padding},
+                             report_address());
 }
 
 }  // namespace veche::torch_model

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
 
 namespace veche::torch_model {
@@ -14,9 +15,19 @@ struct ConvOptions {
 };
 
 // The layers write the gradients of their parameters straight into parameter.grad(), which must be there, and
-// overwrite what it held: every parameter belongs to one layer that is used once in a pass.
+// overwrite what it held: every parameter belongs to one layer that is used once in a pass. Then they report
+// it.
+class Layer : public torch::nn::Module {
+ public:
+  const GradientReport* report = nullptr;  // outlives every pass; must be there before the first
 
-class Conv : public torch::nn::Module {
+ protected:
+  // For the backward pass, which has no layer: what autograd keeps for it are tensors and numbers.
+  std::int64_t report_address() const { return reinterpret_cast<std::int64_t>(report); }
+};
+const GradientReport& report_at(const c10::IValue& address);
+
+class Conv : public Layer {
  public:
   explicit Conv(const ConvOptions& options);
   // Leaves the bias out: it is for the batch norm behind.
@@ -32,7 +43,7 @@ class Conv : public torch::nn::Module {
 // Batch norm and ReLU as one. `input_bias`, which may be undefined, is a constant per channel that x still
 // lacks. In training the norm takes it away again, so that only the running mean knows of it and its gradient
 // is zero.
-class BatchNorm : public torch::nn::Module {
+class BatchNorm : public Layer {
  public:
   explicit BatchNorm(int channels);
   // relu(norm(x) + residual); the residual may be undefined.
@@ -50,7 +61,7 @@ class BatchNorm : public torch::nn::Module {
   at::Tensor coefficients(const at::Tensor& x, const at::Tensor& input_bias, bool training);
 };
 
-class Linear : public torch::nn::Module {
+class Linear : public Layer {
  public:
   Linear(std::int64_t in, std::int64_t out);
   at::Tensor forward(const at::Tensor& x) const;

@@ -1,6 +1,7 @@
 #include "veche/model/torch/learner.h"
 
 #include "veche/base/errors.h"
+#include "veche/model/torch/layers.h"
 #include "veche/model/torch/threads.h"
 
 namespace veche::torch_model {
@@ -46,7 +47,10 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       classes_(spec.classes),
       seed_(spec.seed),
       node_(spec.node),
-      flat_(*network_) {
+      flat_(*network_),
+      report_(flat_.gradients().data()) {
+  for (const auto& module : network_->modules())
+    if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
   network_->initialise(spec.seed);
 }
 

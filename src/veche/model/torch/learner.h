@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "veche/model/torch/flat.h"
+#include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
 
 namespace veche::torch_model {
@@ -16,6 +17,7 @@ class TorchLearner : public Learner {
   std::span<float> gradients() override { return flat_.gradients(); }
   std::span<float> buffers() override { return flat_.buffers(); }
   Score compute_gradient(const Batch& batch) override;
+  void on_gradient_ready(GradientListener listener) override { report_.listen(std::move(listener)); }
   Score evaluate(const Batch& batch) override;
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
@@ -29,6 +31,7 @@ class TorchLearner : public Learner {
   const std::uint64_t seed_;
   const NodeId node_;
   const Flat flat_;
+  GradientReport report_;
 };
 
 }  // namespace veche::torch_model

@@ -8,10 +8,11 @@ using torch::autograd::variable_list;
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias) {
+                            const at::Tensor& bias, std::int64_t report) {
     context->save_for_backward({x, weight});
     context->saved_data["weight"] = weight.grad();
     context->saved_data["bias"] = bias.grad();
+    context->saved_data["report"] = report;
     return at::addmm(bias, x, weight.t());
   }
 
@@ -21,11 +22,18 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     at::Tensor db = context->saved_data["bias"].toTensor();
     at::mm_out(dw, dy[0].t(), saved[0]);
     at::sum_out(db, dy[0], 0);
-    return {context->needs_input_grad(0) ? at::mm(dy[0], saved[1]) : at::Tensor(), {}, {}};
+    const GradientReport& report = report_at(context->saved_data["report"]);
+    report.final(dw);
+    report.final(db);
+    return {context->needs_input_grad(0) ? at::mm(dy[0], saved[1]) : at::Tensor(), {}, {}, {}};
   }
 };
 
 }  // namespace
+
+const GradientReport& report_at(const c10::IValue& address) {
+  return *reinterpret_cast<const GradientReport*>(address.toInt());
+}
 
 Linear::Linear(std::int64_t in, std::int64_t out) {
   weight = register_parameter("weight", at::empty({out, in}));
@@ -33,7 +41,7 @@ Linear::Linear(std::int64_t in, std::int64_t out) {
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
-  return LinearFunction::apply(x, weight, bias);
+  return LinearFunction::apply(x, weight, bias, report_address());
 }
 
 at::Tensor dropout(const at::Tensor& x, double probability, Pass& pass) {

@@ -43,8 +43,10 @@ struct InputGradient {
   InputGradient(const Coefficients& k, const float* sum, const float* dot, std::int64_t rows,
                 std::int64_t channels, AutogradContext& context)
       : b(static_cast<std::size_t>(channels)), c(static_cast<std::size_t>(channels)) {
-    float* dweight = context.saved_data["weight"].toTensor().data_ptr<float>();
-    float* dbias = context.saved_data["bias"].toTensor().data_ptr<float>();
+    const at::Tensor weight = context.saved_data["weight"].toTensor();
+    const at::Tensor bias = context.saved_data["bias"].toTensor();
+    float* dweight = weight.data_ptr<float>();
+    float* dbias = bias.data_ptr<float>();
     const float n = static_cast<float>(rows);
     for (std::size_t i = 0; i < b.size(); ++i) {
       dweight[i] = dot[i] * k.inverse[i];
@@ -52,20 +54,24 @@ struct InputGradient {
       b[i] = -k.scale[i] * k.inverse[i] * k.inverse[i] * dot[i] / n;
       c[i] = -k.scale[i] * sum[i] / n;
     }
+    const GradientReport& report = report_at(context.saved_data["report"]);
+    report.final(weight);
+    report.final(bias);
   }
   std::vector<float> b;
   std::vector<float> c;
 };
 
-void keep(AutogradContext* context, const at::Tensor& weight, const at::Tensor& bias) {
+void keep(AutogradContext* context, const at::Tensor& weight, const at::Tensor& bias, std::int64_t report) {
   context->saved_data["weight"] = weight.grad();
   context->saved_data["bias"] = bias.grad();
+  context->saved_data["report"] = report;
 }
 
 struct NormRelu : torch::autograd::Function<NormRelu> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const c10::optional<at::Tensor>& residual, const at::Tensor& weight,
-                            const at::Tensor& bias, const at::Tensor& rows) {
+                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
     const ImageSize size = size_of(x);
     const Coefficients k(rows);
     const at::Tensor beside = residual ? channels_last(*residual) : at::Tensor();
@@ -74,7 +80,7 @@ struct NormRelu : torch::autograd::Function<NormRelu> {
                size.channels, k.scale, k.shift, y.data_ptr<float>());
     context->save_for_backward({x, y, rows});
     context->saved_data["residual"] = residual.has_value();
-    keep(context, weight, bias);
+    keep(context, weight, bias, report);
     return y;
   }
 
@@ -94,19 +100,19 @@ struct NormRelu : torch::autograd::Function<NormRelu> {
     const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
     combine(g.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, k.scale,
             input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, residual ? g : at::Tensor(), {}, {}, {}};
+    return {dx, residual ? g : at::Tensor(), {}, {}, {}, {}};
   }
 };
 
 struct NormReluPool : torch::autograd::Function<NormReluPool> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias, const at::Tensor& rows) {
+                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
     const ImageSize size = size_of(x);
     const Coefficients k(rows);
     const at::Tensor y = image(size.images, size.channels, size.height / 2, size.width / 2);
     scale_relu_pool(x.data_ptr<float>(), size, k.scale, k.shift, y.data_ptr<float>());
     context->save_for_backward({x, rows});
-    keep(context, weight, bias);
+    keep(context, weight, bias, report);
     return y;
   }
 
@@ -123,7 +129,7 @@ struct NormReluPool : torch::autograd::Function<NormReluPool> {
     const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
     combine_pool(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, k.scale,
                  input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, {}, {}, {}};
+    return {dx, {}, {}, {}, {}};
   }
 };
 
@@ -161,7 +167,10 @@ at::Tensor BatchNorm::coefficients(const at::Tensor& x, const at::Tensor& input_
     k.scale[c] = weight.data_ptr<float>()[c] * k.inverse[c];
     k.shift[c] = bias.data_ptr<float>()[c] - k.mean[c] * k.scale[c];
   }
-  if (training && input_bias.defined()) input_bias.grad().zero_();
+  if (training && input_bias.defined()) {
+    input_bias.grad().zero_();
+    report->final(input_bias.grad());
+  }
   return rows;
 }
 
@@ -169,12 +178,14 @@ at::Tensor BatchNorm::relu(const at::Tensor& x, const at::Tensor& residual, cons
                            bool training) {
   const at::Tensor pixels = channels_last(x);
   const c10::optional<at::Tensor> beside = residual.defined() ? c10::make_optional(residual) : c10::nullopt;
-  return NormRelu::apply(pixels, beside, weight, bias, coefficients(pixels, input_bias, training));
+  return NormRelu::apply(pixels, beside, weight, bias, coefficients(pixels, input_bias, training),
+                         report_address());
 }
 
 at::Tensor BatchNorm::relu_pool(const at::Tensor& x, const at::Tensor& input_bias, bool training) {
   const at::Tensor pixels = channels_last(x);
-  return NormReluPool::apply(pixels, weight, bias, coefficients(pixels, input_bias, training));
+  return NormReluPool::apply(pixels, weight, bias, coefficients(pixels, input_bias, training),
+                             report_address());
 }
 
 }  // namespace veche::torch_model

@@ -1,0 +1,58 @@
+#include "bench/allreduce/allreduce.h"
+
+#include "bench/allreduce/measure.h"
+#include "bench/rounds.h"
+#include "bench/train/runs.h"
+#include "veche/base/errors.h"
+#include "veche/comm/allreduce_table.h"
+
+namespace veche {
+namespace {
+
+struct Size {
+  const char* name;
+  std::size_t bytes;
+};
+
+std::vector<AllReduceSetting> settings(bool quick) {
+  std::vector<Size> sizes = {{"1 KB", 1 << 10}, {"64 KB", 1 << 16}, {"1 MB", 1 << 20}};
+  if (!quick) sizes.insert(sizes.end(), {{"16 MB", 1 << 24}, {"64 MB", 1 << 26}});
+  std::vector<AllReduceSetting> all;
+  for (const Size& size : sizes)
+    for (const int nodes : {2, 4, 8, 16}) all.push_back({size.name, size.bytes, nodes});
+  return all;
+}
+
+// What agreeing on gradients costs a training run: the nodes that talk beside the same nodes that do not.
+BenchCase training(const BenchOptions& options) {
+  const auto run = [&](const std::string& strategy) {
+    return short_run({"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]",
+                      "strategy.name=" + strategy, options.quick ? "run.steps=2" : "run.steps=8"})
+        .last;
+  };
+  Rounds rounds(1);
+  for (int round = 0; round < (options.quick ? 1 : options.rounds); ++round) {
+    const Evaluation together = run("allreduce");
+    if (together.cv != 0) throw RunError("bench allreduce: nodes that share every gradient differ");
+    rounds.ours(together.images_per_second);
+    rounds.theirs(0, run("none").images_per_second);
+  }
+  return rounds.result(0, "resnet20 batch 32, 4 nodes, allreduce", "images/s", "no strategy", 0.95);
+}
+
+}  // namespace
+
+std::vector<BenchCase> bench_allreduce(const BenchOptions& options) {
+  std::vector<BenchCase> cases;
+  std::vector<AllReduceTable::Row> rows;
+  for (const AllReduceSetting& setting : settings(options.quick)) {
+    AllReduceFigures figures = measure_all_reduce(setting, options);
+    rows.push_back({setting.nodes, setting.bytes, figures.best});
+    for (BenchCase& result : figures.cases) cases.push_back(std::move(result));
+  }
+  if (!options.tune.empty()) AllReduceTable(std::move(rows)).write(options.tune);
+  cases.push_back(training(options));
+  return cases;
+}
+
+}  // namespace veche

@@ -1,0 +1,117 @@
+#include "bench/allreduce/measure.h"
+
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <cmath>
+#include <cstring>
+
+#include "bench/allreduce/arena.h"
+#include "bench/rounds.h"
+#include "veche/base/errors.h"
+
+namespace veche {
+namespace {
+
+using enum AllReduceAlgorithm;
+constexpr std::array kAlgorithms = {all_to_all, tree, ring, halving_doubling, native};
+
+constexpr double kSecondsPerMeasurement = 0.03;
+constexpr double kHopeless = 2;          // times slower than the best at first sight
+constexpr std::size_t kLarge = 1 << 24;  // bytes from which fewer rounds do
+constexpr int kRoundsOfLarge = 5;
+constexpr double kAutoPromise = 1 / 1.05;
+constexpr double kCopyPromise = 1 / 1.3;
+
+// Sums of small whole numbers are exact in any order.
+float value_of(int node, std::size_t i) {
+  return static_cast<float>((node + 1) * static_cast<int>(i % 13));
+}
+
+void nothing(Arena::Node&) {}
+
+// Seconds of one alone, cold, whose result was compared with what it must be.
+double verified(Arena& arena, AllReduceAlgorithm algorithm) {
+  const int n = arena.nodes();
+  const std::size_t stride = arena.length() > 1'000'000 ? 101 : 1;
+  const auto fill = [](Arena::Node& node) {
+    for (std::size_t i = 0; i < node.data.size(); ++i) node.data[i] = value_of(node.channel.me().value, i);
+  };
+  const auto reduce = [&](Arena::Node& node) { all_reduce(node.channel, node.data, algorithm); };
+  const auto check = [&](Arena::Node& node) {
+    for (std::size_t i = 0; i < node.data.size(); i += stride)
+      if (node.data[i] != static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13)))
+        throw RunError("bench allreduce: the sum by " + name_of(algorithm) + " is wrong");
+    std::ranges::fill(node.data, 0.0F);  // else it would grow without bounds when repeated
+  };
+  return arena.seconds(1, fill, reduce, check);
+}
+
+// Vectors' bytes per second, over many one after the other.
+double rate(Arena& arena, int repeats, const Arena::Work& work) {
+  const double seconds = arena.seconds(repeats, work, work, nothing);
+  return static_cast<double>(arena.length() * sizeof(float)) * repeats / seconds;
+}
+
+double rate(Arena& arena, int repeats, AllReduceAlgorithm algorithm) {
+  return rate(arena, repeats, [&](Arena::Node& node) { all_reduce(node.channel, node.data, algorithm); });
+}
+
+// Every node copies as many bytes as an all-reduce must send, then all meet.
+double copying_rate(Arena& arena, int repeats) {
+  const auto n = static_cast<std::size_t>(arena.nodes());
+  const std::size_t must_move = 2 * (n - 1) * arena.length() / n;
+  std::barrier meet(arena.nodes());
+  return rate(arena, repeats, [&](Arena::Node& node) {
+    for (std::size_t moved = 0; moved < must_move;) {
+      const std::size_t part = std::min(node.data.size(), must_move - moved);
+      std::memcpy(node.scratch.data(), node.data.data(), part * sizeof(float));
+      moved += part;
+    }
+    meet.arrive_and_wait();
+  });
+}
+
+}  // namespace
+
+AllReduceFigures measure_all_reduce(const AllReduceSetting& setting, const BenchOptions& options) {
+  Arena arena(setting.nodes, setting.bytes / sizeof(float));
+  std::vector<std::pair<double, AllReduceAlgorithm>> sighted;
+  verified(arena, automatic);
+  for (const AllReduceAlgorithm algorithm : kAlgorithms) {
+    double seconds = verified(arena, algorithm);
+    if (setting.bytes < kLarge) seconds = 1 / rate(arena, options.quick ? 2 : 10, algorithm);
+    sighted.emplace_back(seconds, algorithm);
+  }
+  std::ranges::sort(sighted);
+  const double fastest = sighted.front().first;
+  std::erase_if(sighted, [&](const auto& item) { return item.first > kHopeless * fastest; });
+
+  const double once = setting.bytes < kLarge ? fastest * static_cast<double>(setting.bytes) : fastest;
+  const int repeats = std::clamp(static_cast<int>(kSecondsPerMeasurement / once), 1, 10000);
+  Rounds rounds(sighted.size() + 1);
+  const int count = options.quick            ? 1
+                    : setting.bytes < kLarge ? options.rounds
+                                             : std::min(options.rounds, kRoundsOfLarge);
+  for (int round = 0; round < count; ++round) {
+    rounds.ours(rate(arena, repeats, automatic) / 1e9);
+    for (std::size_t i = 0; i < sighted.size(); ++i)
+      rounds.theirs(i, rate(arena, repeats, sighted[i].second) / 1e9);
+    rounds.theirs(sighted.size(), copying_rate(arena, repeats) / 1e9);
+  }
+
+  const std::string name = setting.name + ", " + std::to_string(setting.nodes) + " nodes, auto";
+  AllReduceFigures figures;
+  BenchCase beside_best;
+  for (std::size_t i = 0; i < sighted.size(); ++i) {
+    BenchCase beside = rounds.result(i, name, "GB/s", name_of(sighted[i].second), kAutoPromise);
+    if (i > 0 && beside.peer_value <= beside_best.peer_value) continue;
+    beside_best = std::move(beside);
+    figures.best = sighted[i].second;
+  }
+  figures.cases = {std::move(beside_best),
+                   rounds.result(sighted.size(), name, "GB/s", "copying", kCopyPromise)};
+  return figures;
+}
+
+}  // namespace veche
