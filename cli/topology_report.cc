@@ -93,6 +93,7 @@ std::uint64_t parameter_count(const std::string& model) {
   const auto [end, error] = std::from_chars(model.data(), model.data() + model.size(), count);
   if (error == std::errc{} && end == model.data() + model.size() && count > 0) return count;
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const auto& [name, parameters] : known) names.push_back(name);
   throw RequestError(fmt::format("--model is a number of parameters or a model, not '{}'{}", model,
                                  suggestion(model, names)));

@@ -72,7 +72,7 @@ Graph graph_of(const StoredGraph& stored, bool directed_allowed) {
   }
   if (!stored.directed) return Graph(stored.nodes, std::move(edges));
   // Every edge both ways: an undirected graph written twice.
-  const Graph directed(stored.nodes, edges, Graph::Kind::directed);
+  Graph directed(stored.nodes, edges, Graph::Kind::directed);
   const std::set<Edge> all(edges.begin(), edges.end());
   const auto alone = std::ranges::find_if(edges, [&](const Edge& e) {
     return !all.contains({e.to, e.from});

@@ -37,6 +37,7 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
   std::vector<Mixing> rounds;
   for (int hop = 1; hop < nodes || graphs.empty(); hop *= 2) {
     std::vector<Edge> edges;
+    edges.reserve(static_cast<std::size_t>(nodes));
     for (int i = 0; i < nodes; ++i) edges.push_back({i, (i + hop) % nodes});
     graphs.emplace_back(nodes, std::move(edges), Graph::Kind::directed);
     rounds.push_back(make_mixing(graphs.back(), pairwise));
