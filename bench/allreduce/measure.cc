@@ -16,10 +16,13 @@ namespace {
 using enum AllReduceAlgorithm;
 constexpr std::array kAlgorithms = {all_to_all, tree, ring, halving_doubling, native};
 
-constexpr double kSecondsPerMeasurement = 0.03;
+// A round's figure is the best of several short looks: long enough to be measured, short enough that some of
+// them fall between whatever else the machine does.
+constexpr double kSecondsPerLook = 0.004;
+constexpr int kLooksPerRound = 8;
+constexpr int kLooksPerSlowRound = 3;    // and a third of the rounds: each look takes longer
 constexpr double kHopeless = 2;          // times slower than the best at first sight
-constexpr std::size_t kLarge = 1 << 24;  // bytes from which fewer rounds do
-constexpr int kRoundsOfLarge = 5;
+constexpr std::size_t kLarge = 1 << 24;  // bytes of which one is seen well enough at first sight
 constexpr double kAutoPromise = 1 / 1.05;
 constexpr double kCopyPromise = 1 / 1.3;
 
@@ -88,16 +91,23 @@ AllReduceFigures measure_all_reduce(const AllReduceSetting& setting, const Bench
   std::erase_if(sighted, [&](const auto& item) { return item.first > kHopeless * fastest; });
 
   const double once = setting.bytes < kLarge ? fastest * static_cast<double>(setting.bytes) : fastest;
-  const int repeats = std::clamp(static_cast<int>(kSecondsPerMeasurement / once), 1, 10000);
+  const int repeats = std::clamp(static_cast<int>(kSecondsPerLook / once), 1, 10000);
+  const bool slow = once > kSecondsPerLook;
+  const int looks = options.quick ? 1 : slow ? kLooksPerSlowRound : kLooksPerRound;
+  const int count = options.quick ? 1
+                    : slow        ? std::max(1, options.rounds / kLooksPerSlowRound)
+                                  : options.rounds;
   Rounds rounds(sighted.size() + 1);
-  const int count = options.quick            ? 1
-                    : setting.bytes < kLarge ? options.rounds
-                                             : std::min(options.rounds, kRoundsOfLarge);
   for (int round = 0; round < count; ++round) {
-    rounds.ours(rate(arena, repeats, automatic) / 1e9);
-    for (std::size_t i = 0; i < sighted.size(); ++i)
-      rounds.theirs(i, rate(arena, repeats, sighted[i].second) / 1e9);
-    rounds.theirs(sighted.size(), copying_rate(arena, repeats) / 1e9);
+    std::vector<double> best(sighted.size() + 2);
+    const auto note = [&](std::size_t side, double seen) { best[side] = std::max(best[side], seen / 1e9); };
+    for (int look = 0; look < looks; ++look) {
+      note(0, rate(arena, repeats, automatic));
+      for (std::size_t i = 0; i < sighted.size(); ++i) note(i + 1, rate(arena, repeats, sighted[i].second));
+      note(sighted.size() + 1, copying_rate(arena, repeats));
+    }
+    rounds.ours(best[0]);
+    for (std::size_t i = 0; i <= sighted.size(); ++i) rounds.theirs(i, best[i + 1]);
   }
 
   const std::string name = setting.name + ", " + std::to_string(setting.nodes) + " nodes, auto";

@@ -1,5 +1,7 @@
 #include "veche/comm/threads/meeting.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <thread>
@@ -13,12 +15,28 @@ namespace {
 constexpr std::size_t kPiece = 2048;
 constexpr std::size_t kSmallestBlock = 2048;  // less is not worth waking somebody for
 constexpr std::size_t kLargestBlock = 16384;
-constexpr std::size_t kBlocksPerCore = 4;  // so that cores finish together
-// Most waits between nodes in step are shorter than going to sleep and being woken.
-constexpr int kLooksBeforeSleeping = 40;
+constexpr std::size_t kMostBlocks = 60000;  // they are counted in 16 bits
+constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish together
+// Where every node has a core, most waits are shorter than a system call. Then a core is offered to the one
+// waited for a few times, which costs half of sleeping and being woken; more often would give it to strangers
+// for long.
+constexpr int kPauses = 12;
+constexpr int kYields = 3;
 
 std::size_t cores() {
-  return std::max(1U, std::thread::hardware_concurrency());
+  static const std::size_t count = std::max(1U, std::thread::hardware_concurrency());  // asks the system
+  return count;
+}
+
+// Lets the other half of a core work.
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+int current_core() {
+  return std::max(0, sched_getcpu());
 }
 
 }  // namespace
@@ -34,12 +52,13 @@ std::optional<Meeting::Missing> Meeting::all_reduce(
   place.operation.store(operation, std::memory_order_relaxed);
   if (arrive()) open(operation, data.size());
 
-  for (int looks = 0;;) {
+  const bool crowded = static_cast<std::size_t>(nodes_) > cores();
+  for (int looks = kYields + (crowded ? 0 : kPauses);; --looks) {
     while (work(operation)) {
     }
     if (finished(operation)) return {};
-    if (++looks < kLooksBeforeSleeping) {
-      std::this_thread::yield();
+    if (looks > 0) {
+      looks > kYields ? pause() : std::this_thread::yield();
       continue;
     }
     const std::optional<NodeId> lost = first_lost();
@@ -47,62 +66,58 @@ std::optional<Meeting::Missing> Meeting::all_reduce(
       const std::optional<NodeId> absent = first_absent(operation);
       if (withdraw(operation)) return Missing{lost.value_or(absent.value_or(me)), lost.has_value()};
     }
-    std::unique_lock lock(mutex_);
-    const auto wakes = [&] { return finished(operation) || has_work(operation) || first_lost() != lost; };
+    News::Look look(news_);
+    if (finished(operation) || has_work(operation) || first_lost() != lost) continue;
     // Once all have come the end is near and sure, whatever the deadline says.
-    if (lost || Clock::now() >= deadline)
-      news_.wait(lock, wakes);
-    else
-      news_.wait_until(lock, deadline, wakes);
+    look.sleep(lost || Clock::now() >= deadline ? Clock::now() + std::chrono::seconds(1) : deadline);
   }
-}
-
-void Meeting::wake_all() {
-  { const std::lock_guard lock(mutex_); }  // else one that has just looked would miss the news
-  news_.notify_all();
 }
 
 // True for the last one.
 bool Meeting::arrive() {
-  return Counted::of(arrived_.fetch_add(1, std::memory_order_acq_rel) + 1).count ==
-         static_cast<std::uint32_t>(nodes_);
+  Arrivals seen = arrived_.load(std::memory_order_relaxed);
+  while (!arrived_.compare_exchange_weak(seen, {seen.operation, seen.count + 1}, std::memory_order_acq_rel)) {
+  }
+  return seen.count + 1 == static_cast<std::uint32_t>(nodes_);
 }
 
 // False when it is too late: all have come.
 bool Meeting::withdraw(std::uint32_t operation) {
-  std::uint64_t seen = arrived_.load(std::memory_order_acquire);
-  for (;;) {
-    const Counted now = Counted::of(seen);
-    if (now.operation != operation || now.count == static_cast<std::uint32_t>(nodes_)) return false;
-    if (arrived_.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel)) return true;
-  }
+  Arrivals seen = arrived_.load(std::memory_order_acquire);
+  do {
+    if (seen.operation != operation || seen.count == static_cast<std::uint32_t>(nodes_)) return false;
+  } while (!arrived_.compare_exchange_weak(seen, {operation, seen.count - 1}, std::memory_order_acq_rel));
+  return true;
 }
 
 void Meeting::open(std::uint32_t operation, std::size_t length) {
-  arrived_.store(Counted{operation + 1, 0}.packed(), std::memory_order_release);
-  const std::size_t wanted = length / (cores() * kBlocksPerCore);
-  block_length_ = std::clamp(wanted, kSmallestBlock, kLargestBlock);
+  arrived_.store({operation + 1, 0}, std::memory_order_release);
+  const std::size_t wanted = std::clamp(length / (cores() * kBlocksPerCore), kSmallestBlock, kLargestBlock);
+  block_length_ = std::max(wanted, length / kMostBlocks + 1);
   const std::size_t blocks = std::max<std::size_t>(1, (length + block_length_ - 1) / block_length_);
   unfinished_.store(blocks, std::memory_order_relaxed);
-  blocks_.store(Counted{operation, static_cast<std::uint32_t>(blocks)}.packed(), std::memory_order_release);
-  if (blocks == 1) return;
-  { const std::lock_guard lock(mutex_); }
-  for (std::size_t helper = 1; helper < std::min(blocks, cores()); ++helper) news_.notify_one();
+  blocks_.store({operation, 0, static_cast<std::uint16_t>(blocks)}, std::memory_order_release);
+  if (blocks > 1) news_.tell(static_cast<int>(std::min(blocks, cores())) - 1);
 }
 
-// Takes a block of this operation and does it; false when there is none.
+// Takes a block of this operation and does it; false when there is none. Odd and even cores take from
+// different ends, so that in the next operation a core finds what it had in its cache.
 bool Meeting::work(std::uint32_t operation) {
-  std::uint64_t seen = blocks_.load(std::memory_order_acquire);
-  for (;;) {
-    const Counted now = Counted::of(seen);
-    if (now.operation != operation || now.count == 0) return false;
-    if (!blocks_.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel)) continue;
-    add_up(now.count - 1);
-    break;
-  }
+  const bool from_the_end = current_core() % 2 == 1;
+  Blocks seen = blocks_.load(std::memory_order_acquire);
+  Blocks left;
+  do {
+    if (seen.operation != operation || seen.from == seen.to) return false;
+    left = seen;
+    if (from_the_end)
+      --left.to;
+    else
+      ++left.from;
+  } while (!blocks_.compare_exchange_weak(seen, left, std::memory_order_acq_rel));
+  add_up(from_the_end ? left.to : seen.from);
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     finished_.store(operation, std::memory_order_release);
-    wake_all();
+    news_.tell_all();
   }
   return true;
 }
@@ -128,8 +143,8 @@ bool Meeting::finished(std::uint32_t operation) const {
 }
 
 bool Meeting::has_work(std::uint32_t operation) const {
-  const Counted now = Counted::of(blocks_.load(std::memory_order_acquire));
-  return now.operation == operation && now.count > 0;
+  const Blocks now = blocks_.load(std::memory_order_acquire);
+  return now.operation == operation && now.from != now.to;
 }
 
 std::optional<NodeId> Meeting::first_absent(std::uint32_t operation) const {

@@ -2,14 +2,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "veche/comm/endpoint.h"
+#include "veche/comm/threads/news.h"
 
 namespace veche {
 
@@ -35,21 +34,26 @@ class Meeting {
                                     const std::function<std::optional<NodeId>()>& first_lost);
 
   // Somebody was lost: those who wait look again.
-  void wake_all();
+  void wake_all() { news_.tell_all(); }
 
  private:
   struct Place {
     std::span<float> data;                     // written before arriving, read when all have arrived
     std::atomic<std::uint32_t> operation = 0;  // the one it came for last
   };
-  // An operation's number and a count, changed together: a late-comer can never touch the next operation.
-  struct Counted {
+  // An operation's number and what is counted in it, changed together: a late-comer can never touch the next
+  // operation.
+  struct Arrivals {
     std::uint32_t operation = 0;
     std::uint32_t count = 0;
-    std::uint64_t packed() const { return (std::uint64_t{operation} << 32) | count; }
-    static Counted of(std::uint64_t packed) {
-      return {static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint32_t>(packed)};
-    }
+    auto operator<=>(const Arrivals&) const = default;
+  };
+  // Blocks [from, to) that nobody has taken yet.
+  struct Blocks {
+    std::uint32_t operation = 0;
+    std::uint16_t from = 0;
+    std::uint16_t to = 0;
+    auto operator<=>(const Blocks&) const = default;
   };
 
   bool arrive();
@@ -64,14 +68,13 @@ class Meeting {
   const int nodes_;
   std::vector<Place> places_;
 
-  std::atomic<std::uint64_t> arrived_ = Counted{1, 0}.packed();  // nodes that have come
-  std::atomic<std::uint64_t> blocks_ = 0;                        // blocks nobody has taken yet
-  std::atomic<std::size_t> unfinished_ = 0;                      // blocks
-  std::atomic<std::uint32_t> finished_ = 0;                      // the last operation that is done
+  std::atomic<Arrivals> arrived_ = Arrivals{1, 0};
+  std::atomic<Blocks> blocks_ = Blocks{};
+  std::atomic<std::size_t> unfinished_ = 0;  // blocks
+  std::atomic<std::uint32_t> finished_ = 0;  // the last operation that is done
   std::size_t block_length_ = 0;  // of the operation under way; written before its blocks are given out
 
-  std::mutex mutex_;              // only for sleeping: what is slept on is the atomics above
-  std::condition_variable news_;  // there is work, it is finished, or somebody was lost
+  News news_;  // there is work, it is finished, or somebody was lost
 };
 
 }  // namespace veche

@@ -119,7 +119,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   NativeCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
     const auto missing =
-        shared_->meeting(tag).all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+        meeting(tag).all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
     if (missing)
       return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
     // Reading in place stands for messages: parts to their owners, and the sum of the own part to everybody.
@@ -131,10 +131,20 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
     return {Received::Outcome::message, id_, traffic};
   }
 
+  // Remembered here, so that nodes do not queue to be told where to meet.
+  Meeting& meeting(Tag tag) {
+    const std::lock_guard lock(meetings_mutex_);
+    Meeting*& known = meetings_[tag];
+    if (known == nullptr) known = &shared_->meeting(tag);
+    return *known;
+  }
+
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
   const NodeId id_;
   std::atomic<std::uint64_t> sent_bytes_ = 0;
   std::atomic<std::uint64_t> sent_messages_ = 0;
+  std::mutex meetings_mutex_;
+  std::map<Tag, Meeting*> meetings_;  // guarded by meetings_mutex_
 };
 
 ThreadsCluster::ThreadsCluster(int nodes) : shared_(std::make_shared<Shared>(nodes)) {}

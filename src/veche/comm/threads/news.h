@@ -1,0 +1,59 @@
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+
+namespace veche {
+
+// Something to sleep on until there is news, or until a deadline: std::atomic::wait with a deadline, or a
+// condition variable without its mutex, which threads woken together would queue for. To wait: take a Look,
+// find that there is still nothing to do, sleep. News after the look was taken ends the sleep.
+class News {
+ public:
+  class Look {
+   public:
+    explicit Look(News& news) : news_(news) {
+      news_.sleepers_.fetch_add(1);
+      seen_ = news_.count_.load();
+    }
+    ~Look() { news_.sleepers_.fetch_sub(1); }
+    Look(const Look&) = delete;
+    Look& operator=(const Look&) = delete;
+
+    void sleep(std::chrono::steady_clock::time_point deadline) {
+      using namespace std::chrono;
+      const auto since = std::max(deadline.time_since_epoch(), steady_clock::duration::zero());
+      const timespec until{duration_cast<seconds>(since).count(), (since % seconds(1)).count()};
+      news_.futex(FUTEX_WAIT_BITSET_PRIVATE, seen_, &until);
+    }
+
+   private:
+    News& news_;
+    std::uint32_t seen_;
+  };
+
+  void tell_all() { tell(INT_MAX); }
+  // Wakes at most so many of those asleep.
+  void tell(int most) {
+    count_.fetch_add(1);
+    if (sleepers_.load() > 0) futex(FUTEX_WAKE_PRIVATE, static_cast<std::uint32_t>(most), nullptr);
+  }
+
+ private:
+  void futex(int operation, std::uint32_t value, const timespec* until) {
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&count_), operation, value, until, nullptr,
+            FUTEX_BITSET_MATCH_ANY);
+  }
+
+  std::atomic<std::uint32_t> count_ = 0;
+  std::atomic<int> sleepers_ = 0;
+};
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+}  // namespace veche
