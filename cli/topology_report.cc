@@ -6,11 +6,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/model/zoo.h"
 #include "veche/graph/picture.h"
 #include "veche/graph/schedule.h"
 #include "veche/graph/spec.h"
@@ -85,16 +85,15 @@ double bytes_each(const TopologyReport& report) {
 }  // namespace
 
 std::uint64_t parameter_count(const std::string& model) {
-  static const std::map<std::string, std::uint64_t> known{
-      {"cnn", 1475338},       {"resnet20", 269722},   {"resnet56", 853018},   {"resnet110", 1727962},
-      {"resnet18", 11689512}, {"resnet50", 25557032}, {"wrn-28-10", 36479194}};
-  if (const auto found = known.find(model); found != known.end()) return found->second;
+  std::vector<std::string> names;
+  for (const ModelInfo& info : list_models()) {
+    if (info.parameters == 0) continue;
+    if (info.name == model) return static_cast<std::uint64_t>(info.parameters);
+    names.push_back(info.name);
+  }
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(model.data(), model.data() + model.size(), count);
   if (error == std::errc{} && end == model.data() + model.size() && count > 0) return count;
-  std::vector<std::string> names;
-  names.reserve(known.size());
-  for (const auto& [name, parameters] : known) names.push_back(name);
   throw RequestError(fmt::format("--model is a number of parameters or a model, not '{}'{}", model,
                                  suggestion(model, names)));
 }

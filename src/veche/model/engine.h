@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "veche/model/zoo.h"
 
@@ -14,7 +13,6 @@ class ModelEngine {
   virtual ~ModelEngine() = default;
   // Throws RequestError for an input or an option that does not fit the model.
   virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const = 0;
-  virtual std::vector<ModelInfo> list_models() const = 0;
 };
 
 // The one symbol such a module exports, as extern "C"; the caller owns the engine.

@@ -27,6 +27,7 @@ struct ModelSpec {
 struct ModelInfo {
   std::string name;
   std::string description;
+  Shape input = {};             // the usual one; empty where there is none
   std::int64_t parameters = 0;  // for the usual input of the model; 0 where the user decides
 };
 
@@ -34,9 +35,8 @@ struct ModelInfo {
 // does not fit the input, with the nearest valid choice.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec);
 
-// All models by name, light ones and those of the torch module; loads the module.
-std::vector<ModelInfo> list_models();
-// The names alone, loading nothing: enough to check a configuration.
+// All models, whether or not their module is there; loads nothing.
+const std::vector<ModelInfo>& list_models();
 std::vector<std::string> model_names();
 // Whether the model brings its own data (the quadratic does).
 bool needs_data(const std::string& model);

@@ -11,10 +11,9 @@ namespace {
 
 std::vector<Model> models() {
   return {
-      {{"cnn", "two convolutions with batch norm and three linear layers, for 28x28 grey images", 1'475'338},
-       make_cnn},
-      {{"mlp", "linear layers with ReLU between them, widths in model.hidden", 101'770}, make_mlp},
-      {{"resnet20", "residual network of 20 layers for 32x32 colour images", 269'722}, make_resnet20},
+      {"cnn", make_cnn},
+      {"mlp", make_mlp},
+      {"resnet20", make_resnet20},
   };
 }
 
@@ -26,14 +25,8 @@ class TorchEngine : public ModelEngine {
     if (const auto norm = spec.options.get<std::string>("norm", "batch"); norm != "batch")
       throw RequestError("model.norm: there is no norm '" + norm + "'; choose batch");
     for (const Model& model : models())
-      if (model.info.name == spec.name) return std::make_unique<TorchLearner>(model.make(spec), spec);
+      if (model.name == spec.name) return std::make_unique<TorchLearner>(model.make(spec), spec);
     throw RequestError("model.name: there is no network '" + spec.name + "' in this build; rebuild Veche");
-  }
-
-  std::vector<ModelInfo> list_models() const override {
-    std::vector<ModelInfo> result;
-    for (const Model& model : models()) result.push_back(model.info);
-    return result;
   }
 };
 

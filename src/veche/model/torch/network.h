@@ -23,7 +23,7 @@ class Network : public torch::nn::Module {
 };
 
 struct Model {
-  ModelInfo info;
+  const char* name;
   std::shared_ptr<Network> (*make)(const ModelSpec& spec);  // throws RequestError if the input does not fit
 };
 
