@@ -17,10 +17,12 @@ constexpr std::size_t kSmallestBlock = 2048;  // less is not worth waking somebo
 constexpr std::size_t kLargestBlock = 16384;
 constexpr std::size_t kMostBlocks = 60000;  // they are counted in 16 bits
 constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish together
-// Where every node has a core, most waits are shorter than a system call. Then a core is offered to the one
-// waited for a few times, which costs half of sleeping and being woken; more often would give it to strangers
-// for long.
-constexpr int kPauses = 12;
+// Most waits are shorter than sleeping and being woken. Where the one waited for runs on another core,
+// looking again and again is best: a node does so for longer each time it helped, for shorter each time it
+// did not, which is so where they share a core. Then the core is offered to it a few times; more often would
+// give it to strangers for long.
+constexpr int kLeastPauses = 8;
+constexpr int kMostPauses = 512;
 constexpr int kYields = 3;
 
 std::size_t cores() {
@@ -52,13 +54,18 @@ std::optional<Meeting::Missing> Meeting::all_reduce(
   place.operation.store(operation, std::memory_order_relaxed);
   if (arrive()) open(operation, data.size());
 
-  const bool crowded = static_cast<std::size_t>(nodes_) > cores();
-  for (int looks = kYields + (crowded ? 0 : kPauses);; --looks) {
+  // With more nodes than cores the one waited for is more likely not to run.
+  const int pauses = static_cast<std::size_t>(nodes_) > cores() ? 0 : place.pauses;
+  for (int looks = 0;; ++looks) {
     while (work(operation)) {
     }
-    if (finished(operation)) return {};
-    if (looks > 0) {
-      looks > kYields ? pause() : std::this_thread::yield();
+    if (finished(operation)) {
+      if (looks > pauses) place.pauses = std::max(place.pauses / 2, kLeastPauses);
+      else if (looks > 0) place.pauses = std::min(place.pauses * 2, kMostPauses);
+      return {};
+    }
+    if (looks < pauses + kYields) {
+      looks < pauses ? pause() : std::this_thread::yield();
       continue;
     }
     const std::optional<NodeId> lost = first_lost();

@@ -40,6 +40,7 @@ class Meeting {
   struct Place {
     std::span<float> data;                     // written before arriving, read when all have arrived
     std::atomic<std::uint32_t> operation = 0;  // the one it came for last
+    int pauses = 64;                           // looks before it offers its core to others; its own
   };
   // An operation's number and what is counted in it, changed together: a late-comer can never touch the next
   // operation.
