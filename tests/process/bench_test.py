@@ -1,0 +1,23 @@
+"""Benches verify, say what they promised, and leave a table that training reads."""
+
+import json
+import unittest
+
+from veche_runs import QUADRATIC, RunsTest
+
+
+class BenchTest(RunsTest):
+    def test_allreduce_is_measured_and_tuned(self):
+        done = self.veche("bench", "allreduce", "--quick", "--json", "--tune", "table.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cases = json.loads(done.stdout)["cases"]
+        self.assertEqual(sum(case["peer"] == "copying" for case in cases), 12)
+        self.assertTrue(all(case["ratio"] > 0 and case["required"] > 0 for case in cases))
+        by_table = self.train("table", QUADRATIC, {"strategy.name": "allreduce", "strategy.table": "table.toml", "run.steps": 20})
+        by_ring = self.train("ring", QUADRATIC, {"strategy.name": "allreduce", "strategy.algorithm": "ring", "run.steps": 20})
+        for one, other in zip(by_table.summary()["parameters"], by_ring.summary()["parameters"]):
+            self.assertAlmostEqual(one[0], other[0], places=5)
+
+
+if __name__ == "__main__":
+    unittest.main()
