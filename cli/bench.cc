@@ -1,3 +1,5 @@
+#include "bench/bench.h"
+
 #include <fmt/format.h>
 
 #include <functional>
@@ -5,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/allreduce/allreduce.h"
-#include "bench/bench.h"
 #include "bench/mix/mix.h"
 #include "bench/step/step.h"
 #include "bench/topology/limits.h"
@@ -43,9 +44,9 @@ struct Arguments {
 };
 
 nlohmann::ordered_json to_json(const BenchCase& c) {
-  nlohmann::ordered_json json{{"name", c.name}, {"value", c.value}, {"unit", c.unit}, {"peer", c.peer},
-                              {"peer_value", c.peer_value}, {"ratio", c.ratio}, {"spread", c.spread},
-                              {"rounds", c.rounds}};
+  nlohmann::ordered_json json{{"name", c.name},     {"value", c.value},           {"unit", c.unit},
+                              {"peer", c.peer},     {"peer_value", c.peer_value}, {"ratio", c.ratio},
+                              {"spread", c.spread}, {"rounds", c.rounds}};
   if (c.required > 0) json["required"] = c.required;
   return json;
 }
@@ -55,7 +56,9 @@ void print_table(const std::vector<BenchCase>& cases) {
   for (const BenchCase& c : cases)
     table.row({c.name, fmt::format("{:.4g}", c.value), c.peer, fmt::format("{:.4g}", c.peer_value), c.unit,
                fmt::format("{:.2f}x", c.ratio), fmt::format("{:.1f} %", 100 * c.spread),
-               c.required == 0 ? "" : fmt::format("{:.2f}x {}", c.required, c.ratio >= c.required ? "kept" : "MISSED")});
+               c.required == 0
+                   ? ""
+                   : fmt::format("{:.2f}x {}", c.required, c.ratio >= c.required ? "kept" : "MISSED")});
   fmt::print("{}", table.text());
 }
 
@@ -89,11 +92,14 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
-  command->add_option("--tune", arguments->options.tune, "allreduce: save what was fastest as a table in this file")
+  command
+      ->add_option("--tune", arguments->options.tune,
+                   "allreduce: save what was fastest as a table in this file")
       ->type_name("FILE")
       ->expected(0, 1)
       ->default_str("veche-allreduce.toml");
-  command->add_flag("--quick", arguments->options.quick, "few short rounds: to see that it works, not to compare");
+  command->add_flag("--quick", arguments->options.quick,
+                    "few short rounds: to see that it works, not to compare");
   command->callback([arguments] { bench(*arguments); });
 }
 

@@ -4,9 +4,9 @@
 
 namespace veche::cli {
 
-// Each command adds itself with its options; what it does when chosen runs inside the parse. A command throws the
-// library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that are
-// neither success nor an error.
+// Each command adds itself with its options; what it does when chosen runs inside the parse. A command throws
+// the library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that
+// are neither success nor an error.
 void add_train(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -48,7 +48,8 @@ std::vector<std::string> assignments(const std::string& key, const std::string& 
   const std::string name = value.substr(0, colon);
   if (colon == std::string::npos) return {"strategy.name=" + name};
   const StrategyInfo& info = find_strategy(name);
-  if (info.shorthand.empty()) throw RequestError("strategy '" + name + "' takes nothing behind a colon: write strategy=" + name);
+  if (info.shorthand.empty())
+    throw RequestError("strategy '" + name + "' takes nothing behind a colon: write strategy=" + name);
   return {"strategy.name=" + name, "strategy." + info.shorthand + "=" + value.substr(colon + 1)};
 }
 
@@ -85,7 +86,8 @@ struct Statistic {
 Statistic statistic(const std::vector<double>& values) {
   Statistic result;
   for (const double value : values) result.mean += value / static_cast<double>(values.size());
-  for (const double value : values) result.deviation += std::pow(value - result.mean, 2) / static_cast<double>(values.size());
+  for (const double value : values)
+    result.deviation += std::pow(value - result.mean, 2) / static_cast<double>(values.size());
   result.deviation = std::sqrt(result.deviation);
   return result;
 }
@@ -172,8 +174,9 @@ int compare(const Comparison& comparison) {
       request.interrupted = comparison.interrupted;
       runs.push_back(run_training(request));
       if (runs.back().last.stopped == "interrupted")
-        throw RunError(fmt::format("the comparison was stopped; `veche train --resume {}` goes on with the run under way",
-                                   runs.back().info.folder.string()));
+        throw RunError(fmt::format(
+            "the comparison was stopped; `veche train --resume {}` goes on with the run under way",
+            runs.back().info.folder.string()));
       summaries.push_back(summary(runs.back()));
     }
     lines.push_back(line(variant, runs));

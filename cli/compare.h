@@ -9,16 +9,17 @@
 namespace veche::cli {
 
 struct Comparison {
-  Config config;                      // what all runs have in common
-  std::vector<std::string> variants;  // "strategy=allreduce,local-sgd:8" or "section.key=value,value"; several: all combinations
-  int repeat = 1;                     // runs of each, with the seeds that follow
+  Config config;  // what all runs have in common
+  std::vector<std::string>
+      variants;    // "strategy=allreduce,local-sgd:8" or "section.key=value,value"; several: all combinations
+  int repeat = 1;  // runs of each, with the seeds that follow
   bool json = false;
   bool quiet = false;
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Runs them in turn with the same seeds, prints one table, and keeps every run and compare.json in one folder under run.out.
-// Returns the exit code. All variants are checked before the first one runs.
+// Runs them in turn with the same seeds, prints one table, and keeps every run and compare.json in one folder
+// under run.out. Returns the exit code. All variants are checked before the first one runs.
 int compare(const Comparison& comparison);
 
 }  // namespace veche::cli

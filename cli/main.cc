@@ -27,7 +27,8 @@ std::string about_leftovers(const CLI::App& app, const std::string& message) {
     for (const CLI::App* part : chosen->get_subcommands({})) known.push_back(part->get_name());
     if (known.empty())
       for (const CLI::Option* option : chosen->get_options()) known.push_back(option->get_name());
-    return fmt::format("`veche {}` has no {}{}", chosen->get_name(), left.front(), veche::suggestion(left.front(), known));
+    return fmt::format("`veche {}` has no {}{}", chosen->get_name(), left.front(),
+                       veche::suggestion(left.front(), known));
   }
   const auto left = app.remaining();
   if (left.empty()) return message;

@@ -15,7 +15,8 @@ void list(bool json) {
   if (json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const ModelInfo& model : models)
-      rows.push_back({{"name", model.name}, {"parameters", model.parameters}, {"description", model.description}});
+      rows.push_back(
+          {{"name", model.name}, {"parameters", model.parameters}, {"description", model.description}});
     fmt::print("{}\n", nlohmann::ordered_json{{"models", rows}}.dump());
     return;
   }

@@ -54,16 +54,17 @@ std::string ProgressView::where(std::uint64_t step) const {
 void ProgressView::on_progress(const Progress& progress) {
   const auto now = Clock::now();
   if (progress.train.count > 0)
-    smooth_loss_ = smooth_loss_ == 0 ? progress.train.loss() : 0.7 * smooth_loss_ + 0.3 * progress.train.loss();
+    smooth_loss_ =
+        smooth_loss_ == 0 ? progress.train.loss() : 0.7 * smooth_loss_ + 0.3 * progress.train.loss();
   if (quiet_ || (!terminal_ && now - last_line_ < kBetweenPlainLines)) return;
   last_line_ = now;
   const auto done = static_cast<double>(progress.step - info_.first_step);
   const auto left = static_cast<double>(info_.steps - progress.step);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const std::string numbers =
-      fmt::format("loss {:.4f}  {} {}/s  nodes differ {:.2f} %  {} left", smooth_loss_,
-                  with_commas(static_cast<std::uint64_t>(progress.images_per_second)),
-                  info_.data.empty() ? "steps" : "images", 100 * progress.cv, duration(elapsed / done * left));
+  const std::string numbers = fmt::format(
+      "loss {:.4f}  {} {}/s  nodes differ {:.2f} %  {} left", smooth_loss_,
+      with_commas(static_cast<std::uint64_t>(progress.images_per_second)),
+      info_.data.empty() ? "steps" : "images", 100 * progress.cv, duration(elapsed / done * left));
   if (terminal_) {
     fmt::print(stderr, "\r\033[K{} {} {}", where(progress.step),
                bar(static_cast<double>(progress.step) / static_cast<double>(info_.steps)), numbers);
@@ -82,9 +83,11 @@ void ProgressView::on_measuring() {
 
 void ProgressView::on_evaluation(const Evaluation& evaluation) {
   if (quiet_) return;
-  std::string text = where(evaluation.step) + fmt::format("  train loss {:.4f}", total_train(evaluation).loss());
+  std::string text =
+      where(evaluation.step) + fmt::format("  train loss {:.4f}", total_train(evaluation).loss());
   if (evaluation.average_model.count > 0)
-    text += fmt::format("  averaged model {:.2f} % on the test set", 100 * evaluation.average_model.accuracy());
+    text +=
+        fmt::format("  averaged model {:.2f} % on the test set", 100 * evaluation.average_model.accuracy());
   line(text + fmt::format("  nodes differ {:.3g} %", 100 * evaluation.cv));
 }
 

@@ -7,7 +7,8 @@
 
 namespace veche::cli {
 
-// Shows a run on standard error: one line that is drawn anew on a terminal, now and then a plain line elsewhere.
+// Shows a run on standard error: one line that is drawn anew on a terminal, now and then a plain line
+// elsewhere.
 class ProgressView : public RunObserver {
  public:
   explicit ProgressView(bool quiet);

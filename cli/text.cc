@@ -24,7 +24,8 @@ std::string bytes(double count) {
   constexpr std::array<const char*, 5> kUnits = {"bytes", "kB", "MB", "GB", "TB"};
   std::size_t unit = 0;
   for (; count >= 1000 && unit + 1 < kUnits.size(); ++unit) count /= 1000;
-  return unit == 0 ? fmt::format("{:.0f} {}", count, kUnits[unit]) : fmt::format("{:.3g} {}", count, kUnits[unit]);
+  return unit == 0 ? fmt::format("{:.0f} {}", count, kUnits[unit])
+                   : fmt::format("{:.3g} {}", count, kUnits[unit]);
 }
 
 std::string Table::text() const {

@@ -10,10 +10,10 @@
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
-#include "veche/model/zoo.h"
 #include "veche/graph/picture.h"
 #include "veche/graph/schedule.h"
 #include "veche/graph/spec.h"
+#include "veche/model/zoo.h"
 
 namespace veche::cli {
 namespace {
@@ -21,9 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Never is no number in JSON.
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 template <class T>
 Json maybe(const std::optional<T>& value) {
@@ -78,9 +76,7 @@ Mixing mean_mixing(const Topology& topology) {
   return Mixing(std::move(rows));
 }
 
-double bytes_each(const TopologyReport& report) {
-  return 4.0 * static_cast<double>(*report.parameters);
-}
+double bytes_each(const TopologyReport& report) { return 4.0 * static_cast<double>(*report.parameters); }
 
 }  // namespace
 

@@ -46,13 +46,16 @@ Config read_config(const Arguments& arguments) {
     return config;
   }
   if (!arguments.config.empty())
-    throw RequestError("--resume takes the configuration from the run's folder; leave out " + arguments.config);
+    throw RequestError("--resume takes the configuration from the run's folder; leave out " +
+                       arguments.config);
   Config config = Config::from_file(RunFolder::open(arguments.resume).config());
   for (const std::string& assignment : arguments.assignments) {
     // A resumed run may be made longer or watched more closely; anything else would make it another run.
-    if (!assignment.starts_with("run.") || assignment.starts_with("run.seed") || assignment.starts_with("run.name") ||
-        assignment.starts_with("run.out"))
-      throw RequestError("--set " + assignment + " would change the run that is resumed; only run.* keys for its length and measuring may change");
+    if (!assignment.starts_with("run.") || assignment.starts_with("run.seed") ||
+        assignment.starts_with("run.name") || assignment.starts_with("run.out"))
+      throw RequestError(
+          "--set " + assignment +
+          " would change the run that is resumed; only run.* keys for its length and measuring may change");
     config.set(assignment);
   }
   return config;
@@ -61,11 +64,13 @@ Config read_config(const Arguments& arguments) {
 void print_table(const TrainingResult& result) {
   const Evaluation& last = result.last;
   const bool tested = last.average_model.count > 0;
-  Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "computing", "communicating", "sent"});
+  Table table(
+      {"node", tested ? "test accuracy" : "loss", "from the mean", "computing", "communicating", "sent"});
   for (std::size_t i = 0; i < last.nodes.size(); ++i) {
     const NodeReport& node = last.nodes[i];
     table.row({std::to_string(i),
-               tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy()) : fmt::format("{:.6g}", node.train.loss()),
+               tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy())
+                      : fmt::format("{:.6g}", node.train.loss()),
                fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), duration(node.compute_seconds),
                duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
   }
@@ -76,7 +81,8 @@ void print_table(const TrainingResult& result) {
     fmt::print(stderr, "  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
   }
   const Disagreement apart = disagreement(last);
-  fmt::print(stderr, "  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
+  fmt::print(stderr, "  disagreement           {:.3g} % (coefficient of variation of the parameters)\n",
+             100 * apart.cv);
   fmt::print(stderr, "  speed                  {} {}/s, {} of training\n",
              with_commas(static_cast<std::uint64_t>(last.images_per_second)),
              result.info.data.empty() ? "steps" : "images", duration(last.seconds));
@@ -141,10 +147,12 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_option("--resume", arguments->resume, "go on with the run in this folder");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
-  command->add_option("--compare", arguments->compare,
-                      "strategy=allreduce,local-sgd:8 or section.key=a,b: run each in turn and print one table")
+  command
+      ->add_option("--compare", arguments->compare,
+                   "strategy=allreduce,local-sgd:8 or section.key=a,b: run each in turn and print one table")
       ->allow_extra_args(false);
-  command->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")
+  command
+      ->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
   command->callback([arguments, &exit_code] {

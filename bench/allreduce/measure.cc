@@ -27,9 +27,7 @@ constexpr double kAutoPromise = 1 / 1.05;
 constexpr double kCopyPromise = 1 / 1.3;
 
 // Sums of small whole numbers are exact in any order.
-float value_of(int node, std::size_t i) {
-  return static_cast<float>((node + 1) * static_cast<int>(i % 13));
-}
+float value_of(int node, std::size_t i) { return static_cast<float>((node + 1) * static_cast<int>(i % 13)); }
 
 void nothing(Arena::Node&) {}
 

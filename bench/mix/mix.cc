@@ -50,8 +50,10 @@ BenchCase measure(std::size_t count, const BenchOptions& options) {
     rounds.ours(bytes_per_second(repeats, count + 1, [&] { weighted_sum(out, inputs, weights); }) / 1e9);
     for (std::size_t i = 0; i < kLength; i += 997) {
       double expected = 0;
-      for (const auto& vector : vectors) expected += static_cast<double>(vector[i]) / static_cast<double>(count);
-      if (std::abs(static_cast<double>(out[i]) - expected) > 1e-5) throw RunError("bench mix: a weighted sum is wrong");
+      for (const auto& vector : vectors)
+        expected += static_cast<double>(vector[i]) / static_cast<double>(count);
+      if (std::abs(static_cast<double>(out[i]) - expected) > 1e-5)
+        throw RunError("bench mix: a weighted sum is wrong");
     }
     rounds.theirs(0, bytes_per_second(repeats, 3, [&] {
                        triad(out.data(), vectors[0].data(), vectors[1].data(), 0.5F, kLength);
@@ -62,6 +64,8 @@ BenchCase measure(std::size_t count, const BenchOptions& options) {
 
 }  // namespace
 
-std::vector<BenchCase> bench_mix(const BenchOptions& options) { return {measure(3, options), measure(5, options)}; }
+std::vector<BenchCase> bench_mix(const BenchOptions& options) {
+  return {measure(3, options), measure(5, options)};
+}
 
 }  // namespace veche

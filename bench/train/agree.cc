@@ -25,7 +25,8 @@ BenchCase measure(const Setting& setting, const BenchOptions& options) {
   for (int round = 0; round < (options.quick ? 2 : options.rounds); ++round) {
     const Evaluation together = run("consensus");
     const Evaluation alone = run("none");
-    if (together.cv >= alone.cv) throw RunError("bench agree: nodes that agree differ more than nodes that do not");
+    if (together.cv >= alone.cv)
+      throw RunError("bench agree: nodes that agree differ more than nodes that do not");
     rounds.ours(together.images_per_second);
     rounds.theirs(0, alone.images_per_second);
   }
@@ -35,10 +36,14 @@ BenchCase measure(const Setting& setting, const BenchOptions& options) {
 }  // namespace
 
 std::vector<BenchCase> bench_agree(const BenchOptions& options) {
-  return {measure({"cnn batch 25, 4 nodes, consensus every step", {"model.name=cnn", "data.batch=25"}, 60, 0.80}, options),
-          measure({"resnet20 batch 32, 4 nodes, consensus every step",
-                   {"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]"}, 8, 0.95},
-                  options)};
+  return {
+      measure({"cnn batch 25, 4 nodes, consensus every step", {"model.name=cnn", "data.batch=25"}, 60, 0.80},
+              options),
+      measure({"resnet20 batch 32, 4 nodes, consensus every step",
+               {"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]"},
+               8,
+               0.95},
+              options)};
 }
 
 }  // namespace veche

@@ -32,7 +32,8 @@ std::vector<BenchCase> bench_crowd(const BenchOptions& options) {
   const std::string steps = options.quick ? "run.steps=1" : "run.steps=3";
   const auto run = [&](const std::string& graph, const std::string& batch) {
     return short_run({"model.name=resnet20", "data.shape=[3,32,32]", steps, "topology.graph=" + graph,
-                      "data.batch=" + batch}).last.images_per_second;
+                      "data.batch=" + batch})
+        .last.images_per_second;
   };
   Rounds speed(1);
   Rounds memory(1);
@@ -46,7 +47,8 @@ std::vector<BenchCase> bench_crowd(const BenchOptions& options) {
   }
   BenchCase used = memory.result(0, "resnet20, 36 nodes: peak memory", "MiB", "2 GiB", 1.0);
   std::swap(used.value, used.peer_value);
-  return {speed.result(0, "resnet20 batch 6, 36 nodes on a torus", "images/s", "4 nodes, batch 54", 0.80), used};
+  return {speed.result(0, "resnet20 batch 6, 36 nodes on a torus", "images/s", "4 nodes, batch 54", 0.80),
+          used};
 }
 
 }  // namespace veche

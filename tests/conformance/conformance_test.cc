@@ -1,5 +1,5 @@
-// Every strategy of the registry x every number of nodes x every kind of network, on exact problems. A strategy that is
-// added to the registry is tested here without a line of its own.
+// Every strategy of the registry x every number of nodes x every kind of network, on exact problems. A
+// strategy that is added to the registry is tested here without a line of its own.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -28,9 +28,9 @@ double relative_difference(const std::vector<float>& a, const std::vector<float>
 class Equivalence : public ::testing::TestWithParam<std::vector<std::string>> {};
 
 TEST_P(Equivalence, GivesTheParametersOfOneLearnerWithTheWholeBatch) {
-  std::vector<std::string> common = {"model.name=mlp",     "data.name=synthetic", "data.samples=1000",
-                                     "data.batch=8",       "run.steps=20",        "optimizer.name=sgd",
-                                     "optimizer.lr=0.1",   "cluster.nodes=4"};
+  std::vector<std::string> common = {"model.name=mlp",   "data.name=synthetic", "data.samples=1000",
+                                     "data.batch=8",     "run.steps=20",        "optimizer.name=sgd",
+                                     "optimizer.lr=0.1", "cluster.nodes=4"};
   auto with = [&](const std::vector<std::string>& more) {
     auto all = common;
     all.insert(all.end(), more.begin(), more.end());
@@ -66,12 +66,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Words{"strategy.name=hierarchical", "strategy.groups=4"},
                       Words{"strategy.name=hierarchical", "strategy.groups=2", "topology.graph=complete",
                             "topology.weights=uniform"},
-                      Words{"strategy.name=hierarchical", "strategy.groups=[[0,3],[1,2]]", "strategy.across=members",
-                            "strategy.between=local-sgd"}),
+                      Words{"strategy.name=hierarchical", "strategy.groups=[[0,3],[1,2]]",
+                            "strategy.across=members", "strategy.between=local-sgd"}),
     [](const auto& info) {
       std::string name;
       for (const std::string& word : info.param) name += word.substr(word.find('.') + 1) + "_";
-      std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_'; });
+      std::erase_if(name,
+                    [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_'; });
       return name;
     });
 
@@ -84,14 +85,16 @@ std::vector<std::vector<std::string>> all_reduce_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(AllReduce, Equivalence, ::testing::ValuesIn(all_reduce_cases()), [](const auto& info) {
-  std::string name = info.param[0].substr(info.param[0].find('=') + 1);
-  std::ranges::replace(name, '-', '_');
-  return name + (info.param[1].ends_with("true") ? "_overlap" : "");
-});
+INSTANTIATE_TEST_SUITE_P(AllReduce, Equivalence, ::testing::ValuesIn(all_reduce_cases()),
+                         [](const auto& info) {
+                           std::string name = info.param[0].substr(info.param[0].find('=') + 1);
+                           std::ranges::replace(name, '-', '_');
+                           return name + (info.param[1].ends_with("true") ? "_overlap" : "");
+                         });
 
-// Sending early changes when messages leave and nothing else, for any buckets, with fewer places to compute than nodes and
-// nodes that run out of samples; networks with batch norm and biases that report parts at odd moments included.
+// Sending early changes when messages leave and nothing else, for any buckets, with fewer places to compute
+// than nodes and nodes that run out of samples; networks with batch norm and biases that report parts at odd
+// moments included.
 TEST(Overlap, ChangesNoBit) {
   for (const std::string model : {"mlp", "cnn"})
     for (const std::string algorithm : {"ring", "halving-doubling", "tree", "all-to-all", "native"}) {
@@ -100,8 +103,10 @@ TEST(Overlap, ChangesNoBit) {
         for (const std::string& assignment :
              {"model.name=" + model, std::string("data.name=synthetic"), std::string("data.samples=131"),
               std::string("data.batch=8"), std::string("run.steps=6"), std::string("optimizer.name=sgd"),
-              std::string("cluster.nodes=5"), std::string("cluster.slots=1"), std::string("strategy.name=allreduce"),
-              "strategy.bucket=" + std::string(model == "cnn" ? "0.6" : "0.03"), "strategy.algorithm=" + algorithm, "strategy.overlap=" + overlap})
+              std::string("cluster.nodes=5"), std::string("cluster.slots=1"),
+              std::string("strategy.name=allreduce"),
+              "strategy.bucket=" + std::string(model == "cnn" ? "0.6" : "0.03"),
+              "strategy.algorithm=" + algorithm, "strategy.overlap=" + overlap})
           config.set(assignment);
         TrainingRequest request;
         request.settings = config.resolve();
@@ -119,15 +124,16 @@ TEST(Overlap, ChangesNoBit) {
 }
 
 // ../shared/ORACLES.md, Q4: four quadratics on a ring.
-const std::vector<std::string> kQ4 = {
-    "model.name=quadratic", "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",    "optimizer.name=sgd",
-    "optimizer.lr=0.05",    "run.steps=3000",    "strategy.name=consensus"};
+const std::vector<std::string> kQ4 = {"model.name=quadratic",   "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
+                                      "optimizer.name=sgd",     "optimizer.lr=0.05", "run.steps=3000",
+                                      "strategy.name=consensus"};
 
 void expect_limit(std::vector<std::string> assignments, const std::vector<double>& limit) {
   assignments.insert(assignments.begin(), kQ4.begin(), kQ4.end());
   const auto parameters = train(assignments);
   ASSERT_EQ(parameters.size(), limit.size());
-  for (std::size_t i = 0; i < limit.size(); ++i) EXPECT_NEAR(parameters[i].front(), limit[i], 1e-6) << "node " << i;
+  for (std::size_t i = 0; i < limit.size(); ++i)
+    EXPECT_NEAR(parameters[i].front(), limit[i], 1e-6) << "node " << i;
 }
 
 TEST(Q4, AdaptThenCombine) {
@@ -145,9 +151,9 @@ TEST(Q4, CompleteGraphReachesTheOptimum) {
 }
 
 TEST(Q4, VectorsAreQuadraticsSideBySide) {
-  const auto parameters = train({"model.name=quadratic", "model.a=[[1,1],[3,1]]", "model.b=[[0,2],[1,2]]",
-                                 "optimizer.name=sgd", "optimizer.lr=0.1", "run.steps=500",
-                                 "strategy.name=allreduce"});
+  const auto parameters =
+      train({"model.name=quadratic", "model.a=[[1,1],[3,1]]", "model.b=[[0,2],[1,2]]", "optimizer.name=sgd",
+             "optimizer.lr=0.1", "run.steps=500", "strategy.name=allreduce"});
   for (const auto& node : parameters) {
     EXPECT_NEAR(node[0], 0.75, 1e-5);
     EXPECT_NEAR(node[1], 2, 1e-5);

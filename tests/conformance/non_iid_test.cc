@@ -1,4 +1,5 @@
-// Where data differ between nodes, plain consensus is held back by its neighbours' pull and gradient tracking is not.
+// Where data differ between nodes, plain consensus is held back by its neighbours' pull and gradient tracking
+// is not.
 #include <gtest/gtest.h>
 
 #include "tests/support/train.h"
@@ -7,11 +8,10 @@ namespace veche {
 namespace {
 
 double accuracy(const std::string& correction) {
-  const auto result = testing::train({"data.name=fashion-mnist", "data.partition=classes:2", "data.batch=50",
-                                      "model.name=mlp", "model.hidden=[32]", "optimizer.name=sgd",
-                                      "optimizer.lr=0.05", "run.steps=300", "cluster.nodes=8",
-                                      "topology.graph=ring", "strategy.name=consensus",
-                                      "strategy.correction=" + correction});
+  const auto result = testing::train(
+      {"data.name=fashion-mnist", "data.partition=classes:2", "data.batch=50", "model.name=mlp",
+       "model.hidden=[32]", "optimizer.name=sgd", "optimizer.lr=0.05", "run.steps=300", "cluster.nodes=8",
+       "topology.graph=ring", "strategy.name=consensus", "strategy.correction=" + correction});
   double sum = 0;
   for (const NodeReport& node : result.last.nodes) sum += node.test.accuracy() / 8;
   return sum;

@@ -21,24 +21,28 @@ std::vector<double> first_coordinates(const Assignments& assignments) {
 
 void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], tolerance) << "node " << i;
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    EXPECT_NEAR(actual[i], expected[i], tolerance) << "node " << i;
 }
 
-const Assignments kQ4 = {"model.name=quadratic", "model.a=[1,2,3,4]",      "model.b=[1,-1,2,0]",
-                         "optimizer.name=sgd",   "strategy.name=consensus"};
+const Assignments kQ4 = {"model.name=quadratic", "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
+                         "optimizer.name=sgd", "strategy.name=consensus"};
 
 TEST(Q4, GradientTracking) {
   const Assignments tracking = joined(kQ4, {"optimizer.lr=0.05", "strategy.correction=gradient-tracking"});
   expect_near(first_coordinates(joined(tracking, {"run.steps=1"})), {.05, -.1, .3, 0}, 1e-7);
-  expect_near(first_coordinates(joined(tracking, {"run.steps=2"})), {-.035833, .176667, .088333, .233333}, 1e-6);
+  expect_near(first_coordinates(joined(tracking, {"run.steps=2"})), {-.035833, .176667, .088333, .233333},
+              1e-6);
   // The exact error is 7.33e-7; single precision adds a little.
   expect_near(first_coordinates(joined(tracking, {"run.steps=100"})), {.5, .5, .5, .5}, 1.2e-6);
 }
 
 TEST(Q4, D2) {
   const Assignments d2 = joined(kQ4, {"optimizer.lr=0.1", "strategy.correction=d2"});
-  expect_near(first_coordinates(joined(d2, {"run.steps=1"})), {1.0 / 30, -1.0 / 60, 11.0 / 30, 7.0 / 60}, 1e-7);
-  // Below 1e-12 in exact arithmetic. D2 adds up the rounding of every step, here to some 4e-6 in single precision.
+  expect_near(first_coordinates(joined(d2, {"run.steps=1"})), {1.0 / 30, -1.0 / 60, 11.0 / 30, 7.0 / 60},
+              1e-7);
+  // Below 1e-12 in exact arithmetic. D2 adds up the rounding of every step, here to some 4e-6 in single
+  // precision.
   expect_near(first_coordinates(joined(d2, {"run.steps=100"})), {.5, .5, .5, .5}, 1e-5);
 }
 
@@ -55,9 +59,8 @@ TEST(LocalSgd, FixedPoints) {
 }
 
 TEST(LocalSgd, DiLoCo) {
-  const Assignments diloco =
-      joined(kTwo, {"strategy.period=10", "strategy.outer=nesterov", "strategy.outer_lr=0.7",
-                    "strategy.outer_momentum=0.9"});
+  const Assignments diloco = joined(kTwo, {"strategy.period=10", "strategy.outer=nesterov",
+                                           "strategy.outer_lr=0.7", "strategy.outer_momentum=0.9"});
   const std::vector<double> rounds = {.660979, .880561, .805200, .660644};
   for (std::size_t k = 0; k < rounds.size(); ++k) {
     const auto x = first_coordinates(joined(diloco, {"run.steps=" + std::to_string(10 * (k + 1))}));
@@ -69,7 +72,8 @@ TEST(LocalSgd, DiLoCo) {
 TEST(LocalSgd, PhasesOfPeriods) {
   // Epochs are steps here: period 1 for five steps, then 10.
   const auto listed = first_coordinates(joined(kTwo, {"strategy.period=[[0,1],[5,10]]", "run.steps=25"}));
-  const auto warm = first_coordinates(joined(kTwo, {"strategy.period=10", "strategy.warm=5", "run.steps=25"}));
+  const auto warm =
+      first_coordinates(joined(kTwo, {"strategy.period=10", "strategy.warm=5", "run.steps=25"}));
   EXPECT_EQ(listed, warm);
 }
 

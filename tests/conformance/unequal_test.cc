@@ -13,8 +13,8 @@ namespace {
 using testing::Assignments;
 using testing::joined;
 
-// The algorithm for unbalanced data, written down a second time: at step k node i trains when qt_i divides k and mixes
-// when qc_i divides k+1; one that skips keeps its parameters, and its neighbours still read them.
+// The algorithm for unbalanced data, written down a second time: at step k node i trains when qt_i divides k
+// and mixes when qc_i divides k+1; one that skips keeps its parameters, and its neighbours still read them.
 TEST(Unequal, FrequenciesAreThoseOfTheAlgorithm) {
   const std::vector<int> qt{1, 2, 1, 4};
   const std::vector<int> qc{1, 1, 3, 2};
@@ -28,7 +28,8 @@ TEST(Unequal, FrequenciesAreThoseOfTheAlgorithm) {
       if (k % qt[i] == 0) half[i] -= 0.05F * a[i] * (x[i] - b[i]);
     x = half;
     for (std::size_t i = 0; i < 4; ++i)
-      if ((k + 1) % qc[i] == 0) x[i] = kThird * half[i] + kThird * half[(i + 1) % 4] + kThird * half[(i + 3) % 4];
+      if ((k + 1) % qc[i] == 0)
+        x[i] = kThird * half[i] + kThird * half[(i + 1) % 4] + kThird * half[(i + 3) % 4];
   }
   const auto result = testing::train({"model.name=quadratic", "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
                                       "optimizer.name=sgd", "optimizer.lr=0.05", "run.steps=25",
@@ -43,7 +44,8 @@ TEST_P(Plans, EveryEpochSeesEverySampleAtLeastOnce) {
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     std::vector<std::size_t> seen(4);
     for (std::uint64_t k = 0; k < plan.steps_per_epoch(); ++k)
-      for (std::size_t node = 0; node < 4; ++node) seen[node] += plan.count(node, epoch * plan.steps_per_epoch() + k);
+      for (std::size_t node = 0; node < 4; ++node)
+        seen[node] += plan.count(node, epoch * plan.steps_per_epoch() + k);
     EXPECT_GE(seen[0], 100U);
     EXPECT_GE(seen[1], 37U);
     EXPECT_GE(seen[2], 5U);
@@ -65,14 +67,15 @@ TEST_P(Plans, TakenCountsTheTurnsBefore) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Uneven, Plans, ::testing::Values(SamplePlan::Uneven::wait, SamplePlan::Uneven::repeat));
+INSTANTIATE_TEST_SUITE_P(Uneven, Plans,
+                         ::testing::Values(SamplePlan::Uneven::wait, SamplePlan::Uneven::repeat));
 
 // Runs on real data sets: the images trained on are those of the plan, and nobody hangs.
 TEST(Unequal, SpeedsDivideTheDataAndTheTurns) {
   for (const std::string strategy : {"consensus", "allreduce", "local-sgd", "gossip", "parameter-server"}) {
-    const auto result = testing::train({"model.name=mlp", "model.hidden=[4]", "data.name=synthetic",
-                                        "data.samples=330", "data.batch=10", "run.epochs=2", "cluster.nodes=4",
-                                        "cluster.speed=[1,1,0.5,0.25]", "strategy.name=" + strategy});
+    const auto result = testing::train(
+        {"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=330", "data.batch=10",
+         "run.epochs=2", "cluster.nodes=4", "cluster.speed=[1,1,0.5,0.25]", "strategy.name=" + strategy});
     std::vector<std::int64_t> images;
     for (const NodeReport& node : result.last.nodes) images.push_back(node.images);
     EXPECT_EQ(images, (std::vector<std::int64_t>{240, 240, 120, 60})) << strategy;
@@ -80,8 +83,9 @@ TEST(Unequal, SpeedsDivideTheDataAndTheTurns) {
 }
 
 TEST(Unequal, UnevenBatchesLoseNoSampleAndRepeatOnRequest) {
-  const Assignments common{"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=103",
-                           "data.batch=13",  "run.epochs=3",     "cluster.nodes=4",     "strategy.name=allreduce"};
+  const Assignments common{"model.name=mlp",   "model.hidden=[4]",       "data.name=synthetic",
+                           "data.samples=103", "data.batch=13",          "run.epochs=3",
+                           "cluster.nodes=4",  "strategy.name=allreduce"};
   const auto images = [&](const Assignments& more) {
     std::int64_t sum = 0;
     for (const NodeReport& node : testing::train(joined(common, more)).last.nodes) sum += node.images;
@@ -93,10 +97,10 @@ TEST(Unequal, UnevenBatchesLoseNoSampleAndRepeatOnRequest) {
 }
 
 TEST(Unequal, DedicatedServersDoNotTrain) {
-  const auto result = testing::train({"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=90",
-                                      "data.batch=10", "run.epochs=1", "cluster.nodes=5",
-                                      "strategy.name=parameter-server", "strategy.servers=2",
-                                      "strategy.dedicated=true"});
+  const auto result =
+      testing::train({"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=90",
+                      "data.batch=10", "run.epochs=1", "cluster.nodes=5", "strategy.name=parameter-server",
+                      "strategy.servers=2", "strategy.dedicated=true"});
   EXPECT_EQ(result.last.nodes[0].images, 0);
   EXPECT_EQ(result.last.nodes[1].images, 0);
   EXPECT_EQ(result.last.nodes[2].images, 30);

@@ -9,10 +9,12 @@
 namespace veche {
 namespace {
 
-TrainingResult train(const std::string& strategy, const std::string& slots, std::optional<std::uint64_t> fault_seed) {
+TrainingResult train(const std::string& strategy, const std::string& slots,
+                     std::optional<std::uint64_t> fault_seed) {
   Config config;
-  for (const char* key : {"model.name=quadratic", "model.a=[[1,2],[3,1],[2,2],[1,5]]", "model.b=[[1,1],[0,4],[3,0],[2,2]]",
-                          "optimizer.lr=0.1", "run.steps=60", "run.eval_every=7", "topology.graph=ring"})
+  for (const char* key :
+       {"model.name=quadratic", "model.a=[[1,2],[3,1],[2,2],[1,5]]", "model.b=[[1,1],[0,4],[3,0],[2,2]]",
+        "optimizer.lr=0.1", "run.steps=60", "run.eval_every=7", "topology.graph=ring"})
     config.set(key);
   config.set("strategy.name=" + strategy);
   // Left to choose, all-reduce goes by what the network has of its own, which a decorated one has not.

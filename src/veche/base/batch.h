@@ -13,7 +13,8 @@ struct Shape {
   int width = 0;
 
   std::size_t size() const {
-    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+    return static_cast<std::size_t>(channels) * static_cast<std::size_t>(height) *
+           static_cast<std::size_t>(width);
   }
   bool operator==(const Shape&) const = default;
 };
@@ -37,7 +38,9 @@ struct Score {
   std::int64_t count = 0;
 
   double loss() const { return count == 0 ? 0 : loss_sum / static_cast<double>(count); }
-  double accuracy() const { return count == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(count); }
+  double accuracy() const {
+    return count == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(count);
+  }
   Score& operator+=(const Score& other) {
     loss_sum += other.loss_sum;
     correct += other.correct;

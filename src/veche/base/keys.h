@@ -8,20 +8,20 @@
 
 namespace veche {
 
-// One key of a configuration section: what it may be, what it is when nobody says, and a line for `--help` and docs.
-// A part of Veche lists its own keys; the configuration checks them all in one place.
+// One key of a configuration section: what it may be, what it is when nobody says, and a line for `--help`
+// and docs. A part of Veche lists its own keys; the configuration checks them all in one place.
 struct KeySpec {
   enum class Kind { flag, whole, real, text, list, wholes, reals, any };  // wholes, reals: lists of them
 
   std::string name;
   Kind kind = Kind::text;
-  std::optional<Value> fallback;           // none: the key may be absent
+  std::optional<Value> fallback;  // none: the key may be absent
   std::string help;
-  std::vector<std::string> choices = {};   // the words allowed; empty: any
-  std::optional<double> least = {};        // smallest number allowed
-  bool above_least = false;                // then `least` itself is not allowed
-  std::optional<double> most = {};         // largest number allowed
-  bool below_most = false;                 // then `most` itself is not allowed
+  std::vector<std::string> choices = {};  // the words allowed; empty: any
+  std::optional<double> least = {};       // smallest number allowed
+  bool above_least = false;               // then `least` itself is not allowed
+  std::optional<double> most = {};        // largest number allowed
+  bool below_most = false;                // then `most` itself is not allowed
 };
 
 }  // namespace veche

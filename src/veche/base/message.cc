@@ -13,16 +13,18 @@ constexpr std::size_t kAlignment = 64;
 
 std::byte* allocate(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return static_cast<std::byte*>(::operator new(std::max(rounded, kAlignment), std::align_val_t{kAlignment}));
+  return static_cast<std::byte*>(
+      ::operator new (std::max(rounded, kAlignment), std::align_val_t{kAlignment}));
 }
 
-void release(std::byte* memory) { ::operator delete(memory, std::align_val_t{kAlignment}); }
+void release(std::byte* memory) { ::operator delete (memory, std::align_val_t{kAlignment}); }
 
 }  // namespace
 
 struct MessagePool::Store {
   std::mutex mutex;
-  std::map<std::size_t, std::vector<std::byte*>> free;  // by exact size: a run uses few different ones; guarded
+  std::map<std::size_t, std::vector<std::byte*>>
+      free;  // by exact size: a run uses few different ones; guarded
 
   ~Store() {
     for (auto& [size, blocks] : free)
@@ -51,7 +53,8 @@ MessagePool::MessagePool() : store_(std::make_shared<Store>()) {}
 
 Message MessagePool::make(std::size_t bytes) {
   std::byte* block = store_->take(bytes);
-  return {std::shared_ptr<std::byte>(block, [store = store_, bytes](std::byte* b) { store->give(bytes, b); }), bytes};
+  return {std::shared_ptr<std::byte>(block, [store = store_, bytes](std::byte* b) { store->give(bytes, b); }),
+          bytes};
 }
 
 }  // namespace veche

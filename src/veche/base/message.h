@@ -7,8 +7,9 @@
 
 namespace veche {
 
-// Bytes that several may read and nobody changes any more, shared by reference count: between threads a message
-// is a pointer. Aligned for vector instructions. Made from a MessagePool and written once, before it is sent.
+// Bytes that several may read and nobody changes any more, shared by reference count: between threads a
+// message is a pointer. Aligned for vector instructions. Made from a MessagePool and written once, before it
+// is sent.
 class Message {
  public:
   Message() = default;

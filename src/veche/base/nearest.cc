@@ -39,7 +39,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
-  if (const std::string near = nearest(word, candidates); !near.empty()) return "; did you mean '" + near + "'?";
+  if (const std::string near = nearest(word, candidates); !near.empty())
+    return "; did you mean '" + near + "'?";
   std::string all;
   for (const std::string& candidate : candidates) all += (all.empty() ? "" : ", ") + candidate;
   return "; choose one of " + all;

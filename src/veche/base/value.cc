@@ -27,7 +27,8 @@ T converted(const Value& value, std::string_view key) {
   } else {
     if (const auto* exact = std::get_if<T>(&value.data)) return *exact;
   }
-  throw std::logic_error("option '" + std::string(key) + "' is read as another kind of value than it was declared");
+  throw std::logic_error("option '" + std::string(key) +
+                         "' is read as another kind of value than it was declared");
 }
 
 }  // namespace

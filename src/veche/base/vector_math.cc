@@ -16,7 +16,8 @@ VECHE_HOT void sum1(float* __restrict out, const float* a, float wa, std::size_t
   for (std::size_t i = 0; i < n; ++i) out[i] = wa * a[i];
 }
 
-VECHE_HOT void sum2(float* __restrict out, const float* a, float wa, const float* b, float wb, std::size_t n) {
+VECHE_HOT void sum2(float* __restrict out, const float* a, float wa, const float* b, float wb,
+                    std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = wa * a[i] + wb * b[i];
 }
 
@@ -60,11 +61,16 @@ void weighted_sum(std::span<float> out, std::span<const std::span<const float>> 
   const auto in = [&](std::size_t k) { return inputs[k].data(); };
   const std::span<const float> w = weights;
   switch (inputs.size()) {
-    case 1: return sum1(out.data(), in(0), w[0], n);
-    case 2: return sum2(out.data(), in(0), w[0], in(1), w[1], n);
-    case 3: return sum3(out.data(), in(0), w[0], in(1), w[1], in(2), w[2], n);
-    case 5: return sum5(out.data(), in(0), w[0], in(1), w[1], in(2), w[2], in(3), w[3], in(4), w[4], n);
-    default: break;
+    case 1:
+      return sum1(out.data(), in(0), w[0], n);
+    case 2:
+      return sum2(out.data(), in(0), w[0], in(1), w[1], n);
+    case 3:
+      return sum3(out.data(), in(0), w[0], in(1), w[1], in(2), w[2], n);
+    case 5:
+      return sum5(out.data(), in(0), w[0], in(1), w[1], in(2), w[2], in(3), w[3], in(4), w[4], n);
+    default:
+      break;
   }
   for (std::size_t from = 0; from < n; from += kBlock) {
     const std::size_t length = std::min(kBlock, n - from);
@@ -74,7 +80,9 @@ void weighted_sum(std::span<float> out, std::span<const std::span<const float>> 
   }
 }
 
-void add(std::span<float> into, std::span<const float> x) { accumulate(into.data(), x.data(), 1.0F, into.size()); }
+void add(std::span<float> into, std::span<const float> x) {
+  accumulate(into.data(), x.data(), 1.0F, into.size());
+}
 
 void scale(std::span<float> x, float factor) { scale_by(x.data(), factor, x.size()); }
 

@@ -4,8 +4,9 @@
 
 namespace veche {
 
-// Passes over long vectors at the speed of memory. All spans of one call have the same length and do not overlap
-// unless it says so. Sums are taken in the order given, so that equal inputs give equal bits everywhere.
+// Passes over long vectors at the speed of memory. All spans of one call have the same length and do not
+// overlap unless it says so. Sums are taken in the order given, so that equal inputs give equal bits
+// everywhere.
 
 // out = sum_k weights[k] * inputs[k], in one pass. There is at least one input.
 void weighted_sum(std::span<float> out, std::span<const std::span<const float>> inputs,

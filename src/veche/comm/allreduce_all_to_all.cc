@@ -17,8 +17,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps all_to_all_steps() {
-  return {begin, complete};
-}
+AllReduceSteps all_to_all_steps() { return {begin, complete}; }
 
 }  // namespace veche

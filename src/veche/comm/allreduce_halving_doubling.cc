@@ -73,8 +73,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps halving_doubling_steps() {
-  return {begin, complete};
-}
+AllReduceSteps halving_doubling_steps() { return {begin, complete}; }
 
 }  // namespace veche

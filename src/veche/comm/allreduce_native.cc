@@ -33,8 +33,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps native_steps() {
-  return {begin, complete};
-}
+AllReduceSteps native_steps() { return {begin, complete}; }
 
 }  // namespace veche

@@ -15,9 +15,7 @@ void send_part(Channel& channel, std::span<float> data, int k) {
                channel.pool.copy_of(std::span<const float>(part(channel, data, k))));
 }
 
-void begin(Channel& channel, std::span<float> data) {
-  send_part(channel, data, channel.me().value);
-}
+void begin(Channel& channel, std::span<float> data) { send_part(channel, data, channel.me().value); }
 
 void complete(Channel& channel, std::span<float> data) {
   const int size = channel.size();
@@ -37,8 +35,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps ring_steps() {
-  return {begin, complete};
-}
+AllReduceSteps ring_steps() { return {begin, complete}; }
 
 }  // namespace veche

@@ -12,9 +12,7 @@ namespace veche {
 namespace {
 
 // How many times larger one is than the other, as a logarithm; nothing counts as one.
-double ratio(double a, double b) {
-  return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0)));
-}
+double ratio(double a, double b) { return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0))); }
 
 AllReduceTable::Row row_of(const toml::node& node) {
   const toml::table* entry = node.as_table();

@@ -12,9 +12,7 @@ void send_to_parent(Channel& channel, std::span<float> data) {
   channel.send(NodeId{me & (me - 1)}, channel.pool.copy_of(std::span<const float>(data)));
 }
 
-bool is_leaf(const Channel& channel) {
-  return channel.me().value % 2 == 1;
-}
+bool is_leaf(const Channel& channel) { return channel.me().value % 2 == 1; }
 
 void begin(Channel& channel, std::span<float> data) {
   if (is_leaf(channel)) send_to_parent(channel, data);
@@ -31,8 +29,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps tree_steps() {
-  return {begin, complete};
-}
+AllReduceSteps tree_steps() { return {begin, complete}; }
 
 }  // namespace veche

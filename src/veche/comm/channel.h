@@ -6,8 +6,9 @@
 
 namespace veche {
 
-// How long a node waits for another before it calls it lost: many times the longest anything has taken so far, and
-// never less than `least`. So slow networks and large models are given their time, and nobody waits for ever.
+// How long a node waits for another before it calls it lost: many times the longest anything has taken so
+// far, and never less than `least`. So slow networks and large models are given their time, and nobody waits
+// for ever.
 class Patience {
  public:
   explicit Patience(Time least = Time(120)) : least_(least) {}
@@ -21,8 +22,8 @@ class Patience {
   Time longest_{0};
 };
 
-// One conversation of a node with the others: what every collective needs. Collectives on the same channel follow each
-// other in the same order on every node. Belongs to one thread.
+// One conversation of a node with the others: what every collective needs. Collectives on the same channel
+// follow each other in the same order on every node. Belongs to one thread.
 struct Channel {
   Endpoint& endpoint;
   MessagePool& pool;

@@ -8,7 +8,8 @@
 namespace veche {
 
 void barrier(Channel& channel) {
-  // Dissemination: after the round with distance d, a node has heard, directly or not, from the 2d-1 before it.
+  // Dissemination: after the round with distance d, a node has heard, directly or not, from the 2d-1 before
+  // it.
   for (int distance = 1; distance < channel.size(); distance *= 2) {
     channel.send(wrapped(channel.me().value + distance, channel.size()), channel.pool.make(0));
     channel.expect(wrapped(channel.me().value - distance, channel.size()));
@@ -16,8 +17,8 @@ void barrier(Channel& channel) {
 }
 
 void broadcast(Channel& channel, NodeId root, std::span<float> data) {
-  // A binomial tree over the distance from the root: receive from the one that differs in the lowest set bit, then
-  // pass on to those that differ in a lower bit.
+  // A binomial tree over the distance from the root: receive from the one that differs in the lowest set bit,
+  // then pass on to those that differ in a lower bit.
   const int size = channel.size();
   const int rank = wrapped(channel.me().value - root.value, size).value;
   int bit = 1;

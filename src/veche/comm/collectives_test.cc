@@ -26,8 +26,9 @@ class Collectives : public ::testing::TestWithParam<Setting> {
   int nodes() const { return GetParam().nodes; }
   void run(const std::function<void(TestNode&)>& body) const {
     const FaultPlan slow{.delay_probability = 0.2, .longest_delay = Time(0.002)};
-    run_nodes(nodes(), body, GetParam().faulty ? [slow](auto inner) { return make_faulty(std::move(inner), slow); }
-                                               : testing::Network{});
+    run_nodes(nodes(), body,
+              GetParam().faulty ? [slow](auto inner) { return make_faulty(std::move(inner), slow); }
+                                : testing::Network{});
   }
 };
 
@@ -77,15 +78,16 @@ TEST_P(Collectives, AllReduceSumsToTheSameBitsEverywhere) {
     });
     for (const auto& result : results) ASSERT_EQ(result, results.front());
     for (std::size_t i = 0; i < length; ++i)
-      ASSERT_NEAR(results.front()[i], 0.1 * static_cast<double>(n * (n + 1)) / 2 + static_cast<double>(n * (i % 13)),
-                  1e-3);
+      ASSERT_NEAR(results.front()[i],
+                  0.1 * static_cast<double>(n * (n + 1)) / 2 + static_cast<double>(n * (i % 13)), 1e-3);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, Collectives,
-                         ::testing::Values(Setting{1, false}, Setting{2, false}, Setting{3, false}, Setting{4, false},
-                                           Setting{5, false}, Setting{7, false}, Setting{8, false},
-                                           Setting{16, false}, Setting{2, true}, Setting{5, true}, Setting{8, true}),
+                         ::testing::Values(Setting{1, false}, Setting{2, false}, Setting{3, false},
+                                           Setting{4, false}, Setting{5, false}, Setting{7, false},
+                                           Setting{8, false}, Setting{16, false}, Setting{2, true},
+                                           Setting{5, true}, Setting{8, true}),
                          [](const auto& info) {
                            return std::to_string(info.param.nodes) + (info.param.faulty ? "slow" : "");
                          });

@@ -12,7 +12,8 @@ namespace veche {
 // Time as the endpoint tells it: real on a machine, virtual in a simulation. Never read another clock.
 using Time = std::chrono::duration<double>;  // since the cluster started
 
-// Which conversation a message belongs to: messages with one sender and one tag arrive in the order of sending.
+// Which conversation a message belongs to: messages with one sender and one tag arrive in the order of
+// sending.
 struct Tag {
   std::uint64_t value = 0;
   auto operator<=>(const Tag&) const = default;
@@ -32,10 +33,10 @@ struct Traffic {
 
 class NativeCollectives;  // comm/native.h
 
-// A node's only view of the network. A node is a plain blocking program over it, so that the same strategy runs on
-// threads, MPI, the grid and in virtual time. All waiting and all time go through here.
-// Threads: one endpoint belongs to one node; its methods may be called by that node's threads at the same time.
-// Errors: losing a peer is a value. Sending to a lost peer does nothing. Misuse (an id out of range) throws.
+// A node's only view of the network. A node is a plain blocking program over it, so that the same strategy
+// runs on threads, MPI, the grid and in virtual time. All waiting and all time go through here. Threads: one
+// endpoint belongs to one node; its methods may be called by that node's threads at the same time. Errors:
+// losing a peer is a value. Sending to a lost peer does nothing. Misuse (an id out of range) throws.
 class Endpoint {
  public:
   virtual ~Endpoint() = default;

@@ -11,9 +11,7 @@ namespace veche {
 // How collectives number nodes and divide vectors.
 
 // The node with this number on a circle of `size`.
-inline NodeId wrapped(int node, int size) {
-  return NodeId{((node % size) + size) % size};
-}
+inline NodeId wrapped(int node, int size) { return NodeId{((node % size) + size) % size}; }
 
 // Where part k of n begins; parts differ by at most one item, the larger ones first.
 inline std::size_t part_start(std::size_t items, int parts, int k) {

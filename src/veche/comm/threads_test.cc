@@ -76,9 +76,8 @@ TEST(Threads, LosingAPeerWakesThoseWhoWait) {
   ThreadsCluster cluster(2);
   const auto a = cluster.endpoint(NodeId{0});
   auto b = cluster.endpoint(NodeId{1});
-  std::jthread waiter([&] {
-    EXPECT_EQ(a->receive(NodeId{1}, Tag{1}, Time(60)).outcome, Received::Outcome::peer_lost);
-  });
+  std::jthread waiter(
+      [&] { EXPECT_EQ(a->receive(NodeId{1}, Tag{1}, Time(60)).outcome, Received::Outcome::peer_lost); });
   b.reset();
 }
 

@@ -26,9 +26,7 @@ Bytes good_images() {
   for (char pixel = 0; pixel < 24; ++pixel) file += pixel;
   return file;
 }
-Bytes good_labels() {
-  return Bytes("\0\0\x08\x01", 4) + number(3) + Bytes("\2\0\1", 3);
-}
+Bytes good_labels() { return Bytes("\0\0\x08\x01", 4) + number(3) + Bytes("\2\0\1", 3); }
 
 Bytes packed(const Bytes& plain) {
   z_stream stream{};

@@ -143,12 +143,8 @@ Batch Loader::next() {
   return slot.batch();
 }
 
-std::uint64_t Loader::times_waited() const {
-  return impl_->times_waited;
-}
-double Loader::seconds_waited() const {
-  return impl_->seconds_waited;
-}
+std::uint64_t Loader::times_waited() const { return impl_->times_waited; }
+double Loader::seconds_waited() const { return impl_->seconds_waited; }
 
 Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage) {
   const std::size_t size = data.shape().size();

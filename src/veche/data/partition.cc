@@ -55,7 +55,8 @@ Partition proportional(const Task& task) {
     // At least one sample for everybody, and one left for each that is still to come.
     const auto wanted = static_cast<std::size_t>(sum / all * static_cast<double>(task.samples) + 0.5);
     const std::size_t to = std::clamp(wanted, from + 1, task.samples - (task.nodes - node - 1));
-    result.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(from), order.begin() + static_cast<std::ptrdiff_t>(to));
+    result.emplace_back(order.begin() + static_cast<std::ptrdiff_t>(from),
+                        order.begin() + static_cast<std::ptrdiff_t>(to));
     from = to;
   }
   return result;
@@ -64,14 +65,18 @@ Partition proportional(const Task& task) {
 Partition by_classes(const Task& task) {
   const auto classes = static_cast<std::size_t>(task.hints.classes);
   std::size_t each = 0;
-  const auto [end, error] = std::from_chars(task.argument.data(), task.argument.data() + task.argument.size(), each);
-  if (error != std::errc() || end != task.argument.data() + task.argument.size() || each < 1 || each > classes)
-    throw RequestError(fmt::format("data.partition = \"classes:{}\" must name 1 to {} classes a node, such as classes:2",
-                                   task.argument, classes));
+  const auto [end, error] =
+      std::from_chars(task.argument.data(), task.argument.data() + task.argument.size(), each);
+  if (error != std::errc() || end != task.argument.data() + task.argument.size() || each < 1 ||
+      each > classes)
+    throw RequestError(
+        fmt::format("data.partition = \"classes:{}\" must name 1 to {} classes a node, such as classes:2",
+                    task.argument, classes));
   if (each * task.nodes < classes)
-    throw RequestError(fmt::format("data.partition = \"classes:{}\" leaves classes without a node: {} nodes with {} each are "
-                                   "fewer than {} classes",
-                                   each, task.nodes, each, classes));
+    throw RequestError(fmt::format(
+        "data.partition = \"classes:{}\" leaves classes without a node: {} nodes with {} each are "
+        "fewer than {} classes",
+        each, task.nodes, each, classes));
   std::vector<std::vector<std::size_t>> holders(classes);
   for (std::size_t node = 0; node < task.nodes; ++node)
     for (std::size_t k = 0; k < each; ++k) holders[(node * each + k) % classes].push_back(node);
@@ -111,7 +116,8 @@ Partition partition(std::size_t samples, int nodes, std::string_view rule, std::
   }
   const std::size_t colon = rule.find(':');
   for (const Rule& known : kRules) {
-    if (rule.substr(0, colon) != known.name || (colon != std::string_view::npos) != known.takes_argument) continue;
+    if (rule.substr(0, colon) != known.name || (colon != std::string_view::npos) != known.takes_argument)
+      continue;
     const std::string_view argument = known.takes_argument ? rule.substr(colon + 1) : "";
     return known.divide({samples, static_cast<std::size_t>(nodes), seed, argument, hints});
   }

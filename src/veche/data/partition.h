@@ -13,7 +13,7 @@ using Partition = std::vector<std::vector<std::uint32_t>>;
 
 // What some rules go by besides the number of samples.
 struct PartitionHints {
-  std::vector<double> speed = {};                             // relative power by node; empty: all equal
+  std::vector<double> speed = {};  // relative power by node; empty: all equal
   std::function<std::int64_t(std::size_t sample)> label = {};
   int classes = 0;
 };
@@ -22,8 +22,8 @@ struct PartitionHints {
 //   iid           a random division, sizes differ by at most one
 //   proportional  a random division, sizes in proportion to the nodes' speeds
 //   classes:K     K classes a node; a class is divided evenly among the nodes that have it
-// A function of its arguments alone, so that every node works it out for itself. Throws RequestError when there are
-// more nodes than samples, the rule is unknown, or it cannot give every sample to a node.
+// A function of its arguments alone, so that every node works it out for itself. Throws RequestError when
+// there are more nodes than samples, the rule is unknown, or it cannot give every sample to a node.
 Partition partition(std::size_t samples, int nodes, std::string_view rule, std::uint64_t seed,
                     const PartitionHints& hints = {});
 

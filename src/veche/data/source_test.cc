@@ -12,9 +12,7 @@
 namespace veche {
 namespace {
 
-Options with(std::map<std::string, Value, std::less<>> values) {
-  return Options(std::move(values));
-}
+Options with(std::map<std::string, Value, std::less<>> values) { return Options(std::move(values)); }
 
 Value list(const std::vector<std::int64_t>& numbers) {
   Value::List items(numbers.size());

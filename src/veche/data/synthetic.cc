@@ -108,8 +108,6 @@ Samples make_synthetic(const SyntheticOptions& options, std::string_view split, 
   return result;
 }
 
-Normalization synthetic_normalization() {
-  return {.mean = {kMiddle / 255}, .deviation = {kDeviation / 255}};
-}
+Normalization synthetic_normalization() { return {.mean = {kMiddle / 255}, .deviation = {kDeviation / 255}}; }
 
 }  // namespace veche

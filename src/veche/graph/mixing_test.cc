@@ -20,9 +20,7 @@ double rho(const std::string& spec, const std::string& rule) {
   return spectral_radius(make_mixing(read_spec(spec, {}).graph, rule));
 }
 
-double turn(int n) {
-  return std::cos(2 * std::numbers::pi / n);
-}
+double turn(int n) { return std::cos(2 * std::numbers::pi / n); }
 
 TEST(Mixing, ChecksRowsAndKnowsReaders) {
   EXPECT_THROW(Mixing({{{0, 0.5}, {1, 0.4}}, {{1, 1.0}}}), RequestError);

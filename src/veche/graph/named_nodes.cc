@@ -32,9 +32,7 @@ std::size_t NamedNodes::place(const std::string& name) {
   return found->second;
 }
 
-void NamedNodes::mention(const std::string& name) {
-  place(name);
-}
+void NamedNodes::mention(const std::string& name) { place(name); }
 
 void NamedNodes::link(const std::string& from, const std::string& to, std::optional<double> weight) {
   const std::size_t first = place(from);

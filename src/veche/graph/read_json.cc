@@ -29,9 +29,7 @@ std::vector<StoredGraph::Link> read_links(const json& list, const char* what) {
   return links;
 }
 
-std::string name_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
+std::string name_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 // The form of NetworkX and D3: nodes with ids, links with source and target.
 StoredGraph read_node_link(const json& object, const json& links) {

@@ -105,8 +105,6 @@ Weighing weigh(const Graph& graph, std::string_view rule) {
   return std::ranges::find(rules, rule, &Rule::name)->weigh(graph);
 }
 
-Mixing make_mixing(const Graph& graph, std::string_view rule) {
-  return weigh(graph, rule).mixing;
-}
+Mixing make_mixing(const Graph& graph, std::string_view rule) { return weigh(graph, rule).mixing; }
 
 }  // namespace veche

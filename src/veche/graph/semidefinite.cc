@@ -15,9 +15,7 @@ SemidefiniteProgram::SemidefiniteProgram(int variables) : variables_(variables) 
   check(DSDPCreate(variables, &solver_));
 }
 
-SemidefiniteProgram::~SemidefiniteProgram() {
-  DSDPDestroy(solver_);
-}
+SemidefiniteProgram::~SemidefiniteProgram() { DSDPDestroy(solver_); }
 
 SDPCone SemidefiniteProgram::add_semidefinite(int blocks) {
   SDPCone cone = nullptr;

@@ -83,9 +83,7 @@ Made circulant(const Words& words) {
   return {circulant_graph(nodes, hops), std::move(shape)};
 }
 
-Made expander(const Words& words) {
-  return {expander_graph(words.nodes(), words.seed()), {words.nodes()}};
-}
+Made expander(const Words& words) { return {expander_graph(words.nodes(), words.seed()), {words.nodes()}}; }
 
 const std::map<std::string, Maker, std::less<>>& makers() {
   static const std::map<std::string, Maker, std::less<>> all{
@@ -162,8 +160,6 @@ void check_nodes(std::string_view spec, int nodes, const SpecContext& context) {
                   nodes, *context.nodes, file ? "" : "leave the number out or ", nodes));
 }
 
-int spec_nodes(std::string_view spec, const SpecContext& context) {
-  return Words(spec, context).nodes();
-}
+int spec_nodes(std::string_view spec, const SpecContext& context) { return Words(spec, context).nodes(); }
 
 }  // namespace veche

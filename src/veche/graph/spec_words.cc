@@ -70,9 +70,7 @@ std::vector<int> Words::last_list(const char* what) const {
   return numbers;
 }
 
-int Words::whole(std::size_t index, const char* what) const {
-  return number<int>(words_[index], what);
-}
+int Words::whole(std::size_t index, const char* what) const { return number<int>(words_[index], what); }
 
 std::vector<int> Words::sides(int least) const {
   at_most(1);

@@ -54,9 +54,7 @@ Eigen::MatrixXd shifted_ones(const SparseMatrix& matrix, double shift) {
   return Eigen::MatrixXd(matrix).array() + shift / static_cast<double>(matrix.rows());
 }
 
-double row_sum(const SparseMatrix& matrix) {
-  return matrix.col(0).sum();
-}
+double row_sum(const SparseMatrix& matrix) { return matrix.col(0).sum(); }
 
 Extremes sparse_extremes(const SparseMatrix& matrix, double middle) {
   if (const auto translation = Translation::find(matrix)) {
@@ -106,9 +104,7 @@ Extremes extremes_besides_ones(const SparseMatrix& matrix) {
   return {solver.eigenvalues()(0), solver.eigenvalues()(n - 1)};
 }
 
-double spectral_radius(const Mixing& mixing) {
-  return radius_besides_ones(sparse_matrix(mixing));
-}
+double spectral_radius(const Mixing& mixing) { return radius_besides_ones(sparse_matrix(mixing)); }
 
 double norm_besides_ones(const SparseMatrix& matrix) {
   const SparseMatrix square = SparseMatrix(matrix.transpose()) * matrix;

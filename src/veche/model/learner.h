@@ -38,9 +38,10 @@ class Learner {
 
   // Overwrites gradients() with the gradient of the batch's mean loss; the score is from the same pass.
   virtual Score compute_gradient(const Batch& batch) = 0;
-  // From now on compute_gradient tells `listener` of each part of the gradient as soon as it is final, in any order, once,
-  // in its own thread; the listener may then change that part. An empty one ends it. A learner that cannot tell does
-  // nothing: whoever listens sees to what it was not told of when compute_gradient has returned.
+  // From now on compute_gradient tells `listener` of each part of the gradient as soon as it is final, in any
+  // order, once, in its own thread; the listener may then change that part. An empty one ends it. A learner
+  // that cannot tell does nothing: whoever listens sees to what it was not told of when compute_gradient has
+  // returned.
   virtual void on_gradient_ready(GradientListener /*listener*/) {}
   // Changes nothing: no dropout, stored statistics.
   virtual Score evaluate(const Batch& batch) = 0;

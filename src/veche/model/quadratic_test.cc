@@ -7,9 +7,7 @@
 namespace veche {
 namespace {
 
-Value list(std::vector<Value> items) {
-  return Value{Value::List(std::move(items))};
-}
+Value list(std::vector<Value> items) { return Value{Value::List(std::move(items))}; }
 
 ModelSpec spec_of(int nodes, int node, Value a, Value b) {
   ModelSpec spec;

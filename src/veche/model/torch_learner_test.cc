@@ -40,9 +40,7 @@ ModelSpec spec_of(const std::string& name, Shape input, int node = 0) {
           .nodes = 4};
 }
 
-std::vector<float> copy(std::span<const float> values) {
-  return {values.begin(), values.end()};
-}
+std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 void descend(Learner& learner, float rate = 0.05F) {
   for (std::size_t i = 0; i < learner.parameters().size(); ++i)

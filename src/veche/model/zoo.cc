@@ -29,7 +29,10 @@ std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
 // Written here and not in the module, so that looking at the list is quick; a test makes each and counts.
 const std::vector<ModelInfo>& list_models() {
   static const std::vector<ModelInfo> models = {
-      {"cnn", "two convolutions with batch norm and three linear layers, for 28x28 grey images", {1, 28, 28}, 1'475'338},
+      {"cnn",
+       "two convolutions with batch norm and three linear layers, for 28x28 grey images",
+       {1, 28, 28},
+       1'475'338},
       {"mlp", "linear layers with ReLU between them, widths in model.hidden", {1, 28, 28}, 101'770},
       {"resnet20", "residual network of 20 layers for 32x32 colour images", {3, 32, 32}, 269'722},
       {"quadratic", "1/2 sum a (x-b)^2, a and b per node: exact numbers for testing strategies", {}, 0},
@@ -43,8 +46,6 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-bool needs_data(const std::string& model) {
-  return model != "quadratic";
-}
+bool needs_data(const std::string& model) { return model != "quadratic"; }
 
 }  // namespace veche

@@ -54,7 +54,8 @@ bool is_whole(const fs::path& file) {
   bool first = true;
   while (left > 0) {
     const std::span<std::byte> part(chunk.data(), std::min(left, chunk.size()));
-    if (!in.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size()))) return false;
+    if (!in.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size())))
+      return false;
     if (first && std::memcmp(part.data(), kMagic.data(), kMagic.size()) != 0) return false;
     first = false;
     sum = checksum(sum, part);
@@ -90,8 +91,12 @@ std::vector<std::uint64_t> steps_of(const fs::path& folder, std::string_view pre
 
 CheckpointStore::CheckpointStore(fs::path folder, int nodes) : folder_(std::move(folder)), nodes_(nodes) {}
 
-fs::path CheckpointStore::step_folder(std::uint64_t step) const { return folder_ / fmt::format("{}{}", kFinished, step); }
-fs::path CheckpointStore::unfinished(std::uint64_t step) const { return folder_ / fmt::format("{}{}", kUnfinished, step); }
+fs::path CheckpointStore::step_folder(std::uint64_t step) const {
+  return folder_ / fmt::format("{}{}", kFinished, step);
+}
+fs::path CheckpointStore::unfinished(std::uint64_t step) const {
+  return folder_ / fmt::format("{}{}", kUnfinished, step);
+}
 fs::path CheckpointStore::file(const fs::path& step_folder, NodeId node) const {
   return step_folder / fmt::format("node-{}", node.value);
 }
@@ -114,7 +119,8 @@ void CheckpointStore::write(NodeId node, const NodeState& state) {
   std::vector<std::uint64_t> sizes;
   for (const auto& vector : state.vectors) sizes.push_back(vector.size());
 
-  std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(&header, 1)), std::as_bytes(std::span(sizes))};
+  std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(&header, 1)),
+                                                std::as_bytes(std::span(sizes))};
   for (const auto& vector : state.vectors) parts.push_back(std::as_bytes(vector));
   std::uint32_t sum = 0;
   for (const auto& part : parts) sum = checksum(sum, part);
@@ -126,18 +132,22 @@ void CheckpointStore::commit(std::uint64_t step) {
   fs::remove_all(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;
-  for (const std::uint64_t found : steps_of(folder_, kFinished))  // later ones were damaged, or this run would have gone on from them
+  for (const std::uint64_t found :
+       steps_of(folder_, kFinished))  // later ones were damaged, or this run would have gone on from them
     if (found > step || ++kept > kKept) fs::remove_all(step_folder(found));
-  for (const std::uint64_t left : steps_of(folder_, kUnfinished))  // by a kill; the others may be at the next step's
+  for (const std::uint64_t left :
+       steps_of(folder_, kUnfinished))  // by a kill; the others may be at the next step's
     if (left < step) fs::remove_all(unfinished(left));
 }
 
-std::optional<std::uint64_t> CheckpointStore::newest(const std::function<void(const std::string&)>& warn) const {
+std::optional<std::uint64_t> CheckpointStore::newest(
+    const std::function<void(const std::string&)>& warn) const {
   for (const std::uint64_t step : steps_of(folder_, kFinished)) {
     int whole = 0;
     while (whole < nodes_ && is_whole(file(step_folder(step), NodeId{whole}))) ++whole;
     if (whole == nodes_) return step;
-    warn(fmt::format("the checkpoint {} is damaged and passed over", file(step_folder(step), NodeId{whole}).string()));
+    warn(fmt::format("the checkpoint {} is damaged and passed over",
+                     file(step_folder(step), NodeId{whole}).string()));
   }
   return {};
 }
@@ -155,7 +165,8 @@ void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) co
   take(sizes.data(), sizes.size() * sizeof(std::uint64_t));
   bool fits = header.nodes == static_cast<std::uint32_t>(nodes_) && sizes.size() == state.vectors.size();
   for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] == state.vectors[i].size();
-  if (!fits) throw RequestError(path.string() + " is of another model, optimiser or number of nodes than config.toml");
+  if (!fits)
+    throw RequestError(path.string() + " is of another model, optimiser or number of nodes than config.toml");
   state.step = header.step;
   state.train = {header.loss_sum, header.correct, header.count};
   state.sent = {header.bytes, header.messages};

@@ -9,8 +9,9 @@
 
 namespace veche {
 
-// Checkpoints in a folder: step-K/ with one file a node. A folder gets its name only when all its files are synced, so a
-// kill at any moment leaves the ones before it. The last two are kept. The format is in docs/checkpoints.md.
+// Checkpoints in a folder: step-K/ with one file a node. A folder gets its name only when all its files are
+// synced, so a kill at any moment leaves the ones before it. The last two are kept. The format is in
+// docs/checkpoints.md.
 class CheckpointStore : public Checkpointer {
  public:
   CheckpointStore(std::filesystem::path folder, int nodes);
@@ -18,10 +19,11 @@ class CheckpointStore : public Checkpointer {
   void write(NodeId node, const NodeState& state) override;
   void commit(std::uint64_t step) override;
 
-  // The newest checkpoint all of whose files are whole. `warn` is told, in a sentence, about each one passed over.
+  // The newest checkpoint all of whose files are whole. `warn` is told, in a sentence, about each one passed
+  // over.
   std::optional<std::uint64_t> newest(const std::function<void(const std::string&)>& warn) const;
-  // Fills `state` (its vectors in place, of the sizes they have) from that checkpoint. Throws RequestError when
-  // they do not fit: the file is of another model.
+  // Fills `state` (its vectors in place, of the sizes they have) from that checkpoint. Throws RequestError
+  // when they do not fit: the file is of another model.
   void read(std::uint64_t step, NodeId node, NodeState& state) const;
 
  private:

@@ -1,7 +1,6 @@
 #include "veche/runtime/config.h"
 
 #include <fmt/format.h>
-
 #include <toml++/toml.h>
 
 #include <fstream>
@@ -36,7 +35,8 @@ std::vector<std::string> section_names() {
   return names;
 }
 
-// A count of nodes that follows from other keys when cluster.nodes is not given: the graph's, or the quadratic's.
+// A count of nodes that follows from other keys when cluster.nodes is not given: the graph's, or the
+// quadratic's.
 std::optional<std::int64_t> implied_nodes(const Settings& settings) {
   if (settings.model.get<std::string>("name") == "quadratic" && settings.model.has("a"))
     return static_cast<std::int64_t>(std::get<Value::List>(settings.model.at("a").data).size());
@@ -56,7 +56,8 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
 
 Config Config::from_file(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file)) throw RequestError("the configuration " + file.string() + " cannot be read: is the path right?");
+  if (!stream || std::filesystem::is_directory(file))
+    throw RequestError("the configuration " + file.string() + " cannot be read: is the path right?");
   const std::string text((std::istreambuf_iterator<char>(stream)), {});
   return from_text(text, file.string());
 }
@@ -73,9 +74,11 @@ Config Config::from_text(std::string_view text, const std::string& origin) {
     const std::string name(section.str());
     const auto* keys = node.as_table();
     if (keys == nullptr)
-      throw RequestError(fmt::format("{}: '{}' stands outside a section; write it as section.key", origin, name));
+      throw RequestError(
+          fmt::format("{}: '{}' stands outside a section; write it as section.key", origin, name));
     for (const auto& [key, value] : *keys)
-      config.sections_[name].insert_or_assign(std::string(key.str()), from_toml(value, name + "." + std::string(key.str())));
+      config.sections_[name].insert_or_assign(std::string(key.str()),
+                                              from_toml(value, name + "." + std::string(key.str())));
   }
   return config;
 }
@@ -115,8 +118,9 @@ Settings Config::resolve(Model model) const {
   };
   Settings settings;
   const std::vector<std::pair<std::string, Options*>> targets = {
-      {"run", &settings.run},           {"model", &settings.model},     {"data", &settings.data},
-      {"optimizer", &settings.optimizer}, {"cluster", &settings.cluster}, {"topology", &settings.topology},
+      {"run", &settings.run},         {"model", &settings.model},
+      {"data", &settings.data},       {"optimizer", &settings.optimizer},
+      {"cluster", &settings.cluster}, {"topology", &settings.topology},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), std::ranges::find(sections(), name, &SectionSpec::name)->keys);

@@ -22,8 +22,9 @@ struct Settings {
   std::string to_toml() const;
 };
 
-// Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so the order of
-// giving does not matter. All errors are RequestErrors: one sentence naming the key and the nearest valid choice.
+// Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so the order
+// of giving does not matter. All errors are RequestErrors: one sentence naming the key and the nearest valid
+// choice.
 class Config {
  public:
   static Config from_file(const std::filesystem::path& file);

@@ -63,7 +63,8 @@ std::string event(std::uint64_t step, unsigned what, std::string_view content) {
 }  // namespace
 
 EventFile::EventFile(const std::filesystem::path& folder, std::uint64_t from_step)
-    : out_(folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", wall_time(), from_step), std::ios::binary) {
+    : out_(folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", wall_time(), from_step),
+           std::ios::binary) {
   record(event(0, 3, "brain.Event:2"));
   const std::string started = field(1, Wire::varint, varint(1));  // SessionLog.status = START
   if (from_step > 0) record(event(from_step + 1, 7, started));

@@ -7,8 +7,9 @@
 
 namespace veche {
 
-// Scalars in TensorBoard's event format (TFRecord frames around protocol-buffer messages). The few fields used are
-// encoded by hand: the schema is not packaged, and it is three messages. A test decodes them with protoc.
+// Scalars in TensorBoard's event format (TFRecord frames around protocol-buffer messages). The few fields
+// used are encoded by hand: the schema is not packaged, and it is three messages. A test decodes them with
+// protoc.
 class EventFile {
  public:
   // `from_step`: what TensorBoard has of later steps, from a run that was interrupted, is to be forgotten.

@@ -18,7 +18,8 @@ namespace {
 
 class Descriptor {
  public:
-  Descriptor(const std::filesystem::path& file, int flags) : file_(file), fd_(::open(file.c_str(), flags, 0644)) {
+  Descriptor(const std::filesystem::path& file, int flags)
+      : file_(file), fd_(::open(file.c_str(), flags, 0644)) {
     if (fd_ < 0) fail(file, "opened");
   }
   ~Descriptor() { ::close(fd_); }

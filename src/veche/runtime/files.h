@@ -7,9 +7,11 @@
 
 namespace veche {
 
-// Writing that survives a kill or a power cut at any moment. All throw RunError naming the file and the reason.
+// Writing that survives a kill or a power cut at any moment. All throw RunError naming the file and the
+// reason.
 
-// The bytes, synced to the disk, under this name; an old file of the name is there until the new one is whole.
+// The bytes, synced to the disk, under this name; an old file of the name is there until the new one is
+// whole.
 void write_file(const std::filesystem::path& file, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& file, std::string_view text);
 

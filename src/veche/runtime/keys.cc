@@ -24,6 +24,8 @@ Value flag(bool value) { return {value}; }
 
 constexpr double kMostNodes = 1e6;
 
+// A table, a key a line or two: clang-format would give every field its own.
+// clang-format off
 std::vector<KeySpec> run_keys() {
   return {
       {.name = "name", .kind = Kind::text, .fallback = {}, .help = "the run's folder; made up when absent"},
@@ -133,17 +135,26 @@ std::vector<KeySpec> topology_keys() {
       {.name = "weights", .kind = Kind::text, .fallback = text("metropolis"), .help = "see docs/topologies.md"},
   };
 }
+// clang-format on
 
 std::string kind_name(Kind kind) {
   switch (kind) {
-    case Kind::flag: return "true or false";
-    case Kind::whole: return "a whole number";
-    case Kind::real: return "a number";
-    case Kind::text: return "a word";
-    case Kind::list: return "a list such as [1, 2]";
-    case Kind::wholes: return "a list of whole numbers such as [1, 2]";
-    case Kind::reals: return "a list of numbers such as [1, 2.5]";
-    case Kind::any: break;
+    case Kind::flag:
+      return "true or false";
+    case Kind::whole:
+      return "a whole number";
+    case Kind::real:
+      return "a number";
+    case Kind::text:
+      return "a word";
+    case Kind::list:
+      return "a list such as [1, 2]";
+    case Kind::wholes:
+      return "a list of whole numbers such as [1, 2]";
+    case Kind::reals:
+      return "a list of numbers such as [1, 2.5]";
+    case Kind::any:
+      break;
   }
   return "a value";
 }
@@ -158,18 +169,26 @@ bool is_finite(const Value& value) {
 bool fits(const Value& value, Kind kind) {
   const auto list_of = [&](Kind item_kind) {
     const auto* list = std::get_if<Value::List>(&value.data);
-    return list != nullptr && std::ranges::all_of(*list, [&](const Value& item) { return fits(item, item_kind); });
+    return list != nullptr &&
+           std::ranges::all_of(*list, [&](const Value& item) { return fits(item, item_kind); });
   };
   switch (kind) {
-    case Kind::flag: return std::holds_alternative<bool>(value.data);
-    case Kind::whole: return std::holds_alternative<std::int64_t>(value.data);
+    case Kind::flag:
+      return std::holds_alternative<bool>(value.data);
+    case Kind::whole:
+      return std::holds_alternative<std::int64_t>(value.data);
     case Kind::real:
       return std::holds_alternative<double>(value.data) || std::holds_alternative<std::int64_t>(value.data);
-    case Kind::text: return std::holds_alternative<std::string>(value.data);
-    case Kind::list: return std::holds_alternative<Value::List>(value.data);
-    case Kind::wholes: return list_of(Kind::whole);
-    case Kind::reals: return list_of(Kind::real);
-    case Kind::any: break;
+    case Kind::text:
+      return std::holds_alternative<std::string>(value.data);
+    case Kind::list:
+      return std::holds_alternative<Value::List>(value.data);
+    case Kind::wholes:
+      return list_of(Kind::whole);
+    case Kind::reals:
+      return list_of(Kind::real);
+    case Kind::any:
+      break;
   }
   return true;
 }
@@ -179,10 +198,12 @@ void check(const std::string& where, const Value& value, const KeySpec& spec) {
     throw RequestError(fmt::format("{} must be {}, not {}", where, kind_name(spec.kind), to_toml(value)));
   if (!is_finite(value))
     throw RequestError(fmt::format("{} must be {}, not {}", where,
-                                   spec.kind == Kind::real ? "a finite number" : "made of finite numbers", to_toml(value)));
+                                   spec.kind == Kind::real ? "a finite number" : "made of finite numbers",
+                                   to_toml(value)));
   if (const auto* word = std::get_if<std::string>(&value.data); word != nullptr && !spec.choices.empty())
     if (std::ranges::find(spec.choices, *word) == spec.choices.end())
-      throw RequestError(fmt::format("{} = \"{}\" does not exist{}", where, *word, suggestion(*word, spec.choices)));
+      throw RequestError(
+          fmt::format("{} = \"{}\" does not exist{}", where, *word, suggestion(*word, spec.choices)));
   if (spec.kind != Kind::whole && spec.kind != Kind::real) return;
   const double number = std::holds_alternative<double>(value.data)
                             ? std::get<double>(value.data)
@@ -191,16 +212,17 @@ void check(const std::string& where, const Value& value, const KeySpec& spec) {
     throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.above_least ? "above" : "at least",
                                    *spec.least, to_toml(value)));
   if (spec.most && (number > *spec.most || (spec.below_most && number == *spec.most)))
-    throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.below_most ? "below" : "at most", *spec.most,
-                                   to_toml(value)));
+    throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.below_most ? "below" : "at most",
+                                   *spec.most, to_toml(value)));
 }
 
 }  // namespace
 
 const std::vector<SectionSpec>& sections() {
   static const std::vector<SectionSpec> all = {
-      {"run", run_keys()},           {"model", model_keys()},     {"data", data_keys()},
-      {"optimizer", optimizer_keys()}, {"cluster", cluster_keys()}, {"topology", topology_keys()},
+      {"run", run_keys()},         {"model", model_keys()},
+      {"data", data_keys()},       {"optimizer", optimizer_keys()},
+      {"cluster", cluster_keys()}, {"topology", topology_keys()},
   };
   return all;
 }
@@ -218,8 +240,9 @@ Options checked(const std::string& section, const std::map<std::string, Value, s
       if (const std::string near = nearest(key, names); !near.empty()) names = {near};
       for (std::string& name : names) name = section + "." + name;
       throw RequestError(fmt::format("there is no key {}.{}; {}", section, key,
-                                     names.size() == 1 ? fmt::format("did you mean '{}'?", names.front())
-                                                       : fmt::format("choose one of {}", fmt::join(names, ", "))));
+                                     names.size() == 1
+                                         ? fmt::format("did you mean '{}'?", names.front())
+                                         : fmt::format("choose one of {}", fmt::join(names, ", "))));
     }
     check(section + "." + key, value, *spec);
     options.set(key, value);

@@ -12,8 +12,8 @@ struct SectionSpec {
   std::vector<KeySpec> keys;
 };
 
-// Every section but [strategy], whose keys depend on the strategy's name. The one place where keys, their defaults and
-// their limits are written down.
+// Every section but [strategy], whose keys depend on the strategy's name. The one place where keys, their
+// defaults and their limits are written down.
 const std::vector<SectionSpec>& sections();
 
 // The values of one section, checked against `keys` and completed with defaults. Throws RequestError naming

@@ -7,7 +7,8 @@
 
 namespace veche {
 
-// Nodes of unequal power, from [cluster]: speed, train_every (qt) and mix_every (qc), each one number or one a node.
+// Nodes of unequal power, from [cluster]: speed, train_every (qt) and mix_every (qc), each one number or one
+// a node.
 struct NodePowers {
   std::vector<double> speed;               // empty: all equal
   std::vector<std::uint64_t> train_every;  // follows from speed unless given; empty: every step

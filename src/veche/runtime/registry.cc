@@ -8,16 +8,9 @@ namespace veche {
 
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> all = {
-      single_strategy(),
-      no_strategy(),
-      allreduce_strategy(),
-      parameter_server_strategy(),
-      local_sgd_strategy(),
-      consensus_strategy(),
-      gossip_strategy(),
-      push_sum_strategy(),
-      moshpit_strategy(),
-      hierarchical_strategy(),
+      single_strategy(),    no_strategy(),           allreduce_strategy(), parameter_server_strategy(),
+      local_sgd_strategy(), consensus_strategy(),    gossip_strategy(),    push_sum_strategy(),
+      moshpit_strategy(),   hierarchical_strategy(),
   };
   return all;
 }
@@ -28,7 +21,8 @@ const StrategyInfo& find_strategy(std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  throw RequestError("strategy.name = \"" + std::string(name) + "\" does not exist" + suggestion(name, names));
+  throw RequestError("strategy.name = \"" + std::string(name) + "\" does not exist" +
+                     suggestion(name, names));
 }
 
 }  // namespace veche

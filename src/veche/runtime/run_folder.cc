@@ -31,18 +31,22 @@ RunFolder RunFolder::create(const Settings& settings) {
   const bool named = settings.run.has("name");
   const std::string wanted = named ? settings.run.get<std::string>("name") : made_up_name(settings);
   if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
-    throw RequestError(fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
+    throw RequestError(
+        fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
   std::error_code error;
   fs::create_directories(out, error);
-  if (error) throw RequestError(fmt::format("run.out = \"{}\" cannot be made: {}", out.string(), error.message()));
+  if (error)
+    throw RequestError(fmt::format("run.out = \"{}\" cannot be made: {}", out.string(), error.message()));
   std::string name = wanted;
   for (int attempt = 2; !fs::create_directory(out / name, error); ++attempt) {
     if (error)
-      throw RequestError(fmt::format("the run's folder {} cannot be made: {}", (out / name).string(), error.message()));
+      throw RequestError(
+          fmt::format("the run's folder {} cannot be made: {}", (out / name).string(), error.message()));
     if (named)
-      throw RequestError(fmt::format("run.name = \"{}\" is taken by {}; choose another, or continue it with "
-                                     "`veche train --resume {}`",
-                                     name, (out / name).string(), (out / name).string()));
+      throw RequestError(
+          fmt::format("run.name = \"{}\" is taken by {}; choose another, or continue it with "
+                      "`veche train --resume {}`",
+                      name, (out / name).string(), (out / name).string()));
     name = fmt::format("{}-{}", wanted, attempt);
   }
   RunFolder folder(out / name);
@@ -55,7 +59,8 @@ RunFolder RunFolder::create(const Settings& settings) {
 RunFolder RunFolder::open(const fs::path& path) {
   RunFolder folder(fs::path(path / "").parent_path());
   if (!fs::exists(folder.config()))
-    throw RequestError(fmt::format("{} is not a run's folder: it has no config.toml", folder.path().string()));
+    throw RequestError(
+        fmt::format("{} is not a run's folder: it has no config.toml", folder.path().string()));
   return folder;
 }
 

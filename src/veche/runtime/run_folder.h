@@ -10,7 +10,8 @@ namespace veche {
 // runs/NAME/: all that a run leaves. Made only when everything else about the run has been found right.
 class RunFolder {
  public:
-  // A new folder with the resolved configuration in it. Refuses a name that is taken; makes one up when there is none.
+  // A new folder with the resolved configuration in it. Refuses a name that is taken; makes one up when there
+  // is none.
   static RunFolder create(const Settings& settings);
   // One that exists, to resume.
   static RunFolder open(const std::filesystem::path& path);

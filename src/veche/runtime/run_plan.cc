@@ -21,8 +21,8 @@ Partition divide(const Settings& settings, const NodePowers& powers, const DataS
                        .label = [&](std::size_t sample) { return source.train->label(sample); },
                        .classes = source.train->classes()};
   if (!hints.speed.empty()) hints.speed.erase(hints.speed.begin(), hints.speed.begin() + idle);
-  Partition shards = partition(source.train->size(), nodes - idle, settings.data.get<std::string>("partition"),
-                               settings.seed(), hints);
+  Partition shards = partition(source.train->size(), nodes - idle,
+                               settings.data.get<std::string>("partition"), settings.seed(), hints);
   shards.insert(shards.begin(), static_cast<std::size_t>(idle), {});
   return shards;
 }
@@ -44,7 +44,8 @@ SamplePlan count_samples(const Settings& settings, const NodePowers& powers, con
   std::vector<std::size_t> sizes;
   for (const auto& shard : partition) sizes.push_back(shard.size());
   const bool repeat = settings.data.get<std::string>("uneven") == "repeat";
-  return {sizes, batch, settings.strategy_info.one_learner ? std::vector<std::uint64_t>{} : powers.train_every,
+  return {sizes, batch,
+          settings.strategy_info.one_learner ? std::vector<std::uint64_t>{} : powers.train_every,
           repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait};
 }
 
@@ -57,17 +58,18 @@ void read_eval_mode(const std::string& mode, LoopPlan& loop) {
   const char* number = mode.starts_with(kSample) ? mode.data() + kSample.size() : end;
   const auto [stop, error] = std::from_chars(number, end, loop.sample_size);
   if (error != std::errc() || stop != end || loop.sample_size < 1)
-    throw RequestError(
-        fmt::format("run.eval = \"{}\" does not exist; choose average, all or sample:K, such as sample:3", mode));
+    throw RequestError(fmt::format(
+        "run.eval = \"{}\" does not exist; choose average, all or sample:K, such as sample:3", mode));
 }
 
 LoopPlan plan_loop(const Settings& settings, const SamplePlan& samples) {
   const Options& run = settings.run;
   const std::uint64_t epoch = settings.brings_data ? 0 : samples.steps_per_epoch();
   LoopPlan loop;
-  loop.steps = run.has("steps")
-                   ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
-                   : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * static_cast<double>(epoch)));
+  loop.steps =
+      run.has("steps")
+          ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
+          : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * static_cast<double>(epoch)));
   const auto every = [&](const char* key) {
     const auto steps = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
     return steps != 0 ? steps : epoch;
@@ -76,7 +78,8 @@ LoopPlan plan_loop(const Settings& settings, const SamplePlan& samples) {
   loop.checkpoint_every = every("checkpoint_every");
   if (run.has("target_accuracy")) {
     loop.target_accuracy = run.get<double>("target_accuracy");
-    if (*loop.target_accuracy > 1) throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
+    if (*loop.target_accuracy > 1)
+      throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
   }
   read_eval_mode(run.get<std::string>("eval"), loop);
   loop.seed = settings.seed();

@@ -12,8 +12,8 @@
 
 namespace veche {
 
-// All that follows from the settings before the first node is made: data opened and divided, the graph built, the steps
-// counted. Making it checks the request and throws RequestError.
+// All that follows from the settings before the first node is made: data opened and divided, the graph built,
+// the steps counted. Making it checks the request and throws RequestError.
 struct RunPlan {
   explicit RunPlan(const Settings& settings);
 
@@ -24,7 +24,7 @@ struct RunPlan {
 
   const Settings settings;
   const NodePowers powers;
-  const DataSource source;    // empty when the learners bring their own
+  const DataSource source;  // empty when the learners bring their own
   const Partition partition;
   const std::shared_ptr<const Topology> topology;  // none when the strategy uses none
   const SamplePlan samples;

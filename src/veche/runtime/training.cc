@@ -43,16 +43,17 @@ std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPla
   return make_learner(spec);
 }
 
-// A node with everything that is its own. The endpoint goes with it: a node that ends is lost to the others, who then
-// do not wait for it.
+// A node with everything that is its own. The endpoint goes with it: a node that ends is lost to the others,
+// who then do not wait for it.
 struct Node {
   Node(const TrainingRequest& request, const RunPlan& plan, std::unique_ptr<Endpoint> given)
       : endpoint(std::move(given)),
         learner(learner_of(request, plan, endpoint->id())),
         optimizer(make_optimizer(plan.settings.optimizer, learner->parameters().size())),
-        strategy(plan.settings.strategy_info.make({strategy_channel, *learner, *optimizer, plan.schedule, plan.topology,
-                                                   plan.samples, plan.powers.mix_every, plan.settings.strategy,
-                                                   plan.settings.optimizer, plan.settings.seed()})) {}
+        strategy(plan.settings.strategy_info.make(
+            {strategy_channel, *learner, *optimizer, plan.schedule, plan.topology, plan.samples,
+             plan.powers.mix_every, plan.settings.strategy, plan.settings.optimizer, plan.settings.seed()})) {
+  }
 
   std::unique_ptr<Endpoint> endpoint;
   MessagePool pool;
@@ -127,7 +128,8 @@ class Training {
     TrainingResult result;
     result.info = info_;
     result.parameters.resize(nodes_.size());
-    result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(request_.observer), result.parameters);
+    result.last =
+        run_nodes(recorder ? &*recorder : static_cast<Observer*>(request_.observer), result.parameters);
     if (folder && !had_ended && result.last.stopped != "interrupted")
       write_file(folder->summary(), summary(result).dump(2) + "\n");
     return result;
@@ -174,10 +176,11 @@ class Training {
     static const std::atomic<bool> never = false;
     std::optional<Loader> loader;
     if (auto shards = plan_.shards_of(node.index()); !shards.empty())
-      loader.emplace(plan_.source.train, std::move(shards),
-                     Loader::Plan{plan_.batch(), plan_.samples.loader_steps_per_epoch(node.index()),
-                                  plan_.settings.seed(), plan_.samples.taken(node.index(), node.resumed.step)},
-                     prefetcher);
+      loader.emplace(
+          plan_.source.train, std::move(shards),
+          Loader::Plan{plan_.batch(), plan_.samples.loader_steps_per_epoch(node.index()),
+                       plan_.settings.seed(), plan_.samples.taken(node.index(), node.resumed.step)},
+          prefetcher);
     return train_node({.strategy_channel = node.strategy_channel,
                        .control_channel = node.control_channel,
                        .learner = *node.learner,

@@ -16,9 +16,9 @@ namespace veche {
 struct RunInfo {
   std::filesystem::path folder;  // empty when nothing is kept
   std::string strategy;
-  std::string topology;          // "ring:4, metropolis"; empty when the strategy uses none
+  std::string topology;  // "ring:4, metropolis"; empty when the strategy uses none
   std::string model;
-  std::string data;              // empty when the learner brings its own
+  std::string data;  // empty when the learner brings its own
   int nodes = 1;
   std::size_t parameters = 0;
   std::uint64_t steps = 0;
@@ -52,8 +52,8 @@ struct TrainingResult {
   std::vector<std::vector<float>> parameters;  // by node
 };
 
-// Trains. Everything about the request is checked before anything is written: RequestError. A failure under way is a
-// RunError, and what was saved before it stays.
+// Trains. Everything about the request is checked before anything is written: RequestError. A failure under
+// way is a RunError, and what was saved before it stays.
 TrainingResult run_training(const TrainingRequest& request);
 
 }  // namespace veche

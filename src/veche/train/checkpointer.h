@@ -10,8 +10,8 @@
 
 namespace veche {
 
-// All that makes a node at the end of a step: enough to go on to the very bits. Holds nothing that depends on the clock,
-// so that equal runs leave equal files.
+// All that makes a node at the end of a step: enough to go on to the very bits. Holds nothing that depends on
+// the clock, so that equal runs leave equal files.
 struct NodeState {
   std::uint64_t step = 0;  // steps done
   Score train;             // since the last evaluation
@@ -20,8 +20,8 @@ struct NodeState {
   std::vector<std::span<float>> vectors;  // parameters, buffers, the optimiser's, the strategy's
 };
 
-// Where nodes put themselves away. `write` is called by every node for a step, on its own thread; when all have
-// returned, `commit` once by node 0. A checkpoint that was not committed does not exist.
+// Where nodes put themselves away. `write` is called by every node for a step, on its own thread; when all
+// have returned, `commit` once by node 0. A checkpoint that was not committed does not exist.
 class Checkpointer {
  public:
   virtual ~Checkpointer() = default;

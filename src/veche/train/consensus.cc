@@ -15,8 +15,8 @@ constexpr const char* kCombineFirst = "combine-then-adapt";
 constexpr const char* kTracking = "gradient-tracking";
 constexpr const char* kD2 = "d2";
 
-// x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step mixes the
-// parameters at which the gradient was already taken: x <- Wx - lr g(x).
+// x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step
+// mixes the parameters at which the gradient was already taken: x <- Wx - lr g(x).
 class Consensus : public Strategy {
  public:
   explicit Consensus(StrategyContext context)
@@ -85,9 +85,9 @@ class GradientTracking : public Consensus {
   std::vector<float> tracked_, previous_;
 };
 
-// D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose eigenvalues
-// are positive, as the method needs. Written with z_k = x_k + u_k, what the optimiser made of x_k:
-// x_{k+1} = W~ (z_k + x_k - z_{k-1}).
+// D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose
+// eigenvalues are positive, as the method needs. Written with z_k = x_k + u_k, what the optimiser made of
+// x_k: x_{k+1} = W~ (z_k + x_k - z_{k-1}).
 class D2 : public Consensus {
  public:
   explicit D2(StrategyContext context)
@@ -137,8 +137,9 @@ std::unique_ptr<Strategy> make(StrategyContext context) {
   const bool plain = context.options.get<std::int64_t>("every") == 1 &&
                      context.options.get<std::int64_t>("rounds") == 1 && context.mix_every.empty();
   if (!plain)
-    throw RequestError("strategy.correction = \"" + correction +
-                       "\" mixes once after every step: leave out strategy.every, strategy.rounds and cluster.mix_every");
+    throw RequestError(
+        "strategy.correction = \"" + correction +
+        "\" mixes once after every step: leave out strategy.every, strategy.rounds and cluster.mix_every");
   if (correction == kTracking) return std::make_unique<GradientTracking>(std::move(context));
   return std::make_unique<D2>(std::move(context));
 }
@@ -149,12 +150,13 @@ StrategyInfo consensus_strategy() {
   StrategyInfo info;
   info.name = "consensus";
   info.rule = "x_i <- sum_j w_ij x_j with the neighbours, after every q-th step";
-  info.keys = {every_key(),
-               whole_key("rounds", 1, "mixing rounds at a time"),
-               choice_key("order", {kAdaptFirst, kCombineFirst}, "step first, then mix; or mix first, then step"),
-               choice_key("correction", {"none", kTracking, kD2}, "for data that differ between nodes"),
-               choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
-               flag_key("mix_buffers", false, "mix batch-norm statistics too")};
+  info.keys = {
+      every_key(),
+      whole_key("rounds", 1, "mixing rounds at a time"),
+      choice_key("order", {kAdaptFirst, kCombineFirst}, "step first, then mix; or mix first, then step"),
+      choice_key("correction", {"none", kTracking, kD2}, "for data that differ between nodes"),
+      choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
+      flag_key("mix_buffers", false, "mix batch-norm statistics too")};
   info.shorthand = "every";
   info.uses_topology = true;
   info.make = make;

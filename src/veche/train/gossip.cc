@@ -9,8 +9,8 @@
 namespace veche {
 namespace {
 
-// Every q steps, b random edges of the graph one after the other: both ends take their average. Every node draws the same
-// edges from the seed and the step, so nobody has to be told.
+// Every q steps, b random edges of the graph one after the other: both ends take their average. Every node
+// draws the same edges from the seed and the step, so nobody has to be told.
 class Gossip : public Strategy {
  public:
   explicit Gossip(StrategyContext context)
@@ -80,8 +80,9 @@ StrategyInfo gossip_strategy() {
   StrategyInfo info;
   info.name = "gossip";
   info.rule = "every q steps b random edges (i,j): both <- (x_i + x_j)/2";
-  info.keys = {every_key(), whole_key("pairs", 0, "b: edges at a time; 0: half the nodes", 0),
-               choice_key("draw", {"edges", "matching"}, "edges that may share nodes, in turn; or disjoint ones")};
+  info.keys = {
+      every_key(), whole_key("pairs", 0, "b: edges at a time; 0: half the nodes", 0),
+      choice_key("draw", {"edges", "matching"}, "edges that may share nodes, in turn; or disjoint ones")};
   info.shorthand = "pairs";
   info.uses_topology = true;
   info.make = [](StrategyContext context) { return std::make_unique<Gossip>(std::move(context)); };

@@ -41,7 +41,8 @@ Groups read_groups(const Options& options, int nodes) {
     for (const Value& member : *members) {
       const auto* node = std::get_if<std::int64_t>(&member.data);
       if (node == nullptr || *node < 0 || *node >= nodes) refuse_groups("names a node that does not exist");
-      if (seen[static_cast<std::size_t>(*node)]) refuse_groups("names node " + std::to_string(*node) + " twice");
+      if (seen[static_cast<std::size_t>(*node)])
+        refuse_groups("names node " + std::to_string(*node) + " twice");
       seen[static_cast<std::size_t>(*node)] = true;
       groups.back().push_back(NodeId{static_cast<int>(*node)});
     }
@@ -52,11 +53,13 @@ Groups read_groups(const Options& options, int nodes) {
 }
 
 std::vector<StrategyInfo> between_strategies() {
-  return {consensus_strategy(), gossip_strategy(), local_sgd_strategy(), push_sum_strategy(), moshpit_strategy()};
+  return {consensus_strategy(), gossip_strategy(), local_sgd_strategy(), push_sum_strategy(),
+          moshpit_strategy()};
 }
 
-// All-reduce of gradients inside a group, so that its members are one; between groups another strategy on the parameters,
-// spoken by the groups' leaders, who then tell their members, or by all members, each with those of its rank.
+// All-reduce of gradients inside a group, so that its members are one; between groups another strategy on the
+// parameters, spoken by the groups' leaders, who then tell their members, or by all members, each with those
+// of its rank.
 class Hierarchical : public Strategy {
  public:
   explicit Hierarchical(StrategyContext context) : context_(std::move(context)) {
@@ -121,14 +124,23 @@ class Hierarchical : public Strategy {
       for (const KeySpec& key : info.keys)
         if (key.fallback) options.set(key.name, *key.fallback);
       options.set(name == "local-sgd" ? "period" : "every", Value{static_cast<std::int64_t>(every_)});
-      between_ = info.make({*between_channel_, context_.learner, context_.optimizer, context_.schedule,
-                            context_.topology, {}, {}, options, context_.optimizer_options, context_.seed});
+      between_ = info.make({*between_channel_,
+                            context_.learner,
+                            context_.optimizer,
+                            context_.schedule,
+                            context_.topology,
+                            {},
+                            {},
+                            options,
+                            context_.optimizer_options,
+                            context_.seed});
     }
   }
 
   // What was sent in the two conversations is this strategy's traffic.
   void count_traffic() {
-    for (Channel* channel : {inside_ ? &*inside_ : nullptr, between_channel_ ? &*between_channel_ : nullptr}) {
+    for (Channel* channel :
+         {inside_ ? &*inside_ : nullptr, between_channel_ ? &*between_channel_ : nullptr}) {
       if (channel == nullptr) continue;
       context_.channel.sent.bytes += channel->sent.bytes;
       context_.channel.sent.messages += channel->sent.messages;
@@ -153,7 +165,9 @@ StrategyInfo hierarchical_strategy() {
   info.rule = "all-reduce of gradients inside groups, another strategy between them";
   std::vector<std::string> names;
   for (const StrategyInfo& between : between_strategies()) names.push_back(between.name);
-  info.keys = {{.name = "groups", .kind = KeySpec::Kind::any, .fallback = Value{std::int64_t{2}},
+  info.keys = {{.name = "groups",
+                .kind = KeySpec::Kind::any,
+                .fallback = Value{std::int64_t{2}},
                 .help = "a size, or lists of nodes such as [[0, 1], [2, 3]]"},
                choice_key("between", names, "the strategy between groups; [topology] is the graph of groups"),
                every_key(),
@@ -161,7 +175,9 @@ StrategyInfo hierarchical_strategy() {
   info.shorthand = "groups";
   info.uses_topology = true;
   info.shares_gradients = true;
-  info.graph_nodes = [](const Options& options, int nodes) { return static_cast<int>(read_groups(options, nodes).size()); };
+  info.graph_nodes = [](const Options& options, int nodes) {
+    return static_cast<int>(read_groups(options, nodes).size());
+  };
   info.make = [](StrategyContext context) { return std::make_unique<Hierarchical>(std::move(context)); };
   return info;
 }

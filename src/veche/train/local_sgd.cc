@@ -9,8 +9,8 @@
 namespace veche {
 namespace {
 
-// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the way that the
-// mean has gone since the last average is taken as a gradient of the common model.
+// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the way
+// that the mean has gone since the last average is taken as a gradient of the common model.
 class LocalSgd : public Strategy {
  public:
   explicit LocalSgd(StrategyContext context)
@@ -66,7 +66,8 @@ class LocalSgd : public Strategy {
     if (std::holds_alternative<Value::List>(item.data)) numbers = pair.get<std::vector<double>>("phase");
     if (numbers.size() != 2 || numbers[1] < 1)
       throw RequestError("strategy.period as a list holds pairs [epoch, period], such as [[0, 1], [5, 8]]");
-    phases_.push_back({static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
+    phases_.push_back(
+        {static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
   }
 
   const Phase* phase(std::uint64_t step) const {
@@ -75,7 +76,9 @@ class LocalSgd : public Strategy {
       if (candidate.from <= step) current = &candidate;
     return current;
   }
-  std::uint64_t period_at(std::uint64_t step) const { return phase(step) == nullptr ? 0 : phase(step)->period; }
+  std::uint64_t period_at(std::uint64_t step) const {
+    return phase(step) == nullptr ? 0 : phase(step)->period;
+  }
   std::uint64_t phase_start(std::uint64_t step) const { return phase(step)->from; }
 
   void average() {
@@ -88,7 +91,8 @@ class LocalSgd : public Strategy {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float slope = common_[i] - x[i];
       velocity_[i] = outer_momentum_ * velocity_[i] + slope;
-      common_[i] -= outer_rate_ * (outer_ == "nesterov" ? slope + outer_momentum_ * velocity_[i] : velocity_[i]);
+      common_[i] -=
+          outer_rate_ * (outer_ == "nesterov" ? slope + outer_momentum_ * velocity_[i] : velocity_[i]);
       x[i] = common_[i];
     }
   }
@@ -108,7 +112,9 @@ StrategyInfo local_sgd_strategy() {
   StrategyInfo info;
   info.name = "local-sgd";
   info.rule = "every `period` steps x <- mean of x; with an outer optimiser SlowMo and DiLoCo";
-  info.keys = {{.name = "period", .kind = KeySpec::Kind::any, .fallback = Value{std::int64_t{8}},
+  info.keys = {{.name = "period",
+                .kind = KeySpec::Kind::any,
+                .fallback = Value{std::int64_t{8}},
                 .help = "steps between averages; 1: every step; \"end\": once; or [[epoch, period], ...]"},
                real_key("warm", 0, "epochs with period 1 first (post-local SGD)"),
                choice_key("outer", {"none", "momentum", "nesterov"}, "what to do with the mean"),

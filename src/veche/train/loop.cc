@@ -126,8 +126,9 @@ class NodeLoop {
   }
 
   [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const {
-    throw Diverged("the " + what + " of node " + std::to_string(endpoint().id().value) + " is not a number at step " +
-                   std::to_string(step) + ": lower optimizer.lr, or bound the gradient with optimizer.clip");
+    throw Diverged("the " + what + " of node " + std::to_string(endpoint().id().value) +
+                   " is not a number at step " + std::to_string(step) +
+                   ": lower optimizer.lr, or bound the gradient with optimizer.clip");
   }
 
   // Shares how it goes; tells whether to stop, which all nodes decide at the same step.
@@ -139,15 +140,16 @@ class NodeLoop {
     mine.interrupted = p_.interrupted;
     const std::span<const float> x = p_.learner.parameters();
     const std::size_t stride = std::max<std::size_t>(1, x.size() / kGlanceSample);
-    for (std::size_t i = 0; i < kGlanceSample && i * stride < x.size(); ++i) mine.parameters[i] = x[i * stride];
+    for (std::size_t i = 0; i < kGlanceSample && i * stride < x.size(); ++i)
+      mine.parameters[i] = x[i * stride];
 
     const std::vector<Glance> all = gather(p_.control_channel, mine);
     since_glance_ = {};
     last_glance_step_ = step_;
     last_glance_training_ = training_;
     const double pace = std::max(all.front().seconds_per_step, 1e-6);
-    next_glance_ = step_ + std::clamp(static_cast<std::uint64_t>(kSecondsBetweenGlances / pace), std::uint64_t{1},
-                                      kMostStepsBetweenGlances);
+    next_glance_ = step_ + std::clamp(static_cast<std::uint64_t>(kSecondsBetweenGlances / pace),
+                                      std::uint64_t{1}, kMostStepsBetweenGlances);
     if (p_.observer != nullptr) p_.observer->on_progress(summed(all, pace, steps));
     return std::ranges::any_of(all, &Glance::interrupted);
   }
@@ -198,14 +200,16 @@ class NodeLoop {
     result.stopped = stopped;
     result.seconds = training_.count();
     result.rate = p_.schedule.rate(step_ == 0 ? 0 : step_ - 1);
-    if (p_.test != nullptr) result.average_model = evaluate_mean(channel, p_.learner, mean, *p_.test, p_.slots);
+    if (p_.test != nullptr)
+      result.average_model = evaluate_mean(channel, p_.learner, mean, *p_.test, p_.slots);
     check(result.average_model, step_);
 
     NodeReport mine;
     if (train_.count > 0) evaluated_train_ = train_;
     mine.train = evaluated_train_;
     mine.images = images_;
-    if (tests_own_model(stopped)) mine.test = evaluate_range(p_.learner, *p_.test, 0, p_.test->size(), p_.slots);
+    if (tests_own_model(stopped))
+      mine.test = evaluate_range(p_.learner, *p_.test, 0, p_.test->size(), p_.slots);
     check(mine.test, step_);
     mine.from_mean = distance(p_.learner.parameters(), mean);
     mine.compute_seconds = compute_.count();
@@ -229,7 +233,8 @@ class NodeLoop {
 
   // Of a run that was killed between reaching it and its end.
   bool had_reached_target() {
-    if (step_ == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || p_.test == nullptr) return false;
+    if (step_ == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || p_.test == nullptr)
+      return false;
     Evaluation then;
     const std::vector<float> mean = mean_over_nodes(p_.control_channel, p_.learner.parameters());
     then.average_model = evaluate_mean(p_.control_channel, p_.learner, mean, *p_.test, p_.slots);
@@ -249,8 +254,8 @@ class NodeLoop {
 
   NodeParts p_;
   const LoopPlan plan_;
-  std::uint64_t step_;  // steps done
-  Score train_;         // since the last evaluation
+  std::uint64_t step_;     // steps done
+  Score train_;            // since the last evaluation
   Score evaluated_train_;  // what train_ was then
   Score since_glance_;
   std::int64_t images_ = 0;  // trained on by this process
@@ -263,7 +268,9 @@ class NodeLoop {
 
 }  // namespace
 
-Evaluation train_node(NodeParts parts, const LoopPlan& plan) { return NodeLoop(std::move(parts), plan).run(); }
+Evaluation train_node(NodeParts parts, const LoopPlan& plan) {
+  return NodeLoop(std::move(parts), plan).run();
+}
 
 std::vector<std::span<float>> state_vectors(Learner& learner, Optimizer& optimizer, Strategy& strategy) {
   std::vector<std::span<float>> vectors{learner.parameters(), learner.buffers()};

@@ -18,18 +18,22 @@ namespace veche {
 
 // The same on every node.
 struct LoopPlan {
-  std::uint64_t steps = 0;             // in all
-  std::uint64_t evaluate_every = 0;    // steps; 0: only at the end
-  std::uint64_t checkpoint_every = 0;  // steps; 0: only at the end
+  std::uint64_t steps = 0;                // in all
+  std::uint64_t evaluate_every = 0;       // steps; 0: only at the end
+  std::uint64_t checkpoint_every = 0;     // steps; 0: only at the end
   std::optional<double> target_accuracy;  // of the averaged model
   std::uint64_t seed = 1;
-  enum class Who { average, all, sample } evaluate_own = Who::average;  // whose own models are tested on the way
+  enum class Who {
+    average,
+    all,
+    sample
+  } evaluate_own = Who::average;  // whose own models are tested on the way
   int sample_size = 0;
-  double clip = 0;                     // largest norm of the gradient; 0: any
-  bool step_without_samples = false;   // StrategyInfo::shares_gradients
-  bool strategy_steps = false;         // StrategyInfo::makes_the_step
-  bool own_data = false;               // the learners bring it
-  SamplePlan samples;                  // who trains when
+  double clip = 0;                    // largest norm of the gradient; 0: any
+  bool step_without_samples = false;  // StrategyInfo::shares_gradients
+  bool strategy_steps = false;        // StrategyInfo::makes_the_step
+  bool own_data = false;              // the learners bring it
+  SamplePlan samples;                 // who trains when
 };
 
 // One node's parts. All outlive the loop.
@@ -46,7 +50,7 @@ struct NodeParts {
   const std::atomic<bool>& interrupted;  // somebody wants the run to end
   Observer* observer = nullptr;          // node 0 only
   Checkpointer* checkpointer = nullptr;
-  NodeState resumed = {};                // where to go on; its vectors are already in place
+  NodeState resumed = {};  // where to go on; its vectors are already in place
 };
 
 // Thrown when a loss is no longer a number.

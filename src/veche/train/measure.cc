@@ -22,7 +22,8 @@ std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine
 
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
-  for (const NodeReport& node : nodes) variance += node.from_mean.l2_squared / static_cast<double>(nodes.size());
+  for (const NodeReport& node : nodes)
+    variance += node.from_mean.l2_squared / static_cast<double>(nodes.size());
   return squared_norm_of_mean == 0 ? std::sqrt(variance) : std::sqrt(variance / squared_norm_of_mean);
 }
 

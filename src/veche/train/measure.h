@@ -12,7 +12,8 @@
 
 namespace veche {
 
-// Measurements that all nodes make together, over the endpoint, in a fixed order: equal runs measure equal numbers.
+// Measurements that all nodes make together, over the endpoint, in a fixed order: equal runs measure equal
+// numbers.
 
 // The mean of every node's vector, the same bits on all nodes.
 std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine);
@@ -23,8 +24,8 @@ double coefficient_of_variation(std::span<const NodeReport> nodes, double square
 // What part of the test set to look at, in samples; the slot is taken for each batch.
 Score evaluate_range(Learner& learner, const Dataset& data, std::size_t from, std::size_t to, Slots& slots);
 
-// The test score of the averaged model: each node scores a slice of the test set with the mean in its learner, then
-// gets its own parameters back.
+// The test score of the averaged model: each node scores a slice of the test set with the mean in its
+// learner, then gets its own parameters back.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
                     Slots& slots);
 

@@ -30,7 +30,8 @@ void Mixer::mix(const Mixing& mixing, std::span<const std::span<float>> vectors,
   std::size_t from = 0;
   for (const auto& vector : vectors) {
     inputs_.clear();
-    for (const Message& message : messages_) inputs_.push_back(message.as<float>().subspan(from, vector.size()));
+    for (const Message& message : messages_)
+      inputs_.push_back(message.as<float>().subspan(from, vector.size()));
     weighted_sum(vector, inputs_, weights_);
     from += vector.size();
   }

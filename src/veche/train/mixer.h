@@ -9,7 +9,8 @@
 
 namespace veche {
 
-// One mixing round: several vectors of a node, sent as one message, become the weighted sums of the neighbours'.
+// One mixing round: several vectors of a node, sent as one message, become the weighted sums of the
+// neighbours'.
 class Mixer {
  public:
   explicit Mixer(Channel& channel) : channel_(channel) {}

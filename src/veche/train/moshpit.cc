@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint64_t kFirstTag = 100;  // one conversation an axis
 
-// Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round along the
-// next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on any grid.
+// Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round
+// along the next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on
+// any grid.
 class Moshpit : public Strategy {
  public:
   explicit Moshpit(StrategyContext context)
@@ -41,14 +42,15 @@ class Moshpit : public Strategy {
     const auto nodes = static_cast<std::int64_t>(context_.nodes());
     std::vector<std::int64_t> sides = context_.options.get<std::vector<std::int64_t>>("grid", {});
     if (sides.empty()) {
-      const auto side = std::max<std::int64_t>(2, std::llround(std::ceil(std::sqrt(static_cast<double>(nodes)))));
+      const auto side =
+          std::max<std::int64_t>(2, std::llround(std::ceil(std::sqrt(static_cast<double>(nodes)))));
       sides = {side, side};
     }
     std::int64_t places = 1;
     for (const std::int64_t side : sides) places *= std::max<std::int64_t>(side, 0);
     if (places < nodes)
-      throw RequestError("strategy.grid has " + std::to_string(places) + " places for " + std::to_string(nodes) +
-                         " nodes; give sides whose product is at least that");
+      throw RequestError("strategy.grid has " + std::to_string(places) + " places for " +
+                         std::to_string(nodes) + " nodes; give sides whose product is at least that");
     return sides;
   }
 
@@ -60,7 +62,8 @@ class Moshpit : public Strategy {
       if (const std::int64_t node = start + k * stride; node < static_cast<std::int64_t>(context_.nodes()))
         members.push_back(NodeId{static_cast<int>(node)});
     endpoints_.push_back(make_group(context_.channel.endpoint, std::move(members)));
-    lines_.push_back({*endpoints_.back(), context_.channel.pool, context_.channel.patience, Tag{kFirstTag + axis}});
+    lines_.push_back(
+        {*endpoints_.back(), context_.channel.pool, context_.channel.patience, Tag{kFirstTag + axis}});
   }
 
   void average(Channel& line) {
@@ -85,9 +88,13 @@ StrategyInfo moshpit_strategy() {
   StrategyInfo info;
   info.name = "moshpit";
   info.rule = "x <- mean of x in small groups along one axis of a virtual grid after the other";
-  info.keys = {every_key(), whole_key("rounds", 1, "axes at a time; as many as the grid has: the exact mean"),
-               {.name = "grid", .kind = KeySpec::Kind::wholes, .fallback = {},
-                .help = "sides of the grid, such as [4, 4]; square when absent", .least = 1}};
+  info.keys = {every_key(),
+               whole_key("rounds", 1, "axes at a time; as many as the grid has: the exact mean"),
+               {.name = "grid",
+                .kind = KeySpec::Kind::wholes,
+                .fallback = {},
+                .help = "sides of the grid, such as [4, 4]; square when absent",
+                .least = 1}};
   info.shorthand = "every";
   info.make = [](StrategyContext context) { return std::make_unique<Moshpit>(std::move(context)); };
   return info;

@@ -11,7 +11,8 @@ struct Case {
   std::vector<float> expected;
 };
 
-// Five steps from (1,-2,3,0) with rate .1 on the gradient x/2 + 0.1; the results are those of torch.optim 1.13.
+// Five steps from (1,-2,3,0) with rate .1 on the gradient x/2 + 0.1; the results are those of
+// torch.optim 1.13.
 const std::vector<Case> kCases = {
     {"sgd", {{"name", {std::string("sgd")}}}, {0.72853714F, -1.5928056F, 2.2760987F, -0.045243815F}},
     {"momentum",
@@ -48,7 +49,8 @@ class Optimizers : public ::testing::TestWithParam<Case> {
 
 TEST_P(Optimizers, StepAsPyTorchDoes) {
   for (const double scale : {1.0, 0.25}) {
-    const auto x = run(Options(GetParam().options), scale, 9);  // longer than one vector register, with a rest
+    const auto x =
+        run(Options(GetParam().options), scale, 9);  // longer than one vector register, with a rest
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], GetParam().expected[i % 4], 2e-6) << i;
   }
 }

@@ -8,9 +8,10 @@
 namespace veche {
 namespace {
 
-// The vector is cut into a part for each server. Gradients of a part go up a tree to its server, summed on the way; the
-// server makes the step with an optimiser of its own and sends the new parameters down the same tree. Without `fanout`
-// the tree is a star. A server is a node like the others, which trains too unless `dedicated`.
+// The vector is cut into a part for each server. Gradients of a part go up a tree to its server, summed on
+// the way; the server makes the step with an optimiser of its own and sends the new parameters down the same
+// tree. Without `fanout` the tree is a star. A server is a node like the others, which trains too unless
+// `dedicated`.
 class ParameterServer : public Strategy {
  public:
   explicit ParameterServer(StrategyContext context)
@@ -23,14 +24,15 @@ class ParameterServer : public Strategy {
       throw RequestError("strategy.servers = " + std::to_string(servers_) + " is more than the " +
                          std::to_string(context_.nodes()) + " nodes; lower it");
     if (context_.me() < servers_)
-      optimizer_ = make_optimizer(context_.optimizer_options, part(context_.learner.parameters(), context_.me()).size());
+      optimizer_ = make_optimizer(context_.optimizer_options,
+                                  part(context_.learner.parameters(), context_.me()).size());
   }
 
   void after_backward(std::uint64_t step) override {
     const double share = mean_ ? context_.samples.share(context_.me(), context_.nodes(), step) : 1;
     scale(context_.learner.gradients(), static_cast<float>(share));
-    // Everybody goes through the servers in the same order and never waits while sending: nobody can be waited for
-    // in a circle.
+    // Everybody goes through the servers in the same order and never waits while sending: nobody can be
+    // waited for in a circle.
     for (std::size_t server = 0; server < servers_; ++server) push(server, step);
     for (std::size_t server = 0; server < servers_; ++server) pull(server);
   }
@@ -45,8 +47,11 @@ class ParameterServer : public Strategy {
     return vector.subspan(from, vector.size() * (server + 1) / servers_ - from);
   }
 
-  // The tree of one server: places count from it around the nodes; the children of place r are r*F+1 .. r*F+F.
-  std::size_t place(std::size_t server) const { return (context_.me() + context_.nodes() - server) % context_.nodes(); }
+  // The tree of one server: places count from it around the nodes; the children of place r are r*F+1 ..
+  // r*F+F.
+  std::size_t place(std::size_t server) const {
+    return (context_.me() + context_.nodes() - server) % context_.nodes();
+  }
   NodeId node_at(std::size_t place, std::size_t server) const {
     return NodeId{static_cast<int>((place + server) % context_.nodes())};
   }

@@ -7,9 +7,10 @@
 namespace veche {
 namespace {
 
-// On one-way edges nobody can keep the average by symmetric weights. Every node cuts what it has, vector and weight, into
-// equal parts for itself and those it sends to, and adds up what arrives; vector / weight is the model. Both sums over
-// all nodes never change, so all models tend to the average. The optimiser's update is applied to the vector.
+// On one-way edges nobody can keep the average by symmetric weights. Every node cuts what it has, vector and
+// weight, into equal parts for itself and those it sends to, and adds up what arrives; vector / weight is the
+// model. Both sums over all nodes never change, so all models tend to the average. The optimiser's update is
+// applied to the vector.
 class PushSum : public Strategy {
  public:
   explicit PushSum(StrategyContext context)

@@ -7,8 +7,9 @@
 
 namespace veche {
 
-// Who trains on how many samples at which step: known to everybody without talking. A node of unequal power trains at
-// every qt-th step only. Nodes with fewer batches than others wait for the next epoch or begin theirs anew.
+// Who trains on how many samples at which step: known to everybody without talking. A node of unequal power
+// trains at every qt-th step only. Nodes with fewer batches than others wait for the next epoch or begin
+// theirs anew.
 class SamplePlan {
  public:
   enum class Uneven { wait, repeat };
@@ -43,7 +44,8 @@ class SamplePlan {
     return sizes_[node] <= done ? 0 : std::min(batch_, sizes_[node] - done);
   }
 
-  // The part of all samples of this step that `node` has: the weight of its gradient in the mean over samples.
+  // The part of all samples of this step that `node` has: the weight of its gradient in the mean over
+  // samples.
   double share(std::size_t node, std::size_t nodes, std::uint64_t step) const {
     std::size_t all = 0;
     for (std::size_t other = 0; other < nodes; ++other) all += count(other, step);

@@ -4,8 +4,9 @@
 
 namespace veche {
 
-// Places to compute in. Any number of nodes may be threads of a process; at most one forward and backward pass per
-// place runs at a time, so that many nodes on few cores neither thrash nor hold all their activations at once.
+// Places to compute in. Any number of nodes may be threads of a process; at most one forward and backward
+// pass per place runs at a time, so that many nodes on few cores neither thrash nor hold all their
+// activations at once.
 class Slots {
  public:
   explicit Slots(int places) : free_(places) {}

@@ -18,8 +18,9 @@
 namespace veche {
 
 // What keeps the nodes' models in step: two moments in the one training loop, framed by a start and a finish.
-// One instance a node, called by that node's thread only. It sees flat vectors, the others through its channel, and
-// the graph; never a tensor, never a clock of its own. It throws PeerLost when it cannot go on without a peer.
+// One instance a node, called by that node's thread only. It sees flat vectors, the others through its
+// channel, and the graph; never a tensor, never a clock of its own. It throws PeerLost when it cannot go on
+// without a peer.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -41,8 +42,8 @@ class Strategy {
 struct StrategyContext {
   Channel& channel;
   Learner& learner;
-  Optimizer& optimizer;      // the loop's, for those who share its state
-  const Schedule& schedule;  // of the learning rate
+  Optimizer& optimizer;                      // the loop's, for those who share its state
+  const Schedule& schedule;                  // of the learning rate
   std::shared_ptr<const Topology> topology;  // when the strategy uses one
   SamplePlan samples;
   std::vector<std::uint64_t> mix_every;  // qc by node, when the nodes differ; empty: the strategy's own
@@ -65,7 +66,8 @@ struct StrategyInfo {
   bool directed_graph = false;    // works on one-way edges
   bool shares_gradients = false;  // the gradient of a node without samples is still worth a step
   bool makes_the_step = false;    // changes the parameters itself instead of the loop's optimiser
-  // How many of the first nodes have no data and do not train, and how many nodes the graph has; by default none and all.
+  // How many of the first nodes have no data and do not train, and how many nodes the graph has; by default
+  // none and all.
   std::function<int(const Options&)> idle_nodes = [](const Options&) { return 0; };
   std::function<int(const Options&, int nodes)> graph_nodes = [](const Options&, int nodes) { return nodes; };
   std::function<std::unique_ptr<Strategy>(StrategyContext)> make;

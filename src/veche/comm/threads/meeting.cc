@@ -37,9 +37,7 @@ void pause() {
 #endif
 }
 
-int current_core() {
-  return std::max(0, sched_getcpu());
-}
+int current_core() { return std::max(0, sched_getcpu()); }
 
 }  // namespace
 
@@ -60,8 +58,10 @@ std::optional<Meeting::Missing> Meeting::all_reduce(
     while (work(operation)) {
     }
     if (finished(operation)) {
-      if (looks > pauses) place.pauses = std::max(place.pauses / 2, kLeastPauses);
-      else if (looks > 0) place.pauses = std::min(place.pauses * 2, kMostPauses);
+      if (looks > pauses)
+        place.pauses = std::max(place.pauses / 2, kLeastPauses);
+      else if (looks > 0)
+        place.pauses = std::min(place.pauses * 2, kMostPauses);
       return {};
     }
     if (looks < pauses + kYields) {

@@ -34,7 +34,8 @@ struct Mailbox {
 }  // namespace
 
 struct ThreadsCluster::Shared {
-  explicit Shared(int nodes) : mailboxes(static_cast<std::size_t>(nodes)), alive(static_cast<std::size_t>(nodes)) {
+  explicit Shared(int nodes)
+      : mailboxes(static_cast<std::size_t>(nodes)), alive(static_cast<std::size_t>(nodes)) {
     for (auto& flag : alive) flag = true;
   }
 
@@ -65,7 +66,8 @@ struct ThreadsCluster::Shared {
 
 class ThreadsEndpoint : public Endpoint, private NativeCollectives {
  public:
-  ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id) : shared_(std::move(shared)), id_(id) {}
+  ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id)
+      : shared_(std::move(shared)), id_(id) {}
 
   ~ThreadsEndpoint() override {
     shared_->alive[static_cast<std::size_t>(id_.value)] = false;
@@ -118,8 +120,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
  private:
   NativeCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    const auto missing =
-        meeting(tag).all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+    const auto missing = meeting(tag).all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
     if (missing)
       return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
     // Reading in place stands for messages: parts to their owners, and the sum of the own part to everybody.

@@ -7,8 +7,8 @@
 namespace veche {
 
 // The engine whose nodes are threads of this process: a message is a pointer handed over.
-// A node is alive from the cluster's making until its endpoint is destroyed; those who wait for it then learn that
-// it is lost, after what it sent before has been read. Endpoints keep what they share alive.
+// A node is alive from the cluster's making until its endpoint is destroyed; those who wait for it then learn
+// that it is lost, after what it sent before has been read. Endpoints keep what they share alive.
 class ThreadsCluster {
  public:
   explicit ThreadsCluster(int nodes);

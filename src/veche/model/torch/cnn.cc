@@ -10,9 +10,7 @@ constexpr int kFirst = 32;  // channels of the two convolutions
 constexpr int kSecond = 64;
 
 // The side after: convolution with padding, pool of 2, convolution without padding, pool of 2.
-int side(int pixels) {
-  return (pixels / 2 - 2) / 2;
-}
+int side(int pixels) { return (pixels / 2 - 2) / 2; }
 
 // Two convolutions with batch norm and pooling, then three linear layers with nothing but dropout between
 // them.

@@ -5,9 +5,7 @@
 namespace veche::torch_model {
 namespace {
 
-double inputs(const at::Tensor& weight) {
-  return static_cast<double>(weight.numel() / weight.size(0));
-}
+double inputs(const at::Tensor& weight) { return static_cast<double>(weight.numel() / weight.size(0)); }
 
 }  // namespace
 

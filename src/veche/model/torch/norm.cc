@@ -12,17 +12,13 @@ using torch::autograd::variable_list;
 constexpr double kEpsilon = 1e-5;  // PyTorch's
 constexpr float kMomentum = 0.1F;
 
-at::Tensor channels_last(const at::Tensor& x) {
-  return x.contiguous(at::MemoryFormat::ChannelsLast);
-}
+at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
 
 at::Tensor image(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
   return at::empty({n, c, h, w}, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
 }
 
-ImageSize size_of(const at::Tensor& x) {
-  return {x.size(0), x.size(2), x.size(3), x.size(1)};
-}
+ImageSize size_of(const at::Tensor& x) { return {x.size(0), x.size(2), x.size(3), x.size(1)}; }
 
 // The rows of the tensor that BatchNorm::coefficients() makes: y = x * scale + shift.
 struct Coefficients {
