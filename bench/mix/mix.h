@@ -7,7 +7,7 @@
 namespace veche {
 
 // Bytes per second of the fused weighted sum of 3 and of 5 vectors as long as the cnn's, beside a plain
-// STREAM triad on vectors of the same length. Throws RunError when a result is wrong.
+// STREAM triad over as many bytes in all. Throws RunError when a result is wrong.
 std::vector<BenchCase> bench_mix(const BenchOptions& options);
 
 }  // namespace veche

@@ -9,26 +9,35 @@
 namespace veche {
 namespace {
 
-// Small enough for its output to stay in the first-level cache while more inputs are added to it.
-constexpr std::size_t kBlock = 2048;
+constexpr std::size_t kLine = 16;  // floats in a cache line
+constexpr std::size_t kAhead =
+    512;  // floats; the hardware follows too few streams at once to be left alone with them
 
-VECHE_HOT void sum1(float* __restrict out, const float* a, float wa, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = wa * a[i];
-}
-
-VECHE_HOT void sum2(float* __restrict out, const float* a, float wa, const float* b, float wb,
-                    std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = wa * a[i] + wb * b[i];
-}
-
-VECHE_HOT void sum3(float* __restrict out, const float* a, float wa, const float* b, float wb, const float* c,
-                    float wc, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = wa * a[i] + wb * b[i] + wc * c[i];
-}
-
-VECHE_HOT void sum5(float* __restrict out, const float* a, float wa, const float* b, float wb, const float* c,
-                    float wc, const float* d, float wd, const float* e, float we, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = wa * a[i] + wb * b[i] + wc * c[i] + wd * d[i] + we * e[i];
+// One pass over K inputs. The loops over k have constant bounds and vanish.
+template <std::size_t K>
+VECHE_HOT void fused_sum(float* __restrict out, const float* const* inputs, const float* weights,
+                         std::size_t n) {
+  std::array<const float*, K> in;
+  std::array<float, K> w;
+  for (std::size_t k = 0; k < K; ++k) {
+    in[k] = inputs[k];
+    w[k] = weights[k];
+  }
+  std::size_t i = 0;
+  for (; i + kLine <= n; i += kLine) {
+    for (std::size_t k = 0; k < K; ++k) __builtin_prefetch(in[k] + i + kAhead);
+    __builtin_prefetch(out + i + kAhead, 1);
+    for (std::size_t j = i; j < i + kLine; ++j) {
+      float sum = w[0] * in[0][j];
+      for (std::size_t k = 1; k < K; ++k) sum += w[k] * in[k][j];
+      out[j] = sum;
+    }
+  }
+  for (; i < n; ++i) {
+    float sum = w[0] * in[0][i];
+    for (std::size_t k = 1; k < K; ++k) sum += w[k] * in[k][i];
+    out[i] = sum;
+  }
 }
 
 VECHE_HOT void accumulate(float* __restrict out, const float* a, float wa, std::size_t n) {
@@ -57,26 +66,20 @@ VECHE_HOT double sum_of_squares(const float* x, std::size_t n) {
 
 void weighted_sum(std::span<float> out, std::span<const std::span<const float>> inputs,
                   std::span<const float> weights) {
-  const std::size_t n = out.size();
-  const auto in = [&](std::size_t k) { return inputs[k].data(); };
-  const std::span<const float> w = weights;
-  switch (inputs.size()) {
-    case 1:
-      return sum1(out.data(), in(0), w[0], n);
-    case 2:
-      return sum2(out.data(), in(0), w[0], in(1), w[1], n);
-    case 3:
-      return sum3(out.data(), in(0), w[0], in(1), w[1], in(2), w[2], n);
-    case 5:
-      return sum5(out.data(), in(0), w[0], in(1), w[1], in(2), w[2], in(3), w[3], in(4), w[4], n);
-    default:
-      break;
-  }
-  for (std::size_t from = 0; from < n; from += kBlock) {
-    const std::size_t length = std::min(kBlock, n - from);
-    float* block = out.data() + from;
-    sum3(block, in(0) + from, w[0], in(1) + from, w[1], in(2) + from, w[2], length);
-    for (std::size_t k = 3; k < inputs.size(); ++k) accumulate(block, in(k) + from, w[k], length);
+  constexpr std::size_t kFused = 6;     // a torus has five; more come in further passes over a block
+  constexpr std::size_t kBlock = 2048;  // floats: stays in the first-level cache between those passes
+  using Pass = void (*)(float*, const float* const*, const float*, std::size_t);
+  constexpr std::array<Pass, kFused> kPasses{fused_sum<1>, fused_sum<2>, fused_sum<3>,
+                                             fused_sum<4>, fused_sum<5>, fused_sum<6>};
+  const std::size_t first = std::min(inputs.size(), kFused);
+  const std::size_t block = inputs.size() <= kFused ? out.size() : kBlock;
+  for (std::size_t from = 0; from < out.size(); from += block) {
+    const std::size_t length = std::min(block, out.size() - from);
+    std::array<const float*, kFused> starts{};
+    for (std::size_t k = 0; k < first; ++k) starts[k] = inputs[k].data() + from;
+    kPasses[first - 1](out.data() + from, starts.data(), weights.data(), length);
+    for (std::size_t k = first; k < inputs.size(); ++k)
+      accumulate(out.data() + from, inputs[k].data() + from, weights[k], length);
   }
 }
 

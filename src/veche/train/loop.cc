@@ -198,7 +198,6 @@ class NodeLoop {
     Evaluation result;
     result.step = step_;
     result.stopped = stopped;
-    result.seconds = training_.count();
     result.rate = p_.schedule.rate(step_ == 0 ? 0 : step_ - 1);
     if (p_.test != nullptr)
       result.average_model = evaluate_mean(channel, p_.learner, mean, *p_.test, p_.slots);
@@ -212,14 +211,18 @@ class NodeLoop {
       mine.test = evaluate_range(p_.learner, *p_.test, 0, p_.test->size(), p_.slots);
     check(mine.test, step_);
     mine.from_mean = distance(p_.learner.parameters(), mean);
+    mine.training_seconds = training_.count();
     mine.compute_seconds = compute_.count();
     mine.communication_seconds = communication_.count();
     mine.sent = p_.strategy_channel.sent;
     result.nodes = gather(channel, mine);
     result.cv = coefficient_of_variation(result.nodes, squared_norm(mean));
     double images = 0;
-    for (const NodeReport& node : result.nodes) images += static_cast<double>(node.images);
-    result.images_per_second = training_ > Time(0) ? images / training_.count() : 0;
+    for (const NodeReport& node : result.nodes) {
+      images += static_cast<double>(node.images);
+      result.seconds = std::max(result.seconds, node.training_seconds);
+    }
+    result.images_per_second = result.seconds > 0 ? images / result.seconds : 0;
     train_ = {};
     channel.patience.note(now() - start);
     if (p_.observer != nullptr) p_.observer->on_evaluation(result);

@@ -21,10 +21,11 @@ struct Progress {
 
 // One node at one evaluation.
 struct NodeReport {
-  Score train;              // since the last evaluation
-  std::int64_t images = 0;  // trained on by this process
-  Score test;               // of its own model; count 0 when it was not asked to
-  Distance from_mean;       // of its parameters
+  Score train;                  // since the last evaluation
+  std::int64_t images = 0;      // trained on by this process
+  Score test;                   // of its own model; count 0 when it was not asked to
+  Distance from_mean;           // of its parameters
+  double training_seconds = 0;  // without evaluation; the others below are parts of it
   double compute_seconds = 0;
   double communication_seconds = 0;
   Traffic sent;  // by the strategy
@@ -33,7 +34,7 @@ struct NodeReport {
 // All nodes at one evaluation. Cumulative but for the train scores.
 struct Evaluation {
   std::uint64_t step = 0;
-  double seconds = 0;  // of training, without evaluation
+  double seconds = 0;  // of training, without evaluation, until the last node was done
   double images_per_second = 0;
   double rate = 0;      // learning rate of the last step
   Score average_model;  // test score of the averaged parameters
