@@ -36,14 +36,16 @@ BenchCase measure(const Setting& setting, const BenchOptions& options) {
 }  // namespace
 
 std::vector<BenchCase> bench_agree(const BenchOptions& options) {
-  return {
-      measure({"cnn batch 25, 4 nodes, consensus every step", {"model.name=cnn", "data.batch=25"}, 60, 0.80},
-              options),
-      measure({"resnet20 batch 32, 4 nodes, consensus every step",
-               {"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]"},
-               8,
-               0.95},
-              options)};
+  return {measure({"cnn batch 25, 4 nodes, consensus every step",
+                   {"model.name=cnn", "data.batch=25", "optimizer.name=adam", "optimizer.lr=0.001"},
+                   60,
+                   0.80},
+                  options),
+          measure({"resnet20 batch 32, 4 nodes, consensus every step",
+                   {"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]"},
+                   20,
+                   0.95},
+                  options)};
 }
 
 }  // namespace veche

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "veche/base/errors.h"
 #include "veche/base/vector_math.h"
@@ -34,6 +35,12 @@ class Consensus : public Strategy {
   void after_backward(std::uint64_t step) override {
     if (combine_first_) mix_when_due(step);
   }
+  // What is mixed after the step is written where the neighbours will read it.
+  std::span<float> step_target(std::uint64_t step) override {
+    if (combine_first_ || vectors_.size() != 1 || !due(step, every(context_.channel.me().value))) return {};
+    made_ = context_.channel.pool.make(vectors_.front().size_bytes());
+    return made_->writable<float>();
+  }
   void after_step(std::uint64_t step) override {
     if (!combine_first_) mix_when_due(step);
   }
@@ -45,8 +52,13 @@ class Consensus : public Strategy {
 
   void mix_when_due(std::uint64_t step) {
     const auto active = [&](int node) { return due(step, every(node)); };
-    for (std::uint64_t round = 0; round < rounds_; ++round)
-      mixer_.mix(*context_.topology->at(step / every_ * rounds_ + round), vectors_, active);
+    for (std::uint64_t round = 0; round < rounds_; ++round) {
+      const auto mixing = context_.topology->at(step / every_ * rounds_ + round);
+      if (made_)
+        mixer_.mix(*mixing, *std::exchange(made_, std::nullopt), vectors_, active);
+      else
+        mixer_.mix(*mixing, vectors_, active);
+    }
   }
 
   StrategyContext context_;
@@ -55,6 +67,7 @@ class Consensus : public Strategy {
   const std::uint64_t rounds_;
   const bool combine_first_;
   std::vector<std::span<float>> vectors_;  // what is mixed
+  std::optional<Message> made_;            // the new parameters, between the optimiser and the first round
 };
 
 // Every node follows an estimate y of the mean gradient over all nodes instead of its own:
@@ -77,6 +90,7 @@ class GradientTracking : public Consensus {
       gradient[i] = tracked_[i];
     }
   }
+  std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
   void after_step(std::uint64_t /*step*/) override {}
 
   std::vector<std::span<float>> state() override { return {tracked_, previous_}; }
@@ -99,6 +113,7 @@ class D2 : public Consensus {
     std::ranges::copy(context_.learner.parameters(), before_.begin());
   }
 
+  std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
   void after_step(std::uint64_t step) override {
     const std::span<float> x = context_.learner.parameters();
     for (std::size_t i = 0; i < x.size(); ++i) {

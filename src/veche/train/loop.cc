@@ -77,7 +77,7 @@ class NodeLoop {
     const bool has_samples = my_turn && (plan_.own_data || batch.size() > 0);
     p_.strategy.before_backward(step_);
     if (has_samples) {
-      const Slots::Turn turn(p_.slots);
+      const Slots::Turn turn(p_.slots, step_);
       const Time computing = now();
       const Score score = p_.learner.compute_gradient(batch);
       compute_ += now() - computing;
@@ -93,7 +93,9 @@ class NodeLoop {
     if (!plan_.strategy_steps && (has_samples || plan_.step_without_samples)) {
       const Time computing = now();
       const Optimizer::Step update{p_.schedule.rate(step_), clip_scale(), step_ + 1};
-      p_.optimizer.update(p_.learner.parameters(), p_.learner.gradients(), update);
+      const std::span<float> target = p_.strategy.step_target(step_);
+      p_.optimizer.update(target.empty() ? p_.learner.parameters() : target, p_.learner.parameters(),
+                          p_.learner.gradients(), update);
       compute_ += now() - computing;
     }
     communicate([&] { p_.strategy.after_step(step_); });
@@ -143,7 +145,9 @@ class NodeLoop {
     for (std::size_t i = 0; i < kGlanceSample && i * stride < x.size(); ++i)
       mine.parameters[i] = x[i * stride];
 
+    const Time start = now();
     const std::vector<Glance> all = gather(p_.control_channel, mine);
+    training_ += now() - start;  // nodes that never talk wait for each other here: it is part of what training takes
     since_glance_ = {};
     last_glance_step_ = step_;
     last_glance_training_ = training_;

@@ -32,7 +32,7 @@ Score evaluate_range(Learner& learner, const Dataset& data, std::size_t from, st
   Score score;
   for (std::size_t at = from; at < to; at += kEvaluationBatch) {
     const Batch batch = read_batch(data, at, std::min(kEvaluationBatch, to - at), storage);
-    const Slots::Turn turn(slots);
+    const Slots::Turn turn(slots, at);
     score += learner.evaluate(batch);
   }
   return score;

@@ -9,8 +9,7 @@ namespace veche {
 void Mixer::mix(const Mixing& mixing, std::span<const std::span<float>> vectors, const Active& active) {
   const int me = channel_.me().value;
   const auto mixes = [&](int node) { return !active || active(node); };
-  const bool needed = std::ranges::any_of(mixing.readers(me), mixes);
-  if (!mixes(me) && !needed) return;
+  if (!mixes(me) && !std::ranges::any_of(mixing.readers(me), mixes)) return;
 
   // Neighbours read this copy in place while the vectors themselves are being overwritten.
   std::size_t length = 0;
@@ -18,6 +17,13 @@ void Mixer::mix(const Mixing& mixing, std::span<const std::span<float>> vectors,
   Message mine = channel_.pool.make(length * sizeof(float));
   auto end = mine.writable<float>().begin();
   for (const auto& vector : vectors) end = std::ranges::copy(vector, end).out;
+  mix(mixing, std::move(mine), vectors, active);
+}
+
+void Mixer::mix(const Mixing& mixing, Message mine, std::span<const std::span<float>> vectors,
+                const Active& active) {
+  const int me = channel_.me().value;
+  const auto mixes = [&](int node) { return !active || active(node); };
   for (const int reader : mixing.readers(me))
     if (mixes(reader)) channel_.send(NodeId{reader}, mine);
   if (!mixes(me)) return;

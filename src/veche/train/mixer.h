@@ -18,6 +18,10 @@ class Mixer {
   // Not everybody mixes in every round: those who do need the others' vectors all the same.
   using Active = std::function<bool(int node)>;
   void mix(const Mixing& mixing, std::span<const std::span<float>> vectors, const Active& active = {});
+  // The same when this node's vectors already stand in a message, one after the other, and are not needed any
+  // more.
+  void mix(const Mixing& mixing, Message mine, std::span<const std::span<float>> vectors,
+           const Active& active = {});
 
  private:
   Channel& channel_;

@@ -12,24 +12,29 @@ struct SgdCoefficients {
   float rate, scale, decay, momentum;
 };
 
-VECHE_HOT void plain_pass(float* __restrict x, const float* __restrict g, std::size_t n, SgdCoefficients c) {
-  for (std::size_t i = 0; i < n; ++i) x[i] -= c.rate * (c.scale * g[i] + c.decay * x[i]);
+// `out` is `x` or does not overlap it: no element depends on another, which is what `ivdep` says.
+
+VECHE_HOT void plain_pass(float* out, const float* x, const float* g, std::size_t n, SgdCoefficients c) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - c.rate * (c.scale * g[i] + c.decay * x[i]);
 }
 
-VECHE_HOT void momentum_pass(float* __restrict x, const float* __restrict g, float* __restrict velocity,
-                             std::size_t n, SgdCoefficients c) {
+VECHE_HOT void momentum_pass(float* out, const float* x, const float* g, float* velocity, std::size_t n,
+                             SgdCoefficients c) {
+#pragma GCC ivdep
   for (std::size_t i = 0; i < n; ++i) {
     velocity[i] = c.momentum * velocity[i] + (c.scale * g[i] + c.decay * x[i]);
-    x[i] -= c.rate * velocity[i];
+    out[i] = x[i] - c.rate * velocity[i];
   }
 }
 
-VECHE_HOT void nesterov_pass(float* __restrict x, const float* __restrict g, float* __restrict velocity,
-                             std::size_t n, SgdCoefficients c) {
+VECHE_HOT void nesterov_pass(float* out, const float* x, const float* g, float* velocity, std::size_t n,
+                             SgdCoefficients c) {
+#pragma GCC ivdep
   for (std::size_t i = 0; i < n; ++i) {
     const float slope = c.scale * g[i] + c.decay * x[i];
     velocity[i] = c.momentum * velocity[i] + slope;
-    x[i] -= c.rate * (slope + c.momentum * velocity[i]);
+    out[i] = x[i] - c.rate * (slope + c.momentum * velocity[i]);
   }
 }
 
@@ -37,31 +42,35 @@ struct AdamCoefficients {
   float step, scale, decay, shrink, beta1, rest1, beta2, rest2, epsilon, root_correction;
 };
 
-VECHE_HOT void adam_pass(float* __restrict x, const float* __restrict g, float* __restrict mean,
-                         float* __restrict square, std::size_t n, AdamCoefficients c) {
+VECHE_HOT void adam_pass(float* out, const float* x, const float* g, float* mean, float* square,
+                         std::size_t n, AdamCoefficients c) {
+#pragma GCC ivdep
   for (std::size_t i = 0; i < n; ++i) {
     const float slope = c.scale * g[i] + c.decay * x[i];
     mean[i] = c.beta1 * mean[i] + c.rest1 * slope;
     square[i] = c.beta2 * square[i] + c.rest2 * slope * slope;
-    x[i] = c.shrink * x[i] - c.step * mean[i] / (std::sqrt(square[i]) * c.root_correction + c.epsilon);
+    out[i] = c.shrink * x[i] - c.step * mean[i] / (std::sqrt(square[i]) * c.root_correction + c.epsilon);
   }
 }
 
 class Sgd : public Optimizer {
  public:
+  using Optimizer::update;
   Sgd(const Options& options, std::size_t parameters)
       : momentum_(options.get<double>("momentum", 0)),
         nesterov_(options.get<bool>("nesterov", false)),
         decay_(options.get<double>("weight_decay", 0)),
         velocity_(momentum_ == 0 ? 0 : parameters) {}
 
-  void update(std::span<float> x, std::span<const float> g, const Step& step) override {
+  void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
+              const Step& step) override {
     const SgdCoefficients c{static_cast<float>(step.rate), static_cast<float>(step.gradient_scale),
                             static_cast<float>(decay_), static_cast<float>(momentum_)};
     if (velocity_.empty())
-      plain_pass(x.data(), g.data(), x.size(), c);
+      plain_pass(into.data(), x.data(), g.data(), x.size(), c);
     else
-      (nesterov_ ? nesterov_pass : momentum_pass)(x.data(), g.data(), velocity_.data(), x.size(), c);
+      (nesterov_ ? nesterov_pass : momentum_pass)(into.data(), x.data(), g.data(), velocity_.data(), x.size(),
+                                                  c);
   }
 
   std::vector<std::span<float>> state() override { return {velocity_}; }
@@ -76,6 +85,7 @@ class Sgd : public Optimizer {
 // Adam adds the decay to the gradient; AdamW shrinks the parameters directly.
 class Adam : public Optimizer {
  public:
+  using Optimizer::update;
   Adam(const Options& options, std::size_t parameters, bool decoupled)
       : beta1_(options.get<double>("beta1", 0.9)),
         beta2_(options.get<double>("beta2", 0.999)),
@@ -85,7 +95,8 @@ class Adam : public Optimizer {
         mean_(parameters),
         square_(parameters) {}
 
-  void update(std::span<float> x, std::span<const float> g, const Step& step) override {
+  void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
+              const Step& step) override {
     const auto t = static_cast<double>(step.number);
     AdamCoefficients c{};
     c.step = static_cast<float>(step.rate / (1 - std::pow(beta1_, t)));
@@ -98,7 +109,7 @@ class Adam : public Optimizer {
     c.rest2 = static_cast<float>(1 - beta2_);
     c.epsilon = static_cast<float>(epsilon_);
     c.root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2_, t)));
-    adam_pass(x.data(), g.data(), mean_.data(), square_.data(), x.size(), c);
+    adam_pass(into.data(), x.data(), g.data(), mean_.data(), square_.data(), x.size(), c);
   }
 
   std::vector<std::span<float>> state() override { return {mean_, square_}; }

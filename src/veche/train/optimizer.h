@@ -20,7 +20,12 @@ class Optimizer {
     double gradient_scale = 1;  // clipping without a pass of its own
     std::uint64_t number = 0;   // of this update, from 1
   };
-  virtual void update(std::span<float> parameters, std::span<const float> gradients, const Step& step) = 0;
+  // Writes the new parameters into `into`, which may be where the present ones are.
+  virtual void update(std::span<float> into, std::span<const float> parameters,
+                      std::span<const float> gradients, const Step& step) = 0;
+  void update(std::span<float> parameters, std::span<const float> gradients, const Step& step) {
+    update(parameters, parameters, gradients, step);
+  }
   // What a checkpoint must keep.
   virtual std::vector<std::span<float>> state() = 0;
 };

@@ -30,6 +30,10 @@ class Strategy {
   virtual void before_backward(std::uint64_t /*step*/) {}
   // The gradient of step k is there and may be changed; the parameters are still those it was taken at.
   virtual void after_backward(std::uint64_t /*step*/) {}
+  // Where the optimiser shall write the new parameters, asked before it does; empty: over the present ones.
+  // One who sends them away saves a copy, and puts what the learner shall have into its parameters in
+  // after_step.
+  virtual std::span<float> step_target(std::uint64_t /*step*/) { return {}; }
   // The optimiser has made its step; the parameters may be changed.
   virtual void after_step(std::uint64_t /*step*/) {}
   virtual void finish() {}
