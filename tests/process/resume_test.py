@@ -16,7 +16,7 @@ RUNS = {
     "cnn": SMALL | {"model.name": "cnn", "strategy.name": "allreduce", "run.steps": 40, "run.checkpoint_every": 4},
     "resnet20": SMALL | {"model.name": "resnet20", "optimizer.name": "sgd", "optimizer.momentum": 0.9,
                          "cluster.nodes": 2, "run.steps": 30, "run.checkpoint_every": 2, "run.eval": "all"},
-    "every step": QUADRATIC | {"run.steps": 150, "run.checkpoint_every": 1, "run.eval_every": 10},
+    "every step": QUADRATIC | {"run.steps": 300, "run.checkpoint_every": 1, "run.eval_every": 10},
 }
 
 
@@ -36,14 +36,18 @@ class Killed(RunsTest):
             except subprocess.TimeoutExpired:
                 process.kill()
                 killed += 1
-            self.assertIn(process.wait(LONGEST), (0, -signal.SIGKILL), process.stderr.read())
+            ended = process.wait(LONGEST)
+            self.assertIn(ended, (0, -signal.SIGKILL), process.stderr.read())
             newest = run.checkpoint_files(run.steps()[-1])
             self.assertEqual([file.name for file in newest if not is_whole(file)], [])
             self.assertLessEqual(len(run.steps()), 3)  # two, and one on its way out
             words = ["train", "-q", "--resume", run.path]
-        self.assertGreater(killed, 1, "the run is too short to be killed")
+            if ended == 0:  # a quick machine: it reached its end before the next kill
+                break
+        self.assertGreater(killed, 0, "the run is too short to be killed")
         done = self.veche(*words)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertRegex(done.stderr, r"\A(note: [^\n]+ had ended; [^\n]+\n)?\Z")
         return run
 
     def test_killed(self):
