@@ -3,8 +3,17 @@
 namespace veche::torch_model {
 namespace {
 
-template <class Items>
-std::vector<TensorLayout> lay_out(const Items& named) {
+using Named = torch::OrderedDict<std::string, at::Tensor>;
+
+// Counters and such stay where they are.
+Named floats(const Named& all) {
+  Named some;
+  for (const auto& item : all)
+    if (item.value().scalar_type() == at::kFloat) some.insert(item.key(), item.value());
+  return some;
+}
+
+std::vector<TensorLayout> lay_out(const Named& named) {
   std::vector<TensorLayout> layout;
   std::size_t offset = 0;
   for (const auto& item : named) {
@@ -27,23 +36,28 @@ at::Tensor view(const at::Tensor& flat, const TensorLayout& item) {
   return at::as_strided(flat, item.shape, item.strides, static_cast<std::int64_t>(item.offset));
 }
 
+void move(at::Tensor& tensor, const at::Tensor& place) {
+  place.copy_(tensor.detach());
+  tensor.set_data(place);
+}
+
 }  // namespace
 
 Flat::Flat(torch::nn::Module& network)
-    : parameter_layout_(lay_out(network.named_parameters())),
-      buffer_layout_(lay_out(network.named_buffers())),
+    : parameter_layout_(lay_out(floats(network.named_parameters()))),
+      buffer_layout_(lay_out(floats(network.named_buffers()))),
       parameters_(at::zeros({length(parameter_layout_)})),
       gradients_(at::zeros({length(parameter_layout_)})),
       buffers_(at::zeros({length(buffer_layout_)})) {
   at::NoGradGuard guard;
   std::size_t i = 0;
-  for (auto& item : network.named_parameters()) {
-    item.value().set_data(view(parameters_, parameter_layout_[i]));
+  for (auto& item : floats(network.named_parameters())) {
+    move(item.value(), view(parameters_, parameter_layout_[i]));
     item.value().mutable_grad() = view(gradients_, parameter_layout_[i]);
     ++i;
   }
   i = 0;
-  for (auto& item : network.named_buffers()) item.value().set_data(view(buffers_, buffer_layout_[i++]));
+  for (auto& item : floats(network.named_buffers())) move(item.value(), view(buffers_, buffer_layout_[i++]));
 }
 
 }  // namespace veche::torch_model

@@ -8,9 +8,9 @@
 
 namespace veche::torch_model {
 
-// The tensors of a network moved into contiguous vectors: from then on every parameter, gradient and buffer
-// is a view of its vector, and stays one as long as nobody replaces it. Convolution weights lie
-// channels-last.
+// The tensors of a network moved into contiguous vectors with the values they hold: from then on every
+// parameter, gradient and buffer is a view of its vector, and stays one as long as nobody replaces it.
+// Convolution weights lie channels-last. Tensors of anything but floats stay outside.
 class Flat {
  public:
   explicit Flat(torch::nn::Module& network);

@@ -48,7 +48,8 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       seed_(spec.seed),
       node_(spec.node),
       flat_(*network_),
-      report_(flat_.gradients().data()) {
+      report_(flat_.gradients().data()),
+      plain_(*network_, report_) {
   for (const auto& module : network_->modules())
     if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
   network_->initialise(spec.seed);
@@ -68,6 +69,7 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   use_one_thread();
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
+    plain_.zero();
     const at::Tensor labels = labels_of(batch);
     const at::Tensor logits = network_->forward(images_of(batch), pass);
     const at::Tensor loss = at::cross_entropy_loss(logits, labels);

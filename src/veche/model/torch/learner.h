@@ -5,10 +5,13 @@
 #include "veche/model/torch/flat.h"
 #include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
+#include "veche/model/torch/plain_gradients.h"
 
 namespace veche::torch_model {
 
-// A network behind the flat interface. Computes in the calling thread alone.
+// A network behind the flat interface. Computes in the calling thread alone. Its parameters may belong to
+// Layers, which write and report their gradients themselves, or to any other module: libtorch's autograd sees
+// to those.
 class TorchLearner : public Learner {
  public:
   TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
@@ -32,6 +35,7 @@ class TorchLearner : public Learner {
   const NodeId node_;
   const Flat flat_;
   GradientReport report_;
+  PlainGradients plain_;
 };
 
 }  // namespace veche::torch_model

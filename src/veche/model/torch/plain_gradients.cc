@@ -1,0 +1,36 @@
+#include "veche/model/torch/plain_gradients.h"
+
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include "veche/model/torch/layers.h"
+
+namespace veche::torch_model {
+
+using torch::autograd::variable_list;
+
+PlainGradients::PlainGradients(torch::nn::Module& network, const GradientReport& report) {
+  for (const auto& module : network.modules()) {
+    if (dynamic_cast<const Layer*>(module.get()) != nullptr) continue;  // writes and reports by itself
+    for (const at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
+      const at::Tensor gradient = parameter.grad();
+      gradients_.push_back(gradient);
+      if (!parameter.requires_grad()) continue;
+      // Runs once in a pass, however often the parameter was used: autograd sums before.
+      const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
+      accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+          [&report, gradient](const variable_list& outputs, const variable_list&) {
+            report.final(gradient);
+            return outputs;
+          }));
+      accumulators_.push_back(accumulator);
+    }
+  }
+}
+
+void PlainGradients::zero() {
+  at::NoGradGuard guard;
+  for (at::Tensor& gradient : gradients_) gradient.zero_();
+}
+
+}  // namespace veche::torch_model
