@@ -9,7 +9,8 @@
 
 namespace veche {
 
-// Labelled samples that can be read in any order. Immutable; any thread may read.
+// Labelled samples that can be read in any order. Immutable; any thread may read. Sets of images derive from
+// PixelSet (pixel_set.h) and hand out bytes; a set whose numbers are floats derives from this.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -18,7 +19,7 @@ class Dataset {
   virtual Shape shape() const = 0;
   virtual int classes() const = 0;
   virtual std::int64_t label(std::size_t index) const = 0;
-  // Writes the normalised pixels of one sample, channels last; `out` has shape().size() floats.
+  // Writes one sample as a learner sees it, channels last; `out` has shape().size() floats.
   virtual void read(std::size_t index, std::span<float> out) const = 0;
 };
 

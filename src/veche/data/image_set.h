@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "veche/data/dataset.h"
+#include "veche/data/pixel_set.h"
 
 namespace veche {
 
@@ -16,28 +16,19 @@ struct Samples {
   std::vector<std::int64_t> labels;
 };
 
-// What is subtracted and divided by, per channel, for pixels taken as 0 .. 1. A single entry serves all
-// channels.
-struct Normalization {
-  std::vector<double> mean;
-  std::vector<double> deviation;
-};
-
 // Images held in memory as bytes: a quarter of the floats they become when they are read.
-class ImageSet final : public Dataset {
+class ImageSet final : public PixelSet {
  public:
   // Throws std::invalid_argument when the parts do not fit together.
   ImageSet(Samples samples, const Normalization& normalization);
 
   std::size_t size() const override { return samples_.labels.size(); }
-  Shape shape() const override { return samples_.shape; }
   int classes() const override { return samples_.classes; }
   std::int64_t label(std::size_t index) const override { return samples_.labels[index]; }
-  void read(std::size_t index, std::span<float> out) const override;
+  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override;
 
  private:
   Samples samples_;
-  std::vector<float> tables_;  // of 256 values, one table a channel: a pixel is normalised by looking it up
 };
 
 }  // namespace veche

@@ -39,11 +39,12 @@ class Slot final : public PrefetchJob {
     const std::size_t size = data_->shape().size();
     for (std::size_t i = 0; i < samples.size(); ++i) {
       labels_[i] = data_->label(samples[i]);
-      data_->read(samples[i], std::span(images_).subspan(i * size, size));
+      reader_.read(*data_, samples[i], std::span(images_).subspan(i * size, size));
     }
   }
 
   std::shared_ptr<const Dataset> data_;
+  SampleReader reader_;
   std::vector<float> images_;
   std::vector<std::int64_t> labels_;
 };
@@ -153,7 +154,7 @@ Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, Batch
   storage.labels.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     storage.labels[i] = data.label(from + i);
-    data.read(from + i, std::span(storage.images).subspan(i * size, size));
+    storage.reader.read(data, from + i, std::span(storage.images).subspan(i * size, size));
   }
   return {.images = storage.images, .labels = storage.labels, .shape = data.shape()};
 }

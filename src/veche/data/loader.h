@@ -7,6 +7,7 @@
 #include "veche/base/batch.h"
 #include "veche/data/dataset.h"
 #include "veche/data/prefetcher.h"
+#include "veche/data/sample_reader.h"
 
 namespace veche {
 
@@ -52,6 +53,7 @@ class Loader {
 struct BatchStorage {
   std::vector<float> images;
   std::vector<std::int64_t> labels;
+  SampleReader reader;
 };
 
 // Up to `count` consecutive samples of a data set, for evaluation: fewer at its end, none beyond it. The
