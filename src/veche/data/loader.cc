@@ -1,7 +1,6 @@
 #include "veche/data/loader.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -17,8 +16,8 @@ namespace {
 // runs it.
 class Slot final : public PrefetchJob {
  public:
-  void reserve(std::shared_ptr<const Dataset> data, std::size_t most) {
-    data_ = std::move(data);
+  Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Augmentation& augment, std::uint64_t seed)
+      : data_(std::move(data)), seed_(seed), reader_(*data_, augment) {
     samples.reserve(most);
     labels_.resize(most);
     images_.resize(most * data_->shape().size());
@@ -33,17 +32,20 @@ class Slot final : public PrefetchJob {
 
   std::vector<std::uint32_t> samples;
   std::uint64_t step = 0;
+  std::uint64_t epoch = 0;
 
  private:
   void run() override {
     const std::size_t size = data_->shape().size();
     for (std::size_t i = 0; i < samples.size(); ++i) {
       labels_[i] = data_->label(samples[i]);
-      reader_.read(*data_, samples[i], std::span(images_).subspan(i * size, size));
+      const RandomStream chances(seed_, "augment", epoch, samples[i]);
+      reader_.read(*data_, samples[i], chances, std::span(images_).subspan(i * size, size));
     }
   }
 
-  std::shared_ptr<const Dataset> data_;
+  const std::shared_ptr<const Dataset> data_;
+  const std::uint64_t seed_;
   SampleReader reader_;
   std::vector<float> images_;
   std::vector<std::int64_t> labels_;
@@ -55,8 +57,12 @@ class Slot final : public PrefetchJob {
 // and their number cannot matter. Reading the samples is what they do.
 struct Loader::Impl {
   Impl(const std::shared_ptr<const Dataset>& data, std::vector<Shard> parts, Plan how,
-       std::shared_ptr<Prefetcher::Queue> where)
-      : shards(std::move(parts)), plan(how), queue(std::move(where)), step(how.first_step) {
+       const Prefetcher& prefetcher)
+      : shards(std::move(parts)),
+        plan(how),
+        queue(prefetcher.queue()),
+        step(how.first_step),
+        prepared(how.first_step) {
     if (plan.batch == 0) throw std::invalid_argument("a batch holds at least one sample");
     std::size_t largest = 0, most = 0;
     for (const Shard& shard : shards) {
@@ -71,14 +77,20 @@ struct Loader::Impl {
     if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed;
     if (plan.steps_per_epoch < needed)
       throw std::invalid_argument("an epoch is too short to visit every sample");
-    for (Slot& slot : slots) slot.reserve(data, most);
-    prepare(step);
+    // One in use, and one in the making for each worker.
+    for (int i = 0; i <= std::max(1, prefetcher.workers()); ++i)
+      slots.push_back(std::make_unique<Slot>(data, most, plan.augment, plan.seed));
+    prepare_ahead();
   }
   ~Impl() {
-    for (Slot& slot : slots) queue->cancel(slot);
+    for (const auto& slot : slots) queue->cancel(*slot);
   }
 
-  Slot& slot_of(std::uint64_t which) { return slots[which % slots.size()]; }
+  Slot& slot_of(std::uint64_t which) { return *slots[which % slots.size()]; }
+
+  void prepare_ahead() {
+    while (prepared < step + slots.size() - 1) prepare(prepared++);
+  }
 
   void prepare(std::uint64_t which) {
     const std::uint64_t epoch = which / plan.steps_per_epoch;
@@ -87,6 +99,7 @@ struct Loader::Impl {
 
     Slot& slot = slot_of(which);
     slot.step = which;
+    slot.epoch = epoch;
     slot.samples.clear();
     for (const auto& order : orders) {
       // Divided, not multiplied: a shard that has run out must not come back because a product wrapped round.
@@ -115,14 +128,15 @@ struct Loader::Impl {
   std::vector<std::vector<std::uint32_t>> orders;  // the shards' samples in this epoch's order
   std::optional<std::uint64_t> shuffled;           // the epoch `orders` is for
   std::uint64_t step;                              // what next() gives
+  std::uint64_t prepared;                          // the step after the last that was begun
   std::uint64_t times_waited = 0;
   double seconds_waited = 0;
-  std::array<Slot, 2> slots;  // one in use, one in the making
+  std::vector<std::unique_ptr<Slot>> slots;
 };
 
 Loader::Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan,
                Prefetcher& prefetcher)
-    : impl_(std::make_unique<Impl>(data, std::move(shards), plan, prefetcher.queue())) {}
+    : impl_(std::make_unique<Impl>(data, std::move(shards), plan, prefetcher)) {}
 Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
 Loader::~Loader() = default;
@@ -140,7 +154,8 @@ Batch Loader::next() {
     impl_->queue->push(slot);
     throw;
   }
-  impl_->prepare(++impl_->step);
+  ++impl_->step;
+  impl_->prepare_ahead();
   return slot.batch();
 }
 

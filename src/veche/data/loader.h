@@ -14,7 +14,8 @@ namespace veche {
 // The batches of one node, in an order that is a function of seed, shard and epoch alone. Every epoch visits
 // every sample of each shard once, in a new order. A loader over several shards joins their batches into one:
 // what one learner must see to equal many nodes that average their gradients. While one batch is in use the
-// prefetcher prepares the next. Used by one thread at a time; allocates nothing after construction.
+// prefetcher prepares the next, or as many as it has workers. Used by one thread at a time; allocates nothing
+// after construction.
 class Loader {
  public:
   struct Shard {
@@ -28,10 +29,13 @@ class Loader {
     // loader takes.
     std::uint64_t steps_per_epoch = 0;
     std::uint64_t seed = 1;
+    // Drawn from the seed, the epoch and the sample alone.
+    Augmentation augment = {};
     // Where a resumed run goes on, as if all steps before had been taken.
     std::uint64_t first_step = 0;
   };
-  // Throws std::invalid_argument when a sample is not in `data`, or an epoch is too short for a shard.
+  // Throws std::invalid_argument when a sample is not in `data`, an epoch is too short for a shard, or `data`
+  // are floats and shall be augmented.
   Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan, Prefetcher& prefetcher);
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;

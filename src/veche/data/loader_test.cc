@@ -9,7 +9,9 @@
 #include <stdexcept>
 #include <thread>
 
+#include "veche/data/image_set.h"
 #include "veche/data/partition.h"
+#include "veche/data/synthetic.h"
 
 namespace veche {
 namespace {
@@ -251,6 +253,40 @@ TEST(ReadBatch, ReadsConsecutiveSamplesUpToTheEnd) {
   EXPECT_EQ(batch.images[6], 960.0f);
   EXPECT_EQ(read_batch(*kData, 100, 10, storage).size(), 0u);
   EXPECT_EQ(read_batch(*kData, 1000, 10, storage).size(), 0u);
+}
+
+// Chances are those of the sample and the epoch, whoever prepares the batch and whichever batch it is in.
+TEST(Loader, AugmentsEquallyWithAnyNumberOfWorkersAndAnyBatch) {
+  const auto data = std::make_shared<ImageSet>(
+      make_synthetic({.shape = {3, 8, 8}, .samples = 60}, "train", 1), synthetic_normalization());
+  const auto images = [&](int workers, std::size_t batch, std::uint64_t first_step) {
+    Prefetcher prefetcher(workers);
+    Loader loader(
+        data, {{.node = 0, .samples = range(0, 60)}},
+        {.batch = batch, .augment = {.crop = 2, .flip = true, .cutout = 3}, .first_step = first_step},
+        prefetcher);
+    std::vector<float> all;
+    for (std::uint64_t step = first_step; step < 2 * 60 / batch; ++step) {
+      const Batch taken = loader.next();
+      all.insert(all.end(), taken.images.begin(), taken.images.end());
+    }
+    return all;
+  };
+  const std::vector<float> reference = images(0, 10, 0);
+  for (const int workers : {1, 2, 5}) EXPECT_EQ(images(workers, 10, 0), reference);
+  EXPECT_EQ(images(2, 15, 0), reference);
+  const std::size_t epoch = 60 * data->shape().size();
+  EXPECT_EQ(images(3, 10, 6),
+            std::vector<float>(reference.end() - static_cast<std::ptrdiff_t>(epoch), reference.end()));
+  EXPECT_NE(std::accumulate(reference.begin(), reference.begin() + static_cast<std::ptrdiff_t>(epoch), 0.0),
+            std::accumulate(reference.end() - static_cast<std::ptrdiff_t>(epoch), reference.end(), 0.0));
+}
+
+TEST(Loader, RefusesToAugmentFloats) {
+  Prefetcher prefetcher(0);
+  EXPECT_THROW(Loader(std::make_shared<Numbered>(4), {{.node = 0, .samples = range(0, 4)}},
+                      {.batch = 2, .augment = {.flip = true}}, prefetcher),
+               std::invalid_argument);
 }
 
 }  // namespace

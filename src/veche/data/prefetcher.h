@@ -15,6 +15,7 @@ class Prefetcher {
 
   class Queue;
   const std::shared_ptr<Queue>& queue() const { return queue_; }
+  int workers() const { return static_cast<int>(workers_.size()); }
 
  private:
   const std::shared_ptr<Queue> queue_;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "veche/base/random.h"
+#include "veche/data/augment.h"
 #include "veche/data/dataset.h"
-#include "veche/data/pixel_set.h"
 
 namespace veche {
 
@@ -13,9 +15,16 @@ namespace veche {
 // thread at a time, since it owns the room that a sample is decoded into; allocates only when that grows.
 class SampleReader {
  public:
+  SampleReader() = default;
+  // For training; a set of floats knows no augmentation and throws std::invalid_argument.
+  SampleReader(const Dataset& data, const Augmentation& changes);
+
   void read(const Dataset& data, std::size_t index, std::span<float> out);
+  // Changed as the reader was told, by chances drawn from `random` alone.
+  void read(const Dataset& data, std::size_t index, const RandomStream& random, std::span<float> out);
 
  private:
+  std::optional<Augmenter> augmenter_;
   std::vector<std::uint8_t> room_;
 };
 

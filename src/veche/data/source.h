@@ -13,6 +13,7 @@ struct DataSource {
   std::string name;
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> test;
+  std::string augment = "none";  // what is customary for this set (augment.h), taken unless data.augment says
 };
 
 // Opens what the section [data] names. Throws RequestError naming the file and what is wrong with it:

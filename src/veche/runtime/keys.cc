@@ -77,6 +77,12 @@ std::vector<KeySpec> data_keys() {
        .choices = {"wait", "repeat"}},
       {.name = "shuffle", .kind = Kind::text, .fallback = text("local"), .help = "each node its own samples",
        .choices = {"local"}},
+      {.name = "augment", .kind = Kind::text, .fallback = text("default"),
+       .help = "random changes of training images: none, or of crop:P, flip, cutout:S, resized-crop joined by +; "
+               "default: what is customary for the set"},
+      {.name = "workers", .kind = Kind::whole, .fallback = whole(1),
+       .help = "threads that prepare batches ahead of the steps; 0: each node its own when it needs them",
+       .least = 0, .most = 256},
       {.name = "shape", .kind = Kind::wholes, .fallback = {}, .help = "synthetic: channels, height, width"},
       {.name = "samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: training samples", .least = 1},
       {.name = "test_samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: test samples", .least = 1},

@@ -27,6 +27,18 @@ Partition divide(const Settings& settings, const NodePowers& powers, const DataS
   return shards;
 }
 
+Augmentation choose_augmentation(const Settings& settings, const DataSource& source) {
+  if (settings.brings_data) return {};
+  const std::string asked = settings.data.get<std::string>("augment");
+  const Augmentation result =
+      read_augmentation(asked == "default" ? source.augment : asked, source.train->shape());
+  if (!result.none() && dynamic_cast<const PixelSet*>(source.train.get()) == nullptr)
+    throw RequestError(
+        fmt::format("data.augment = \"{}\" changes images, and {} is not a set of images; choose none", asked,
+                    source.name));
+  return result;
+}
+
 std::shared_ptr<const Topology> build_topology(const Settings& settings) {
   const StrategyInfo& info = settings.strategy_info;
   if (!info.uses_topology) return {};
@@ -97,6 +109,7 @@ RunPlan::RunPlan(const Settings& given)
     : settings(given),
       powers(read_powers(settings.cluster, settings.nodes())),
       source(settings.brings_data ? DataSource{} : open_data(settings.data, settings.seed())),
+      augment(choose_augmentation(settings, source)),
       partition(divide(settings, powers, source)),
       topology(build_topology(settings)),
       samples(count_samples(settings, powers, partition, batch())),

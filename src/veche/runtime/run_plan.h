@@ -25,6 +25,7 @@ struct RunPlan {
   const Settings settings;
   const NodePowers powers;
   const DataSource source;  // empty when the learners bring their own
+  const Augmentation augment;
   const Partition partition;
   const std::shared_ptr<const Topology> topology;  // none when the strategy uses none
   const SamplePlan samples;

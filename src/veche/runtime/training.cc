@@ -150,7 +150,7 @@ class Training {
   }
 
   Evaluation run_nodes(Observer* observer, std::vector<std::vector<float>>& parameters) {
-    Prefetcher prefetcher;
+    Prefetcher prefetcher(plan_.settings.data.get<int>("workers"));
     const int wanted = plan_.settings.cluster.get<int>("slots");
     Slots slots(wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
     std::vector<Evaluation> results(nodes_.size());
@@ -176,11 +176,13 @@ class Training {
     static const std::atomic<bool> never = false;
     std::optional<Loader> loader;
     if (auto shards = plan_.shards_of(node.index()); !shards.empty())
-      loader.emplace(
-          plan_.source.train, std::move(shards),
-          Loader::Plan{plan_.batch(), plan_.samples.loader_steps_per_epoch(node.index()),
-                       plan_.settings.seed(), plan_.samples.taken(node.index(), node.resumed.step)},
-          prefetcher);
+      loader.emplace(plan_.source.train, std::move(shards),
+                     Loader::Plan{.batch = plan_.batch(),
+                                  .steps_per_epoch = plan_.samples.loader_steps_per_epoch(node.index()),
+                                  .seed = plan_.settings.seed(),
+                                  .augment = plan_.augment,
+                                  .first_step = plan_.samples.taken(node.index(), node.resumed.step)},
+                     prefetcher);
     return train_node({.strategy_channel = node.strategy_channel,
                        .control_channel = node.control_channel,
                        .learner = *node.learner,
