@@ -91,6 +91,17 @@ std::vector<std::uint64_t> steps_of(const fs::path& folder, std::string_view pre
 
 CheckpointStore::CheckpointStore(fs::path folder, int nodes) : folder_(std::move(folder)), nodes_(nodes) {}
 
+CheckpointStore CheckpointStore::of_run(const fs::path& folder) {
+  int nodes = 0;
+  for (const std::uint64_t step : steps_of(folder, kFinished)) {
+    const CheckpointStore any(folder, 0);
+    int found = 0;
+    while (fs::exists(any.file(any.step_folder(step), NodeId{found}))) ++found;
+    nodes = std::max(nodes, found);  // files of one of them may be gone
+  }
+  return {folder, nodes};
+}
+
 fs::path CheckpointStore::step_folder(std::uint64_t step) const {
   return folder_ / fmt::format("{}{}", kFinished, step);
 }
@@ -152,26 +163,48 @@ std::optional<std::uint64_t> CheckpointStore::newest(
   return {};
 }
 
-void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) const {
-  const fs::path path = file(step_folder(step), node);
-  std::ifstream in(path, std::ios::binary);
-  const auto take = [&](void* into, std::size_t bytes) {
-    if (!in.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes)))
+struct CheckpointStore::Opened {
+  explicit Opened(fs::path file) : path(std::move(file)), in(path, std::ios::binary) {
+    take(std::as_writable_bytes(std::span(&header, 1)));
+    if (header.vectors > fs::file_size(path) / sizeof(std::uint64_t))
+      throw RunError(path.string() + " is damaged");
+    sizes.resize(header.vectors);
+    take(std::as_writable_bytes(std::span(sizes)));
+  }
+  void take(std::span<std::byte> into) {
+    if (!in.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size())))
       throw RunError(path.string() + " cannot be read to its end");
-  };
+  }
+
+  const fs::path path;
+  std::ifstream in;
   Header header;
-  take(&header, sizeof header);
-  std::vector<std::uint64_t> sizes(header.vectors);
-  take(sizes.data(), sizes.size() * sizeof(std::uint64_t));
+  std::vector<std::uint64_t> sizes;  // of the vectors, which follow
+};
+
+void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) const {
+  Opened opened(file(step_folder(step), node));
+  const Header& header = opened.header;
+  const auto& sizes = opened.sizes;
   bool fits = header.nodes == static_cast<std::uint32_t>(nodes_) && sizes.size() == state.vectors.size();
   for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] == state.vectors[i].size();
   if (!fits)
-    throw RequestError(path.string() + " is of another model, optimiser or number of nodes than config.toml");
+    throw RequestError(opened.path.string() +
+                       " is of another model, optimiser or number of nodes than config.toml");
   state.step = header.step;
   state.train = {header.loss_sum, header.correct, header.count};
   state.sent = {header.bytes, header.messages};
   state.evaluated = {header.evaluated_loss_sum, header.evaluated_correct, header.evaluated_count};
-  for (const auto& vector : state.vectors) take(vector.data(), vector.size_bytes());
+  for (const auto& vector : state.vectors) opened.take(std::as_writable_bytes(vector));
+}
+
+SavedModel CheckpointStore::read_model(std::uint64_t step, NodeId node) const {
+  Opened opened(file(step_folder(step), node));
+  if (opened.sizes.size() < 2) throw RunError(opened.path.string() + " holds no model");
+  SavedModel model{std::vector<float>(opened.sizes[0]), std::vector<float>(opened.sizes[1])};
+  opened.take(std::as_writable_bytes(std::span(model.parameters)));
+  opened.take(std::as_writable_bytes(std::span(model.buffers)));
+  return model;
 }
 
 }  // namespace veche

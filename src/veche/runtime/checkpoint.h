@@ -9,12 +9,21 @@
 
 namespace veche {
 
+// What a model is, of one node's checkpoint.
+struct SavedModel {
+  std::vector<float> parameters;
+  std::vector<float> buffers;
+};
+
 // Checkpoints in a folder: step-K/ with one file a node. A folder gets its name only when all its files are
 // synced, so a kill at any moment leaves the ones before it. The last two are kept. The format is in
 // docs/checkpoints.md.
 class CheckpointStore : public Checkpointer {
  public:
   CheckpointStore(std::filesystem::path folder, int nodes);
+  // Of a run that has left some: the number of nodes is that of the files.
+  static CheckpointStore of_run(const std::filesystem::path& folder);
+  int nodes() const { return nodes_; }
 
   void write(NodeId node, const NodeState& state) override;
   void commit(std::uint64_t step) override;
@@ -25,8 +34,10 @@ class CheckpointStore : public Checkpointer {
   // Fills `state` (its vectors in place, of the sizes they have) from that checkpoint. Throws RequestError
   // when they do not fit: the file is of another model.
   void read(std::uint64_t step, NodeId node, NodeState& state) const;
+  SavedModel read_model(std::uint64_t step, NodeId node) const;
 
  private:
+  struct Opened;
   std::filesystem::path file(const std::filesystem::path& step_folder, NodeId node) const;
   std::filesystem::path step_folder(std::uint64_t step) const;
   std::filesystem::path unfinished(std::uint64_t step) const;

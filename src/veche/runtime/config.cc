@@ -137,6 +137,9 @@ Settings Config::resolve(Model model) const {
   settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
   if (!has("optimizer", "lr"))
     settings.optimizer.set("lr", {default_rate(settings.optimizer.get<std::string>("name"))});
+  if (settings.model.has("init") && settings.model.get<std::string>("start") == "different")
+    throw RequestError(
+        "model.init gives all nodes the same weights, model.start = \"different\" does not; keep one");
   if (settings.run.has("epochs") && settings.run.has("steps"))
     throw RequestError("run.epochs and run.steps are both given; keep one");
   if (settings.brings_data && settings.run.has("epochs"))

@@ -22,6 +22,7 @@ class RunFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+  std::filesystem::path layout() const { return path_ / "layout.json"; }
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}

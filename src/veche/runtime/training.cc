@@ -7,9 +7,11 @@
 
 #include "veche/base/random.h"
 #include "veche/comm/threads/threads.h"
+#include "veche/model/weights.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/files.h"
+#include "veche/runtime/model_export.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
@@ -20,6 +22,13 @@ namespace {
 
 constexpr Tag kStrategyTag{1};
 constexpr Tag kControlTag{2};
+
+// Then the weights come from there; the file they began with may be gone.
+bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
+  if (request.resume.empty()) return false;
+  const CheckpointStore store(RunFolder::open(request.resume).checkpoints(), plan.learners());
+  return store.newest([](const std::string&) {}).has_value();
+}
 
 std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node) {
   if (request.learner) return request.learner(node);
@@ -40,7 +49,10 @@ std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPla
       throw RequestError(fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes,
                                      plan.source.name, classes));
   }
-  return make_learner(spec);
+  auto learner = make_learner(spec);
+  if (settings.model.has("init") && !has_checkpoint(request, plan))
+    load_weights(*learner, settings.model.get<std::string>("init"));
+  return learner;
 }
 
 // A node with everything that is its own. The endpoint goes with it: a node that ends is lost to the others,
@@ -113,6 +125,7 @@ class Training {
       folder = RunFolder::create(plan_.settings);
       store_.emplace(folder->checkpoints(), plan_.learners());
     }
+    if (folder) write_layout(*folder, info_.model, *nodes_.front()->learner);
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = nodes_.front()->resumed.step;
     // All that could be recorded of it already is, with the times it took.

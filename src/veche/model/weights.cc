@@ -1,0 +1,92 @@
+#include "veche/model/weights.h"
+
+#include <algorithm>
+#include <map>
+
+#include "veche/base/errors.h"
+#include "veche/base/mapped_file.h"
+#include "veche/base/nearest.h"
+#include "veche/model/layout.h"
+
+namespace veche {
+namespace {
+
+bool may_be_absent(std::string_view name) {
+  return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
+// The tensors of a file, each to be taken once.
+class Supply {
+ public:
+  Supply(const Safetensors& file, std::string origin) : origin_(std::move(origin)) {
+    for (const StoredTensor& tensor : file.tensors) tensors_.emplace(tensor.name, &tensor);
+  }
+
+  // The flat vector that the file has in the place of `present`.
+  std::vector<float> fill(const std::vector<TensorLayout>& layout, std::span<const float> present) {
+    std::vector<float> flat(present.begin(), present.end());
+    for (const TensorLayout& wanted : layout)
+      if (const StoredTensor* found = take(wanted)) scatter(wanted, floats_of(*found, origin_), flat);
+    return flat;
+  }
+
+  void check_that_none_is_left() const {
+    for (const auto& [name, tensor] : tensors_)
+      if (!may_be_absent(name)) refuse("has a tensor '" + name + "', which the model does not have");
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw RequestError("model.init: '" + origin_ + "' " + why);
+  }
+
+  const StoredTensor* take(const TensorLayout& wanted) {
+    const auto found = tensors_.find(wanted.name);
+    if (may_be_absent(wanted.name)) {
+      if (found != tensors_.end()) tensors_.erase(found);
+      return nullptr;
+    }
+    if (found == tensors_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, tensor] : tensors_) names.push_back(name);
+      const std::string near = nearest(wanted.name, names);
+      refuse("has no tensor '" + wanted.name + "', which the model needs" +
+             (near.empty() ? "" : "; the nearest is '" + near + "'"));
+    }
+    const StoredTensor& tensor = *found->second;
+    if (tensor.shape != wanted.shape)
+      refuse("has the tensor '" + wanted.name + "' of shape " + text_of(tensor.shape) + ", the model needs " +
+             text_of(wanted.shape));
+    tensors_.erase(found);
+    return &tensor;
+  }
+
+  const std::string origin_;
+  std::map<std::string, const StoredTensor*> tensors_;
+};
+
+}  // namespace
+
+void load_weights(Learner& learner, const std::filesystem::path& safetensors) {
+  const MappedFile file(safetensors);
+  const Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
+  Supply supply(content, safetensors.string());
+  const std::vector<float> parameters = supply.fill(learner.parameter_layout(), learner.parameters());
+  const std::vector<float> buffers = supply.fill(learner.buffer_layout(), learner.buffers());
+  supply.check_that_none_is_left();
+  std::ranges::copy(parameters, learner.parameters().begin());
+  std::ranges::copy(buffers, learner.buffers().begin());
+}
+
+void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,
+                 std::span<const float> flat) {
+  for (const TensorLayout& tensor : layout) writer.add(tensor.name, tensor.shape, gather(tensor, flat));
+}
+
+}  // namespace veche

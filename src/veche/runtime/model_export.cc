@@ -1,0 +1,139 @@
+#include "veche/runtime/model_export.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "veche/base/errors.h"
+#include "veche/base/vector_math.h"
+#include "veche/model/layout.h"
+#include "veche/model/weights.h"
+#include "veche/runtime/checkpoint.h"
+#include "veche/runtime/files.h"
+
+namespace veche {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const std::vector<TensorLayout>& layout) {
+  json tensors = json::array();
+  for (const TensorLayout& tensor : layout)
+    tensors.push_back({{"name", tensor.name},
+                       {"shape", tensor.shape},
+                       {"strides", tensor.strides},
+                       {"offset", tensor.offset}});
+  return tensors;
+}
+
+std::vector<TensorLayout> from_json(const json& tensors) {
+  std::vector<TensorLayout> layout;
+  for (const json& tensor : tensors)
+    layout.push_back({tensor.at("name"), tensor.at("shape"), tensor.at("strides"), tensor.at("offset")});
+  return layout;
+}
+
+struct RunLayout {
+  std::string model;
+  std::vector<TensorLayout> parameters;
+  std::vector<TensorLayout> buffers;
+};
+
+RunLayout read_layout(const RunFolder& run) {
+  std::ifstream file(run.layout());
+  if (!file)
+    throw RequestError(
+        fmt::format("{} is missing: the run is of an older Veche; resume it once, and it will "
+                    "be there",
+                    run.layout().string()));
+  try {
+    const json content = json::parse(file);
+    return {content.at("model"), from_json(content.at("parameters")), from_json(content.at("buffers"))};
+  } catch (const json::exception&) {
+    throw RequestError(fmt::format("{} is damaged", run.layout().string()));
+  }
+}
+
+// Every number of the vector belongs to one tensor.
+void check_fit(const std::vector<TensorLayout>& layout, std::size_t size, const RunFolder& run) {
+  std::size_t count = 0;
+  for (const TensorLayout& tensor : layout) {
+    bool inside = tensor.shape.size() == tensor.strides.size();
+    std::size_t last = tensor.offset;
+    for (std::size_t d = 0; inside && d < tensor.shape.size(); ++d) {
+      inside = tensor.shape[d] > 0 && tensor.strides[d] > 0;
+      if (inside) last += static_cast<std::size_t>((tensor.shape[d] - 1) * tensor.strides[d]);
+    }
+    if (!inside || last >= size) throw RequestError(run.layout().string() + " does not fit the checkpoint");
+    count += size_of(tensor);
+  }
+  if (count != size) throw RequestError(run.layout().string() + " does not fit the checkpoint");
+}
+
+// What evaluations call the average model, buffers too.
+SavedModel mean_model(const CheckpointStore& store, std::uint64_t step) {
+  SavedModel mean = store.read_model(step, NodeId{0});
+  for (int node = 1; node < store.nodes(); ++node) {
+    const SavedModel other = store.read_model(step, NodeId{node});
+    if (other.parameters.size() != mean.parameters.size() || other.buffers.size() != mean.buffers.size())
+      throw RequestError("the nodes' models differ in size: choose one with --node");
+    add(mean.parameters, other.parameters);
+    add(mean.buffers, other.buffers);
+  }
+  scale(mean.parameters, 1.0F / static_cast<float>(store.nodes()));
+  scale(mean.buffers, 1.0F / static_cast<float>(store.nodes()));
+  return mean;
+}
+
+void check_place(const std::filesystem::path& out) {
+  namespace fs = std::filesystem;
+  if (fs::is_directory(out))
+    throw RequestError(fmt::format("{} is a folder; name a file, such as {}", out.string(),
+                                   (out / "model.safetensors").string()));
+  if (out.has_parent_path() && !fs::is_directory(out.parent_path()))
+    throw RequestError(fmt::format("the folder {} does not exist", out.parent_path().string()));
+}
+
+}  // namespace
+
+void write_layout(const RunFolder& run, const std::string& model, const Learner& learner) {
+  const json content{{"model", model},
+                     {"parameters", to_json(learner.parameter_layout())},
+                     {"buffers", to_json(learner.buffer_layout())}};
+  write_file(run.layout(), content.dump() + "\n");
+}
+
+ExportResult export_model(const ExportRequest& request) {
+  const RunFolder run = RunFolder::open(request.run);
+  const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
+  std::string damage;
+  const auto step = store.newest([&](const std::string& sentence) { damage = "; " + sentence; });
+  if (!step) throw RequestError(fmt::format("{} has no whole checkpoint{}", run.path().string(), damage));
+  if (request.node && (request.node->value < 0 || request.node->value >= store.nodes()))
+    throw RequestError(fmt::format("there is no node {}: the run has nodes 0 to {}", request.node->value,
+                                   store.nodes() - 1));
+  const RunLayout layout = read_layout(run);
+  const SavedModel model = request.node ? store.read_model(*step, *request.node) : mean_model(store, *step);
+  check_fit(layout.parameters, model.parameters.size(), run);
+  check_fit(layout.buffers, model.buffers.size(), run);
+  check_place(request.out);
+
+  SafetensorsWriter writer;
+  writer.note("format", "pt");  // what Python's readers look for
+  writer.note("veche", request.version);
+  writer.note("run", run.name());
+  writer.note("model", layout.model);
+  writer.note("step", std::to_string(*step));
+  writer.note("node", request.node ? std::to_string(request.node->value) : "average");
+  add_tensors(writer, layout.parameters, model.parameters);
+  add_tensors(writer, layout.buffers, model.buffers);
+  const auto parts = writer.parts();
+  write_file(request.out, parts);
+
+  ExportResult result{*step, store.nodes(), layout.parameters.size() + layout.buffers.size(), 0};
+  for (const auto& part : parts) result.bytes += part.size();
+  return result;
+}
+
+}  // namespace veche

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "veche/base/node_id.h"
+#include "veche/model/learner.h"
+#include "veche/runtime/run_folder.h"
+
+namespace veche {
+
+// Keeps in the run's folder which number of a checkpoint is which tensor's, so that neither the model nor its
+// data are needed to read one.
+void write_layout(const RunFolder& run, const std::string& model, const Learner& learner);
+
+struct ExportRequest {
+  std::filesystem::path run;
+  std::filesystem::path out;
+  std::optional<NodeId> node = {};  // none: the mean over the nodes, which evaluations call the average model
+  std::string version;              // of the program, for the file's metadata
+};
+
+struct ExportResult {
+  std::uint64_t step = 0;
+  int nodes = 0;
+  std::size_t tensors = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Writes the newest whole checkpoint as safetensors. Throws RequestError when the run, the node or the place
+// is wrong, before anything is written.
+ExportResult export_model(const ExportRequest& request);
+
+}  // namespace veche
