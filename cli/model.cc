@@ -4,27 +4,59 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/model_show.h"
 #include "cli/text.h"
-#include "veche/model/zoo.h"
+#include "veche/runtime/model_export.h"
 
 namespace veche::cli {
 namespace {
 
-void list(bool json) {
-  const auto models = list_models();
-  if (json) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const ModelInfo& model : models)
-      rows.push_back(
-          {{"name", model.name}, {"parameters", model.parameters}, {"description", model.description}});
-    fmt::print("{}\n", nlohmann::ordered_json{{"models", rows}}.dump());
-    return;
-  }
-  Table table({"model", "parameters"});
-  for (const ModelInfo& model : models)
-    table.row({fmt::format("{:<10} {}", model.name, model.description),
-               model.parameters == 0 ? "yours" : with_commas(static_cast<std::uint64_t>(model.parameters))});
-  fmt::print("{}", table.text());
+struct ExportWords {
+  std::string run, out;
+  int node = -1;
+  bool average = false;
+};
+
+void export_it(const ExportWords& words, const CLI::Option& node) {
+  ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
+  if (node.count() > 0) request.node = NodeId{words.node};
+  const ExportResult result = export_model(request);
+  fmt::print(stderr, "{}: {} of step {}, {} tensors, {}\n", words.out,
+             request.node        ? fmt::format("node {}", words.node)
+             : result.nodes == 1 ? "the model"
+                                 : fmt::format("the average of {} nodes", result.nodes),
+             result.step, result.tensors, bytes(static_cast<double>(result.bytes)));
+}
+
+void add_export(CLI::App& model) {
+  CLI::App* command =
+      model.add_subcommand("export", "Write the newest checkpoint of a run as a safetensors file");
+  auto words = std::make_shared<ExportWords>();
+  command->add_option("run", words->run, "the run's folder, such as runs/NAME")->required();
+  command->add_option("out", words->out, "the file, such as model.safetensors")->required();
+  CLI::Option* node = command->add_option("--node", words->node, "the model of this node");
+  command->add_flag("--average", words->average, "the mean over the nodes, which is the default")
+      ->excludes(node);
+  command->callback([words, node] { export_it(*words, *node); });
+}
+
+void add_ls(CLI::App& model) {
+  CLI::App* command = model.add_subcommand("ls", "List the models with their parameters, FLOPs and bytes");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "one JSON object");
+  command->callback([json] { list_all_models(*json); });
+}
+
+void add_show(CLI::App& model) {
+  CLI::App* command = model.add_subcommand("show", "Print the layers of a model");
+  auto words = std::make_shared<ShowWords>();
+  command->add_option("name", words->name, "the model")->required();
+  command->add_option("--set", words->assignments, "model.key=value, as for training")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--input", words->input, "channels x height x width of a sample, such as 3x32x32");
+  command->add_flag("--json", words->json, "one JSON object");
+  command->callback([words] { show_model(*words); });
 }
 
 }  // namespace
@@ -32,10 +64,9 @@ void list(bool json) {
 void add_model(CLI::App& app) {
   CLI::App* command = app.add_subcommand("model", "The models that can be trained");
   command->require_subcommand(1);
-  CLI::App* ls = command->add_subcommand("ls", "List them with their numbers of parameters");
-  auto json = std::make_shared<bool>(false);
-  ls->add_flag("--json", *json, "one JSON object");
-  ls->callback([json] { list(*json); });
+  add_ls(*command);
+  add_show(*command);
+  add_export(*command);
 }
 
 }  // namespace veche::cli

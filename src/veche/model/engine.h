@@ -13,6 +13,7 @@ class ModelEngine {
   virtual ~ModelEngine() = default;
   // Throws RequestError for an input or an option that does not fit the model.
   virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const = 0;
+  virtual ModelDescription describe(const ModelSpec& spec) const = 0;
 };
 
 // The one symbol such a module exports, as extern "C"; the caller owns the engine.

@@ -16,12 +16,23 @@ std::unique_ptr<ModelEngine> torch_engine() {
   return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(module, kModelEngineSymbol)());
 }
 
+void check_name(const std::string& name) {
+  const std::vector<std::string> names = model_names();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw RequestError("model.name: there is no model '" + name + "'" + suggestion(name, names));
+}
+
 }  // namespace
 
+ModelDescription describe_model(const ModelSpec& spec) {
+  check_name(spec.name);
+  if (spec.name != "quadratic") return torch_engine()->describe(spec);
+  const auto learner = make_quadratic(spec);
+  return {learner->parameter_layout(), learner->buffer_layout(), 0};
+}
+
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
-  const std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), spec.name) == names.end())
-    throw RequestError("model.name: there is no model '" + spec.name + "'" + suggestion(spec.name, names));
+  check_name(spec.name);
   if (spec.name == "quadratic") return make_quadratic(spec);
   return torch_engine()->make_learner(spec);
 }

@@ -29,11 +29,21 @@ struct ModelInfo {
   std::string description;
   Shape input = {};             // the usual one; empty where there is none
   std::int64_t parameters = 0;  // for the usual input of the model; 0 where the user decides
+  int classes = 10;             // the usual number, which `parameters` is for
+};
+
+// What a model costs, without its numbers.
+struct ModelDescription {
+  std::vector<TensorLayout> parameters;
+  std::vector<TensorLayout> buffers;
+  std::int64_t multiply_adds = 0;  // of convolutions and matrix products, for one sample forward
 };
 
 // Loads libtorch's module when the model needs it. Throws RequestError for a model that does not exist or
 // does not fit the input, with the nearest valid choice.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec);
+// Of the same model: counted in a real pass, not looked up.
+ModelDescription describe_model(const ModelSpec& spec);
 
 // All models, whether or not their module is there; loads nothing.
 const std::vector<ModelInfo>& list_models();

@@ -3,6 +3,7 @@
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 #include "veche/model/torch/allocator.h"
+#include "veche/model/torch/cost.h"
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/network.h"
 
@@ -17,16 +18,26 @@ std::vector<Model> models() {
   };
 }
 
+std::shared_ptr<Network> make_network(const ModelSpec& spec) {
+  if (spec.classes < 2) throw RequestError("model.classes must be at least 2");
+  if (spec.input.size() == 0) throw RequestError("model.name: '" + spec.name + "' needs data with samples");
+  if (const auto norm = spec.options.get<std::string>("norm", "batch"); norm != "batch")
+    throw RequestError("model.norm: there is no norm '" + norm + "'; choose batch");
+  for (const Model& model : models())
+    if (model.name == spec.name) return model.make(spec);
+  throw RequestError("model.name: there is no network '" + spec.name + "' in this build; rebuild Veche");
+}
+
 class TorchEngine : public ModelEngine {
  public:
   std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const override {
-    if (spec.classes < 2) throw RequestError("model.classes must be at least 2");
-    if (spec.input.size() == 0) throw RequestError("model.name: '" + spec.name + "' needs data with samples");
-    if (const auto norm = spec.options.get<std::string>("norm", "batch"); norm != "batch")
-      throw RequestError("model.norm: there is no norm '" + norm + "'; choose batch");
-    for (const Model& model : models())
-      if (model.name == spec.name) return std::make_unique<TorchLearner>(model.make(spec), spec);
-    throw RequestError("model.name: there is no network '" + spec.name + "' in this build; rebuild Veche");
+    return std::make_unique<TorchLearner>(make_network(spec), spec);
+  }
+
+  ModelDescription describe(const ModelSpec& spec) const override {
+    const std::shared_ptr<Network> network = make_network(spec);
+    return {float_layout(network->named_parameters()), float_layout(network->named_buffers()),
+            multiply_adds(*network, spec.input)};
   }
 };
 

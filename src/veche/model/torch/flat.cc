@@ -3,8 +3,6 @@
 namespace veche::torch_model {
 namespace {
 
-using Named = torch::OrderedDict<std::string, at::Tensor>;
-
 // Counters and such stay where they are.
 Named floats(const Named& all) {
   Named some;
@@ -43,9 +41,11 @@ void move(at::Tensor& tensor, const at::Tensor& place) {
 
 }  // namespace
 
+std::vector<TensorLayout> float_layout(const Named& tensors) { return lay_out(floats(tensors)); }
+
 Flat::Flat(torch::nn::Module& network)
-    : parameter_layout_(lay_out(floats(network.named_parameters()))),
-      buffer_layout_(lay_out(floats(network.named_buffers()))),
+    : parameter_layout_(float_layout(network.named_parameters())),
+      buffer_layout_(float_layout(network.named_buffers())),
       parameters_(at::zeros({length(parameter_layout_)})),
       gradients_(at::zeros({length(parameter_layout_)})),
       buffers_(at::zeros({length(buffer_layout_)})) {

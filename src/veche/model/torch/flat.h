@@ -8,6 +8,12 @@
 
 namespace veche::torch_model {
 
+using Named = torch::OrderedDict<std::string, at::Tensor>;
+
+// Where tensors will lie in their flat vector: convolution weights channels-last, those of anything but
+// floats nowhere.
+std::vector<TensorLayout> float_layout(const Named& tensors);
+
 // The tensors of a network moved into contiguous vectors with the values they hold: from then on every
 // parameter, gradient and buffer is a view of its vector, and stays one as long as nobody replaces it.
 // Convolution weights lie channels-last. Tensors of anything but floats stay outside.

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "veche/model/torch/network.h"
+
+namespace veche::torch_model {
+
+// The multiplications (each with its addition) of convolutions and matrix products while one image goes
+// through the network, counted where libtorch carries them out; the rest is small beside them. The values of
+// the parameters do not matter.
+std::int64_t multiply_adds(Network& network, const Shape& input);
+
+}  // namespace veche::torch_model

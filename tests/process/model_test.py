@@ -1,0 +1,197 @@
+"""Weights out of a run and into one, as PyTorch sees them; and what `veche model` tells of models."""
+
+import json
+import pathlib
+import re
+import shutil
+import unittest
+
+from veche_runs import QUADRATIC, SMALL, RunsTest, assignments
+
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    raise SystemExit("the Debian package python3-torch is missing (%s)" % error)
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/weights.md"
+READ, WRITE = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+CNN = {"model.name": "cnn", "model.dropout": 0, "data.name": "mnist", "data.path": "data", "data.batch": 5,
+       "cluster.nodes": 3, "run.steps": 3}
+
+
+class Cnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 32, 3, padding=1)
+        self.bn1 = nn.BatchNorm2d(32)
+        self.conv2 = nn.Conv2d(32, 64, 3)
+        self.bn2 = nn.BatchNorm2d(64)
+        self.fc1 = nn.Linear(64, 600)
+        self.fc2 = nn.Linear(600, 120)
+        self.fc3 = nn.Linear(120, 10)
+
+    def forward(self, x):
+        x = nn.functional.max_pool2d(torch.relu(self.bn1(self.conv1(x))), 2)
+        x = nn.functional.max_pool2d(torch.relu(self.bn2(self.conv2(x))), 2)
+        return self.fc3(self.fc2(self.fc1(torch.flatten(x, 1))))
+
+
+def idx(numbers):
+    """The bytes of an IDX file of unsigned bytes."""
+    sizes = b"".join(size.to_bytes(4, "big") for size in numbers.shape)
+    return bytes([0, 0, 8, numbers.dim()]) + sizes + numbers.numpy().tobytes()
+
+
+class Weights(RunsTest):
+    def setUp(self):
+        super().setUp()
+        generator = torch.Generator().manual_seed(3)
+        (self.folder / "data").mkdir()
+        self.images, self.labels = {}, {}
+        for name, count in (("train", 60), ("t10k", 40)):
+            images = torch.randint(0, 256, (count, 8, 8), generator=generator, dtype=torch.uint8)
+            labels = torch.randint(0, 10, (count,), generator=generator, dtype=torch.uint8)
+            (self.folder / f"data/{name}-images-idx3-ubyte").write_bytes(idx(images))
+            (self.folder / f"data/{name}-labels-idx1-ubyte").write_bytes(idx(labels))
+            self.images[name] = ((images.float() / 255 - 0.1307) / 0.3081).unsqueeze(1)
+            self.labels[name] = labels.long()
+
+    def python(self, lines, **names):
+        """Runs lines of the page in this test's folder and returns their names."""
+        lines = lines.replace('open("', f'open("{self.folder}/')
+        exec(lines, names)
+        return names
+
+    def exported(self, run, *words):
+        done = self.veche("model", "export", f"runs/{run}", "model.safetensors", *words)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        return self.python(READ)["state"]
+
+    def metadata(self):
+        data = (self.folder / "model.safetensors").read_bytes()
+        return json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+
+    def test_pytorch_sees_the_same_network(self):
+        run = self.train("a", CNN)
+        model = Cnn().eval()
+        model.load_state_dict(self.exported("a"))
+        with torch.no_grad():
+            logits = model(self.images["t10k"])
+        ours = run.metrics()[-1]["average_model"]
+        loss = nn.functional.cross_entropy(logits, self.labels["t10k"]).item()
+        self.assertAlmostEqual(ours["loss"], loss, delta=1e-4 * loss)
+        self.assertEqual(ours["accuracy"], (logits.argmax(1) == self.labels["t10k"]).sum().item() / 40)
+        about = self.metadata()
+        version = self.veche("--version").stdout.strip()
+        self.assertEqual(about, {"format": "pt", "veche": version, "run": "a", "model": "cnn", "step": "3",
+                                 "node": "average"})
+
+    def test_the_average_is_the_nodes_average(self):
+        self.train("a", CNN, {"strategy.name": "none"})
+        average = self.exported("a", "--average")
+        nodes = [self.exported("a", "--node", node) for node in range(3)]
+        self.assertEqual(self.metadata()["node"], "2")
+        self.assertFalse(torch.equal(nodes[0]["fc1.weight"], nodes[1]["fc1.weight"]))
+        for name, mean in average.items():
+            torch.testing.assert_close(mean, sum(node[name] for node in nodes) / 3, rtol=1e-5, atol=1e-7)
+
+    def test_starts_from_a_file_of_pytorch(self):
+        torch.manual_seed(5)
+        model = Cnn()
+        model(self.images["train"])  # moves the running statistics
+        self.python(WRITE, model=model)
+        start = CNN | {"model.init": "weights.safetensors", "optimizer.name": "sgd", "optimizer.lr": 0, "run.steps": 1,
+                       "strategy.name": "none"}
+        run = self.train("b", start)
+        self.assertIn('init = "weights.safetensors"', (run.path / "config.toml").read_text())
+        for name, value in self.exported("b", "--node", 1).items():
+            if "running" not in name:  # which the one step has moved
+                self.assertTrue(torch.equal(value, model.state_dict()[name]), name)
+        # A resumed run does not need it any more.
+        (self.folder / "weights.safetensors").unlink()
+        done = self.veche("train", "-q", "--resume", "runs/b", "--set", "run.steps=2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.train("c", start | {"run.name": "c"}, expect=2).path.exists(), False)
+
+    def test_statistics_come_along(self):
+        model = Cnn()
+        model(self.images["train"])
+        self.python(WRITE, model=model.eval())
+        # No step is long enough to matter: what is tested is the file's network, statistics included.
+        run = self.train("a", CNN | {"model.init": "weights.safetensors", "optimizer.name": "sgd", "optimizer.lr": 0,
+                                     "run.steps": 1, "strategy.name": "single", "data.batch": 20})
+        model.train()(self.images["train"])  # the single learner's batch is all three nodes'
+        with torch.no_grad():
+            loss = nn.functional.cross_entropy(model.eval()(self.images["t10k"]), self.labels["t10k"]).item()
+        self.assertAlmostEqual(run.summary()["loss"], loss, delta=1e-4 * loss)
+
+    def test_a_file_of_another_model_is_named(self):
+        model = Cnn()
+        model.fc3 = nn.Linear(120, 7)
+        self.python(WRITE, model=model)
+        done = self.veche("train", *assignments(CNN, {"model.init": "weights.safetensors"}))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Aveche: model\.init: 'weights\.safetensors' has the tensor 'fc3\.\w+' of shape "
+                                      r"\[7[^\n]*the model needs \[10[^\n]*\n\Z")
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_wrong_requests_write_nothing(self):
+        self.train("a", SMALL, {"run.steps": 1})
+        (self.folder / "runs/b").mkdir()
+        shutil.copy(self.folder / "runs/a/config.toml", self.folder / "runs/b/config.toml")
+        for words, told in ((["runs/no", "x"], "not a run's folder"), (["runs/b", "x"], "no whole checkpoint"),
+                            (["runs/a", "x", "--node", "4"], "nodes 0 to 3"), (["runs/a", "x", "--node=-1"], "nodes 0 to 3"),
+                            (["runs/a", "runs"], "is a folder"), (["runs/a", "no/x"], "folder no does not exist")):
+            done = self.veche("model", "export", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertRegex(done.stderr, rf"\Aveche: [^\n]*{told}[^\n]*\n\Z")
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_a_damaged_checkpoint_is_passed_over(self):
+        run = self.train("a", SMALL, {"run.steps": 2, "run.checkpoint_every": 1})
+        with open(run.checkpoint_files(2)[0], "r+b") as file:
+            file.seek(200)
+            file.write(b"\xff\xff\xff\xff")
+        self.exported("a")
+        self.assertEqual(self.metadata()["step"], "1")
+
+    def test_quadratic(self):
+        self.train("q", QUADRATIC)
+        self.assertEqual(list(self.exported("q")), ["x"])
+
+
+class Models(RunsTest):
+    def models(self):
+        done = self.veche("model", "ls", "--json")
+        return {model["name"]: model for model in json.loads(done.stdout)["models"]}
+
+    def test_costs_are_those_of_the_closed_form(self):
+        models = self.models()
+        cnn = 28 * 28 * 32 * 9 + 12 * 12 * 64 * 32 * 9 + 2304 * 600 + 600 * 120 + 120 * 10
+        self.assertEqual(models["cnn"]["multiply_adds"], cnn)
+        self.assertEqual(models["cnn"]["flops"], 2 * cnn)
+        self.assertEqual(models["cnn"]["bytes"], 4 * (1475338 + 2 * (32 + 64)))
+        first = 32 * 32 * 16 * 27
+        wide = 6 * 32 * 32 * 16 * 16 * 9
+        halved = [side * side * out * (out // 2 + 5 * out) * 9 for side, out in ((16, 32), (8, 64))]
+        self.assertEqual(models["resnet20"]["multiply_adds"], first + wide + sum(halved) + 640)
+        self.assertNotIn("flops", models["quadratic"])
+
+    def test_show_prints_layers(self):
+        done = self.veche("model", "show", "mlp", "--set", "model.hidden=[7]", "--input", "1x8x8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"fc1\.weight +7 x 64 +448")
+        self.assertIn("535 parameters", done.stdout)
+        shown = json.loads(self.veche("model", "show", "cnn", "--set", "model.classes=5", "--json").stdout)
+        self.assertEqual(shown["layers"][-1], {"name": "fc3.bias", "shape": [5], "count": 5})
+        self.assertEqual(shown["parameters"], sum(layer["count"] for layer in shown["layers"]))
+        for words, told in ((["cnm"], "'cnn'"), (["cnn", "--input", "3x3"], "3x32x32"),
+                            (["cnn", "--input", "1x4x4"], "8x8"), (["cnn", "--set", "data.batch=3"], r"\[model\]")):
+            done = self.veche("model", "show", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, told)
+
+
+if __name__ == "__main__":
+    unittest.main()
