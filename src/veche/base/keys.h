@@ -11,7 +11,8 @@ namespace veche {
 // One key of a configuration section: what it may be, what it is when nobody says, and a line for `--help`
 // and docs. A part of Veche lists its own keys; the configuration checks them all in one place.
 struct KeySpec {
-  enum class Kind { flag, whole, real, text, list, wholes, reals, any };  // wholes, reals: lists of them
+  // wholes, reals: lists of them; texts: a word or a list of words
+  enum class Kind { flag, whole, real, text, list, wholes, reals, texts, any };
 
   std::string name;
   Kind kind = Kind::text;

@@ -13,6 +13,7 @@ struct DataSource {
   std::string name;
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> test;
+  std::vector<std::string> class_names = {};  // empty: classes are but numbers
   std::string augment = "none";  // what is customary for this set (augment.h), taken unless data.augment says
 };
 

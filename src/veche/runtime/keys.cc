@@ -69,10 +69,12 @@ std::vector<KeySpec> data_keys() {
   return {
       {.name = "name", .kind = Kind::text, .fallback = text("fashion-mnist"), .help = "the data set",
        .choices = data_names()},
-      {.name = "path", .kind = Kind::text, .fallback = {}, .help = "where its files are"},
+      {.name = "path", .kind = Kind::texts, .fallback = {},
+       .help = "where its files are; with partition = folders one path a node, or a folder of such"},
       {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1},
       {.name = "partition", .kind = Kind::text, .fallback = {},
-       .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), classes:K"},
+       .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "
+               "sizes:[..], dirichlet:ALPHA, classes:K, folders"},
       {.name = "uneven", .kind = Kind::text, .fallback = text("wait"),
        .help = "nodes with fewer batches than others go on mixing until the next epoch, or begin theirs anew",
        .choices = {"wait", "repeat"}},
@@ -160,6 +162,8 @@ std::string kind_name(Kind kind) {
       return "a list of whole numbers such as [1, 2]";
     case Kind::reals:
       return "a list of numbers such as [1, 2.5]";
+    case Kind::texts:
+      return "a word or a list of words";
     case Kind::any:
       break;
   }
@@ -194,6 +198,8 @@ bool fits(const Value& value, Kind kind) {
       return list_of(Kind::whole);
     case Kind::reals:
       return list_of(Kind::real);
+    case Kind::texts:
+      return fits(value, Kind::text) || list_of(Kind::text);
     case Kind::any:
       break;
   }

@@ -10,19 +10,35 @@
 namespace veche {
 namespace {
 
-// The nodes that a strategy keeps free of data come first and get empty shards.
-Partition divide(const Settings& settings, const NodePowers& powers, const DataSource& source) {
-  if (settings.brings_data) return {};
+int nodes_with_data(const Settings& settings) {
   const int nodes = settings.nodes();
   const int idle = settings.strategy_info.idle_nodes(settings.strategy);
   if (idle >= nodes)
     throw RequestError(fmt::format("cluster.nodes = {} leaves nobody to train: {} serve", nodes, idle));
+  return nodes - idle;
+}
+
+NodeFolders open_source(const Settings& settings) {
+  if (settings.brings_data) return {};
+  if (settings.data.get<std::string>("partition") == "folders")
+    return open_node_folders(settings.data, settings.seed(), nodes_with_data(settings));
+  if (settings.data.has("path") && std::holds_alternative<Value::List>(settings.data.at("path").data))
+    throw RequestError("data.path is a list of folders, which only data.partition = \"folders\" divides");
+  return {open_data(settings.data, settings.seed()), {}};
+}
+
+// The nodes that a strategy keeps free of data come first and get empty shards.
+Partition divide(const Settings& settings, const NodePowers& powers, const NodeFolders& folders) {
+  if (settings.brings_data) return {};
+  const int nodes = nodes_with_data(settings), idle = settings.nodes() - nodes;
+  const Dataset& train = *folders.source.train;
   PartitionHints hints{.speed = powers.speed,
-                       .label = [&](std::size_t sample) { return source.train->label(sample); },
-                       .classes = source.train->classes()};
+                       .label = [&](std::size_t sample) { return train.label(sample); },
+                       .classes = train.classes()};
   if (!hints.speed.empty()) hints.speed.erase(hints.speed.begin(), hints.speed.begin() + idle);
-  Partition shards = partition(source.train->size(), nodes - idle,
-                               settings.data.get<std::string>("partition"), settings.seed(), hints);
+  if (!folders.ends.empty()) hints.owner = [&](std::size_t sample) { return folders.owner(sample); };
+  Partition shards =
+      partition(train.size(), nodes, settings.data.get<std::string>("partition"), settings.seed(), hints);
   shards.insert(shards.begin(), static_cast<std::size_t>(idle), {});
   return shards;
 }
@@ -108,9 +124,10 @@ LoopPlan plan_loop(const Settings& settings, const SamplePlan& samples) {
 RunPlan::RunPlan(const Settings& given)
     : settings(given),
       powers(read_powers(settings.cluster, settings.nodes())),
-      source(settings.brings_data ? DataSource{} : open_data(settings.data, settings.seed())),
+      folders(open_source(settings)),
+      source(folders.source),
       augment(choose_augmentation(settings, source)),
-      partition(divide(settings, powers, source)),
+      partition(divide(settings, powers, folders)),
       topology(build_topology(settings)),
       samples(count_samples(settings, powers, partition, batch())),
       steps_per_epoch(settings.brings_data ? 0 : static_cast<double>(samples.steps_per_epoch())),

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "veche/data/loader.h"
+#include "veche/data/node_folders.h"
 #include "veche/data/partition.h"
 #include "veche/data/source.h"
 #include "veche/runtime/config.h"
@@ -24,7 +25,8 @@ struct RunPlan {
 
   const Settings settings;
   const NodePowers powers;
-  const DataSource source;  // empty when the learners bring their own
+  const NodeFolders folders;  // whose samples are whose already
+  const DataSource source;    // empty when the learners bring their own
   const Augmentation augment;
   const Partition partition;
   const std::shared_ptr<const Topology> topology;  // none when the strategy uses none
