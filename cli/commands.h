@@ -8,6 +8,7 @@ namespace veche::cli {
 // the library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that
 // are neither success nor an error.
 void add_train(CLI::App& app, int& exit_code);
+void add_data(CLI::App& app);
 void add_model(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_topology(CLI::App& app);
