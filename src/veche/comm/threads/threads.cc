@@ -1,13 +1,12 @@
 #include "veche/comm/threads/threads.h"
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <vector>
 
+#include "veche/comm/mailbox.h"
 #include "veche/comm/native.h"
 #include "veche/comm/parts.h"
 #include "veche/comm/threads/meeting.h"
@@ -16,20 +15,6 @@ namespace veche {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Letter {
-  NodeId from;
-  Tag tag;
-  Message message;
-};
-
-// What has arrived for one node and was not read yet. Few letters wait at a time, so a search in order is the
-// fastest index, and it keeps the order of sending for free.
-struct Mailbox {
-  std::mutex mutex;
-  std::condition_variable arrived;  // also: somebody was lost
-  std::deque<Letter> letters;       // guarded by mutex
-};
 
 }  // namespace
 
@@ -71,10 +56,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
 
   ~ThreadsEndpoint() override {
     shared_->alive[static_cast<std::size_t>(id_.value)] = false;
-    for (Mailbox& mailbox : shared_->mailboxes) {
-      const std::lock_guard lock(mailbox.mutex);  // else a waiter that has just looked would miss the news
-      mailbox.arrived.notify_all();
-    }
+    for (Mailbox& mailbox : shared_->mailboxes) mailbox.wake_all();
     const std::lock_guard lock(shared_->meetings_mutex);
     for (auto& [tag, meeting] : shared_->meetings) meeting.wake_all();
   }
@@ -87,29 +69,17 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
     if (!alive(to)) return;
     sent_bytes_ += message.size();
     sent_messages_ += 1;
-    {
-      const std::lock_guard lock(mailbox.mutex);
-      mailbox.letters.push_back({id_, tag, std::move(message)});
-    }
-    mailbox.arrived.notify_all();
+    mailbox.put(id_, tag, std::move(message));
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     Mailbox& mailbox = shared_->mailbox(id_);
     if (from) shared_->mailbox(*from);  // refuses ids out of range
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    std::unique_lock lock(mailbox.mutex);
-    for (;;) {
-      for (auto letter = mailbox.letters.begin(); letter != mailbox.letters.end(); ++letter) {
-        if (letter->tag != tag || (from && letter->from != *from)) continue;
-        Received result{Received::Outcome::message, letter->from, std::move(letter->message)};
-        mailbox.letters.erase(letter);
-        return result;
-      }
-      if (from && *from != id_ && !alive(*from)) return {Received::Outcome::peer_lost, *from, {}};
-      if (mailbox.arrived.wait_until(lock, until) == std::cv_status::timeout && Clock::now() >= until)
-        return {Received::Outcome::timed_out, from.value_or(id_), {}};
-    }
+    Received result =
+        mailbox.receive(from, tag, until, [this, &from] { return *from != id_ && !alive(*from); });
+    if (result.outcome == Received::Outcome::timed_out) result.from = from.value_or(id_);
+    return result;
   }
 
   Time now() const override { return Clock::now() - shared_->start; }
@@ -149,6 +119,12 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
 };
 
 ThreadsCluster::ThreadsCluster(int nodes) : shared_(std::make_shared<Shared>(nodes)) {}
+
+std::vector<NodeId> ThreadsCluster::here() const {
+  std::vector<NodeId> all;
+  for (std::size_t i = 0; i < shared_->mailboxes.size(); ++i) all.push_back(NodeId{static_cast<int>(i)});
+  return all;
+}
 
 std::unique_ptr<Endpoint> ThreadsCluster::endpoint(NodeId node) {
   shared_->mailbox(node);

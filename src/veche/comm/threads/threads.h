@@ -2,19 +2,19 @@
 
 #include <memory>
 
-#include "veche/comm/endpoint.h"
+#include "veche/comm/cluster.h"
 
 namespace veche {
 
 // The engine whose nodes are threads of this process: a message is a pointer handed over.
 // A node is alive from the cluster's making until its endpoint is destroyed; those who wait for it then learn
 // that it is lost, after what it sent before has been read. Endpoints keep what they share alive.
-class ThreadsCluster {
+class ThreadsCluster : public Cluster {
  public:
   explicit ThreadsCluster(int nodes);
 
-  // Once per node.
-  std::unique_ptr<Endpoint> endpoint(NodeId node);
+  std::vector<NodeId> here() const override;
+  std::unique_ptr<Endpoint> endpoint(NodeId node) override;
 
  private:
   struct Shared;

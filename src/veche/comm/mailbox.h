@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "veche/comm/endpoint.h"
+
+namespace veche {
+
+// What has arrived for one node and was not read yet. Any thread.
+class Mailbox {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void put(NodeId from, Tag tag, Message message);
+  // For a message whose bytes are still on their way: it keeps its place in the order of sending, and is not
+  // read before `fill` is called with the number returned.
+  std::uint64_t announce(NodeId from, Tag tag);
+  void fill(std::uint64_t announced, Message message);
+
+  // The first message with this tag from `from`, or from anyone; nothing when there is none yet.
+  std::optional<Received> take(std::optional<NodeId> from, Tag tag);
+  // Whether one is on its way.
+  bool expects(NodeId from, Tag tag) const;
+  // Waits for it until `until`, or until `lost` says that `from` will not send any more.
+  Received receive(std::optional<NodeId> from, Tag tag, Clock::time_point until,
+                   const std::function<bool()>& lost);
+
+  // Counts everything that those who wait may want to look at. Read before looking in vain, it lets them
+  // sleep without missing what came in between.
+  std::uint64_t news() const;
+  void wait_for_news(std::uint64_t seen, Clock::time_point until);
+  // Somebody was lost: those who wait look again.
+  void wake_all();
+
+ private:
+  // Few letters wait at a time, so a search in order is the fastest index, and it keeps the order of sending.
+  struct Letter {
+    std::uint64_t number = 0;
+    NodeId from;
+    Tag tag;
+    Message message;
+    bool complete = true;
+  };
+
+  std::optional<Received> find(std::optional<NodeId> from, Tag tag);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Letter> letters_;  // guarded by mutex_
+  std::uint64_t numbers_ = 0;   // guarded by mutex_
+  std::uint64_t news_ = 0;      // guarded by mutex_
+};
+
+}  // namespace veche

@@ -1,0 +1,111 @@
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "veche/base/errors.h"
+#include "veche/comm/mpi/endpoint.h"
+#include "veche/comm/mpi/mpi.h"
+
+namespace veche {
+namespace {
+
+class MpiCluster : public Cluster {
+ public:
+  explicit MpiCluster(std::shared_ptr<PostOffice> office) : office_(std::move(office)) {}
+
+  std::vector<NodeId> here() const override {
+    const Placement& placement = office_->placement();
+    std::vector<NodeId> nodes;
+    for (int i = placement.first_of(placement.rank); i < placement.first_of(placement.rank + 1); ++i)
+      nodes.push_back(NodeId{i});
+    return nodes;
+  }
+  std::unique_ptr<Endpoint> endpoint(NodeId node) override { return make_mpi_endpoint(office_, node); }
+
+ private:
+  std::shared_ptr<PostOffice> office_;
+};
+
+class MpiJob : public Job {
+ public:
+  MpiJob() {
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE)
+      throw RequestError(
+          "this MPI was built without MPI_THREAD_MULTIPLE, which Veche needs: use one with it");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    MPI_Comm local = MPI_COMM_NULL;
+    MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    MPI_Comm_size(local, &ranks_here_);
+    MPI_Comm_free(&local);
+    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+    int length = 0;
+    MPI_Get_processor_name(name.data(), &length);
+    hosts_ = exchange(std::string(name.data(), static_cast<std::size_t>(length)));
+  }
+
+  ~MpiJob() override {
+    MPI_Comm_free(&comm_);
+    MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int ranks_on_this_host() const override { return ranks_here_; }
+  std::string host_of(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
+
+  std::vector<std::string> exchange(const std::string& mine) override {
+    const auto ranks = static_cast<std::size_t>(size_);
+    const int length = static_cast<int>(mine.size());
+    std::vector<int> lengths(ranks);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_, &request);
+    wait(request);
+    std::vector<int> starts(ranks);
+    for (std::size_t i = 1; i < ranks; ++i) starts[i] = starts[i - 1] + lengths[i - 1];
+    std::string all(static_cast<std::size_t>(starts.back() + lengths.back()), '\0');
+    MPI_Iallgatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), starts.data(), MPI_CHAR, comm_,
+                    &request);
+    wait(request);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < ranks; ++i)
+      texts.push_back(all.substr(static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(lengths[i])));
+    return texts;
+  }
+
+  std::unique_ptr<Cluster> cluster(int nodes) override {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(comm_, &comm);
+    const Placement placement{nodes, size_, rank_};
+    const int nodes_here = placement.first_of(rank_ + 1) - placement.first_of(rank_);
+    const bool crowded = std::max(1, nodes_here) * ranks_here_ > sysconf(_SC_NPROCESSORS_ONLN);
+    return std::make_unique<MpiCluster>(std::make_shared<PostOffice>(comm, placement, crowded));
+  }
+
+ private:
+  void wait(MPI_Request& request) const {
+    Nap nap(ranks_here_ > sysconf(_SC_NPROCESSORS_ONLN));
+    for (int done = 0;;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (done != 0) return;
+      std::this_thread::sleep_for(nap.next());
+    }
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  int ranks_here_ = 1;
+  std::vector<std::string> hosts_;
+};
+
+}  // namespace
+}  // namespace veche
+
+extern "C" veche::Job* veche_mpi_job() { return new veche::MpiJob; }

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "veche/comm/cluster.h"
+
+namespace veche {
+
+// Joins the ranks that an MPI launcher started together with this process. The engine is a module, one for
+// each MPI that was installed when Veche was built; the launcher tells which one to load. Once per process,
+// by the main thread. Throws RequestError when the module is missing or belongs to another MPI than the
+// launcher.
+enum class MpiKind { open_mpi, mpich };
+struct MpiLaunch {
+  MpiKind kind = MpiKind::open_mpi;
+  int size = 1;  // ranks, as the launcher says
+};
+std::unique_ptr<Job> join_mpi_job(const MpiLaunch& launch);
+
+// The one symbol such a module exports, as extern "C"; the caller owns the job.
+using MakeMpiJob = Job*();
+inline constexpr char kMpiJobSymbol[] = "veche_mpi_job";
+
+}  // namespace veche
