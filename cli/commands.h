@@ -4,6 +4,9 @@
 
 namespace veche::cli {
 
+constexpr int kFailed = 1;
+constexpr int kWrongRequest = 2;
+
 // Each command adds itself with its options; what it does when chosen runs inside the parse. A command throws
 // the library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that
 // are neither success nor an error.

@@ -10,8 +10,8 @@
 
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kWrongRequest = 2;
+using veche::cli::kFailed;
+using veche::cli::kWrongRequest;
 
 int say(const std::string& sentence, int code) {
   fmt::print(stderr, "veche: {}\n", sentence);

@@ -9,11 +9,13 @@
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/keys.h"
+#include "cli/launch.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/summary.h"
+#include "veche/runtime/together.h"
 #include "veche/runtime/training.h"
 
 namespace veche::cli {
@@ -50,12 +52,17 @@ Config read_config(const Arguments& arguments) {
                        arguments.config);
   Config config = Config::from_file(RunFolder::open(arguments.resume).config());
   for (const std::string& assignment : arguments.assignments) {
-    // A resumed run may be made longer or watched more closely; anything else would make it another run.
-    if (!assignment.starts_with("run.") || assignment.starts_with("run.seed") ||
-        assignment.starts_with("run.name") || assignment.starts_with("run.out"))
+    // A resumed run may be made longer, watched more closely or given to other machines; anything else would
+    // make it another run.
+    const std::string key = assignment.substr(0, assignment.find('='));
+    const bool length = key.starts_with("run.") && key != "run.seed" && key != "run.name" && key != "run.out";
+    const bool machines = key == "cluster.nodes" || key == "cluster.transport" || key == "cluster.slots" ||
+                          key.starts_with("topology.");
+    if (!length && !machines)
       throw RequestError(
           "--set " + assignment +
-          " would change the run that is resumed; only run.* keys for its length and measuring may change");
+          " would change the run that is resumed; only run.* keys for its length and measuring, "
+          "cluster.nodes and the topology may change");
     config.set(assignment);
   }
   return config;
@@ -101,16 +108,23 @@ void print_what_next(const TrainingResult& result) {
              result.info.folder.filename().string());
 }
 
-int train(const Arguments& arguments) {
+int train(const Arguments& arguments, Job* job) {
+  const bool leads = job == nullptr || job->rank() == 0;
   ProgressView view(arguments.quiet);
   TrainingRequest request;
-  request.settings = read_config(arguments).resolve();
+  together(job, [&] {
+    Config config = read_config(arguments);
+    if (job != nullptr && job->size() > 1) config.prefer_nodes(job->size());
+    request.settings = config.resolve();
+  });
+  request.job = job;
   request.resume = arguments.resume;
   request.observer = &view;
   request.interrupted = &interrupted;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const TrainingResult result = run_training(request);
+  if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
   if (arguments.json) fmt::print("{}\n", summary(result).dump());
   if (result.last.stopped == "interrupted") {
     fmt::print(stderr, "\nStopped after step {} of {}, saved. Go on with:\n  veche train --resume {}\n",
@@ -124,7 +138,22 @@ int train(const Arguments& arguments) {
   return 0;
 }
 
+// What went wrong is known to all ranks and told by the first.
+int train(const Arguments& arguments) {
+  const std::unique_ptr<Job> job = join_job();
+  if (job == nullptr || job->rank() == 0) return train(arguments, job.get());
+  try {
+    return train(arguments, job.get());
+  } catch (const RequestError&) {
+    return kWrongRequest;
+  } catch (const std::exception&) {
+    return kFailed;
+  }
+}
+
 int compare_runs(const Arguments& arguments) {
+  if (const auto launch = mpi_launch(); launch && launch->size > 1)
+    throw RequestError("--compare runs one after the other in one process; start each of them under mpirun");
   if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);

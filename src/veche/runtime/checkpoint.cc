@@ -140,6 +140,12 @@ void CheckpointStore::write(NodeId node, const NodeState& state) {
 }
 
 void CheckpointStore::commit(std::uint64_t step) {
+  for (int node = 0; node < nodes_; ++node)
+    if (!fs::exists(file(unfinished(step), NodeId{node})))
+      throw RunError(
+          fmt::format("node {} saved itself elsewhere than in {}: run.out must lie on a file system that "
+                      "all hosts share",
+                      node, unfinished(step).string()));
   fs::remove_all(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;
@@ -155,8 +161,12 @@ std::optional<std::uint64_t> CheckpointStore::newest(
     const std::function<void(const std::string&)>& warn) const {
   for (const std::uint64_t step : steps_of(folder_, kFinished)) {
     int whole = 0;
-    while (whole < nodes_ && is_whole(file(step_folder(step), NodeId{whole}))) ++whole;
-    if (whole == nodes_) return step;
+    int nodes = 1;  // until its first file has told
+    while (whole < nodes && is_whole(file(step_folder(step), NodeId{whole}))) {
+      if (whole == 0) nodes = nodes_at(step);
+      ++whole;
+    }
+    if (whole == nodes) return step;
     warn(fmt::format("the checkpoint {} is damaged and passed over",
                      file(step_folder(step), NodeId{whole}).string()));
   }
@@ -175,6 +185,14 @@ struct CheckpointStore::Opened {
     if (!in.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size())))
       throw RunError(path.string() + " cannot be read to its end");
   }
+  // Its first vectors are as long as these.
+  void check_begins_with(const std::vector<std::span<float>>& vectors, bool fits = true) const {
+    fits = fits && sizes.size() >= vectors.size();
+    for (std::size_t i = 0; fits && i < vectors.size(); ++i) fits = sizes[i] == vectors[i].size();
+    if (!fits)
+      throw RequestError(path.string() +
+                         " is of another model, optimiser or number of nodes than config.toml");
+  }
 
   const fs::path path;
   std::ifstream in;
@@ -185,12 +203,8 @@ struct CheckpointStore::Opened {
 void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) const {
   Opened opened(file(step_folder(step), node));
   const Header& header = opened.header;
-  const auto& sizes = opened.sizes;
-  bool fits = header.nodes == static_cast<std::uint32_t>(nodes_) && sizes.size() == state.vectors.size();
-  for (std::size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] == state.vectors[i].size();
-  if (!fits)
-    throw RequestError(opened.path.string() +
-                       " is of another model, optimiser or number of nodes than config.toml");
+  opened.check_begins_with(state.vectors, header.nodes == static_cast<std::uint32_t>(nodes_) &&
+                                              opened.sizes.size() == state.vectors.size());
   state.step = header.step;
   state.train = {header.loss_sum, header.correct, header.count};
   state.sent = {header.bytes, header.messages};
@@ -205,6 +219,26 @@ SavedModel CheckpointStore::read_model(std::uint64_t step, NodeId node) const {
   opened.take(std::as_writable_bytes(std::span(model.parameters)));
   opened.take(std::as_writable_bytes(std::span(model.buffers)));
   return model;
+}
+
+int CheckpointStore::nodes_at(std::uint64_t step) const {
+  return static_cast<int>(Opened(file(step_folder(step), NodeId{0})).header.nodes);
+}
+
+void CheckpointStore::read_average(std::uint64_t step, NodeState& state) const {
+  const int nodes = nodes_at(step);
+  for (const auto& vector : state.vectors) std::ranges::fill(vector, 0.0F);
+  std::vector<float> one;
+  for (int node = 0; node < nodes; ++node) {
+    Opened saved(file(step_folder(step), NodeId{node}));
+    saved.check_begins_with(state.vectors);
+    state.step = saved.header.step;
+    for (const auto& vector : state.vectors) {
+      one.resize(vector.size());
+      saved.take(std::as_writable_bytes(std::span(one)));
+      for (std::size_t i = 0; i < one.size(); ++i) vector[i] += one[i] / static_cast<float>(nodes);
+    }
+  }
 }
 
 }  // namespace veche

@@ -35,6 +35,10 @@ class CheckpointStore : public Checkpointer {
   // when they do not fit: the file is of another model.
   void read(std::uint64_t step, NodeId node, NodeState& state) const;
   SavedModel read_model(std::uint64_t step, NodeId node) const;
+  // How many nodes saved that checkpoint, and the mean over them of the first vectors, as many as `state`
+  // has; it gets the step and no counters.
+  int nodes_at(std::uint64_t step) const;
+  void read_average(std::uint64_t step, NodeState& state) const;
 
  private:
   struct Opened;

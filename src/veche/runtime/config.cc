@@ -153,7 +153,8 @@ Settings Config::resolve(Model model) const {
   if (!has("data", "partition"))
     settings.data.set("partition", {std::string(settings.cluster.has("speed") ? "proportional" : "iid")});
   if (!has("cluster", "nodes"))
-    if (const auto nodes = implied_nodes(settings)) settings.cluster.set("nodes", {*nodes});
+    if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
+      settings.cluster.set("nodes", {*nodes});
   return settings;
 }
 

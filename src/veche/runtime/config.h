@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,8 @@ class Config {
   // "section.key=value"; the value as in TOML, or a word that needs no quotes.
   void set(std::string_view assignment);
   bool has(std::string_view section, std::string_view key) const;
+  // How many nodes there are when neither cluster.nodes nor another key tells.
+  void prefer_nodes(int nodes) { preferred_nodes_ = nodes; }
 
   // `learner` tells that the caller brings a learner of their own: [model] is then free.
   enum class Model { from_zoo, own_learner };
@@ -41,6 +44,7 @@ class Config {
  private:
   using Section = std::map<std::string, Value, std::less<>>;
   std::map<std::string, Section, std::less<>> sections_;
+  std::optional<std::int64_t> preferred_nodes_;
 };
 
 }  // namespace veche

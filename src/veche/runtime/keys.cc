@@ -123,10 +123,11 @@ std::vector<KeySpec> optimizer_keys() {
 
 std::vector<KeySpec> cluster_keys() {
   return {
-      {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many", .least = 1,
-       .most = kMostNodes},
-      {.name = "transport", .kind = Kind::text, .fallback = text("threads"), .help = "the engine",
-       .choices = {"threads"}},
+      {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many; under mpirun one a rank, or more",
+       .least = 1, .most = kMostNodes},
+      {.name = "transport", .kind = Kind::text, .fallback = text("auto"),
+       .help = "the engine; auto: mpi when started by mpirun or srun, else threads",
+       .choices = {"auto", "threads", "mpi"}},
       {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
        .least = 0, .most = kMostNodes},
       {.name = "speed", .kind = Kind::reals, .fallback = {}, .help = "relative power of each node, such as [1, 1, 0.5]",

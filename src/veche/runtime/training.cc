@@ -1,7 +1,10 @@
 #include "veche/runtime/training.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cmath>
+#include <cstring>
 #include <exception>
 #include <thread>
 
@@ -16,6 +19,7 @@
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/summary.h"
+#include "veche/runtime/together.h"
 
 namespace veche {
 namespace {
@@ -94,40 +98,72 @@ void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
   if (consequence) std::rethrow_exception(consequence);
 }
 
+void check_transport(const TrainingRequest& request) {
+  const auto transport = request.settings.cluster.get<std::string>("transport");
+  const int nodes = request.settings.nodes();
+  if (request.job == nullptr) {
+    if (transport != "mpi") return;
+    throw RequestError(fmt::format(
+        "cluster.transport = \"mpi\" needs a launcher: mpirun -np {} veche train ..., or srun", nodes));
+  }
+  const int ranks = request.job->size();
+  if (transport == "threads" && ranks > 1)
+    throw RequestError(fmt::format(
+        "cluster.transport = \"threads\" would train the same in each of the {} ranks: leave it out", ranks));
+  if (nodes < ranks)
+    throw RequestError(fmt::format("cluster.nodes = {} leaves {} of the {} ranks without a node", nodes,
+                                   ranks - nodes, ranks));
+}
+
+std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
+  std::unique_ptr<const RunPlan> plan;
+  together(request.job, [&] {
+    check_transport(request);
+    plan = std::make_unique<const RunPlan>(request.settings);
+  });
+  return plan;
+}
+
+// Passes to compute at a time: the cores that this process may use, shared with the other ranks of the host.
+int cores_for(const Job* job) {
+  const int allowed = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (job == nullptr) return allowed;
+  const int share = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / job->ranks_on_this_host();
+  return std::clamp(share, 1, allowed);
+}
+
 // Making it checks the whole request; nothing is written before `run`.
 class Training {
  public:
-  explicit Training(const TrainingRequest& request) : request_(request), plan_(request.settings) {
-    ThreadsCluster cluster(plan_.learners());
-    for (int i = 0; i < plan_.learners(); ++i) {
-      auto endpoint = cluster.endpoint(NodeId{i});
-      if (request_.network) endpoint = request_.network(std::move(endpoint));
-      nodes_.push_back(std::make_unique<Node>(request_, plan_, std::move(endpoint)));
-    }
+  explicit Training(const TrainingRequest& request)
+      : request_(request),
+        made_plan_(make_plan(request)),
+        cluster_(request.job != nullptr ? request.job->cluster(plan_.learners())
+                                        : std::make_unique<ThreadsCluster>(plan_.learners())) {
+    together(request_.job, [&] {
+      for (const NodeId id : cluster_->here()) {
+        auto endpoint = cluster_->endpoint(id);
+        if (request_.network) endpoint = request_.network(std::move(endpoint));
+        nodes_.push_back(std::make_unique<Node>(request_, plan_, std::move(endpoint)));
+      }
+    });
     info_.strategy = plan_.settings.strategy_info.name;
     info_.topology = plan_.topology ? plan_.topology->describe() : "";
     info_.model = request_.learner ? "own" : plan_.settings.model.get<std::string>("name");
     info_.data = plan_.source.name;
     info_.nodes = plan_.settings.nodes();
-    info_.parameters = nodes_.front()->learner->parameters().size();
+    info_.parameters = nodes_.empty() ? 0 : nodes_.front()->learner->parameters().size();
     info_.steps = plan_.loop.steps;
     info_.steps_per_epoch = plan_.steps_per_epoch;
   }
 
   TrainingResult run() {
-    std::optional<RunFolder> folder;
-    if (!request_.resume.empty()) {
-      folder = RunFolder::open(request_.resume);
-      store_.emplace(folder->checkpoints(), plan_.learners());
-      read_newest_checkpoint(*folder);
-      write_file(folder->config(), plan_.settings.to_toml());  // its length may have been changed
-    } else if (request_.keep) {
-      folder = RunFolder::create(plan_.settings);
-      store_.emplace(folder->checkpoints(), plan_.learners());
-    }
-    if (folder) write_layout(*folder, info_.model, *nodes_.front()->learner);
+    const std::optional<RunFolder> folder = open_folder();
+    if (folder) store_.emplace(folder->checkpoints(), plan_.learners());
+    if (!request_.resume.empty()) resume(*folder);
+    if (folder && leads()) write_layout(*folder, info_.model, *nodes_.front()->learner);
     info_.folder = folder ? folder->path() : std::filesystem::path();
-    info_.first_step = nodes_.front()->resumed.step;
+    info_.first_step = nodes_.empty() ? 0 : nodes_.front()->resumed.step;
     // All that could be recorded of it already is, with the times it took.
     const bool had_ended =
         folder && info_.first_step >= plan_.loop.steps && std::filesystem::exists(folder->summary());
@@ -135,44 +171,123 @@ class Training {
       notice(fmt::format("{} had ended; --set run.{}=.. makes it longer", folder->path().string(),
                          plan_.settings.run.has("steps") ? "steps" : "epochs"));
     std::optional<Recorder> recorder;
-    if (folder && !had_ended) recorder.emplace(*folder, info_, request_.observer);
-    if (request_.observer != nullptr) request_.observer->on_start(info_);
+    if (folder && !had_ended && leads()) recorder.emplace(*folder, info_, request_.observer);
+    if (observer() != nullptr) observer()->on_start(info_);
 
     TrainingResult result;
     result.info = info_;
-    result.parameters.resize(nodes_.size());
-    result.last =
-        run_nodes(recorder ? &*recorder : static_cast<Observer*>(request_.observer), result.parameters);
-    if (folder && !had_ended && result.last.stopped != "interrupted")
+    result.parameters.resize(static_cast<std::size_t>(plan_.learners()));
+    result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(observer()), result.parameters);
+    if (request_.job != nullptr) gather(result);
+    if (folder && leads() && !had_ended && result.last.stopped != "interrupted")
       write_file(folder->summary(), summary(result).dump(2) + "\n");
     return result;
   }
 
  private:
+  bool leads() const { return request_.job == nullptr || request_.job->rank() == 0; }
+  RunObserver* observer() const { return leads() ? request_.observer : nullptr; }
   void notice(const std::string& sentence) const {
-    if (request_.observer != nullptr) request_.observer->on_notice(sentence);
+    if (observer() != nullptr) observer()->on_notice(sentence);
   }
 
-  void read_newest_checkpoint(const RunFolder& folder) {
-    const auto step = store_->newest([&](const std::string& sentence) { notice(sentence); });
-    if (!step) return notice(folder.path().string() + " has no checkpoint yet: starting from the beginning");
+  // Made by the one who leads and opened by the others, who must see the same files.
+  std::optional<RunFolder> open_folder() const {
+    std::optional<RunFolder> folder;
+    together(request_.job, [&] {
+      if (!leads()) return;
+      if (!request_.resume.empty())
+        folder = RunFolder::open(request_.resume);
+      else if (request_.keep)
+        folder = RunFolder::create(plan_.settings);
+    });
+    if (request_.job == nullptr) return folder;
+    const std::string path =
+        request_.job->exchange(folder ? std::filesystem::absolute(folder->path()).string() : "").front();
+    together(request_.job, [&] {
+      if (leads() || path.empty()) return;
+      if (!std::filesystem::exists(path))
+        throw RequestError(path + " is not there: run.out must lie on a file system that all hosts share");
+      folder = RunFolder::open(path);
+    });
+    return folder;
+  }
+
+  void resume(const RunFolder& folder) {
+    std::string chosen;  // a step; nothing: there is no checkpoint
+    if (leads())
+      if (const auto step = store_->newest([&](const std::string& sentence) { notice(sentence); }))
+        chosen = std::to_string(*step);
+    if (request_.job != nullptr) chosen = request_.job->exchange(chosen).front();
+    together(request_.job, [&] {
+      if (chosen.empty())
+        notice(folder.path().string() + " has no checkpoint yet: starting from the beginning");
+      else
+        read_checkpoint(folder, std::stoull(chosen));
+    });
+    if (leads()) write_file(folder.config(), plan_.settings.to_toml());  // its length may have been changed
+  }
+
+  void read_checkpoint(const RunFolder& folder, std::uint64_t step) {
+    const int saved = store_->nodes_at(step);
+    const bool as_it_was = saved == plan_.learners();
+    if (!as_it_was)
+      notice(
+          fmt::format("{} was saved by {} nodes: {} go on from their averaged model, the data divided anew",
+                      folder.path().string(), saved, plan_.learners()));
     for (const auto& node : nodes_) {
       node->resumed.vectors = state_vectors(*node->learner, *node->optimizer, *node->strategy);
-      store_->read(*step, node->endpoint->id(), node->resumed);
+      if (as_it_was) {
+        store_->read(step, node->endpoint->id(), node->resumed);
+      } else if (node == nodes_.front()) {
+        node->resumed.vectors.resize(node->resumed.vectors.size() - node->strategy->state().size());
+        store_->read_average(step, node->resumed);
+        // Epochs are the measure of a run that was given in epochs, and have another number of steps now.
+        if (!plan_.settings.run.has("steps"))
+          node->resumed.step = static_cast<std::uint64_t>(
+              std::llround(static_cast<double>(node->resumed.step) * saved / plan_.learners()));
+      } else {
+        const NodeState& first = nodes_.front()->resumed;
+        node->resumed.vectors.resize(first.vectors.size());
+        for (std::size_t i = 0; i < first.vectors.size(); ++i)
+          std::ranges::copy(first.vectors[i], node->resumed.vectors[i].begin());
+        node->resumed.step = first.step;
+      }
+    }
+  }
+
+  // Why the run ended, for ranks without a node, and the others' parameters where they are few.
+  void gather(TrainingResult& result) const {
+    constexpr std::size_t kFew = 1'000'000;
+    const std::size_t each = nodes_.empty() ? 0 : info_.parameters;
+    std::string mine;
+    if (each * result.parameters.size() <= kFew)
+      for (const NodeId id : cluster_->here()) {
+        const auto& x = result.parameters[static_cast<std::size_t>(id.value)];
+        mine.append(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float));
+      }
+    result.last.stopped = request_.job->exchange(result.last.stopped).front();
+    std::string all;
+    for (const std::string& part : request_.job->exchange(mine)) all += part;
+    const std::size_t bytes = all.size() / result.parameters.size();
+    for (std::size_t i = 0; bytes > 0 && i < result.parameters.size(); ++i) {
+      result.parameters[i].resize(bytes / sizeof(float));
+      std::memcpy(result.parameters[i].data(), all.data() + i * bytes, bytes);
     }
   }
 
   Evaluation run_nodes(Observer* observer, std::vector<std::vector<float>>& parameters) {
     Prefetcher prefetcher(plan_.settings.data.get<int>("workers"));
     const int wanted = plan_.settings.cluster.get<int>("slots");
-    Slots slots(wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+    Slots slots(wanted > 0 ? wanted : cores_for(request_.job));
     std::vector<Evaluation> results(nodes_.size());
     std::vector<std::exception_ptr> errors(nodes_.size());
     const auto node_main = [&](std::size_t i) {
       const std::unique_ptr<Node> node = std::move(nodes_[i]);
       try {
-        results[i] = run_node(*node, i == 0 ? observer : nullptr, prefetcher, slots);
-        parameters[i].assign(node->learner->parameters().begin(), node->learner->parameters().end());
+        results[i] = run_node(*node, node->index() == 0 ? observer : nullptr, prefetcher, slots);
+        parameters[node->index()].assign(node->learner->parameters().begin(),
+                                         node->learner->parameters().end());
       } catch (...) {
         errors[i] = std::current_exception();
       }
@@ -181,8 +296,8 @@ class Training {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < results.size(); ++i) threads.emplace_back(node_main, i);
     }
-    rethrow_cause(errors);
-    return results.front();
+    together(request_.job, [&] { rethrow_cause(errors); });
+    return results.empty() ? Evaluation{} : results.front();
   }
 
   Evaluation run_node(Node& node, Observer* observer, Prefetcher& prefetcher, Slots& slots) {
@@ -213,8 +328,10 @@ class Training {
   }
 
   const TrainingRequest& request_;
-  const RunPlan plan_;
-  std::vector<std::unique_ptr<Node>> nodes_;
+  const std::unique_ptr<const RunPlan> made_plan_;
+  const RunPlan& plan_ = *made_plan_;
+  const std::unique_ptr<Cluster> cluster_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // those that live here
   RunInfo info_;
   std::optional<CheckpointStore> store_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "veche/comm/cluster.h"
 #include "veche/runtime/config.h"
 #include "veche/train/loop.h"
 
@@ -42,14 +43,18 @@ struct TrainingRequest {
   RunObserver* observer = nullptr;
   const std::atomic<bool>* interrupted = nullptr;  // set it to end the run after the step under way, saved
   bool keep = true;                                // false: leave no folder behind
+  // The ranks that train together; none: all nodes are threads of this process. Every rank makes the same
+  // request; rank 0 alone observes and writes the run's folder, but for the checkpoints of the others' nodes.
+  Job* job = nullptr;
   // Wraps every node's endpoint, in tests: a network with bad luck.
   std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
 };
 
 struct TrainingResult {
   RunInfo info;
-  Evaluation last;                             // its `stopped` tells why the run ended
-  std::vector<std::vector<float>> parameters;  // by node
+  Evaluation last;  // its `stopped` tells why the run ended
+  // By node; those that live on other ranks only where they are few (a million in all), else empty.
+  std::vector<std::vector<float>> parameters;
 };
 
 // Trains. Everything about the request is checked before anything is written: RequestError. A failure under
