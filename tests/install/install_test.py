@@ -38,6 +38,14 @@ class Install(RunsTest):
         self.assertFalse((self.folder / "runs").exists())
         self.assertEqual(list(self.prefix.glob("include/**/torch")), [], "headers that need libtorch are nobody's business")
 
+    def test_own_network(self):
+        source = EXAMPLE.parent / "own_network"
+        self.call(CMAKE, "-S", source, "-B", "own", f"-DCMAKE_PREFIX_PATH={self.prefix}", "-G", "Ninja")
+        self.call(CMAKE, "--build", "own")
+        line = self.call(self.folder / "own/own_network")
+        self.assertRegex(line, r"^1386 parameters on 4 nodes: accuracy (0\.[5-9]|1\.0)\d*, nodes differ by [\d.]+ %\n$")
+        self.assertEqual(self.call(self.folder / "own/own_network"), line, "dropout in it is repeatable")
+
     def test_program(self):
         veche = self.prefix / "bin/veche"
         self.assertRegex(self.veche("--version", veche=veche).stdout, r"^\d+\.\d+\.\d+\n$")

@@ -3,9 +3,11 @@
 import gzip
 import json
 import pathlib
+import subprocess
+import sys
 import unittest
 
-from veche_runs import FASHION, RunsTest
+from veche_runs import FASHION, LONGEST, RunsTest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -37,6 +39,15 @@ class Examples(RunsTest):
     def test_equivalence(self):
         losses = [self.example("equivalence", strategy__name=name)["loss"] for name in ("consensus", "allreduce", "single")]
         self.assertLess(max(losses) - min(losses), 1e-5 * max(losses))
+
+    def test_own_module(self):
+        subprocess.run([sys.executable, EXAMPLES / "own_module/export.py"], cwd=self.folder, check=True, timeout=LONGEST)
+        summaries = [self.example("own_module/train", run__epochs=3, data__path=self.beginning_of_fashion_mnist(),
+                                  run__name=name) for name in ("one", "two")]
+        self.assertEqual(summaries[0]["model"], "torchscript")
+        self.assertGreater(summaries[0]["accuracy"]["mean"], 0.5)
+        # Dropout in it is repeatable, whatever the threads do.
+        self.assert_same_run(self.run_path("one"), self.run_path("two"))
 
     def test_quadratic(self):
         for x, in self.example("quadratic")["parameters"]:

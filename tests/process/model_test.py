@@ -193,5 +193,61 @@ class Models(RunsTest):
             self.assertRegex(done.stderr, told)
 
 
+class Replacing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(64, 10)
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, x):
+        self.seen = self.seen + 1
+        return self.out(x.flatten(1))
+
+
+class Scripts(RunsTest):
+    def refused(self, told, expect=2, **settings):
+        words = {key.replace("__", "."): value for key, value in settings.items()}
+        done = self.veche("train", "-q", *assignments(SMALL, {"run.steps": 2}, words, {"model.name": "torchscript"}))
+        self.assertEqual((done.returncode, done.stdout), (expect, ""), done.stderr)
+        self.assertRegex(done.stderr, rf"\Aveche: [^\n]*{told}[^\n]*\n\Z")
+
+    def save(self, name, model):
+        torch.jit.script(model).save(str(self.folder / name))
+        return name
+
+    def test_what_does_not_fit_is_said(self):
+        linear = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+        torch.save(linear.state_dict(), self.folder / "state.pt")
+        self.save("good.pt", linear)
+        (self.folder / "cut.pt").write_bytes((self.folder / "good.pt").read_bytes()[:1000])
+        self.refused("'none.pt' is missing", model__file="none.pt")
+        self.refused("'state.pt' is not a TorchScript module", model__file="state.pt")
+        self.refused("'cut.pt' is not a TorchScript module", model__file="cut.pt")
+        self.refused("'half.pt' has the parameter '1.weight' of type Half",
+                     model__file=self.save("half.pt", nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).half()))
+        self.refused(r"mat1 and mat2 shapes.*images of 1x4x4", model__file="good.pt", data__shape="[1,4,4]")
+        self.refused(r"N x 7 floats.*\[2, 10\]", model__file="good.pt", data__classes=7)
+        self.refused("has no parameters", model__file=self.save("empty.pt", nn.Flatten()))
+        self.refused("needs model.file")
+        self.assertFalse((self.folder / "runs").exists())
+        self.refused("replaces its buffer 'seen'", expect=1, model__file=self.save("replacing.pt", Replacing()))
+        done = self.veche("train", *assignments(SMALL, {"model.file": "good.pt"}))
+        self.assertRegex(done.stderr, "leave model.name out")
+
+    def test_its_weights_come_out_and_go_in(self):
+        torch.manual_seed(2)
+        model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+        self.save("net.pt", model)
+        settings = {key: value for key, value in SMALL.items() if not key.startswith("model.")}
+        self.train("a", settings, {"model.file": "net.pt", "run.steps": 1, "optimizer.name": "sgd", "optimizer.lr": 0,
+                                   "strategy.name": "none"})
+        self.assertEqual(self.veche("model", "export", "runs/a", "model.safetensors").returncode, 0)
+        names = {}
+        exec(READ.replace('open("', f'open("{self.folder}/'), names)
+        self.assertTrue(torch.equal(names["state"]["1.weight"], model.state_dict()["1.weight"]))
+        run = self.train("b", settings, {"model.file": "net.pt", "model.init": "model.safetensors", "run.steps": 1})
+        self.assertIn('name = "torchscript"', (run.path / "config.toml").read_text())
+
+
 if __name__ == "__main__":
     unittest.main()

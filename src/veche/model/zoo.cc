@@ -46,6 +46,7 @@ const std::vector<ModelInfo>& list_models() {
        1'475'338},
       {"mlp", "linear layers with ReLU between them, widths in model.hidden", {1, 28, 28}, 101'770},
       {"resnet20", "residual network of 20 layers for 32x32 colour images", {3, 32, 32}, 269'722},
+      {"torchscript", "a module of yours, exported from Python to the file model.file", {}, 0},
       {"quadratic", "1/2 sum a (x-b)^2, a and b per node: exact numbers for testing strategies", {}, 0},
   };
   return models;

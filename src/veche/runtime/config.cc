@@ -125,6 +125,13 @@ Settings Config::resolve(Model model) const {
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), std::ranges::find(sections(), name, &SectionSpec::name)->keys);
 
+  if (settings.model.has("file") && !has("model", "name"))
+    settings.model.set("name", {std::string("torchscript")});
+  if (const bool script = settings.model.get<std::string>("name") == "torchscript";
+      script != settings.model.has("file"))
+    throw RequestError(script ? "model.name = \"torchscript\" needs model.file, the file of the module"
+                              : "model.file is for model.name = \"torchscript\"; leave model.name out");
+
   Section strategy = given("strategy");
   if (!strategy.contains("name")) strategy.insert_or_assign("name", Value{std::string("consensus")});
   const auto* strategy_name = std::get_if<std::string>(&strategy.at("name").data);
@@ -137,9 +144,10 @@ Settings Config::resolve(Model model) const {
   settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
   if (!has("optimizer", "lr"))
     settings.optimizer.set("lr", {default_rate(settings.optimizer.get<std::string>("name"))});
-  if (settings.model.has("init") && settings.model.get<std::string>("start") == "different")
-    throw RequestError(
-        "model.init gives all nodes the same weights, model.start = \"different\" does not; keep one");
+  for (const char* key : {"init", "file"})
+    if (settings.model.has(key) && settings.model.get<std::string>("start") == "different")
+      throw RequestError(fmt::format(
+          "model.{} gives all nodes the same weights, model.start = \"different\" does not; keep one", key));
   if (settings.run.has("epochs") && settings.run.has("steps"))
     throw RequestError("run.epochs and run.steps are both given; keep one");
   if (settings.brings_data && settings.run.has("epochs"))

@@ -56,6 +56,7 @@ std::vector<KeySpec> model_keys() {
       {.name = "dropout", .kind = Kind::real, .fallback = {}, .help = "probability; the model's own when absent",
        .least = 0, .most = 1, .below_most = true},
       {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers"},
+      {.name = "file", .kind = Kind::text, .fallback = {}, .help = "torchscript: the module's file, see docs/own-models.md"},
       {.name = "init", .kind = Kind::text, .fallback = {}, .help = "a safetensors file with the weights to start from"},
       {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
       {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},

@@ -4,6 +4,7 @@
 #include "veche/base/nearest.h"
 #include "veche/model/torch/allocator.h"
 #include "veche/model/torch/cost.h"
+#include "veche/model/torch/foreign.h"
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/network.h"
 
@@ -15,6 +16,7 @@ std::vector<Model> models() {
       {"cnn", make_cnn},
       {"mlp", make_mlp},
       {"resnet20", make_resnet20},
+      {"torchscript", make_script},
   };
 }
 
@@ -36,8 +38,9 @@ class TorchEngine : public ModelEngine {
 
   ModelDescription describe(const ModelSpec& spec) const override {
     const std::shared_ptr<Network> network = make_network(spec);
-    return {float_layout(network->named_parameters()), float_layout(network->named_buffers()),
-            multiply_adds(*network, spec.input)};
+    const bool channels_last = network->channels_last();
+    return {lay_out(trained_tensors(network->module()), channels_last),
+            lay_out(other_tensors(network->module()), channels_last), multiply_adds(*network, spec.input)};
   }
 };
 
@@ -47,4 +50,15 @@ class TorchEngine : public ModelEngine {
 extern "C" veche::ModelEngine* veche_model_engine() {
   veche::torch_model::install_allocator();
   return new veche::torch_model::TorchEngine;
+}
+
+// What veche/torch.h asks for.
+extern "C" veche::Learner* veche_torch_learner(std::shared_ptr<torch::nn::Module> module,
+                                               std::function<at::Tensor(const at::Tensor&)> forward,
+                                               const veche::ModelSpec& spec) {
+  using namespace veche::torch_model;
+  install_allocator();
+  const auto network = wrap(std::move(module), std::move(forward));
+  check_output(*network, spec, "the module");
+  return new TorchLearner(network, spec);
 }

@@ -1,27 +1,20 @@
 #include "veche/model/torch/flat.h"
 
+#include <unordered_set>
+
 namespace veche::torch_model {
 namespace {
 
-// Counters and such stay where they are.
-Named floats(const Named& all) {
+// Those that `wanted` names, without counters and such, which stay where they are.
+template <class Wanted>
+Named chosen(const Named& all, Wanted wanted) {
   Named some;
+  std::unordered_set<const c10::TensorImpl*> seen;
   for (const auto& item : all)
-    if (item.value().scalar_type() == at::kFloat) some.insert(item.key(), item.value());
+    if (item.value().scalar_type() == at::kFloat && wanted(item.value()) &&
+        seen.insert(item.value().unsafeGetTensorImpl()).second)
+      some.insert(item.key(), item.value());
   return some;
-}
-
-std::vector<TensorLayout> lay_out(const Named& named) {
-  std::vector<TensorLayout> layout;
-  std::size_t offset = 0;
-  for (const auto& item : named) {
-    const auto format =
-        item.value().dim() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-    const at::Tensor ordered = at::empty(item.value().sizes(), at::TensorOptions().memory_format(format));
-    layout.push_back({item.key(), ordered.sizes().vec(), ordered.strides().vec(), offset});
-    offset += static_cast<std::size_t>(ordered.numel());
-  }
-  return layout;
 }
 
 std::int64_t length(const std::vector<TensorLayout>& layout) {
@@ -41,23 +34,45 @@ void move(at::Tensor& tensor, const at::Tensor& place) {
 
 }  // namespace
 
-std::vector<TensorLayout> float_layout(const Named& tensors) { return lay_out(floats(tensors)); }
+Named trained_tensors(const torch::nn::Module& network) {
+  return chosen(network.named_parameters(), [](const at::Tensor& tensor) { return tensor.requires_grad(); });
+}
 
-Flat::Flat(torch::nn::Module& network)
-    : parameter_layout_(float_layout(network.named_parameters())),
-      buffer_layout_(float_layout(network.named_buffers())),
+Named other_tensors(const torch::nn::Module& network) {
+  Named others = chosen(network.named_buffers(), [](const at::Tensor&) { return true; });
+  others.update(
+      chosen(network.named_parameters(), [](const at::Tensor& tensor) { return !tensor.requires_grad(); }));
+  return others;
+}
+
+std::vector<TensorLayout> lay_out(const Named& tensors, bool channels_last) {
+  std::vector<TensorLayout> layout;
+  std::size_t offset = 0;
+  for (const auto& item : tensors) {
+    const auto format = channels_last && item.value().dim() == 4 ? at::MemoryFormat::ChannelsLast
+                                                                 : at::MemoryFormat::Contiguous;
+    const at::Tensor ordered = at::empty(item.value().sizes(), at::TensorOptions().memory_format(format));
+    layout.push_back({item.key(), ordered.sizes().vec(), ordered.strides().vec(), offset});
+    offset += static_cast<std::size_t>(ordered.numel());
+  }
+  return layout;
+}
+
+Flat::Flat(const torch::nn::Module& network, bool channels_last)
+    : parameter_layout_(lay_out(trained_tensors(network), channels_last)),
+      buffer_layout_(lay_out(other_tensors(network), channels_last)),
       parameters_(at::zeros({length(parameter_layout_)})),
       gradients_(at::zeros({length(parameter_layout_)})),
       buffers_(at::zeros({length(buffer_layout_)})) {
   at::NoGradGuard guard;
   std::size_t i = 0;
-  for (auto& item : floats(network.named_parameters())) {
+  for (auto& item : trained_tensors(network)) {
     move(item.value(), view(parameters_, parameter_layout_[i]));
     item.value().mutable_grad() = view(gradients_, parameter_layout_[i]);
     ++i;
   }
   i = 0;
-  for (auto& item : floats(network.named_buffers())) move(item.value(), view(buffers_, buffer_layout_[i++]));
+  for (auto& item : other_tensors(network)) move(item.value(), view(buffers_, buffer_layout_[i++]));
 }
 
 }  // namespace veche::torch_model

@@ -10,16 +10,19 @@ namespace veche::torch_model {
 
 using Named = torch::OrderedDict<std::string, at::Tensor>;
 
-// Where tensors will lie in their flat vector: convolution weights channels-last, those of anything but
-// floats nowhere.
-std::vector<TensorLayout> float_layout(const Named& tensors);
+// The tensors of a module that are trained, and those that only belong to it: buffers and frozen parameters.
+// Each once, under its first name; those of anything but floats are left out.
+Named trained_tensors(const torch::nn::Module& network);
+Named other_tensors(const torch::nn::Module& network);
+// Where they will lie in their flat vector; convolution weights may lie channels-last.
+std::vector<TensorLayout> lay_out(const Named& tensors, bool channels_last);
 
 // The tensors of a network moved into contiguous vectors with the values they hold: from then on every
 // parameter, gradient and buffer is a view of its vector, and stays one as long as nobody replaces it.
-// Convolution weights lie channels-last. Tensors of anything but floats stay outside.
+// Tensors of anything but floats stay outside.
 class Flat {
  public:
-  explicit Flat(torch::nn::Module& network);
+  Flat(const torch::nn::Module& network, bool channels_last);
 
   std::span<float> parameters() const { return span(parameters_); }
   std::span<float> gradients() const { return span(gradients_); }

@@ -47,9 +47,9 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       classes_(spec.classes),
       seed_(spec.seed),
       node_(spec.node),
-      flat_(*network_),
+      flat_(network_->module(), network_->channels_last()),
       report_(flat_.gradients().data()),
-      plain_(*network_, report_) {
+      plain_(network_->module(), report_) {
   for (const auto& module : network_->modules())
     if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
   network_->initialise(spec.seed);

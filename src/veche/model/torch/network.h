@@ -20,6 +20,10 @@ class Network : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& images, Pass& pass) = 0;
   // Writes the initial parameters and buffers, in place; all randomness comes from the seed.
   virtual void initialise(std::uint64_t seed) = 0;
+
+  // Whose tensors make the flat vectors, and whether kernels lie channels-last there.
+  virtual torch::nn::Module& module() { return *this; }
+  virtual bool channels_last() const { return true; }
 };
 
 struct Model {

@@ -3,6 +3,8 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <unordered_set>
+
 #include "veche/model/torch/layers.h"
 
 namespace veche::torch_model {
@@ -10,12 +12,14 @@ namespace veche::torch_model {
 using torch::autograd::variable_list;
 
 PlainGradients::PlainGradients(torch::nn::Module& network, const GradientReport& report) {
+  std::unordered_set<const c10::TensorImpl*> seen;
   for (const auto& module : network.modules()) {
     if (dynamic_cast<const Layer*>(module.get()) != nullptr) continue;  // writes and reports by itself
     for (const at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
+      // Not one that is frozen, nor one that another module has too.
+      if (!parameter.requires_grad() || !seen.insert(parameter.unsafeGetTensorImpl()).second) continue;
       const at::Tensor gradient = parameter.grad();
       gradients_.push_back(gradient);
-      if (!parameter.requires_grad()) continue;
       // Runs once in a pass, however often the parameter was used: autograd sums before.
       const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
       accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(

@@ -10,7 +10,7 @@ namespace veche::torch_model {
 
 // The way of every parameter that belongs to no Layer: libtorch's autograd adds its gradient to
 // parameter.grad(), which lies in the flat gradient and therefore is zeroed before a pass. A parameter may be
-// used as often as one likes, or not at all, or be frozen: its gradient is then zero. What autograd has added
+// used as often as one likes, or not at all: its gradient is then zero. What autograd has added
 // it reports, once in a pass.
 class PlainGradients {
  public:

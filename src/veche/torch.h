@@ -1,0 +1,41 @@
+#pragma once
+
+// For programs that bring a network written with libtorch's C++ API. The only header here that needs
+// libtorch.
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <memory>
+
+#include "veche/base/module.h"
+#include "veche/model/learner.h"
+#include "veche/model/zoo.h"
+
+namespace veche {
+
+using TorchForward = std::function<at::Tensor(const at::Tensor& images)>;
+// What libtorch's module of Veche exports, as extern "C"; the caller owns the learner.
+using MakeTorchLearner = Learner*(std::shared_ptr<torch::nn::Module>, TorchForward, const ModelSpec&);
+inline constexpr char kTorchLearnerSymbol[] = "veche_torch_learner";
+
+// A learner around a module of one's own, which keeps the weights it comes with. `forward` turns images
+// (N, C, H, W) into logits (N, classes); of the spec the input, the classes, the seed, the node and the
+// option label_smoothing are used. From now on the module's tensors are views of the learner's vectors:
+// replace none. Dropout and other random operations in it are repeatable. Throws RequestError when input and
+// classes do not fit.
+inline std::unique_ptr<Learner> make_torch_learner(std::shared_ptr<torch::nn::Module> module,
+                                                   TorchForward forward, const ModelSpec& spec) {
+  const Module library{"veche_torch.so", "neural networks", "libtorch-dev"};
+  return std::unique_ptr<Learner>(module_function<MakeTorchLearner>(library, kTorchLearnerSymbol)(
+      std::move(module), std::move(forward), spec));
+}
+
+// The same for a module whose forward takes the images and nothing else.
+template <class Net>
+std::unique_ptr<Learner> make_torch_learner(std::shared_ptr<Net> module, const ModelSpec& spec) {
+  return make_torch_learner(
+      module, [net = module.get()](const at::Tensor& images) { return net->forward(images); }, spec);
+}
+
+}  // namespace veche
