@@ -96,6 +96,9 @@ void print_table(const TrainingResult& result) {
   const Traffic sent = total_sent(last);
   fmt::print(stderr, "  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
              with_commas(sent.messages));
+  if (const Traffic samples = total_samples_sent(last); samples.messages > 0)
+    fmt::print(stderr, "  samples lent           {} in {} messages\n",
+               bytes(static_cast<double>(samples.bytes)), with_commas(samples.messages));
   fmt::print(stderr, "  run                    {}\n", result.info.folder.string());
 }
 

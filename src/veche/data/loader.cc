@@ -1,7 +1,9 @@
 #include "veche/data/loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -62,7 +64,8 @@ struct Loader::Impl {
         plan(how),
         queue(prefetcher.queue()),
         step(how.first_step),
-        prepared(how.first_step) {
+        prepared(how.first_step),
+        end(how.waits_for_epochs ? how.first_step : std::numeric_limits<std::uint64_t>::max()) {
     if (plan.batch == 0) throw std::invalid_argument("a batch holds at least one sample");
     std::size_t largest = 0, most = 0;
     for (const Shard& shard : shards) {
@@ -89,7 +92,7 @@ struct Loader::Impl {
   Slot& slot_of(std::uint64_t which) { return *slots[which % slots.size()]; }
 
   void prepare_ahead() {
-    while (prepared < step + slots.size() - 1) prepare(prepared++);
+    while (prepared < std::min<std::uint64_t>(step + slots.size() - 1, end)) prepare(prepared++);
   }
 
   void prepare(std::uint64_t which) {
@@ -122,15 +125,16 @@ struct Loader::Impl {
     shuffled = epoch;
   }
 
-  const std::vector<Shard> shards;
+  std::vector<Shard> shards;
   Plan plan;
   const std::shared_ptr<Prefetcher::Queue> queue;
   std::vector<std::vector<std::uint32_t>> orders;  // the shards' samples in this epoch's order
   std::optional<std::uint64_t> shuffled;           // the epoch `orders` is for
   std::uint64_t step;                              // what next() gives
   std::uint64_t prepared;                          // the step after the last that was begun
-  std::uint64_t times_waited = 0;
-  double seconds_waited = 0;
+  std::uint64_t end;                               // no step from here on may be prepared yet
+  std::atomic<std::uint64_t> times_waited = 0;
+  std::atomic<double> seconds_waited = 0;
   std::vector<std::unique_ptr<Slot>> slots;
 };
 
@@ -141,7 +145,23 @@ Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
 Loader::~Loader() = default;
 
+void Loader::begin_epoch(std::uint64_t epoch, std::vector<Shard> shards) {
+  Impl& impl = *impl_;
+  const std::uint64_t first = epoch * impl.plan.steps_per_epoch;
+  if (impl.step != impl.end || impl.step < first || impl.step > first + impl.plan.steps_per_epoch)
+    throw std::logic_error("an epoch begins when all batches of the one before were taken");
+  bool same_sizes = shards.size() == impl.shards.size();
+  for (std::size_t i = 0; same_sizes && i < shards.size(); ++i)
+    same_sizes = shards[i].samples.size() == impl.shards[i].samples.size();
+  if (!same_sizes) throw std::invalid_argument("shards must keep their sizes");
+  impl.shards = std::move(shards);
+  impl.shuffled.reset();
+  impl.end = first + impl.plan.steps_per_epoch;
+  impl.prepare_ahead();
+}
+
 Batch Loader::next() {
+  if (impl_->step >= impl_->end) throw std::logic_error("the epoch was not begun");
   Slot& slot = impl_->slot_of(impl_->step);
   const auto begin = std::chrono::steady_clock::now();
   try {

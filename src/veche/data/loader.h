@@ -33,6 +33,8 @@ class Loader {
     Augmentation augment = {};
     // Where a resumed run goes on, as if all steps before had been taken.
     std::uint64_t first_step = 0;
+    // No batch of an epoch is prepared before begin_epoch has told what the shards hold in it.
+    bool waits_for_epochs = false;
   };
   // Throws std::invalid_argument when a sample is not in `data`, an epoch is too short for a shard, or `data`
   // are floats and shall be augmented.
@@ -41,11 +43,15 @@ class Loader {
   Loader& operator=(Loader&&) noexcept;
   ~Loader();
 
+  // For a loader that waits: from here on these shards, as many and as large as those it was made with. All
+  // batches before must have been taken, and the last one is no longer used.
+  void begin_epoch(std::uint64_t epoch, std::vector<Shard> shards);
+
   // The batch of the next step; the one before it becomes invalid. May be empty when all shards have run out.
   // Throws what reading the samples threw; called again, it tries the same step again.
   Batch next();
 
-  // How often and how long next() had to wait because its batch was not ready.
+  // How often and how long next() had to wait because its batch was not ready. Any thread may ask.
   std::uint64_t times_waited() const;
   double seconds_waited() const;
 

@@ -79,8 +79,9 @@ std::vector<KeySpec> data_keys() {
       {.name = "uneven", .kind = Kind::text, .fallback = text("wait"),
        .help = "nodes with fewer batches than others go on mixing until the next epoch, or begin theirs anew",
        .choices = {"wait", "repeat"}},
-      {.name = "shuffle", .kind = Kind::text, .fallback = text("local"), .help = "each node its own samples",
-       .choices = {"local"}},
+      {.name = "shuffle", .kind = Kind::text, .fallback = text("local"),
+       .help = "what nodes do with their samples before each epoch: local keeps them, partial:Q exchanges the part Q "
+               "with others, global divides all anew"},
       {.name = "augment", .kind = Kind::text, .fallback = text("default"),
        .help = "random changes of training images: none, or of crop:P, flip, cutout:S, resized-crop joined by +; "
                "default: what is customary for the set"},

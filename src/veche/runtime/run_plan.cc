@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "veche/base/errors.h"
+#include "veche/data/shuffle.h"
 
 namespace veche {
 namespace {
@@ -53,6 +54,17 @@ Augmentation choose_augmentation(const Settings& settings, const DataSource& sou
         fmt::format("data.augment = \"{}\" changes images, and {} is not a set of images; choose none", asked,
                     source.name));
   return result;
+}
+
+double choose_shuffle(const Settings& settings) {
+  const std::string rule = settings.data.get<std::string>("shuffle");
+  const double exchanged = read_shuffle(rule);
+  if (exchanged > 0 && settings.data.get<std::string>("uneven") == "repeat")
+    throw RequestError(
+        fmt::format("data.shuffle = \"{}\" needs nodes whose epochs begin together: choose data.uneven = "
+                    "\"wait\" or data.shuffle = \"local\"",
+                    rule));
+  return settings.brings_data ? 0 : exchanged;
 }
 
 std::shared_ptr<const Topology> build_topology(const Settings& settings) {
@@ -128,6 +140,7 @@ RunPlan::RunPlan(const Settings& given)
       source(folders.source),
       augment(choose_augmentation(settings, source)),
       partition(divide(settings, powers, folders)),
+      exchanged(choose_shuffle(settings)),
       topology(build_topology(settings)),
       samples(count_samples(settings, powers, partition, batch())),
       steps_per_epoch(settings.brings_data ? 0 : static_cast<double>(samples.steps_per_epoch())),

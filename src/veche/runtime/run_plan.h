@@ -28,7 +28,8 @@ struct RunPlan {
   const NodeFolders folders;  // whose samples are whose already
   const DataSource source;    // empty when the learners bring their own
   const Augmentation augment;
-  const Partition partition;
+  const Partition partition;                       // where samples are at rest
+  const double exchanged;                          // the part of them that is exchanged for each epoch
   const std::shared_ptr<const Topology> topology;  // none when the strategy uses none
   const SamplePlan samples;
   const double steps_per_epoch;  // 0 without a data set

@@ -21,6 +21,7 @@ Json node_json(const NodeReport& node) {
   json["communication_seconds"] = node.communication_seconds;
   json["bytes_sent"] = node.sent.bytes;
   json["messages"] = node.sent.messages;
+  if (node.samples_sent.messages > 0) json["sample_bytes_sent"] = node.samples_sent.bytes;
   return json;
 }
 
@@ -67,6 +68,15 @@ Traffic total_sent(const Evaluation& evaluation) {
   for (const NodeReport& node : evaluation.nodes) {
     sent.bytes += node.sent.bytes;
     sent.messages += node.sent.messages;
+  }
+  return sent;
+}
+
+Traffic total_samples_sent(const Evaluation& evaluation) {
+  Traffic sent;
+  for (const NodeReport& node : evaluation.nodes) {
+    sent.bytes += node.samples_sent.bytes;
+    sent.messages += node.samples_sent.messages;
   }
   return sent;
 }
@@ -131,6 +141,8 @@ Json summary(const TrainingResult& result) {
   json["disagreement"] = {{"cv", apart.cv}, {"l1", apart.l1}, {"l2", apart.l2}, {"linf", apart.linf}};
   json["bytes_sent"] = total_sent(last).bytes;
   json["messages"] = total_sent(last).messages;
+  if (const Traffic samples = total_samples_sent(last); samples.messages > 0)
+    json["samples_sent"] = {{"bytes", samples.bytes}, {"messages", samples.messages}};
   json["compute_seconds"] = compute;
   json["communication_seconds"] = communication;
   json["stopped"] = last.stopped;

@@ -26,6 +26,7 @@ struct Disagreement {
 Disagreement disagreement(const Evaluation& evaluation);
 
 Traffic total_sent(const Evaluation& evaluation);
+Traffic total_samples_sent(const Evaluation& evaluation);  // under data.shuffle
 Score total_train(const Evaluation& evaluation);
 
 }  // namespace veche

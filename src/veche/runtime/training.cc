@@ -26,6 +26,7 @@ namespace {
 
 constexpr Tag kStrategyTag{1};
 constexpr Tag kControlTag{2};
+constexpr Tag kSampleTag{3};
 
 // Then the weights come from there; the file they began with may be gone.
 bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
@@ -76,6 +77,7 @@ struct Node {
   Patience patience;
   Channel strategy_channel{*endpoint, pool, patience, kStrategyTag};
   Channel control_channel{*endpoint, pool, patience, kControlTag};
+  Channel sample_channel{*endpoint, pool, patience, kSampleTag};
   std::unique_ptr<Learner> learner;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Strategy> strategy;
@@ -302,19 +304,25 @@ class Training {
 
   Evaluation run_node(Node& node, Observer* observer, Prefetcher& prefetcher, Slots& slots) {
     static const std::atomic<bool> never = false;
+    std::vector<Loader::Shard> shards = plan_.shards_of(node.index());
+    std::optional<SampleExchange> exchange;
+    if (plan_.exchanged > 0)
+      exchange.emplace(node.sample_channel, plan_.source.train, exchange_of(node, shards));
     std::optional<Loader> loader;
-    if (auto shards = plan_.shards_of(node.index()); !shards.empty())
-      loader.emplace(plan_.source.train, std::move(shards),
+    if (!shards.empty())
+      loader.emplace(exchange ? exchange->data() : plan_.source.train, std::move(shards),
                      Loader::Plan{.batch = plan_.batch(),
                                   .steps_per_epoch = plan_.samples.loader_steps_per_epoch(node.index()),
                                   .seed = plan_.settings.seed(),
                                   .augment = plan_.augment,
-                                  .first_step = plan_.samples.taken(node.index(), node.resumed.step)},
+                                  .first_step = plan_.samples.taken(node.index(), node.resumed.step),
+                                  .waits_for_epochs = exchange.has_value()},
                      prefetcher);
     return train_node({.strategy_channel = node.strategy_channel,
                        .control_channel = node.control_channel,
                        .learner = *node.learner,
                        .loader = loader ? &*loader : nullptr,
+                       .exchange = exchange ? &*exchange : nullptr,
                        .test = plan_.source.test.get(),
                        .optimizer = *node.optimizer,
                        .strategy = *node.strategy,
@@ -325,6 +333,20 @@ class Training {
                        .checkpointer = store_ ? &*store_ : nullptr,
                        .resumed = node.resumed},
                       plan_.loop);
+  }
+
+  SampleExchange::Plan exchange_of(const Node& node, const std::vector<Loader::Shard>& shards) const {
+    SampleExchange::Plan exchange{.home = plan_.partition,
+                                  .exchanged = plan_.exchanged,
+                                  .seed = plan_.settings.seed(),
+                                  .steps_per_epoch = plan_.samples.steps_per_epoch(),
+                                  .stands_for = {static_cast<int>(node.index())},
+                                  .first_step = node.resumed.step};
+    if (plan_.settings.strategy_info.one_learner) {
+      exchange.stands_for.clear();
+      for (const Loader::Shard& shard : shards) exchange.stands_for.push_back(shard.node);
+    }
+    return exchange;
   }
 
   const TrainingRequest& request_;

@@ -70,6 +70,7 @@ class NodeLoop {
 
   void train_step() {
     const Time start = now();
+    if (p_.exchange != nullptr) p_.exchange->before_step(step_, p_.loader);
     const bool my_turn = plan_.samples.trains(static_cast<std::size_t>(endpoint().id().value), step_);
     Batch batch;
     if (my_turn && p_.loader != nullptr) batch = p_.loader->next();
@@ -219,6 +220,7 @@ class NodeLoop {
     mine.compute_seconds = compute_.count();
     mine.communication_seconds = communication_.count();
     mine.sent = p_.strategy_channel.sent;
+    if (p_.exchange != nullptr) mine.samples_sent = p_.exchange->sent();
     result.nodes = gather(channel, mine);
     result.cv = coefficient_of_variation(result.nodes, squared_norm(mean));
     double images = 0;

@@ -10,6 +10,7 @@
 #include "veche/train/measure.h"
 #include "veche/train/observer.h"
 #include "veche/train/optimizer.h"
+#include "veche/train/sample_exchange.h"
 #include "veche/train/schedule.h"
 #include "veche/train/slots.h"
 #include "veche/train/strategy.h"
@@ -41,7 +42,8 @@ struct NodeParts {
   Channel& strategy_channel;
   Channel& control_channel;
   Learner& learner;
-  Loader* loader = nullptr;  // none: the learner brings its own data
+  Loader* loader = nullptr;            // none: the learner brings its own data
+  SampleExchange* exchange = nullptr;  // none: every node keeps its samples
   const Dataset* test = nullptr;
   Optimizer& optimizer;
   Strategy& strategy;

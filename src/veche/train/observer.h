@@ -28,7 +28,8 @@ struct NodeReport {
   double training_seconds = 0;  // without evaluation; the others below are parts of it
   double compute_seconds = 0;
   double communication_seconds = 0;
-  Traffic sent;  // by the strategy
+  Traffic sent;          // by the strategy
+  Traffic samples_sent;  // lent to others, data.shuffle
 };
 
 // All nodes at one evaluation. Cumulative but for the train scores.
