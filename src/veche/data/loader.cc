@@ -166,9 +166,10 @@ Batch Loader::next() {
   const auto begin = std::chrono::steady_clock::now();
   try {
     if (impl_->queue->finish(slot)) {
+      const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       ++impl_->times_waited;
-      impl_->seconds_waited +=
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      impl_->seconds_waited += waited;
+      impl_->queue->seconds_waited += waited;
     }
   } catch (...) {
     impl_->queue->push(slot);

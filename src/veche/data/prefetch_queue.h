@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -38,6 +39,8 @@ class Prefetcher::Queue {
   void cancel(PrefetchJob& job) noexcept;
   // What a worker does until it is told to stop.
   void serve(const std::stop_token& stop);
+
+  std::atomic<double> seconds_waited = 0;  // by all loaders
 
  private:
   void unlink(PrefetchJob& job);

@@ -14,6 +14,8 @@ Prefetcher::Prefetcher(int workers) : queue_(std::make_shared<Queue>()) {
   }
 }
 
+double Prefetcher::seconds_waited() const { return queue_->seconds_waited; }
+
 void Prefetcher::Queue::push(PrefetchJob& job) {
   {
     const std::lock_guard lock(mutex_);

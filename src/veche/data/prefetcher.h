@@ -16,6 +16,8 @@ class Prefetcher {
   class Queue;
   const std::shared_ptr<Queue>& queue() const { return queue_; }
   int workers() const { return static_cast<int>(workers_.size()); }
+  // How long loaders have waited for batches that were not ready, all together.
+  double seconds_waited() const;
 
  private:
   const std::shared_ptr<Queue> queue_;

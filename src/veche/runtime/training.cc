@@ -14,6 +14,7 @@
 #include "veche/model/zoo.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/files.h"
+#include "veche/runtime/loader_watch.h"
 #include "veche/runtime/model_export.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/run_folder.h"
@@ -318,6 +319,12 @@ class Training {
                                   .first_step = plan_.samples.taken(node.index(), node.resumed.step),
                                   .waits_for_epochs = exchange.has_value()},
                      prefetcher);
+    std::optional<LoaderWatch> watch;
+    if (observer != nullptr) {
+      watch.emplace(*observer, watched(node, prefetcher),
+                    [this](const std::string& sentence) { notice(sentence); });
+      observer = &*watch;
+    }
     return train_node({.strategy_channel = node.strategy_channel,
                        .control_channel = node.control_channel,
                        .learner = *node.learner,
@@ -333,6 +340,13 @@ class Training {
                        .checkpointer = store_ ? &*store_ : nullptr,
                        .resumed = node.resumed},
                       plan_.loop);
+  }
+
+  LoaderWatch::Watched watched(const Node& node, const Prefetcher& prefetcher) const {
+    std::size_t loaders = 0;
+    for (const NodeId id : cluster_->here())
+      if (!plan_.shards_of(static_cast<std::size_t>(id.value)).empty()) ++loaders;
+    return {.prefetcher = prefetcher, .loaders = loaders, .now = [&node] { return node.endpoint->now(); }};
   }
 
   SampleExchange::Plan exchange_of(const Node& node, const std::vector<Loader::Shard>& shards) const {

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "veche/data/prefetcher.h"
+#include "veche/train/observer.h"
+
+namespace veche {
+
+// Passes on what it is told, and tells once when the nodes of this process wait for their batches for a large
+// part of the time: training then goes only as fast as samples are prepared.
+class LoaderWatch final : public Observer {
+ public:
+  struct Watched {
+    const Prefetcher& prefetcher;
+    std::size_t loaders = 1;
+    std::function<Time()> now;
+  };
+  LoaderWatch(Observer& next, Watched watched, std::function<void(const std::string& sentence)> notice);
+
+  void on_progress(const Progress& progress) override;
+  void on_measuring() override { next_.on_measuring(); }
+  void on_evaluation(const Evaluation& evaluation) override { next_.on_evaluation(evaluation); }
+
+ private:
+  Observer& next_;
+  const Watched watched_;
+  const std::function<void(const std::string&)> notice_;
+  const Time start_;
+  bool told_ = false;
+};
+
+}  // namespace veche
