@@ -22,6 +22,7 @@ bench: build
 
 soak: build
 	ctest --preset release --label-regex process --repeat until-fail:10
+	KILLS=10 ctest --preset release --tests-regex mpi_job_test
 
 setup:
 	@scripts/setup

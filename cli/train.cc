@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/job_view.h"
 #include "cli/keys.h"
 #include "cli/launch.h"
 #include "cli/progress.h"
@@ -111,9 +112,8 @@ void print_what_next(const TrainingResult& result) {
              result.info.folder.filename().string());
 }
 
-int train(const Arguments& arguments, Job* job) {
+int train(const Arguments& arguments, Job* job, ProgressView& view) {
   const bool leads = job == nullptr || job->rank() == 0;
-  ProgressView view(arguments.quiet);
   TrainingRequest request;
   together(job, [&] {
     Config config = read_config(arguments);
@@ -126,12 +126,13 @@ int train(const Arguments& arguments, Job* job) {
   request.interrupted = &interrupted;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  if (job != nullptr) std::signal(SIGUSR1, on_interrupt);  // what mpirun passes on to all ranks
   const TrainingResult result = run_training(request);
   if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
   if (arguments.json) fmt::print("{}\n", summary(result).dump());
   if (result.last.stopped == "interrupted") {
-    fmt::print(stderr, "\nStopped after step {} of {}, saved. Go on with:\n  veche train --resume {}\n",
-               result.last.step, result.info.steps, result.info.folder.string());
+    fmt::print(stderr, "\nStopped after step {} of {}, saved. Go on with:\n  {}\n", result.last.step,
+               result.info.steps, resume_command(result.info.folder, job));
     return kInterrupted;
   }
   if (!arguments.quiet) {
@@ -141,16 +142,25 @@ int train(const Arguments& arguments, Job* job) {
   return 0;
 }
 
-// What went wrong is known to all ranks and told by the first.
+// What went wrong is known to all ranks and told by the first, before any of them ends.
 int train(const Arguments& arguments) {
   const std::unique_ptr<Job> job = join_job();
-  if (job == nullptr || job->rank() == 0) return train(arguments, job.get());
+  if (job == nullptr) {
+    ProgressView view(arguments.quiet);
+    return train(arguments, nullptr, view);
+  }
+  JobView view(arguments.quiet, *job);
   try {
-    return train(arguments, job.get());
-  } catch (const RequestError&) {
-    return kWrongRequest;
-  } catch (const std::exception&) {
-    return kFailed;
+    return train(arguments, job.get(), view);
+  } catch (const std::exception& error) {
+    const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;
+    if (job->rank() == 0) view.tell_failure(error.what());
+    try {
+      job->exchange("", Time(5));
+    } catch (const RunError&) {
+      // They hang, and are ended with this process.
+    }
+    return wrong ? kWrongRequest : kFailed;
   }
 }
 

@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <sstream>
 
-#include "veche/base/random.h"
+#include "tests/support/problem.h"
 #include "veche/comm/faulty/faulty.h"
-#include "veche/runtime/config.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/training.h"
 
@@ -37,34 +35,6 @@ std::string name_of(const Case& c) {
 
 class Conformance : public ::testing::TestWithParam<Case> {
  protected:
-  // f_i(x) = 1/2 a_i (x-b_i)^2 in three dimensions, a and b drawn from a seed.
-  static Config problem(const std::string& strategy, int nodes) {
-    RandomStream random(5, "problem", static_cast<std::uint64_t>(nodes));
-    const auto numbers = [&](double from, double to) {
-      std::ostringstream lists;
-      for (int i = 0; i < nodes; ++i) {
-        lists << (i == 0 ? "[[" : ",[");
-        for (int d = 0; d < 3; ++d) lists << (d == 0 ? "" : ",") << from + (to - from) * random.uniform();
-        lists << "]";
-      }
-      return lists.str() + "]";
-    };
-    Config config = Config::from_text(R"(
-      [model]
-      name = "quadratic"
-      [optimizer]
-      name = "sgd"
-      lr = 0.05
-      [run]
-      steps = 60
-    )");
-    config.set("model.a=" + numbers(0.5, 2));
-    config.set("model.b=" + numbers(-1, 1));
-    config.set("strategy.name=" + strategy);
-    config.set("cluster.nodes=" + std::to_string(nodes));
-    return config;
-  }
-
   static TrainingResult run(const Config& config, bool slow_network) {
     TrainingRequest request;
     request.settings = config.resolve();
@@ -78,7 +48,7 @@ class Conformance : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Conformance, TheNetworkNeverChangesTheResult) {
-  const Config config = problem(GetParam().strategy, GetParam().nodes);
+  const Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
   const TrainingResult quiet = run(config, false);
   const TrainingResult result = run(config, GetParam().slow_network);
   EXPECT_EQ(result.last.stopped, "steps");
@@ -89,7 +59,7 @@ TEST_P(Conformance, TheNetworkNeverChangesTheResult) {
 }
 
 TEST_P(Conformance, WithoutARateNothingMoves) {
-  Config config = problem(GetParam().strategy, GetParam().nodes);
+  Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
   config.set("optimizer.lr=0");
   config.set("model.x0=0.75");
   for (const auto& node : run(config, GetParam().slow_network).parameters)
@@ -97,11 +67,8 @@ TEST_P(Conformance, WithoutARateNothingMoves) {
 }
 
 TEST_P(Conformance, EqualProblemsKeepNodesTogether) {
-  Config config = problem(GetParam().strategy, GetParam().nodes);
-  std::string ones = "[1";
-  for (int i = 1; i < GetParam().nodes; ++i) ones += ",1";
-  config.set("model.a=" + ones + "]");
-  config.set("model.b=" + ones + "]");
+  Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
+  testing::make_equal(config, GetParam().nodes);
   const TrainingResult result = run(config, GetParam().slow_network);
   const double expected = 1 - std::pow(0.95, 60);
   for (const auto& node : result.parameters) EXPECT_NEAR(node.front(), expected, 1e-5);

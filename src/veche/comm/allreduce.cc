@@ -7,6 +7,7 @@
 #include "veche/base/vector_math.h"
 #include "veche/comm/allreduce_steps.h"
 #include "veche/comm/allreduce_table.h"
+#include "veche/comm/native.h"
 #include "veche/comm/parts.h"
 
 namespace veche {
@@ -57,6 +58,10 @@ const std::string& name_of(AllReduceAlgorithm algorithm) {
 void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
   if (algorithm == AllReduceAlgorithm::automatic)
     algorithm = default_table(channel.endpoint).choose(channel.size(), data.size_bytes());
+  // An engine's own is quickest when nobody computes in between.
+  NativeCollectives* const native =
+      algorithm == AllReduceAlgorithm::native && channel.size() > 1 ? channel.endpoint.native() : nullptr;
+  if (native != nullptr) return native_all_reduce(channel, *native, data);
   begin_all_reduce(channel, data, algorithm);
   complete_all_reduce(channel, data, algorithm);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,9 +21,11 @@ class Cluster {
   virtual std::unique_ptr<Endpoint> endpoint(NodeId node) = 0;
 };
 
+inline constexpr Time kForever{1e9};
+
 // Processes that a launcher such as mpirun started together, and this one's place among them: its rank. The
-// methods that all ranks call together are called in the same order everywhere, by one thread; they throw
-// RunError when a rank is gone, naming it. Waiting takes no core.
+// methods that all ranks call together are called in the same order everywhere, by one thread. Waiting takes
+// no core. A rank that ends without a word ends the job: nobody waits for it.
 class Job {
  public:
   virtual ~Job() = default;
@@ -32,8 +35,13 @@ class Job {
   virtual int ranks_on_this_host() const = 0;
   virtual std::string host_of(int rank) const = 0;
 
-  // Together: everybody's text, by rank.
-  virtual std::vector<std::string> exchange(const std::string& mine) = 0;
+  // Called on the first of the ranks that are left, by some thread, when one was lost, with a sentence that
+  // names it and its host; then the job ends.
+  virtual void on_loss(std::function<void(const std::string& sentence)> told) = 0;
+
+  // Together: everybody's text, by rank. Throws RunError when the others do not come within `limit`; the job
+  // is then at its end.
+  virtual std::vector<std::string> exchange(const std::string& mine, Time limit = kForever) = 0;
   // Together: so many nodes divided over the ranks in blocks. There may be fewer nodes than ranks.
   virtual std::unique_ptr<Cluster> cluster(int nodes) = 0;
 };

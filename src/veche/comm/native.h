@@ -19,9 +19,14 @@ class NativeCollectives {
     Traffic sent;                                              // what it counts as
   };
 
-  // Everybody's data become their sum, taken in the order of nodes. All nodes call it with the same tag and
+  // Everybody's data become their sum, the same bits on every node. All nodes call it with the same tag and
   // length.
   virtual Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) = 0;
+
+  // Whether a sum makes progress while nodes compute. If so, `begin_all_reduce` may be called before, by all
+  // nodes and in the same order of tags on each; the data must not change until `all_reduce` has returned.
+  virtual bool overlaps() const { return false; }
+  virtual void begin_all_reduce(Tag /*tag*/, std::span<float> /*data*/) {}
 };
 
 // The same for a channel: throws PeerLost and counts what was sent.

@@ -15,6 +15,8 @@ constexpr char kWrongRequest = '1';
 constexpr char kFailed = '2';
 constexpr char kLostPeer = '3';
 constexpr char kDone = '4';
+// Who failed waits so long for the others: they too learn of it, unless they hang.
+constexpr Time kPatience{60};
 
 std::string report_of(const std::function<void()>& work) {
   const auto report = [](char kind, const std::exception& error) { return kind + std::string(error.what()); };
@@ -34,7 +36,13 @@ std::string report_of(const std::function<void()>& work) {
 
 void together(Job* job, const std::function<void()>& work) {
   if (job == nullptr) return work();
-  const std::vector<std::string> reports = job->exchange(report_of(work));
+  const std::string mine = report_of(work);
+  std::vector<std::string> reports;
+  try {
+    reports = job->exchange(mine, mine.front() == kDone ? kForever : kPatience);
+  } catch (const RunError&) {
+    throw RunError(fmt::format("rank {} on {}: {}", job->rank(), job->host_of(job->rank()), mine.substr(1)));
+  }
   const auto cause = std::ranges::min_element(reports, {}, [](const std::string& r) { return r.front(); });
   if (cause->front() == kDone) return;
   const bool alike = std::ranges::all_of(reports, [&](const std::string& r) { return r == *cause; });

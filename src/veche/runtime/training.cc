@@ -175,7 +175,7 @@ class Training {
                          plan_.settings.run.has("steps") ? "steps" : "epochs"));
     std::optional<Recorder> recorder;
     if (folder && !had_ended && leads()) recorder.emplace(*folder, info_, request_.observer);
-    if (observer() != nullptr) observer()->on_start(info_);
+    if (request_.observer != nullptr) request_.observer->on_start(info_);
 
     TrainingResult result;
     result.info = info_;

@@ -30,6 +30,7 @@ struct RunInfo {
 // Who watches a run from outside.
 class RunObserver : public Observer {
  public:
+  // The only one called on every rank of a job.
   virtual void on_start(const RunInfo& /*info*/) {}
   // A sentence for a person, such as a damaged checkpoint that was passed over.
   virtual void on_notice(const std::string& /*sentence*/) {}

@@ -5,6 +5,7 @@
 
 #include "veche/base/vector_math.h"
 #include "veche/comm/allreduce_table.h"
+#include "veche/comm/native.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -33,11 +34,11 @@ class AllReduce : public Strategy {
     const auto nodes = static_cast<std::size_t>(context_.channel.size());
     share_ = static_cast<float>(context_.samples.share(me, nodes, step));
     for (Bucket& bucket : buckets_) bucket.ready = 0;
+    begun_ = 0;
   }
 
   void after_backward(std::uint64_t) override {
-    for (Bucket& bucket : buckets_)
-      if (bucket.ready < bucket.part.size() || bucket.part.empty()) begin(bucket);
+    while (begun_ < buckets_.size()) begin(buckets_[begun_++]);
     for (Bucket& bucket : buckets_) {
       complete_all_reduce(bucket.channel, bucket.part, bucket.algorithm);
       context_.channel.sent.bytes += bucket.channel.sent.bytes;
@@ -52,7 +53,7 @@ class AllReduce : public Strategy {
     std::span<float> part;
     Channel channel;  // a conversation of its own: buckets may overtake each other
     AllReduceAlgorithm algorithm = AllReduceAlgorithm::native;
-    std::size_t ready = 0;  // floats that are final; all: it has begun
+    std::size_t ready = 0;  // floats that are final
   };
 
   void make_buckets() {
@@ -67,8 +68,9 @@ class AllReduce : public Strategy {
       algorithm = (file.empty() ? default_table(channel.endpoint) : AllReduceTable::read(file))
                       .choose(channel.size(), length * sizeof(float));
     }
-    // An engine's own sends nothing ahead, and adds up the same in any pieces: once for all is best.
-    if (algorithm == AllReduceAlgorithm::native && channel.endpoint.native() != nullptr)
+    // An engine's own that does nothing ahead adds up the same in any pieces: once for all is best.
+    const NativeCollectives* native = channel.endpoint.native();
+    if (algorithm == AllReduceAlgorithm::native && native != nullptr && !native->overlaps())
       length = gradient.size();
     // From the end, where the backward pass begins.
     for (std::size_t to = gradient.size(); to > 0;) {
@@ -88,8 +90,10 @@ class AllReduce : public Strategy {
       const std::size_t end = std::min(to, bucket.from + bucket.part.size());
       if (start >= end) continue;
       bucket.ready += end - start;
-      if (bucket.ready == bucket.part.size()) begin(bucket);
     }
+    // In one order on every node: engines that add up by themselves want it so.
+    while (begun_ < buckets_.size() && buckets_[begun_].ready == buckets_[begun_].part.size())
+      begin(buckets_[begun_++]);
   }
 
   void begin(Bucket& bucket) {
@@ -99,6 +103,7 @@ class AllReduce : public Strategy {
 
   StrategyContext context_;
   std::vector<Bucket> buckets_;
+  std::size_t begun_ = 0;  // of this step's
   float share_ = 0;
 };
 

@@ -1,38 +1,41 @@
 #include "veche/comm/mpi/endpoint.h"
 
+#include "veche/comm/native.h"
+#include "veche/comm/parts.h"
+
 namespace veche {
 namespace {
 
 using Clock = Mailbox::Clock;
 
-class MpiEndpoint : public Endpoint {
+class MpiEndpoint : public Endpoint, private NativeCollectives {
  public:
-  MpiEndpoint(std::shared_ptr<PostOffice> office, NodeId id)
-      : office_(std::move(office)), id_(id), mailbox_(office_->mailbox(id)) {}
-  ~MpiEndpoint() override { office_->farewell(id_); }
+  MpiEndpoint(std::shared_ptr<MpiBranch> branch, NodeId id)
+      : branch_(std::move(branch)), office_(branch_->office), id_(id), mailbox_(office_.mailbox(id)) {}
+  ~MpiEndpoint() override { office_.farewell(id_); }
 
   NodeId id() const override { return id_; }
-  int size() const override { return office_->placement().nodes; }
+  int size() const override { return office_.placement().nodes; }
 
   void send(NodeId to, Tag tag, Message message) override {
-    office_->placement().rank_of(to);  // refuses ids out of range
+    office_.placement().rank_of(to);  // refuses ids out of range
     if (!alive(to)) return;
     sent_bytes_ += message.size();
     sent_messages_ += 1;
-    office_->send(id_, to, tag, std::move(message));
+    office_.send(id_, to, tag, std::move(message));
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    if (from) office_->placement().rank_of(*from);
+    if (from) office_.placement().rank_of(*from);
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
-    Nap nap(office_->crowded());
+    Nap nap(office_.crowded());
     for (;;) {
       const std::uint64_t seen = mailbox_.news();
       // Asked before looking for its messages: what it sent before it was lost is read first.
       const bool lost = from && *from != id_ && !alive(*from);
       if (auto letter = mailbox_.take(from, tag)) return std::move(*letter);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
-      if (office_->look()) {
+      if (office_.look()) {
         nap.reset();
         continue;
       }
@@ -43,22 +46,64 @@ class MpiEndpoint : public Endpoint {
   }
 
   Time now() const override { return Clock::now() - start_; }
-  bool alive(NodeId peer) const override { return office_->alive(peer); }
+  bool alive(NodeId peer) const override { return office_.alive(peer); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
+  NativeCollectives* native() override { return branch_->sums ? this : nullptr; }
 
  private:
-  const std::shared_ptr<PostOffice> office_;
+  bool overlaps() const override { return true; }
+
+  void begin_all_reduce(Tag tag, std::span<float> data) override {
+    ++ahead_;
+    branch_->sums->begin(id_, tag, data);
+  }
+
+  Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
+    const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
+    MpiSums& sums = *branch_->sums;
+    const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
+    if (begun) --ahead_;
+    const MpiSums::End end = begun ? sums.finish(id_, tag, until) : sums.whole(id_, tag, data, until);
+    if (end != MpiSums::End::done) return missing(end);
+    // What MPI does inside is its own affair: counted as the least that any way must send.
+    const std::size_t own = part_of(data, size(), id_.value).size();
+    const auto others = static_cast<std::size_t>(size() - 1);
+    const Traffic traffic{(data.size() - own + others * own) * sizeof(float), 2 * others};
+    sent_bytes_ += traffic.bytes;
+    sent_messages_ += traffic.messages;
+    Outcome outcome;
+    outcome.outcome = Received::Outcome::message;
+    outcome.missing = id_;
+    outcome.sent = traffic;
+    return outcome;
+  }
+
+  Outcome missing(MpiSums::End end) const {
+    office_.give_up();  // MPI cannot take back what the others have begun
+    Outcome outcome;
+    outcome.missing = wrapped(id_.value + 1, size());  // MPI does not tell who did not come
+    if (end == MpiSums::End::lost) {
+      outcome.outcome = Received::Outcome::peer_lost;
+      for (int i = 0; i < size(); ++i)
+        if (!alive(NodeId{i})) outcome.missing = NodeId{i};
+    }
+    return outcome;
+  }
+
+  const std::shared_ptr<MpiBranch> branch_;
+  PostOffice& office_;
   const NodeId id_;
   Mailbox& mailbox_;
   const Clock::time_point start_ = Clock::now();
+  std::atomic<int> ahead_ = 0;  // sums begun and not finished
   std::atomic<std::uint64_t> sent_bytes_ = 0;
   std::atomic<std::uint64_t> sent_messages_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<PostOffice> office, NodeId id) {
-  return std::make_unique<MpiEndpoint>(std::move(office), id);
+std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiBranch> branch, NodeId id) {
+  return std::make_unique<MpiEndpoint>(std::move(branch), id);
 }
 
 }  // namespace veche

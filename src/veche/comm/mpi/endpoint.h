@@ -2,11 +2,23 @@
 
 #include <memory>
 
+#include "veche/comm/mpi/native.h"
 #include "veche/comm/mpi/post_office.h"
 
 namespace veche {
 
-// A node of this rank. Keeps the post office open.
-std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<PostOffice> office, NodeId id);
+// What the nodes of a rank share. Closing it, by whoever leaves last, is done by all ranks together.
+struct MpiBranch {
+  PostOffice office;
+  std::optional<MpiSums> sums;  // where every rank has a node
+
+  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
+      : office(comm, placement, crowded, given_up) {
+    if (placement.nodes >= placement.ranks) sums.emplace(office);
+  }
+};
+
+// A node of this rank. Keeps the branch open.
+std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiBranch> branch, NodeId id);
 
 }  // namespace veche

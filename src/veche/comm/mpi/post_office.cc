@@ -41,12 +41,12 @@ int Placement::rank_of(NodeId node) const {
   return of;
 }
 
-PostOffice::PostOffice(MPI_Comm comm, Placement placement, bool crowded)
+PostOffice::PostOffice(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
     : comm_(comm),
       placement_(placement),
       crowded_(crowded),
-      mailboxes_(static_cast<std::size_t>(placement.first_of(placement.rank + 1) -
-                                          placement.first_of(placement.rank))),
+      given_up_(given_up),
+      mailboxes_(static_cast<std::size_t>(placement.nodes_here())),
       alive_(static_cast<std::size_t>(placement.nodes)),
       letter_requests_(kLettersAwaited) {
   for (auto& flag : alive_) flag = true;
@@ -60,10 +60,11 @@ PostOffice::PostOffice(MPI_Comm comm, Placement placement, bool crowded)
 }
 
 PostOffice::~PostOffice() {
-  for (int i = placement_.first_of(placement_.rank); i < placement_.first_of(placement_.rank + 1); ++i)
+  for (int i = placement_.first_here(); i < placement_.first_of(placement_.rank + 1); ++i)
     if (alive(NodeId{i})) farewell(NodeId{i});
   Nap nap(crowded_);
   while (!at_rest()) {
+    if (given_up_) return;  // MPI is of no use any more, and the process about to end
     if (look())
       nap.reset();
     else
@@ -80,7 +81,7 @@ PostOffice::~PostOffice() {
 }
 
 Mailbox& PostOffice::mailbox(NodeId local) {
-  return mailboxes_.at(static_cast<std::size_t>(local.value - placement_.first_of(placement_.rank)));
+  return mailboxes_.at(static_cast<std::size_t>(local.value - placement_.first_here()));
 }
 
 void PostOffice::send(NodeId from, NodeId to, Tag tag, Message message) {

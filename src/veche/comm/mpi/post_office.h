@@ -20,6 +20,8 @@ struct Placement {
   int rank = 0;  // this one
 
   int first_of(int rank) const;
+  int first_here() const { return first_of(rank); }
+  int nodes_here() const { return first_of(rank + 1) - first_of(rank); }
   int rank_of(NodeId node) const;
   bool is_here(NodeId node) const { return rank_of(node) == rank; }
 };
@@ -31,12 +33,16 @@ struct Placement {
 class PostOffice {
  public:
   // All ranks together. The communicator is its own and freed at the end.
-  PostOffice(MPI_Comm comm, Placement placement, bool crowded);
+  // `given_up` tells that ranks are missing: then nobody is waited for.
+  PostOffice(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up);
   // All ranks together: returns when every node of every rank has said farewell.
   ~PostOffice();
 
   const Placement& placement() const { return placement_; }
   bool crowded() const { return crowded_; }
+  bool given_up() const { return given_up_; }
+  void give_up() { given_up_ = true; }
+  MPI_Comm comm() const { return comm_; }
   Mailbox& mailbox(NodeId local);
   bool alive(NodeId node) const { return alive_.at(static_cast<std::size_t>(node.value)); }
 
@@ -67,6 +73,7 @@ class PostOffice {
   const MPI_Comm comm_;
   const Placement placement_;
   const bool crowded_;
+  std::atomic<bool>& given_up_;
   std::deque<Mailbox> mailboxes_;  // of the nodes here; each guards itself
   std::vector<std::atomic<bool>> alive_;
   MessagePool pool_;

@@ -1,0 +1,38 @@
+#include "cli/job_view.h"
+
+#include <fmt/format.h>
+
+#include "veche/runtime/checkpoint.h"
+#include "veche/runtime/run_folder.h"
+
+namespace veche::cli {
+
+std::string resume_command(const std::filesystem::path& folder, const Job* job) {
+  const std::string command = fmt::format("veche train --resume {}", folder.string());
+  return job == nullptr ? command : fmt::format("mpirun -np {} {}", job->size(), command);
+}
+
+JobView::JobView(bool quiet, Job& job) : ProgressView(quiet || job.rank() != 0), job_(job) {
+  job_.on_loss([this](const std::string& sentence) { tell_failure(sentence); });
+}
+
+void JobView::on_start(const RunInfo& info) {
+  {
+    const std::lock_guard lock(mutex_);
+    folder_ = info.folder;
+  }
+  ProgressView::on_start(info);
+}
+
+void JobView::tell_failure(const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
+  if (folder_.empty()) return;
+  const auto step = CheckpointStore(RunFolder::open(folder_).checkpoints(), 1).newest([](const auto&) {});
+  if (step)
+    fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, resume_command(folder_, &job_));
+  else
+    fmt::print(stderr, "Nothing was saved yet: start it again.\n");
+}
+
+}  // namespace veche::cli

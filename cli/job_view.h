@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+#include "cli/progress.h"
+#include "veche/comm/cluster.h"
+
+namespace veche::cli {
+
+// "mpirun -np 4 veche train --resume runs/x"; without a job no mpirun.
+std::string resume_command(const std::filesystem::path& folder, const Job* job);
+
+// Shows a run of a job on its first rank, and tells when a rank is lost: how to go on.
+class JobView : public ProgressView {
+ public:
+  JobView(bool quiet, Job& job);
+  ~JobView() override { job_.on_loss({}); }
+
+  void on_start(const RunInfo& info) override;
+  // One sentence, and how to go on when something was saved. Any thread.
+  void tell_failure(const std::string& sentence);
+
+ private:
+  Job& job_;
+  std::mutex mutex_;
+  std::filesystem::path folder_;  // guarded by mutex_
+};
+
+}  // namespace veche::cli
