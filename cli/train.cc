@@ -72,14 +72,15 @@ Config read_config(const Arguments& arguments) {
 void print_table(const TrainingResult& result) {
   const Evaluation& last = result.last;
   const bool tested = last.average_model.count > 0;
-  Table table(
-      {"node", tested ? "test accuracy" : "loss", "from the mean", "computing", "communicating", "sent"});
+  Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "steps", "computing", "waiting",
+               "communicating", "sent"});
   for (std::size_t i = 0; i < last.nodes.size(); ++i) {
     const NodeReport& node = last.nodes[i];
     table.row({std::to_string(i),
                tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy())
                       : fmt::format("{:.6g}", node.train.loss()),
-               fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), duration(node.compute_seconds),
+               fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), with_commas(node.steps),
+               duration(node.compute_seconds), duration(node.waiting_seconds),
                duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
   }
   fmt::print(stderr, "\n{}\n", table.text());
@@ -94,6 +95,9 @@ void print_table(const TrainingResult& result) {
   fmt::print(stderr, "  speed                  {} {}/s, {} of training\n",
              with_commas(static_cast<std::uint64_t>(last.images_per_second)),
              result.info.data.empty() ? "steps" : "images", duration(last.seconds));
+  if (const Staleness staleness = total_staleness(last); !staleness.empty())
+    fmt::print(stderr, "  staleness              {:.3g} on the average, {} at most, {} dropped\n",
+               staleness.mean(), staleness.most, with_commas(staleness.dropped));
   const Traffic sent = total_sent(last);
   fmt::print(stderr, "  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
              with_commas(sent.messages));

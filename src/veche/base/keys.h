@@ -23,6 +23,7 @@ struct KeySpec {
   bool above_least = false;               // then `least` itself is not allowed
   std::optional<double> most = {};        // largest number allowed
   bool below_most = false;                // then `most` itself is not allowed
+  bool infinite = false;                  // may be inf
 };
 
 }  // namespace veche

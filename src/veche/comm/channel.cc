@@ -8,7 +8,9 @@ Message Channel::expect(NodeId from) {
   const Time start = endpoint.now();
   Received received = endpoint.receive(from, tag, start + patience.limit());
   if (received.outcome != Received::Outcome::message) give_up(from, received.outcome);
-  patience.note(endpoint.now() - start);
+  const Time took = endpoint.now() - start;
+  waited += took;
+  patience.note(took);
   return std::move(received.message);
 }
 

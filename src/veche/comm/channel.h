@@ -30,6 +30,7 @@ struct Channel {
   Patience& patience;
   Tag tag;
   Traffic sent = {};
+  Time waited{0};  // for messages
 
   NodeId me() const { return endpoint.id(); }
   int size() const { return endpoint.size(); }

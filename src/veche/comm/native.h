@@ -17,6 +17,7 @@ class NativeCollectives {
     Received::Outcome outcome = Received::Outcome::timed_out;  // `message`: it is done
     NodeId missing;                                            // who was lost or did not come
     Traffic sent;                                              // what it counts as
+    Time waited{0};                                            // of the time it took
   };
 
   // Everybody's data become their sum, the same bits on every node. All nodes call it with the same tag and
@@ -27,6 +28,10 @@ class NativeCollectives {
   // nodes and in the same order of tags on each; the data must not change until `all_reduce` has returned.
   virtual bool overlaps() const { return false; }
   virtual void begin_all_reduce(Tag /*tag*/, std::span<float> /*data*/) {}
+
+  // Memory that all nodes see, the same for the same tag, zero at first; empty where nodes share none. Lives
+  // as long as any endpoint.
+  virtual std::span<std::byte> shared_memory(Tag /*tag*/, std::size_t /*bytes*/) { return {}; }
 };
 
 // The same for a channel: throws PeerLost and counts what was sent.

@@ -112,8 +112,8 @@ fs::path CheckpointStore::file(const fs::path& step_folder, NodeId node) const {
   return step_folder / fmt::format("node-{}", node.value);
 }
 
-void CheckpointStore::write(NodeId node, const NodeState& state) {
-  fs::create_directories(unfinished(state.step));
+void CheckpointStore::write(std::uint64_t step, NodeId node, const NodeState& state) {
+  fs::create_directories(unfinished(step));
   Header header;
   header.node = static_cast<std::uint32_t>(node.value);
   header.nodes = static_cast<std::uint32_t>(nodes_);
@@ -136,7 +136,7 @@ void CheckpointStore::write(NodeId node, const NodeState& state) {
   std::uint32_t sum = 0;
   for (const auto& part : parts) sum = checksum(sum, part);
   parts.push_back(std::as_bytes(std::span(&sum, 1)));
-  write_file(file(unfinished(state.step), node), parts);
+  write_file(file(unfinished(step), node), parts);
 }
 
 void CheckpointStore::commit(std::uint64_t step) {

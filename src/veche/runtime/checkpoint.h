@@ -25,7 +25,7 @@ class CheckpointStore : public Checkpointer {
   static CheckpointStore of_run(const std::filesystem::path& folder);
   int nodes() const { return nodes_; }
 
-  void write(NodeId node, const NodeState& state) override;
+  void write(std::uint64_t step, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t step) override;
 
   // The newest checkpoint all of whose files are whole. `warn` is told, in a sentence, about each one passed

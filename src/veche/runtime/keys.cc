@@ -138,6 +138,15 @@ std::vector<KeySpec> cluster_keys() {
        .help = "qt: a node trains at every qt-th step; a number, or one a node; follows from speed"},
       {.name = "mix_every", .kind = Kind::any, .fallback = {},
        .help = "qc: a node mixes after every qc-th step (consensus); a number, or one a node"},
+      {.name = "rest", .kind = Kind::flag, .fallback = flag(true),
+       .help = "nodes that share a machine rest after computing, so that they are as unequal as speed says"},
+      {.name = "stall", .kind = Kind::reals, .fallback = {},
+       .help = "random pauses after computing: probability and longest seconds, such as [0.01, 0.5]"},
+      {.name = "lose", .kind = Kind::real, .fallback = real(0),
+       .help = "probability that what a node has computed is lost", .least = 0, .most = 1, .below_most = true},
+      {.name = "work", .kind = Kind::text, .fallback = text("shared"),
+       .help = "nodes at their own pace: quick ones make more of the steps, or all make as many",
+       .choices = {"shared", "equal"}},
   };
 }
 
@@ -212,7 +221,7 @@ bool fits(const Value& value, Kind kind) {
 void check(const std::string& where, const Value& value, const KeySpec& spec) {
   if (!fits(value, spec.kind))
     throw RequestError(fmt::format("{} must be {}, not {}", where, kind_name(spec.kind), to_toml(value)));
-  if (!is_finite(value))
+  if (!spec.infinite && !is_finite(value))
     throw RequestError(fmt::format("{} must be {}, not {}", where,
                                    spec.kind == Kind::real ? "a finite number" : "made of finite numbers",
                                    to_toml(value)));

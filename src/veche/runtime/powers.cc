@@ -42,6 +42,14 @@ NodePowers read_powers(const Options& cluster, int nodes) {
     for (const double speed : powers.speed)
       powers.train_every.push_back(static_cast<std::uint64_t>(std::llround(fastest / speed)));
   }
+  if (!powers.speed.empty() && cluster.get<bool>("rest"))
+    for (const double speed : powers.speed) powers.slowness.push_back(std::ranges::max(powers.speed) / speed);
+  if (const auto stall = cluster.get<std::vector<double>>("stall", {}); !stall.empty()) {
+    if (stall.size() != 2 || stall[0] < 0 || stall[0] > 1 || stall[1] < 0)
+      throw RequestError("cluster.stall is a probability and a number of seconds, such as [0.01, 0.5]");
+    powers.stall_probability = stall[0];
+    powers.stall_seconds = stall[1];
+  }
   return powers;
 }
 

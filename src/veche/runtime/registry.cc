@@ -10,7 +10,7 @@ const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> all = {
       single_strategy(),    no_strategy(),           allreduce_strategy(), parameter_server_strategy(),
       local_sgd_strategy(), consensus_strategy(),    gossip_strategy(),    push_sum_strategy(),
-      moshpit_strategy(),   hierarchical_strategy(),
+      moshpit_strategy(),   hierarchical_strategy(), hogwild_strategy(),
   };
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -64,7 +65,18 @@ double choose_shuffle(const Settings& settings) {
         fmt::format("data.shuffle = \"{}\" needs nodes whose epochs begin together: choose data.uneven = "
                     "\"wait\" or data.shuffle = \"local\"",
                     rule));
+  if (exchanged > 0 && settings.strategy_info.own_pace(settings.strategy))
+    throw RequestError(fmt::format(
+        "data.shuffle = \"{}\" needs nodes whose epochs begin together, and here each goes at its own pace: "
+        "choose data.shuffle = \"local\"",
+        rule));
   return settings.brings_data ? 0 : exchanged;
+}
+
+bool shares_steps(const Settings& settings) {
+  return settings.strategy_info.own_pace(settings.strategy) &&
+         !settings.strategy_info.equal_steps(settings.strategy) &&
+         settings.cluster.get<std::string>("work") == "shared";
 }
 
 std::shared_ptr<const Topology> build_topology(const Settings& settings) {
@@ -83,10 +95,14 @@ SamplePlan count_samples(const Settings& settings, const NodePowers& powers, con
                          std::size_t batch) {
   std::vector<std::size_t> sizes;
   for (const auto& shard : partition) sizes.push_back(shard.size());
-  const bool repeat = settings.data.get<std::string>("uneven") == "repeat";
-  return {sizes, batch,
-          settings.strategy_info.one_learner ? std::vector<std::uint64_t>{} : powers.train_every,
-          repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait};
+  const bool own_pace = settings.strategy_info.own_pace(settings.strategy);
+  const bool repeat = settings.data.get<std::string>("uneven") == "repeat" || own_pace;
+  SamplePlan plan{
+      sizes, batch,
+      settings.strategy_info.one_learner || own_pace ? std::vector<std::uint64_t>{} : powers.train_every,
+      repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait};
+  plan.lose(settings.cluster.get<double>("lose"), settings.seed());
+  return plan;
 }
 
 void read_eval_mode(const std::string& mode, LoopPlan& loop) {
@@ -102,14 +118,23 @@ void read_eval_mode(const std::string& mode, LoopPlan& loop) {
         "run.eval = \"{}\" does not exist; choose average, all or sample:K, such as sample:3", mode));
 }
 
-LoopPlan plan_loop(const Settings& settings, const SamplePlan& samples) {
+// Steps that hold every sample once: of the node with most of them, or, where nodes share the work, on the
+// average.
+double count_steps(const Settings& settings, const SamplePlan& samples, const Partition& partition) {
+  if (settings.brings_data) return 0;
+  if (!shares_steps(settings)) return static_cast<double>(samples.steps_per_epoch());
+  const auto trainers = std::ranges::count_if(partition, [](const auto& shard) { return !shard.empty(); });
+  return static_cast<double>(samples.batches_per_epoch()) / static_cast<double>(trainers);
+}
+
+LoopPlan plan_loop(const Settings& settings, const NodePowers& powers, const SamplePlan& samples,
+                   double steps_per_epoch) {
   const Options& run = settings.run;
-  const std::uint64_t epoch = settings.brings_data ? 0 : samples.steps_per_epoch();
+  const auto epoch = static_cast<std::uint64_t>(std::llround(steps_per_epoch));
   LoopPlan loop;
-  loop.steps =
-      run.has("steps")
-          ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
-          : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * static_cast<double>(epoch)));
+  loop.steps = run.has("steps")
+                   ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
+                   : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * steps_per_epoch));
   const auto every = [&](const char* key) {
     const auto steps = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
     return steps != 0 ? steps : epoch;
@@ -128,6 +153,11 @@ LoopPlan plan_loop(const Settings& settings, const SamplePlan& samples) {
   loop.strategy_steps = settings.strategy_info.makes_the_step;
   loop.own_data = settings.brings_data;
   loop.samples = samples;
+  loop.own_pace = settings.strategy_info.own_pace(settings.strategy);
+  loop.shared_steps = shares_steps(settings);
+  loop.slowness = powers.slowness;
+  loop.stall_probability = powers.stall_probability;
+  loop.stall_seconds = powers.stall_seconds;
   return loop;
 }
 
@@ -143,8 +173,8 @@ RunPlan::RunPlan(const Settings& given)
       exchanged(choose_shuffle(settings)),
       topology(build_topology(settings)),
       samples(count_samples(settings, powers, partition, batch())),
-      steps_per_epoch(settings.brings_data ? 0 : static_cast<double>(samples.steps_per_epoch())),
-      loop(plan_loop(settings, samples)),
+      steps_per_epoch(count_steps(settings, samples, partition)),
+      loop(plan_loop(settings, powers, samples, steps_per_epoch)),
       schedule(settings.optimizer, {loop.steps, std::max(steps_per_epoch, 1.0), settings.nodes()}) {}
 
 std::vector<Loader::Shard> RunPlan::shards_of(std::size_t learner) const {

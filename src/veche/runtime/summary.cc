@@ -10,6 +10,19 @@ using Json = nlohmann::ordered_json;
 
 Json score_json(const Score& score) { return {{"loss", score.loss()}, {"accuracy", score.accuracy()}}; }
 
+Json staleness_json(const Staleness& staleness) {
+  Json json{{"mean", staleness.mean()}, {"max", staleness.most}, {"applied", staleness.count}};
+  if (staleness.dropped > 0) json["dropped"] = staleness.dropped;
+  if (staleness.lead > 0) json["lead"] = staleness.lead;
+  Json histogram = Json::array();  // from the age given, up to the next one
+  for (std::size_t bin = 0; bin < Staleness::kBins; ++bin)
+    if (staleness.bins[bin] > 0)
+      histogram.push_back(
+          {{"from", bin == 0 ? 0 : std::uint64_t{1} << (bin - 1)}, {"count", staleness.bins[bin]}});
+  json["histogram"] = std::move(histogram);
+  return json;
+}
+
 Json node_json(const NodeReport& node) {
   Json json;
   if (node.train.count > 0) json["train"] = score_json(node.train);
@@ -17,11 +30,15 @@ Json node_json(const NodeReport& node) {
   json["l1"] = node.from_mean.l1;
   json["l2"] = std::sqrt(node.from_mean.l2_squared);
   json["linf"] = node.from_mean.linf;
+  json["steps"] = node.steps;
+  if (node.lost > 0) json["lost_results"] = node.lost;
   json["compute_seconds"] = node.compute_seconds;
+  json["waiting_seconds"] = node.waiting_seconds;
   json["communication_seconds"] = node.communication_seconds;
   json["bytes_sent"] = node.sent.bytes;
   json["messages"] = node.sent.messages;
   if (node.samples_sent.messages > 0) json["sample_bytes_sent"] = node.samples_sent.bytes;
+  if (!node.staleness.empty()) json["staleness"] = staleness_json(node.staleness);
   return json;
 }
 
@@ -81,6 +98,18 @@ Traffic total_samples_sent(const Evaluation& evaluation) {
   return sent;
 }
 
+Staleness total_staleness(const Evaluation& evaluation) {
+  Staleness all;
+  for (const NodeReport& node : evaluation.nodes) all += node.staleness;
+  return all;
+}
+
+double updates_per_second(const Evaluation& evaluation) {
+  double steps = 0;
+  for (const NodeReport& node : evaluation.nodes) steps += static_cast<double>(node.steps);
+  return evaluation.seconds > 0 ? steps / evaluation.seconds : 0;
+}
+
 Score total_train(const Evaluation& evaluation) {
   Score train;
   for (const NodeReport& node : evaluation.nodes) train += node.train;
@@ -120,8 +149,10 @@ Json summary(const TrainingResult& result) {
   Score tests;
   Score trains;
   double compute = 0;
+  double waiting = 0;
   double communication = 0;
   for (const NodeReport& node : last.nodes) {
+    waiting += node.waiting_seconds;
     tests += node.test;
     trains += node.train;
     compute += node.compute_seconds;
@@ -144,7 +175,11 @@ Json summary(const TrainingResult& result) {
   if (const Traffic samples = total_samples_sent(last); samples.messages > 0)
     json["samples_sent"] = {{"bytes", samples.bytes}, {"messages", samples.messages}};
   json["compute_seconds"] = compute;
+  json["waiting_seconds"] = waiting;
   json["communication_seconds"] = communication;
+  json["updates_per_second"] = updates_per_second(last);
+  if (const Staleness staleness = total_staleness(last); !staleness.empty())
+    json["staleness"] = staleness_json(staleness);
   json["stopped"] = last.stopped;
   json["per_node"] = nodes_json(last);
   if (result.info.model == "quadratic") json["parameters"] = result.parameters;

@@ -28,5 +28,8 @@ Disagreement disagreement(const Evaluation& evaluation);
 Traffic total_sent(const Evaluation& evaluation);
 Traffic total_samples_sent(const Evaluation& evaluation);  // under data.shuffle
 Score total_train(const Evaluation& evaluation);
+Staleness total_staleness(const Evaluation& evaluation);
+// Steps made by any node in this process, over the seconds of training.
+double updates_per_second(const Evaluation& evaluation);
 
 }  // namespace veche

@@ -166,7 +166,7 @@ class Training {
     if (!request_.resume.empty()) resume(*folder);
     if (folder && leads()) write_layout(*folder, info_.model, *nodes_.front()->learner);
     info_.folder = folder ? folder->path() : std::filesystem::path();
-    info_.first_step = nodes_.empty() ? 0 : nodes_.front()->resumed.step;
+    info_.first_step = checkpoint_;
     // All that could be recorded of it already is, with the times it took.
     const bool had_ended =
         folder && info_.first_step >= plan_.loop.steps && std::filesystem::exists(folder->summary());
@@ -257,6 +257,7 @@ class Training {
         node->resumed.step = first.step;
       }
     }
+    checkpoint_ = as_it_was || nodes_.empty() ? step : nodes_.front()->resumed.step;
   }
 
   // Why the run ended, for ranks without a node, and the others' parameters where they are few.
@@ -338,6 +339,8 @@ class Training {
                        .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
                        .observer = observer,
                        .checkpointer = store_ ? &*store_ : nullptr,
+                       .spare_learner = [this] { return learner_of(request_, plan_, NodeId{0}); },
+                       .checkpoint = checkpoint_,
                        .resumed = node.resumed},
                       plan_.loop);
   }
@@ -370,6 +373,7 @@ class Training {
   std::vector<std::unique_ptr<Node>> nodes_;  // those that live here
   RunInfo info_;
   std::optional<CheckpointStore> store_;
+  std::uint64_t checkpoint_ = 0;  // the one it goes on from
 };
 
 }  // namespace

@@ -20,13 +20,14 @@ struct NodeState {
   std::vector<std::span<float>> vectors;  // parameters, buffers, the optimiser's, the strategy's
 };
 
-// Where nodes put themselves away. `write` is called by every node for a step, on its own thread; when all
-// have returned, `commit` once by node 0. A checkpoint that was not committed does not exist.
+// Where nodes put themselves away. `write` is called by every node, on its own thread; when all have
+// returned, `commit` once in node 0's process. A checkpoint that was not committed does not exist. Its number
+// is the step of nodes that go together, and the mean of their steps where each goes at its own pace.
 class Checkpointer {
  public:
   virtual ~Checkpointer() = default;
-  virtual void write(NodeId node, const NodeState& state) = 0;
-  virtual void commit(std::uint64_t step) = 0;
+  virtual void write(std::uint64_t number, NodeId node, const NodeState& state) = 0;
+  virtual void commit(std::uint64_t number) = 0;
 };
 
 }  // namespace veche

@@ -6,6 +6,7 @@
 #include "veche/base/vector_math.h"
 #include "veche/train/key_helpers.h"
 #include "veche/train/mixer.h"
+#include "veche/train/own_pace.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -148,6 +149,14 @@ class D2 : public Consensus {
 
 std::unique_ptr<Strategy> make(StrategyContext context) {
   const auto correction = context.options.get<std::string>("correction");
+  if (context.options.get<bool>("async")) {
+    if (correction != "none" || context.options.get<std::int64_t>("rounds") != 1 ||
+        !context.mix_every.empty())
+      throw RequestError(
+          "strategy.async = true mixes once at a time, with what is there: leave out strategy.correction, "
+          "strategy.rounds and cluster.mix_every");
+    return make_consensus_at_own_pace(std::move(context));
+  }
   if (correction == "none") return std::make_unique<Consensus>(std::move(context));
   const bool plain = context.options.get<std::int64_t>("every") == 1 &&
                      context.options.get<std::int64_t>("rounds") == 1 && context.mix_every.empty();
@@ -171,9 +180,13 @@ StrategyInfo consensus_strategy() {
       choice_key("order", {kAdaptFirst, kCombineFirst}, "step first, then mix; or mix first, then step"),
       choice_key("correction", {"none", kTracking, kD2}, "for data that differ between nodes"),
       choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
-      flag_key("mix_buffers", false, "mix batch-norm statistics too")};
+      flag_key("mix_buffers", false, "mix batch-norm statistics too"),
+      flag_key("async", false, "mix with the neighbours' newest parameters and never wait"),
+      whole_key("max_age", 0, "async: own steps after which a neighbour's parameters are left out; 0: never",
+                0)};
   info.shorthand = "every";
   info.uses_topology = true;
+  info.own_pace = [](const Options& options) { return options.get<bool>("async"); };
   info.make = make;
   return info;
 }

@@ -4,6 +4,7 @@
 #include "veche/base/random.h"
 #include "veche/base/vector_math.h"
 #include "veche/train/key_helpers.h"
+#include "veche/train/own_pace.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -82,10 +83,16 @@ StrategyInfo gossip_strategy() {
   info.rule = "every q steps b random edges (i,j): both <- (x_i + x_j)/2";
   info.keys = {
       every_key(), whole_key("pairs", 0, "b: edges at a time; 0: half the nodes", 0),
-      choice_key("draw", {"edges", "matching"}, "edges that may share nodes, in turn; or disjoint ones")};
+      choice_key("draw", {"edges", "matching"}, "edges that may share nodes, in turn; or disjoint ones"),
+      flag_key("async", false, "AD-PSGD: train without pause, average with a random neighbour beside"),
+      real_key("patience", 5, "async: seconds after which a neighbour that does not answer is skipped")};
   info.shorthand = "pairs";
   info.uses_topology = true;
-  info.make = [](StrategyContext context) { return std::make_unique<Gossip>(std::move(context)); };
+  info.own_pace = [](const Options& options) { return options.get<bool>("async"); };
+  info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
+    if (context.options.get<bool>("async")) return make_gossip_at_own_pace(std::move(context));
+    return std::make_unique<Gossip>(std::move(context));
+  };
   return info;
 }
 

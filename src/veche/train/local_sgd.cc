@@ -4,6 +4,7 @@
 #include "veche/base/vector_math.h"
 #include "veche/comm/collectives.h"
 #include "veche/train/key_helpers.h"
+#include "veche/train/own_pace.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -18,16 +19,30 @@ class LocalSgd : public Strategy {
         outer_(context_.options.get<std::string>("outer")),
         outer_rate_(static_cast<float>(context_.options.get<double>("outer_lr"))),
         outer_momentum_(static_cast<float>(context_.options.get<double>("outer_momentum"))),
-        weighted_(context_.options.get<bool>("weighted")) {
+        weighted_(context_.options.get<bool>("weighted")),
+        elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
+        centre_rate_(static_cast<float>(context_.options.get<double>("centre_rate"))) {
     read_periods();
-    if (outer_ == "none") return;
+    if (elastic_ > 0 && (outer_ != "none" || at_end_))
+      throw RequestError(
+          "strategy.elastic has a centre of its own: leave out strategy.outer and period = \"end\"");
+    if (outer_ == "none" && elastic_ == 0) return;
     common_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
-    velocity_.resize(common_.size());
+    if (outer_ != "none") velocity_.resize(common_.size());
+  }
+
+  // The elastic force acts at the parameters at which the gradient was taken.
+  void after_backward(std::uint64_t step) override {
+    if (elastic_ > 0 && averages_after(step)) pull_together();
   }
 
   void after_step(std::uint64_t step) override {
+    if (elastic_ == 0 && averages_after(step)) average();
+  }
+
+  bool averages_after(std::uint64_t step) const {
     const std::uint64_t period = period_at(step);
-    if (period != 0 && (step + 1 - phase_start(step)) % period == 0) average();
+    return period != 0 && (step + 1 - phase_start(step)) % period == 0;
   }
 
   void finish() override {
@@ -81,11 +96,26 @@ class LocalSgd : public Strategy {
   }
   std::uint64_t phase_start(std::uint64_t step) const { return phase(step)->from; }
 
+  // EASGD: x_i <- x_i - alpha (x_i - c), c <- c + beta (mean of x - c).
+  void pull_together() {
+    const std::span<float> x = context_.learner.parameters();
+    mean_.assign(x.begin(), x.end());
+    scale(mean_, static_cast<float>(share()));
+    all_reduce(context_.channel, mean_);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] -= elastic_ * (x[i] - common_[i]);
+      common_[i] += centre_rate_ * (mean_[i] - common_[i]);
+    }
+  }
+
+  double share() const {
+    return weighted_ ? context_.samples.weight(context_.me(), context_.nodes())
+                     : 1.0 / static_cast<double>(context_.nodes());
+  }
+
   void average() {
     const std::span<float> x = context_.learner.parameters();
-    const double share = weighted_ ? context_.samples.weight(context_.me(), context_.nodes())
-                                   : 1.0 / static_cast<double>(context_.nodes());
-    scale(x, static_cast<float>(share));
+    scale(x, static_cast<float>(share()));
     all_reduce(context_.channel, x);
     if (outer_ == "none") return;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -101,9 +131,11 @@ class LocalSgd : public Strategy {
   const std::string outer_;
   const float outer_rate_, outer_momentum_;
   const bool weighted_;
+  const float elastic_, centre_rate_;
   std::vector<Phase> phases_;
   bool at_end_ = false;
-  std::vector<float> common_, velocity_;  // of the outer optimiser; empty without one
+  std::vector<float> common_, velocity_;  // of the outer optimiser, or the elastic centre; empty without them
+  std::vector<float> mean_;
 };
 
 }  // namespace
@@ -112,17 +144,27 @@ StrategyInfo local_sgd_strategy() {
   StrategyInfo info;
   info.name = "local-sgd";
   info.rule = "every `period` steps x <- mean of x; with an outer optimiser SlowMo and DiLoCo";
-  info.keys = {{.name = "period",
-                .kind = KeySpec::Kind::any,
-                .fallback = Value{std::int64_t{8}},
-                .help = "steps between averages; 1: every step; \"end\": once; or [[epoch, period], ...]"},
-               real_key("warm", 0, "epochs with period 1 first (post-local SGD)"),
-               choice_key("outer", {"none", "momentum", "nesterov"}, "what to do with the mean"),
-               real_key("outer_lr", 0.7, "rate of the outer optimiser"),
-               real_key("outer_momentum", 0.9, "momentum of the outer optimiser"),
-               flag_key("weighted", false, "weight nodes by their samples")};
+  info.keys = {
+      {.name = "period",
+       .kind = KeySpec::Kind::any,
+       .fallback = Value{std::int64_t{8}},
+       .help = "steps between averages; 1: every step; \"end\": once; or [[epoch, period], ...]"},
+      real_key("warm", 0, "epochs with period 1 first (post-local SGD)"),
+      choice_key("outer", {"none", "momentum", "nesterov"}, "what to do with the mean"),
+      real_key("outer_lr", 0.7, "rate of the outer optimiser"),
+      real_key("outer_momentum", 0.9, "momentum of the outer optimiser"),
+      flag_key("weighted", false, "weight nodes by their samples"),
+      real_key("elastic", 0, "alpha of EASGD: a force towards a centre instead of the average; 0: none"),
+      real_key("centre_rate", 0.4, "beta of EASGD: how fast the centre follows the mean"),
+      choice_key("update", {"sync", "async"},
+                 "async: each node gives its changes to a server at node 0 and waits for nobody")};
   info.shorthand = "period";
-  info.make = [](StrategyContext context) { return std::make_unique<LocalSgd>(std::move(context)); };
+  info.own_pace = [](const Options& options) { return options.get<std::string>("update") == "async"; };
+  info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
+    if (context.options.get<std::string>("update") == "async")
+      return make_local_sgd_at_own_pace(std::move(context));
+    return std::make_unique<LocalSgd>(std::move(context));
+  };
   return info;
 }
 

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "veche/base/errors.h"
@@ -35,6 +37,14 @@ struct LoopPlan {
   bool strategy_steps = false;        // StrategyInfo::makes_the_step
   bool own_data = false;              // the learners bring it
   SamplePlan samples;                 // who trains when
+  bool own_pace = false;              // StrategyInfo::own_pace
+  bool shared_steps = false;          // `steps` are a mean over nodes: quick ones make more
+  std::vector<double> slowness;       // by node: it rests until its pass has taken so many times as long
+  double stall_probability = 0;       // of a pause after a pass
+  double stall_seconds = 0;           // the longest
+
+  // Whether a node's own model is tested on the way; the same draw on every node.
+  bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;
 };
 
 // One node's parts. All outlive the loop.
@@ -52,6 +62,8 @@ struct NodeParts {
   const std::atomic<bool>& interrupted;  // somebody wants the run to end
   Observer* observer = nullptr;          // node 0 only
   Checkpointer* checkpointer = nullptr;
+  std::function<std::unique_ptr<Learner>()> spare_learner = {};  // node 0 only
+  std::uint64_t checkpoint = 0;                                  // the number of the one the run goes on from
   NodeState resumed = {};  // where to go on; its vectors are already in place
 };
 

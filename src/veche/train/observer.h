@@ -8,6 +8,7 @@
 #include "veche/base/batch.h"
 #include "veche/base/vector_math.h"
 #include "veche/comm/endpoint.h"
+#include "veche/train/staleness.h"
 
 namespace veche {
 
@@ -25,10 +26,14 @@ struct NodeReport {
   std::int64_t images = 0;      // trained on by this process
   Score test;                   // of its own model; count 0 when it was not asked to
   Distance from_mean;           // of its parameters
+  std::uint64_t steps = 0;      // made by this node, in all
+  std::uint64_t lost = 0;       // of this process, whose results were lost (cluster.lose)
   double training_seconds = 0;  // without evaluation; the others below are parts of it
-  double compute_seconds = 0;
+  double compute_seconds = 0;   // with the rest that makes a slow node slow
+  double waiting_seconds = 0;   // for a place to compute in, for others, or stalled
   double communication_seconds = 0;
-  Traffic sent;          // by the strategy
+  Staleness staleness;  // of what it has applied
+  Traffic sent;         // by the strategy
   Traffic samples_sent;  // lent to others, data.shuffle
 };
 
@@ -44,7 +49,7 @@ struct Evaluation {
   std::string stopped;  // why the run ends here; empty when it goes on
 };
 
-// Who watches a run. Called by node 0 between steps.
+// Who watches a run. Called in node 0's process, by one thread at a time.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "veche/base/random.h"
+
 namespace veche {
 
 // Who trains on how many samples at which step: known to everybody without talking. A node of unequal power
@@ -24,6 +26,23 @@ class SamplePlan {
         steps_per_epoch_ = std::max(steps_per_epoch_, (batches(node) - 1) * every(node) + 1);
   }
 
+  // Each result of a node is lost with this probability: it has computed, but nothing comes of it.
+  void lose(double probability, std::uint64_t seed) {
+    lose_ = probability;
+    seed_ = seed;
+  }
+  bool lost(std::size_t node, std::uint64_t step) const {
+    return lose_ > 0 && RandomStream(seed_, "lose", node, step).uniform() < lose_;
+  }
+
+  bool has_data(std::size_t node) const { return sizes_.empty() || sizes_[node] > 0; }
+  // Batches that hold everybody's samples once.
+  std::uint64_t batches_per_epoch() const {
+    std::uint64_t all = 0;
+    for (std::size_t node = 0; node < sizes_.size(); ++node) all += batches(node);
+    return all;
+  }
+
   // Steps until every sample of every node was seen.
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
   bool trains(std::size_t node, std::uint64_t step) const {
@@ -38,7 +57,7 @@ class SamplePlan {
   }
 
   std::size_t count(std::size_t node, std::uint64_t step) const {
-    if (!trains(node, step)) return 0;
+    if (!trains(node, step) || lost(node, step)) return 0;
     if (sizes_.empty()) return 1;
     const std::size_t done = taken(node, step) % loader_steps_per_epoch(node) * batch_;
     return sizes_[node] <= done ? 0 : std::min(batch_, sizes_[node] - done);
@@ -71,6 +90,8 @@ class SamplePlan {
   std::vector<std::uint64_t> train_every_;
   Uneven uneven_ = Uneven::wait;
   std::uint64_t steps_per_epoch_ = 1;
+  double lose_ = 0;
+  std::uint64_t seed_ = 1;
 };
 
 }  // namespace veche

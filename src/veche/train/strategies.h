@@ -15,5 +15,6 @@ StrategyInfo gossip_strategy();
 StrategyInfo push_sum_strategy();
 StrategyInfo moshpit_strategy();
 StrategyInfo hierarchical_strategy();
+StrategyInfo hogwild_strategy();
 
 }  // namespace veche

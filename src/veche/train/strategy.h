@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "veche/train/optimizer.h"
 #include "veche/train/samples.h"
 #include "veche/train/schedule.h"
+#include "veche/train/staleness.h"
 
 namespace veche {
 
@@ -37,6 +39,13 @@ class Strategy {
   // The optimiser has made its step; the parameters may be changed.
   virtual void after_step(std::uint64_t /*step*/) {}
   virtual void finish() {}
+
+  // For those whose nodes go at their own pace (StrategyInfo::own_pace). This node makes no more steps;
+  // others may still. `finish` comes when all have left.
+  virtual void leave() {}
+  // Until it is let go, no thread but the caller's changes the learner or what state() and staleness() tell.
+  virtual std::unique_lock<std::mutex> hold() { return {}; }
+  virtual Staleness staleness() const { return {}; }
 
   // What a checkpoint must keep besides the learner and the optimiser.
   virtual std::vector<std::span<float>> state() { return {}; }
@@ -70,6 +79,10 @@ struct StrategyInfo {
   bool directed_graph = false;    // works on one-way edges
   bool shares_gradients = false;  // the gradient of a node without samples is still worth a step
   bool makes_the_step = false;    // changes the parameters itself instead of the loop's optimiser
+  // Whether nodes never meet between start and finish, each going as fast as it can; and whether each of them
+  // then makes as many steps as the plan has, instead of sharing them so that quick ones make more.
+  std::function<bool(const Options&)> own_pace = [](const Options&) { return false; };
+  std::function<bool(const Options&)> equal_steps = [](const Options&) { return false; };
   // How many of the first nodes have no data and do not train, and how many nodes the graph has; by default
   // none and all.
   std::function<int(const Options&)> idle_nodes = [](const Options&) { return 0; };

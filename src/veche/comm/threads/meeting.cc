@@ -76,7 +76,9 @@ std::optional<Meeting::Missing> Meeting::all_reduce(
     News::Look look(news_);
     if (finished(operation) || has_work(operation) || first_lost() != lost) continue;
     // Once all have come the end is near and sure, whatever the deadline says.
-    look.sleep(lost || Clock::now() >= deadline ? Clock::now() + std::chrono::seconds(1) : deadline);
+    const Clock::time_point asleep = Clock::now();
+    look.sleep(lost || asleep >= deadline ? asleep + std::chrono::seconds(1) : deadline);
+    place.slept += Clock::now() - asleep;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "veche/comm/endpoint.h"
@@ -33,6 +34,11 @@ class Meeting {
   std::optional<Missing> all_reduce(NodeId me, std::span<float> data, Clock::time_point deadline,
                                     const std::function<std::optional<NodeId>()>& first_lost);
 
+  // How long `me` has slept in here since it last asked.
+  Clock::duration take_slept(NodeId me) {
+    return std::exchange(places_[static_cast<std::size_t>(me.value)].slept, Clock::duration{0});
+  }
+
   // Somebody was lost: those who wait look again.
   void wake_all() { news_.tell_all(); }
 
@@ -41,6 +47,7 @@ class Meeting {
     std::span<float> data;                     // written before arriving, read when all have arrived
     std::atomic<std::uint32_t> operation = 0;  // the one it came for last
     int pauses = 64;                           // looks before it offers its core to others; its own
+    Clock::duration slept{0};                  // its own
   };
   // An operation's number and what is counted in it, changed together: a late-comer can never touch the next
   // operation.

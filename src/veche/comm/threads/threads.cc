@@ -1,6 +1,7 @@
 #include "veche/comm/threads/threads.h"
 
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -46,7 +47,8 @@ struct ThreadsCluster::Shared {
   std::vector<Mailbox> mailboxes;
   std::vector<std::atomic<bool>> alive;
   std::mutex meetings_mutex;
-  std::map<Tag, Meeting> meetings;  // guarded by meetings_mutex; each then guards itself
+  std::map<Tag, Meeting> meetings;                      // guarded by meetings_mutex; each then guards itself
+  std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by meetings_mutex
 };
 
 class ThreadsEndpoint : public Endpoint, private NativeCollectives {
@@ -90,7 +92,8 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
  private:
   NativeCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    const auto missing = meeting(tag).all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+    Meeting& place = meeting(tag);
+    const auto missing = place.all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
     if (missing)
       return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
     // Reading in place stands for messages: parts to their owners, and the sum of the own part to everybody.
@@ -99,7 +102,14 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
     const Traffic traffic{(data.size() - own + others * own) * sizeof(float), 2 * others};
     sent_bytes_ += traffic.bytes;
     sent_messages_ += traffic.messages;
-    return {Received::Outcome::message, id_, traffic};
+    return {Received::Outcome::message, id_, traffic, place.take_slept(id_)};
+  }
+
+  std::span<std::byte> shared_memory(Tag tag, std::size_t bytes) override {
+    const std::lock_guard lock(shared_->meetings_mutex);
+    std::vector<std::max_align_t>& memory = shared_->memory[tag];
+    if (memory.empty()) memory.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+    return std::as_writable_bytes(std::span(memory)).first(bytes);
   }
 
   // Remembered here, so that nodes do not queue to be told where to meet.
