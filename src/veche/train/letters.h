@@ -11,7 +11,7 @@ namespace veche {
 // What workers and servers write to each other: numbers first, then who it concerns.
 struct Letter {
   enum class Kind : std::uint32_t {
-    join,        // worker up: it will push from this clock on
+    join,        // worker up: it will push from this clock on, and wants the parameters
     push,        // worker up: its gradient, or nothing when that was lost; several may have been added up
     parameters,  // server down: the answer to a push or a fetch
     fetch,       // worker up: the parameters at the end

@@ -61,7 +61,7 @@ class ParameterServerAtOwnPace : public Strategy {
   void start() override { link_.start(); }
 
   void before_backward(std::uint64_t step) override {
-    if (!joined_) link_.join(step);
+    if (!joined_) link_.join(context_.learner.parameters(), step);
     joined_ = true;
   }
   void after_backward(std::uint64_t step) override {

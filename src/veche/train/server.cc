@@ -27,9 +27,13 @@ std::vector<std::span<float>> Server::state() {
 void Server::take(const Letter& letter) {
   switch (letter.kind) {
     case Letter::Kind::join:
-      for (const Letter::Party& party : letter.parties) {
-        Worker& worker = workers_[party.worker];
-        if (!worker.clock) worker.clock = party.clock;
+      // One that goes on from a checkpoint may be too far ahead to begin, as if it had just pushed.
+      for (Letter::Party party : letter.parties) {
+        workers_[party.worker].clock = party.clock--;
+        if (policy_.together)
+          answer({&party, 1});
+        else
+          held_.push_back(party);
       }
       break;
     case Letter::Kind::push:

@@ -63,9 +63,10 @@ void ServerLink::send_up(Letter::Kind kind, std::size_t server, std::uint64_t cl
        seal(context_.channel.pool, kind, server, {&me, 1}, numbers));
 }
 
-void ServerLink::join(std::uint64_t clock) {
+void ServerLink::join(std::span<float> pulled, std::uint64_t clock) {
   for (std::size_t server = 0; server < tree_.servers(); ++server)
     send_up(Letter::Kind::join, server, clock, {});
+  await_answers(pulled);
 }
 
 void ServerLink::exchange(std::span<const float> pushed, std::span<float> pulled, std::uint64_t clock) {

@@ -27,7 +27,7 @@ class ServerLink {
 
   // The worker's calls, by its one thread, in this order.
   void start();
-  void join(std::uint64_t clock);
+  void join(std::span<float> pulled, std::uint64_t clock);  // may have to wait until it is not too far ahead
   // Pushes a part to every server and then takes what they answer. An empty vector: it was lost.
   void exchange(std::span<const float> pushed, std::span<float> pulled, std::uint64_t clock);
   void leave();
