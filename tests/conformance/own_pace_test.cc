@@ -1,4 +1,6 @@
 // Strategies whose nodes wait for nobody: what theory says of them, and that nothing ever hangs.
+#include "tests/support/own_pace.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,38 +18,11 @@ namespace {
 
 using testing::Assignments;
 using testing::joined;
+using testing::name_of;
 
 const Assignments kTwo = {"model.name=quadratic", "model.a=[1,4]", "model.b=[0,1]", "optimizer.name=sgd"};
 const Assignments kFour = {"model.name=quadratic", "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
                            "optimizer.name=sgd", "optimizer.lr=0.05"};
-
-std::vector<Assignments> variants() {
-  return {
-      {"strategy.name=parameter-server", "strategy.update=async"},
-      {"strategy.name=parameter-server", "strategy.update=async", "strategy.servers=3"},
-      {"strategy.name=parameter-server", "strategy.update=async", "strategy.fanout=1", "strategy.damp=true"},
-      {"strategy.name=parameter-server", "strategy.update=async", "strategy.compensate=0.1"},
-      {"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=2"},
-      {"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=1", "strategy.servers=2",
-       "strategy.fanout=2"},
-      {"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=inf"},
-      {"strategy.name=parameter-server", "strategy.backup=1"},
-      {"strategy.name=parameter-server", "strategy.backup=1", "strategy.servers=2", "strategy.fanout=2"},
-      {"strategy.name=local-sgd", "strategy.update=async", "strategy.period=3"},
-      {"strategy.name=local-sgd", "strategy.update=async", "strategy.period=2", "strategy.outer=nesterov",
-       "strategy.outer_momentum=0.3"},
-      {"strategy.name=local-sgd", "strategy.update=async", "strategy.period=2", "strategy.elastic=0.2"},
-      {"strategy.name=gossip", "strategy.async=true"},
-      {"strategy.name=consensus", "strategy.async=true"},
-      {"strategy.name=consensus", "strategy.async=true", "strategy.max_age=2", "topology.graph=star"},
-      {"strategy.name=hogwild"}};
-}
-
-std::string name_of(const Assignments& variant) {
-  std::string name;
-  for (const std::string& assignment : variant) name += assignment.substr(assignment.find('.') + 1) + " ";
-  return name;
-}
 
 TrainingResult train_on(const Assignments& assignments, bool slow_network) {
   Config config;
@@ -69,7 +44,7 @@ std::uint64_t all_steps(const TrainingResult& result) {
 }
 
 TEST(OwnPace, EveryFormComesNearTheOptimum) {
-  for (const Assignments& variant : variants())
+  for (const Assignments& variant : testing::own_pace_variants())
     for (const int nodes : {1, 2, 3, 4, 5, 8}) {
       if (nodes == 1 && name_of(variant).find("async=true") != std::string::npos) continue;  // needs a graph
       std::string ones = "[1", halves = "[0.5";
@@ -88,7 +63,7 @@ TEST(OwnPace, EveryFormComesNearTheOptimum) {
 }
 
 TEST(OwnPace, WithoutARateNothingMoves) {
-  for (const Assignments& variant : variants())
+  for (const Assignments& variant : testing::own_pace_variants())
     for (const auto& x :
          train_on(joined(joined(kFour, {"optimizer.lr=0", "model.x0=0.75", "run.steps=40"}), variant), false)
              .parameters)
@@ -97,7 +72,7 @@ TEST(OwnPace, WithoutARateNothingMoves) {
 
 // Random pauses, lost results, a slow network, unequal speeds.
 TEST(OwnPace, TwoHundredUnluckyRunsEnd) {
-  const auto all = variants();
+  const auto all = testing::own_pace_variants();
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Assignments& variant = all[seed % all.size()];
     const bool hogwild = variant.front() == "strategy.name=hogwild";
@@ -234,7 +209,7 @@ TEST(OwnPace, HogwildNeedsOneProcess) {
 
 // A node that dies in the middle ends the run for all, with its own reason.
 TEST(OwnPace, ADeadNodeEndsTheRun) {
-  for (const Assignments& variant : variants()) {
+  for (const Assignments& variant : testing::own_pace_variants()) {
     try {
       testing::train(joined({"cluster.nodes=4", "optimizer.name=sgd", "run.steps=1000000"}, variant),
                      [](NodeId node) {

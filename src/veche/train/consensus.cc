@@ -182,7 +182,7 @@ StrategyInfo consensus_strategy() {
       choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
       flag_key("mix_buffers", false, "mix batch-norm statistics too"),
       flag_key("async", false, "mix with the neighbours' newest parameters and never wait"),
-      whole_key("max_age", 0, "async: own steps after which a neighbour's parameters are left out; 0: never",
+      whole_key("max_age", 10, "async: own steps after which a neighbour's parameters are left out; 0: never",
                 0)};
   info.shorthand = "every";
   info.uses_topology = true;
