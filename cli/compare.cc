@@ -10,7 +10,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
-#include "veche/runtime/files.h"
+#include "veche/base/files.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/summary.h"
 

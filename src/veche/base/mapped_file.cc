@@ -12,44 +12,37 @@
 #include "veche/base/errors.h"
 
 namespace veche {
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-}  // namespace
-
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const auto refuse = [&](const std::string& why) { throw RequestError("'" + path.string() + "' " + why); };
+  const auto refuse = [&](const std::string& why) {
+    if (descriptor_ >= 0) close(descriptor_);
+    throw RequestError("'" + path.string() + "' " + why);
+  };
   // A pipe without a writer would wait for one.
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number() < 0 && errno == ENOENT) refuse("is missing");
-  if (file.number() < 0) refuse(std::string("cannot be opened: ") + std::strerror(errno));
+  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0 && errno == ENOENT) refuse("is missing");
+  if (descriptor_ < 0) refuse(std::string("cannot be opened: ") + std::strerror(errno));
   struct stat about {};
-  if (fstat(file.number(), &about) != 0 || !S_ISREG(about.st_mode)) refuse("is not a file");
+  if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) refuse("is not a file");
   size_ = static_cast<std::size_t>(about.st_size);
   if (size_ == 0) return;
-  void* place = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  void* place = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
   if (place == MAP_FAILED) refuse(std::string("cannot be mapped: ") + std::strerror(errno));
   data_ = static_cast<const std::byte*>(place);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool MappedFile::still_whole() const {
+  struct stat about {};
+  return fstat(descriptor_, &about) == 0 && static_cast<std::size_t>(about.st_size) >= size_;
 }
 
 }  // namespace veche

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "veche/base/errors.h"
-#include "veche/runtime/files.h"
+#include "veche/base/files.h"
 
 namespace veche {
 namespace {

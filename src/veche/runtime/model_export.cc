@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "veche/base/errors.h"
+#include "veche/base/files.h"
 #include "veche/base/vector_math.h"
 #include "veche/model/layout.h"
 #include "veche/model/weights.h"
 #include "veche/runtime/checkpoint.h"
-#include "veche/runtime/files.h"
 
 namespace veche {
 namespace {

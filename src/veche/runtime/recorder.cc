@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "veche/runtime/files.h"
+#include "veche/base/files.h"
 #include "veche/runtime/summary.h"
 
 namespace veche {

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "veche/base/errors.h"
-#include "veche/runtime/files.h"
+#include "veche/base/files.h"
 
 namespace veche {
 namespace {

@@ -8,12 +8,12 @@
 #include <exception>
 #include <thread>
 
+#include "veche/base/files.h"
 #include "veche/base/random.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/model/weights.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/checkpoint.h"
-#include "veche/runtime/files.h"
 #include "veche/runtime/loader_watch.h"
 #include "veche/runtime/model_export.h"
 #include "veche/runtime/recorder.h"
