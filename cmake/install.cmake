@@ -5,7 +5,7 @@ install(TARGETS veche veche_cli EXPORT veche-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY src/veche/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veche FILES_MATCHING PATTERN "*.h"
         PATTERN "torch" EXCLUDE PATTERN "post_office.h" EXCLUDE)
-foreach(module veche_torch veche_cairo veche_openmpi veche_mpich)
+foreach(module veche_torch veche_cairo veche_archive veche_curl veche_openmpi veche_mpich)
   if(TARGET ${module})
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
   endif()

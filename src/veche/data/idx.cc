@@ -74,28 +74,38 @@ std::optional<fs::path> find_idx(const fs::path& folder, std::string_view name) 
   return std::nullopt;
 }
 
-Samples read_idx(const fs::path& images, const fs::path& labels, int classes) {
+Samples read_idx(const fs::path& images, const fs::path& labels, int classes, const DamagePolicy& policy) {
   IdxArray<3> pixels = read_array<3>(images);
   const IdxArray<1> answers = read_array<1>(labels);
   const auto [count, height, width] = pixels.sizes;
-  if (answers.sizes[0] != count) {
-    throw RequestError(fmt::format("'{}' holds {} labels but '{}' holds {} images", labels.string(),
-                                   answers.sizes[0], images.string(), count));
-  }
   if (std::max(height, width) > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
     throw RequestError(
         fmt::format("'{}' holds images too large to be true: {}x{}", images.string(), height, width));
   }
-  for (std::size_t i = 0; i < answers.bytes.size(); ++i) {
-    if (answers.bytes[i] >= classes) {
-      throw RequestError(fmt::format("'{}' gives sample {} the label {}, which is not in 0..{}",
-                                     labels.string(), i, answers.bytes[i], classes - 1));
-    }
+  if (answers.sizes[0] != count) {
+    policy.found(fmt::format("'{}' holds {} labels but '{}' holds {} images", labels.string(),
+                             answers.sizes[0], images.string(), count),
+                 std::max(answers.sizes[0], count) - std::min(answers.sizes[0], count));
   }
-  return {.shape = {1, static_cast<int>(height), static_cast<int>(width)},
-          .classes = classes,
-          .pixels = std::move(pixels.bytes),
-          .labels = {answers.bytes.begin(), answers.bytes.end()}};
+  Samples samples{.shape = {1, static_cast<int>(height), static_cast<int>(width)},
+                  .classes = classes,
+                  .pixels = std::move(pixels.bytes),
+                  .labels = {}};
+  const std::size_t size = samples.shape.size();
+  for (std::size_t i = 0; i < std::min(answers.sizes[0], count); ++i) {
+    if (answers.bytes[i] >= classes) {
+      policy.found(fmt::format("'{}' gives sample {} the label {}, which is not in 0..{}", labels.string(), i,
+                               answers.bytes[i], classes - 1));
+      continue;
+    }
+    const std::size_t kept = samples.labels.size();
+    if (kept != i)
+      std::copy_n(samples.pixels.begin() + static_cast<std::ptrdiff_t>(i * size), size,
+                  samples.pixels.begin() + static_cast<std::ptrdiff_t>(kept * size));
+    samples.labels.push_back(answers.bytes[i]);
+  }
+  samples.pixels.resize(samples.labels.size() * size);
+  return samples;
 }
 
 }  // namespace veche

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "veche/data/damage.h"
 #include "veche/data/image_set.h"
 
 namespace veche {
@@ -13,7 +14,9 @@ std::optional<std::filesystem::path> find_idx(const std::filesystem::path& folde
 
 // Grey images and their labels from a pair of IDX files, the format of MNIST, packed with gzip or not
 // (docs/data.md). Throws RequestError, one sentence naming the file: missing, truncated, damaged, of another
-// kind, longer than its header says, not as many labels as images, a label that is not below `classes`.
-Samples read_idx(const std::filesystem::path& images, const std::filesystem::path& labels, int classes);
+// kind, longer than its header says. To `policy` go: not as many labels as images, a label that is not below
+// `classes`.
+Samples read_idx(const std::filesystem::path& images, const std::filesystem::path& labels, int classes,
+                 const DamagePolicy& policy = {});
 
 }  // namespace veche

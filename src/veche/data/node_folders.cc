@@ -121,6 +121,7 @@ NodeFolders open_node_folders(const Options& options, std::uint64_t seed, int no
     const std::vector<std::int64_t> labels = labels_in(result.source.class_names, source);
     train.push_back({source.train, labels});
     if (source.test) test.push_back({source.test, labels});
+    result.source.damage.insert(result.source.damage.end(), source.damage.begin(), source.damage.end());
     result.ends.push_back((result.ends.empty() ? 0 : result.ends.back()) + source.train->size());
   }
   result.source.train = join(std::move(train), classes);

@@ -2,143 +2,131 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <limits>
+#include <algorithm>
 
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
-#include "veche/data/idx.h"
-#include "veche/data/image_set.h"
-#include "veche/data/synthetic.h"
+#include "veche/data/known_sets.h"
+#include "veche/data/listing.h"
+#include "veche/data/moments.h"
+#include "veche/data/open.h"
 
 namespace veche {
 namespace {
 
 namespace fs = std::filesystem;
 
-DataSource made(std::string name, Samples train, Samples test, const Normalization& normalization) {
-  return {.name = std::move(name),
-          .train = std::make_shared<ImageSet>(std::move(train), normalization),
-          .test = std::make_shared<ImageSet>(std::move(test), normalization)};
+DataSource open_kind(Kind kind, const OpenRequest& request) {
+  switch (kind) {
+    case Kind::idx:
+      return open_idx(request);
+    case Kind::cifar10:
+      return open_cifar10(request);
+    case Kind::cifar100:
+      return open_cifar100(request);
+    case Kind::npy:
+      return open_npy(request);
+    case Kind::packed:
+      return open_packed(request);
+    case Kind::archive:
+      return open_archive(request);
+    case Kind::images:
+      break;
+  }
+  return open_image_folder(request);
 }
 
-// The four files of MNIST and of the sets made in its image.
-struct MnistLike {
-  std::string name;
-  fs::path folder;  // empty: only data.path can tell
-  std::string if_missing;
-  Normalization normalization;
-};
+void adopt(DataSource& source, const KnownSet& set) {
+  source.name = set.name;
+  source.augment = set.augment;
+}
 
-DataSource open_mnist_like(const Options& options, const MnistLike& set) {
+const KnownSet& known_set(const std::string& name) {
+  const auto set = std::ranges::find(known_sets(), name, &KnownSet::name);
+  if (set == known_sets().end())
+    throw RequestError(fmt::format("data.name '{}' is unknown{}", name, suggestion(name, data_names())));
+  return *set;
+}
+
+// Where the files of a known set are, or a sentence about where they could come from.
+fs::path find_files(const KnownSet& set, const Options& options) {
   const std::string path = options.get<std::string>("path", "");
-  const fs::path folder = path.empty() ? set.folder : fs::path(path);
-  if (folder.empty())
-    throw RequestError(fmt::format("data.path is needed for '{}': {}", set.name, set.if_missing));
-
   std::error_code error;
-  if (!fs::is_directory(folder, error)) {
-    throw RequestError(fmt::format("there is no folder '{}': {}", folder.string(), set.if_missing));
+  if (!path.empty()) {
+    if (!fs::exists(path, error))
+      throw RequestError(fmt::format("there is no '{}': {}", path, set.if_missing));
+    return path;
   }
-  const auto file = [&](const char* name) {
-    if (const auto found = find_idx(folder, name)) return *found;
+  for (const std::string& place : places_of(set, options.get<std::string>("folder", "data")))
+    if (fs::exists(place, error)) return place;
+  throw RequestError(fmt::format("data.path is needed for '{}': {}", set.name, set.if_missing));
+}
+
+DataSource open_known(const KnownSet& set, const Options& options, OpenRequest request) {
+  request.path = find_files(set, options);
+  request.classes = set.classes;
+  request.normalization = set.normalization;
+  const auto kind = recognise(request.path);
+  if (!kind && set.shape.channels > 1)
     throw RequestError(
-        fmt::format("'{}' is missing, as is '{}.gz': {}", (folder / name).string(), name, set.if_missing));
-  };
-  // All four are looked for before the first is read, which takes a while.
-  const fs::path train_images = file("train-images-idx3-ubyte"),
-                 train_labels = file("train-labels-idx1-ubyte");
-  const fs::path test_images = file("t10k-images-idx3-ubyte"), test_labels = file("t10k-labels-idx1-ubyte");
-  constexpr int kClasses = 10;
-  Samples train = read_idx(train_images, train_labels, kClasses);
-  Samples test = read_idx(test_images, test_labels, kClasses);
-  if (train.shape != test.shape) {
-    throw RequestError(fmt::format("in '{}' the training images are {}x{} and the test images {}x{}",
-                                   folder.string(), train.shape.height, train.shape.width, test.shape.height,
-                                   test.shape.width));
-  }
-  return made(set.name, std::move(train), std::move(test), set.normalization);
-}
-
-DataSource open_fashion_mnist(const Options& options, std::uint64_t) {
-  return open_mnist_like(
-      options, {.name = "fashion-mnist",
-                .folder = "/usr/share/datasets/fashion-mnist",
-                .if_missing = "install the Debian package dataset-fashion-mnist (scripts/setup does) "
-                              "or set data.path to a folder with the four IDX files",
-                .normalization = {.mean = {0.28604}, .deviation = {0.35302}}});
-}
-
-DataSource open_mnist(const Options& options, std::uint64_t) {
-  return open_mnist_like(options, {.name = "mnist",
-                                   .folder = {},
-                                   .if_missing = "set data.path to a folder with the four IDX files",
-                                   .normalization = {.mean = {0.1307}, .deviation = {0.3081}}});
-}
-
-std::int64_t whole(const Options& options, const char* key, std::int64_t otherwise, std::int64_t least) {
-  const std::int64_t value = options.get<std::int64_t>(key, otherwise);
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (value < least || value > kMost) {
-    throw RequestError(fmt::format("data.{} is {} and must be in {}..{}", key, value, least, kMost));
-  }
-  return value;
-}
-
-Shape shape_of(const Options& options) {
-  const auto sizes = options.get<std::vector<std::int64_t>>("shape", {1, 28, 28});
-  constexpr std::int64_t kMost = 1 << 24;
-  bool good = sizes.size() == 3;
-  for (std::int64_t product = 1; const std::int64_t size : sizes) {
-    good = good && size >= 1 && size <= kMost / product;
-    if (good) product *= size;
-  }
-  if (!good) {
+        fmt::format("'{}' holds no files of {}: {}", request.path.string(), set.name, set.if_missing));
+  DataSource source = open_kind(kind.value_or(Kind::idx), request);
+  const int channels = source.train->shape().channels;
+  if (source.train->classes() != set.classes || channels != set.shape.channels)
     throw RequestError(
-        fmt::format("data.shape is [{}] and must be [channels, height, width], each at least 1, "
-                    "with at most {} numbers an image",
-                    fmt::join(sizes, ", "), kMost));
-  }
-  return {static_cast<int>(sizes[0]), static_cast<int>(sizes[1]), static_cast<int>(sizes[2])};
+        fmt::format("'{}' holds {} classes of images with {} channels, which {} is not: leave data.name out",
+                    request.path.string(), source.train->classes(), channels, set.name));
+  adopt(source, set);
+  return source;
 }
 
-DataSource open_synthetic(const Options& options, std::uint64_t seed) {
-  SyntheticOptions train{.shape = shape_of(options),
-                         .samples = static_cast<std::size_t>(whole(options, "samples", 2000, 1)),
-                         .classes = static_cast<int>(whole(options, "classes", 10, 2)),
-                         .noise = options.get<double>("noise", 1.0)};
-  if (!(train.noise >= 0 && train.noise <= 1e6)) {
-    throw RequestError(fmt::format("data.noise is {} and must be in 0..1000000", train.noise));
+DataSource open_path(OpenRequest request) {
+  std::error_code error;
+  if (!fs::exists(request.path, error))
+    throw RequestError(fmt::format("data.path: there is no '{}'", request.path.string()));
+  const auto kind = recognise(request.path);
+  if (!kind)
+    throw RequestError(
+        fmt::format("data.path: '{}' holds nothing that can be read: IDX files, CIFAR's binary files, .npy "
+                    "pairs, tar archives, a "
+                    "packed set, or images in a folder for each class",
+                    request.path.string()));
+  if (kind == Kind::cifar10 || kind == Kind::cifar100) {
+    const KnownSet& set = known_set(kind == Kind::cifar10 ? "cifar10" : "cifar100");
+    request.normalization = set.normalization;
+    DataSource source = open_kind(*kind, request);
+    adopt(source, set);
+    return source;
   }
-  SyntheticOptions test = train;
-  test.samples = static_cast<std::size_t>(whole(options, "test_samples", 500, 1));
-  return made("synthetic", make_synthetic(train, "train", seed), make_synthetic(test, "test", seed),
-              synthetic_normalization());
+  DataSource source = open_kind(*kind, request);
+  if (const KnownSet* set = look_alike(source.class_names, source.train->shape())) adopt(source, *set);
+  return source;
 }
-
-struct Kind {
-  const char* name;
-  DataSource (*open)(const Options&, std::uint64_t seed);
-};
-constexpr Kind kKinds[] = {
-    {"fashion-mnist", open_fashion_mnist},
-    {"mnist", open_mnist},
-    {"synthetic", open_synthetic},
-};
 
 }  // namespace
 
-DataSource open_data(const Options& options, std::uint64_t seed) {
-  const std::string name = options.get<std::string>("name", "fashion-mnist");
-  for (const Kind& kind : kKinds) {
-    if (name == kind.name) return kind.open(options, seed);
-  }
-  throw RequestError(fmt::format("data.name '{}' is unknown{}", name, suggestion(name, data_names())));
+DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how) {
+  const std::string path = options.get<std::string>("path", "");
+  const std::string name = options.get<std::string>("name", path.empty() ? "fashion-mnist" : "");
+  if (name == "synthetic") return open_synthetic(options, seed);
+  OpenRequest request;
+  request.size = static_cast<int>(options.get<std::int64_t>("size", 0));
+  request.size_if_unequal = how.size_if_unequal;
+  request.policy.on = options.get<std::string>("bad", "refuse") == "skip" ? OnDamage::skip : OnDamage::refuse;
+  if (!name.empty()) return open_known(known_set(name), options, std::move(request));
+  request.path = path;
+  return open_path(std::move(request));
+}
+
+std::string class_name(const DataSource& source, std::int64_t label) {
+  return source.class_names.empty() ? std::to_string(label)
+                                    : source.class_names.at(static_cast<std::size_t>(label));
 }
 
 std::vector<std::string> data_names() {
   std::vector<std::string> names;
-  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  for (const KnownSet& set : known_sets()) names.push_back(set.name);
+  names.emplace_back("synthetic");
   return names;
 }
 

@@ -5,22 +5,35 @@
 #include <vector>
 
 #include "veche/base/value.h"
+#include "veche/data/damage.h"
 #include "veche/data/dataset.h"
 
 namespace veche {
 
 struct DataSource {
-  std::string name;
+  std::string name;   // of a known set, else the last part of its path
+  std::string kind;   // "IDX files", "a folder of images": what was recognised
+  std::string place;  // where it lies; empty: nowhere
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> test;
   std::vector<std::string> class_names = {};  // empty: classes are but numbers
   std::string augment = "none";  // what is customary for this set (augment.h), taken unless data.augment says
+  std::vector<std::shared_ptr<const DamageLog>> damage = {};  // they grow while samples are read
 };
 
-// Opens what the section [data] names. Throws RequestError naming the file and what is wrong with it:
-// missing, truncated, not what it claims.
-DataSource open_data(const Options& options, std::uint64_t seed);
+struct OpenHow {
+  // The side of images whose sizes differ when no data.size is given. 0: such sets are refused, since nobody
+  // should train on images of a size that nobody chose.
+  int size_if_unequal = 0;
+};
+
+// Opens what the section [data] names: a known set by `name`, and whatever lies at `path`, whose kind is told
+// by looking. Throws RequestError naming the file and what is wrong with it: missing, truncated, not what it
+// claims.
+DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how = {});
 
 std::vector<std::string> data_names();
+
+std::string class_name(const DataSource& source, std::int64_t label);  // "cat", or its number
 
 }  // namespace veche

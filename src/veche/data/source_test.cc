@@ -71,7 +71,9 @@ TEST(Source, FashionMnistIsTheDefault) {
 }
 
 TEST(Source, MissingFilesNameThemselvesAndTheWayOut) {
-  EXPECT_NE(refusal(with({{"path", {"/no/such"}}})).find("dataset-fashion-mnist"), std::string::npos);
+  EXPECT_NE(
+      refusal(with({{"name", {"fashion-mnist"}}, {"path", {"/no/such"}}})).find("dataset-fashion-mnist"),
+      std::string::npos);
   EXPECT_NE(refusal(with({{"name", {"mnist"}}})).find("data.path is needed for 'mnist'"), std::string::npos);
 
   const auto empty = std::filesystem::temp_directory_path() / ("veche-source-" + std::to_string(getpid()));
@@ -84,7 +86,8 @@ TEST(Source, MissingFilesNameThemselvesAndTheWayOut) {
 TEST(Source, UnknownNamesGetASuggestion) {
   EXPECT_EQ(refusal(with({{"name", {"fashion"}}})),
             "data.name 'fashion' is unknown; did you mean 'fashion-mnist'?");
-  EXPECT_EQ(data_names(), (std::vector<std::string>{"fashion-mnist", "mnist", "synthetic"}));
+  EXPECT_EQ(data_names(),
+            (std::vector<std::string>{"fashion-mnist", "mnist", "cifar10", "cifar100", "synthetic"}));
 }
 
 TEST(Source, SyntheticIsRepeatableAndNormalised) {

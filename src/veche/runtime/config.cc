@@ -142,6 +142,8 @@ Settings Config::resolve(Model model) const {
   settings.strategy = checked("strategy", strategy, strategy_keys);
 
   settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
+  if (!settings.data.has("name") && !settings.data.has("path"))
+    settings.data.set("name", {std::string("fashion-mnist")});
   if (!has("optimizer", "lr"))
     settings.optimizer.set("lr", {default_rate(settings.optimizer.get<std::string>("name"))});
   for (const char* key : {"init", "file"})

@@ -68,10 +68,17 @@ std::vector<KeySpec> model_keys() {
 
 std::vector<KeySpec> data_keys() {
   return {
-      {.name = "name", .kind = Kind::text, .fallback = text("fashion-mnist"), .help = "the data set",
-       .choices = data_names()},
+      {.name = "name", .kind = Kind::text, .fallback = {},
+       .help = "a known data set; `fashion-mnist` when neither this nor path is given", .choices = data_names()},
       {.name = "path", .kind = Kind::texts, .fallback = {},
-       .help = "where its files are; with partition = folders one path a node, or a folder of such"},
+       .help = "where its files are, or a set of your own: a folder, an archive or a packed set (docs/data.md); "
+               "with partition = folders one path a node, or a folder of such"},
+      {.name = "folder", .kind = Kind::text, .fallback = text("data"), .help = "where `veche data fetch` puts known sets"},
+      {.name = "size", .kind = Kind::whole, .fallback = {},
+       .help = "image files: the side of the images wanted; the shorter side is resized to it and the middle taken",
+       .least = 1, .most = 4096},
+      {.name = "bad", .kind = Kind::text, .fallback = text("refuse"),
+       .help = "a damaged sample ends the run, or another of its class takes its place", .choices = {"refuse", "skip"}},
       {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1},
       {.name = "partition", .kind = Kind::text, .fallback = {},
        .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "

@@ -138,6 +138,8 @@ Json summary(const TrainingResult& result) {
   json["run"] = result.info.folder.string();
   json["model"] = result.info.model;
   if (!result.info.data.empty()) json["data"] = result.info.data;
+  if (!result.info.data.empty()) json["damaged_samples"] = result.damaged_samples;
+  if (!result.damage.empty()) json["damage"] = result.damage;
   json["parameter_count"] = result.info.parameters;
   json["strategy"] = result.info.strategy;
   json["topology"] = result.info.topology;

@@ -182,6 +182,7 @@ class Training {
     result.parameters.resize(static_cast<std::size_t>(plan_.learners()));
     result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(observer()), result.parameters);
     if (request_.job != nullptr) gather(result);
+    tell_damage(result);
     if (folder && leads() && !had_ended && result.last.stopped != "interrupted")
       write_file(folder->summary(), summary(result).dump(2) + "\n");
     return result;
@@ -192,6 +193,17 @@ class Training {
   RunObserver* observer() const { return leads() ? request_.observer : nullptr; }
   void notice(const std::string& sentence) const {
     if (observer() != nullptr) observer()->on_notice(sentence);
+  }
+
+  void tell_damage(TrainingResult& result) const {
+    for (const auto& log : plan_.source.damage) {
+      result.damaged_samples += log->count();
+      for (std::string& sentence : log->sentences()) result.damage.push_back(std::move(sentence));
+    }
+    if (result.damage.empty()) return;
+    notice(fmt::format(
+        "{} damaged samples were passed over, others of their classes took their places; the first: {}",
+        result.damaged_samples, result.damage.front()));
   }
 
   // Made by the one who leads and opened by the others, who must see the same files.

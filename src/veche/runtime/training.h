@@ -56,6 +56,9 @@ struct TrainingResult {
   Evaluation last;  // its `stopped` tells why the run ended
   // By node; those that live on other ranks only where they are few (a million in all), else empty.
   std::vector<std::vector<float>> parameters;
+  // Met in this process and passed over (data.bad = "skip"), and sentences about the first of them.
+  std::uint64_t damaged_samples = 0;
+  std::vector<std::string> damage;
 };
 
 // Trains. Everything about the request is checked before anything is written: RequestError. A failure under

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "veche/base/errors.h"
+#include "veche/data/known_sets.h"
+#include "veche/data/listing.h"
+#include "veche/data/moments.h"
+#include "veche/data/open.h"
+
+namespace veche {
+
+DataSource from_memory(const OpenRequest& request, std::string kind, Samples train, Samples test,
+                       std::vector<std::string> classes) {
+  const std::string place = request.path.string();
+  if (train.labels.empty() || test.labels.empty())
+    throw RequestError(
+        fmt::format("'{}' holds no {} samples", place, train.labels.empty() ? "training" : "test"));
+  if (train.shape != test.shape)
+    throw RequestError(fmt::format("in '{}' the training images are {}x{} and the test images {}x{}", place,
+                                   train.shape.width, train.shape.height, test.shape.width,
+                                   test.shape.height));
+  if (request.size != 0 && (request.size != train.shape.height || request.size != train.shape.width))
+    throw RequestError(fmt::format("data.size = {} is for image files; '{}' holds pixels, {}x{}",
+                                   request.size, place, train.shape.width, train.shape.height));
+  Normalization normalization;
+  if (request.normalization) {
+    normalization = *request.normalization;
+  } else {
+    Moments moments(train.shape.channels);
+    moments.add(train.pixels);
+    normalization = moments.normalization();
+  }
+  return {.name = request.path.filename().string(),
+          .kind = std::move(kind),
+          .place = place,
+          .train = std::make_shared<ImageSet>(std::move(train), normalization),
+          .test = std::make_shared<ImageSet>(std::move(test), normalization),
+          .class_names = std::move(classes),
+          .damage = {request.policy.log}};
+}
+
+std::pair<Samples, Samples> hold_out_tenth(Samples all) {
+  Listing listing{
+      .classes = std::vector<std::string>(static_cast<std::size_t>(all.classes)), .train = {}, .test = {}};
+  for (std::size_t i = 0; i < all.labels.size(); ++i)
+    listing.train.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(all.labels[i])});
+  hold_out_tenth(listing);
+  const auto gather = [&](const std::vector<Listing::Item>& items) {
+    Samples part{.shape = all.shape, .classes = all.classes, .pixels = {}, .labels = {}};
+    const std::size_t size = all.shape.size();
+    for (const Listing::Item item : items) {
+      const auto begin = all.pixels.begin() + static_cast<std::ptrdiff_t>(item.file * size);
+      part.pixels.insert(part.pixels.end(), begin, begin + static_cast<std::ptrdiff_t>(size));
+      part.labels.push_back(item.label);
+    }
+    return part;
+  };
+  return {gather(listing.train), gather(listing.test)};
+}
+
+Normalization choose_normalization(const OpenRequest& request, const std::vector<std::string>& classes,
+                                   const Shape& shape, const Normalization& measured) {
+  if (request.normalization) return *request.normalization;
+  const KnownSet* set = look_alike(classes, shape);
+  return set != nullptr ? set->normalization : measured;
+}
+
+}  // namespace veche
