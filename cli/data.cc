@@ -5,8 +5,12 @@
 namespace veche::cli {
 
 void add_data(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("data", "Data sets: how they are divided");
+  CLI::App* command = app.add_subcommand("data", "Data sets: list, download, look at, pack, divide");
   command->require_subcommand(1);
+  add_data_ls(*command);
+  add_data_fetch(*command);
+  add_data_inspect(*command);
+  add_data_pack(*command);
   add_data_split(*command);
 }
 

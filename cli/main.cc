@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   veche::cli::add_train(app, exit_code);
   veche::cli::add_data(app);
   veche::cli::add_model(app);
+  veche::cli::add_data(app);
   veche::cli::add_bench(app);
   veche::cli::add_topology(app);
   try {

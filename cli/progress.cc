@@ -14,16 +14,16 @@ namespace veche::cli {
 namespace {
 
 constexpr auto kBetweenPlainLines = std::chrono::seconds(10);
-constexpr int kBarWidth = 24;
+
+}  // namespace
 
 std::string bar(double part) {
+  constexpr int kBarWidth = 24;
   const int full = static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kBarWidth));
   std::string cells;
   for (int i = 0; i < kBarWidth; ++i) cells += i < full ? "█" : "░";
   return cells;
 }
-
-}  // namespace
 
 ProgressView::ProgressView(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
 

@@ -7,6 +7,8 @@
 
 namespace veche::cli {
 
+std::string bar(double part);  // a bar of which this part is full
+
 // Shows a run on standard error: one line that is drawn anew on a terminal, now and then a plain line
 // elsewhere.
 class ProgressView : public RunObserver {

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/counter.h"
+#include "cli/data_commands.h"
+#include "veche/base/errors.h"
+#include "veche/data/fetch/fetch.h"
+
+namespace veche::cli {
+namespace {
+
+struct Arguments {
+  std::string name;
+  std::string folder = "data";
+  std::string from;
+  std::string sums;
+  bool json = false;
+};
+
+// Lines of "MD5  NAME", as md5sum writes them.
+std::map<std::string, std::string> read_sums(const std::string& file) {
+  std::map<std::string, std::string> sums;
+  std::ifstream in(file);
+  if (!in) throw RequestError(fmt::format("'{}' cannot be read", file));
+  for (std::string digest, name; in >> digest >> name;)
+    sums[name.starts_with('*') ? name.substr(1) : name] = digest;
+  if (sums.empty()) throw RequestError(fmt::format("'{}' holds no lines of md5sum", file));
+  return sums;
+}
+
+void run(const Arguments& arguments) {
+  Counter counter("downloading", "bytes", arguments.json);
+  FetchOptions options{.folder = arguments.folder, .address = arguments.from, .md5 = {}};
+  if (!arguments.sums.empty()) options.md5 = read_sums(arguments.sums);
+  options.tell = [&](const std::string& sentence) {
+    counter.clear();
+    fmt::print(stderr, "{}\n", sentence);
+  };
+  options.progress = [&](std::uint64_t done, std::uint64_t all) { counter.show(done, all); };
+  const std::string place = fetch(arguments.name, options).string();
+  counter.clear();
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"name", arguments.name}, {"place", place}}.dump());
+  } else {
+    fmt::print("{} is in {}; data.name = \"{}\" trains on it\n", arguments.name, place, arguments.name);
+  }
+}
+
+}  // namespace
+
+void add_data_fetch(CLI::App& data) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      data.add_subcommand("fetch", "Download a public set, checked; goes on where it was interrupted");
+  std::string names;
+  for (const PublicSet& set : public_sets()) names += (names.empty() ? "" : ", ") + set.name;
+  command->add_option("NAME", arguments->name, names)->required();
+  command->add_option("--folder", arguments->folder, "where sets are put")->capture_default_str();
+  command->add_option("--from", arguments->from, "a mirror's address instead of the publisher's")
+      ->type_name("URL");
+  command->add_option("--sums", arguments->sums, "a mirror's own checksums, as md5sum writes them")
+      ->type_name("FILE");
+  command->add_flag("--json", arguments->json, "one JSON object on standard output");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace veche::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace veche {
+
+// What the module veche_curl does: the network and the digests.
+struct Transfer {
+  enum class Outcome { done, no_network, refused };
+  Outcome outcome = Outcome::done;
+  std::string why;
+};
+using TransferProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+// Appends to `to` what is missing of the file at `url`; from the beginning when the server cannot go on.
+extern "C" void veche_download(const std::string& url, const std::filesystem::path& to,
+                               const TransferProgress& progress, Transfer& result);
+extern "C" void veche_md5_of_file(const std::filesystem::path& file, std::string& result);
+
+}  // namespace veche
