@@ -23,6 +23,8 @@ bench: build
 soak: build
 	ctest --preset release --label-regex process --repeat until-fail:10
 	KILLS=10 ctest --preset release --tests-regex mpi_job_test
+	scripts/setup soak
+	scripts/fuzz
 
 setup:
 	@scripts/setup

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Makes the seed corpus of the fuzz targets anew: a few tiny good files of each kind. Needs Pillow and numpy."""
+import gzip
+import io
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import numpy
+from PIL import Image
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+FOUND = "found-"  # what the fuzzer found is kept
+
+
+def save(target, name, content):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+def picture(kind, mode, size, **options):
+    pixels = numpy.arange(size[0] * size[1] * 4, dtype=numpy.uint8).reshape(size[1], size[0], 4)
+    out = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").convert(mode).save(out, kind, **options)
+    return out.getvalue()
+
+
+def pictures():
+    save("jpeg", "colour", picture("JPEG", "RGB", (9, 7)))
+    save("jpeg", "grey", picture("JPEG", "L", (8, 8)))
+    save("jpeg", "progressive", picture("JPEG", "RGB", (17, 9), progressive=True))
+    save("jpeg", "inks", picture("JPEG", "CMYK", (8, 8)))
+    save("jpeg", "restarts", picture("JPEG", "RGB", (33, 17), subsampling=2))
+    save("png", "colour", picture("PNG", "RGB", (5, 4)))
+    save("png", "grey", picture("PNG", "L", (5, 4)))
+    save("png", "transparent", picture("PNG", "RGBA", (5, 4)))
+    save("png", "palette", picture("PNG", "P", (5, 4)))
+    save("png", "bits", picture("PNG", "1", (9, 4)))
+
+
+def idx():
+    images = bytes([0, 0, 8, 3]) + struct.pack(">III", 3, 2, 2) + bytes(range(12))
+    labels = bytes([0, 0, 8, 1]) + struct.pack(">I", 3) + bytes([1, 0, 9])
+    def pair(first, second):  # the first byte tells where the cut is (targets.cc)
+        total = 1 + len(first) + len(second)
+        for cut in range(256):
+            if min(cut * total // 255, total - 1) + 1 == 1 + len(first):
+                return bytes([cut]) + first + second
+        raise ValueError("no byte gives this cut")
+    save("idx", "plain", pair(images, labels))
+    save("idx", "gzip", pair(gzip.compress(images, mtime=0), labels))
+
+
+def cifar():
+    save("cifar", "ten", bytes([3]) + bytes(3072))
+    save("cifar", "two", (bytes([9]) + bytes(3072)) * 2)
+    save("cifar", "short", bytes(100))
+
+
+def npy():
+    for name, array in {"images": numpy.zeros((2, 2, 2, 3), numpy.uint8), "labels": numpy.array([1, -2], numpy.int64),
+                        "floats": numpy.array([[0.5]], numpy.float32), "fortran": numpy.zeros((2, 3), order="F")}.items():
+        out = io.BytesIO()
+        numpy.save(out, array)
+        save("npy", name, out.getvalue())
+
+
+def archive(members, mode="w", **options):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode, **options) as tar:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return out.getvalue().rstrip(b"\0") + bytes(1024) if mode == "w" else out.getvalue()
+
+
+def tars():
+    by_class = {"train/cat/1.jpg": b"1", "train/dog/1.jpg": b"2", "val/images/v.jpg": b"3",
+                "val/val_annotations.txt": b"v.jpg\tcat\t1\n"}
+    pairs = {"0.cls": b"0", "0.jpg": b"x", "1.jpg": b"y", "1.cls": b"1", "2.cls": b"zero", "2.json": b"{}"}
+    save("tar", "classes", archive(by_class))
+    save("tar", "pairs", archive(pairs))
+    save("tar", "gzip", archive(pairs, "w:gz"))
+    save("tar", "pax", archive({"train/" + "long" * 40 + "/1.png": b"1", "train/b/1.png": b"2", "test/b/2.png": b""},
+                               format=tarfile.PAX_FORMAT))
+    zstd = subprocess.run(["zstd", "-q", "-c"], input=archive(pairs), stdout=subprocess.PIPE, check=True)
+    save("tar", "zstd", zstd.stdout)
+
+
+def graphml():
+    save("graphml", "ring", b'<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>'
+         b'<edge source="a" target="b"/><edge source="b" target="c"/><edge source="c" target="a"/></graph></graphml>')
+    save("graphml", "weights", b'<graphml><key id="w" for="edge" attr.name="weight" attr.type="double"/>'
+         b'<graph edgedefault="directed"><node id="0"/><node id="1"/><edge source="0" target="1">'
+         b'<data key="w">0.5</data></edge></graph></graphml>')
+
+
+def safetensors():
+    def file(header, numbers):
+        text = json.dumps(header).encode()
+        return struct.pack("<Q", len(text)) + text + numbers
+    save("safetensors", "two", file({"__metadata__": {"format": "pt"},
+                                     "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+                                     "b": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [8, 12]}}, bytes(12)))
+    save("safetensors", "half", file({"a": {"dtype": "F16", "shape": [], "data_offsets": [0, 2]}}, b"\0\x3c"))
+
+
+def packed(veche):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for part in "train", "test":
+            for name in "cat", "dog":
+                (root / "set" / part / name).mkdir(parents=True)
+                (root / "set" / part / name / "1.png").write_bytes(picture("PNG", "RGB", (3, 2)))
+        for name, options in {"files": [], "pixels": ["--decode"]}.items():
+            subprocess.run([veche, "data", "pack", root / "set", root / name, *options], check=True, stdout=subprocess.DEVNULL)
+            save("packed", name, (root / name / "index.veche").read_bytes())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: make_corpus.py PATH/TO/veche")
+    for old in CORPUS.glob("*/*"):
+        if not old.name.startswith(FOUND):
+            old.unlink()
+    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), packed(sys.argv[1])

@@ -1,0 +1,161 @@
+#include "tests/fuzz/targets.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "veche/base/errors.h"
+#include "veche/data/archive/archive.h"
+#include "veche/data/cifar.h"
+#include "veche/data/idx.h"
+#include "veche/data/image/image.h"
+#include "veche/data/listing.h"
+#include "veche/data/npy.h"
+#include "veche/data/pack/index.h"
+#include "veche/graph/graph_file.h"
+#include "veche/model/safetensors.h"
+
+namespace veche::fuzz {
+namespace {
+
+// What a parser promised and did not keep is a finding too.
+void require(bool kept) {
+  if (!kept) std::abort();
+}
+
+// A file that lies in memory, for parsers that want a path.
+class MemoryFile {
+ public:
+  explicit MemoryFile(std::span<const std::uint8_t> bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
+    require(descriptor_ >= 0 &&
+            write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { close(descriptor_); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+// In memory of its own, aligned as files are, so that reading past the end is noticed.
+template <class Parse>
+void attempt(std::span<const std::uint8_t> bytes, const Parse& parse) {
+  const std::vector<std::uint8_t> own(bytes.begin(), bytes.end());
+  try {
+    parse(std::span<const std::uint8_t>(own));
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+void cifar(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    for (const std::size_t label_bytes : {1, 2}) {
+      Samples samples{.shape = {3, 32, 32}, .classes = 10, .pixels = {}, .labels = {}};
+      append_cifar(own, label_bytes, "fuzz", {.on = OnDamage::skip}, samples);
+      require(samples.pixels.size() == samples.labels.size() * 3072);
+    }
+  });
+}
+
+void graphml(std::span<const std::uint8_t> bytes) {
+  attempt(bytes,
+          [](std::span<const std::uint8_t> own) { read_graphml(std::string(own.begin(), own.end())); });
+}
+
+void idx(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    // The first byte tells how many of the others are the images; the rest is the labels.
+    const std::size_t cut =
+        own.empty() ? 0 : std::min<std::size_t>(own[0] * own.size() / 255, own.size() - 1) + 1;
+    const MemoryFile images(own.subspan(std::min<std::size_t>(1, own.size()), cut == 0 ? 0 : cut - 1));
+    const MemoryFile labels(own.subspan(cut));
+    const Samples samples = read_idx(images.path(), labels.path(), 10, {.on = OnDamage::skip});
+    require(samples.pixels.size() == samples.labels.size() * samples.shape.size());
+  });
+}
+
+void image(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    constexpr std::int64_t kMost = 1 << 22;  // larger ones only take time
+    const ImageFacts facts = look_at_image(own);
+    if (std::int64_t{facts.width} * facts.height > kMost) return;
+    Image decoded;
+    decode_image(own, 3, 0, decoded);
+    require(decoded.width == facts.width && decoded.height == facts.height);
+    require(decoded.pixels.size() ==
+            static_cast<std::size_t>(facts.width) * static_cast<std::size_t>(facts.height) * 3);
+    decode_image(own, 1, 8, decoded);
+    std::vector<std::uint8_t> square(64);
+    if (std::max(decoded.width, decoded.height) < 4096) resize_and_crop(decoded, 8, square);
+  });
+}
+
+void npy(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    const NpyArray array = parse_npy(own, "fuzz");
+    for (std::uint64_t i = 0; i < array.count(); ++i) whole_number(array, i);
+  });
+}
+
+void packed(std::span<const std::uint8_t> bytes) {
+  const auto check = [](std::span<const std::uint8_t> own) {
+    const PackedIndex index = parse_packed_index(own, "fuzz");
+    for (const auto& part : {index.train, index.test})
+      for (const PackedEntry& entry : part) {
+        require(entry.label < index.classes.size());
+        require(entry.offset + entry.name_length + entry.length <= index.shard_sizes.at(entry.shard));
+      }
+  };
+  attempt(bytes, check);
+  if (bytes.size() < sizeof(std::uint64_t)) return;
+  // No mutation keeps the checksum right; what lies behind it is worth reaching.
+  std::vector<std::uint8_t> mended(bytes.begin(), bytes.end());
+  const std::size_t body = mended.size() - sizeof(std::uint64_t);
+  const std::uint64_t checksum = packed_checksum(std::span(mended).first(body));
+  std::memcpy(mended.data() + body, &checksum, sizeof(checksum));
+  attempt(mended, check);
+}
+
+void safetensors(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    const Safetensors file = parse_safetensors(std::as_bytes(own), "fuzz");
+    for (const StoredTensor& tensor : file.tensors) {
+      try {
+        floats_of(tensor, "fuzz");
+      } catch (const RequestError&) {  // of another type
+      }
+    }
+  });
+}
+
+void tar(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    const Archive archive = read_archive(own, "fuzz");
+    std::size_t total = 0;
+    Files files{.place = "fuzz", .paths = {}, .text = [&](std::size_t i) {
+                  const auto text = archive.members[i].bytes;
+                  return std::string(text.begin(), text.end());
+                }};
+    for (const Archive::Member& member : archive.members) {
+      for (const std::uint8_t byte : member.bytes) total += byte;  // all of it can be read
+      files.paths.push_back(member.name);
+    }
+    const DamagePolicy skip{.on = OnDamage::skip};
+    const Listing listing =
+        is_webdataset(files) ? list_webdataset(files, skip) : list_by_class(files, {}, skip);
+    for (const auto* items : {&listing.train, &listing.test})
+      for (const Listing::Item item : *items)
+        require(item.file < files.paths.size() && item.label < listing.classes.size());
+    require(total < own.size() * (std::size_t{1} << 40));
+  });
+}
+
+}  // namespace veche::fuzz

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace veche::fuzz {
+
+// Every parser of files from outside, fed with arbitrary bytes. A target returns whatever happens that is
+// allowed to happen: the bytes are taken, or refused with one of our errors. Anything else ends the process,
+// and that is the finding.
+struct Target {
+  const char* name;
+  void (*run)(std::span<const std::uint8_t> bytes);
+};
+
+void cifar(std::span<const std::uint8_t> bytes);
+void graphml(std::span<const std::uint8_t> bytes);
+void idx(std::span<const std::uint8_t> bytes);
+void image(std::span<const std::uint8_t> bytes);  // JPEG and PNG
+void npy(std::span<const std::uint8_t> bytes);
+void packed(std::span<const std::uint8_t> bytes);
+void safetensors(std::span<const std::uint8_t> bytes);
+void tar(std::span<const std::uint8_t> bytes);
+
+constexpr Target kTargets[] = {
+    {"cifar", cifar}, {"graphml", graphml}, {"idx", idx},   {"jpeg", image},
+    {"npy", npy},     {"packed", packed},   {"png", image}, {"safetensors", safetensors},
+    {"tar", tar}};
+
+}  // namespace veche::fuzz
