@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/allreduce/allreduce.h"
+#include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/step/step.h"
 #include "bench/topology/limits.h"
@@ -30,6 +31,7 @@ std::vector<Bench> benches() {
   return {
       {"step", "one training step beside PyTorch's", bench_step},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
+      {"load", "reading data sets: packed, beside the same files in a folder", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},

@@ -13,7 +13,6 @@ constexpr int kWrongRequest = 2;
 void add_train(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app);
 void add_model(CLI::App& app);
-void add_data(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_topology(CLI::App& app);
 

@@ -16,7 +16,7 @@ namespace veche::cli {
 namespace {
 
 struct Arguments {
-  DataChoice of{.skip_damaged = true};
+  DataChoice of;
   std::string sheet;
   int size = 0;
   int threads = 1;
@@ -75,6 +75,7 @@ void run(const Arguments& arguments) {
   constexpr int kAnySize = 64;  // of the tiles on a sheet, where images differ
   DataChoice choice = arguments.of;
   choice.size = arguments.size;
+  choice.skip_damaged = true;  // it is what people want to know
   const DataSource source = open_data(data_options(choice), 1, {.size_if_unequal = kAnySize});
   Counter counter("looking at", "images", arguments.json);
   const Inspection found =

@@ -48,7 +48,6 @@ int main(int argc, char** argv) {
   veche::cli::add_train(app, exit_code);
   veche::cli::add_data(app);
   veche::cli::add_model(app);
-  veche::cli::add_data(app);
   veche::cli::add_bench(app);
   veche::cli::add_topology(app);
   try {
