@@ -55,18 +55,22 @@ int on_progress(void* where, curl_off_t all, curl_off_t now, curl_off_t, curl_of
   return 0;
 }
 
-bool is_network_failure(CURLcode code) {
+Transfer::Outcome outcome_of(CURLcode code) {
   switch (code) {
+    case CURLE_OK:
+      return Transfer::Outcome::done;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
-    case CURLE_OPERATION_TIMEDOUT:
     case CURLE_SSL_CONNECT_ERROR:
+      return Transfer::Outcome::no_network;
+    case CURLE_PARTIAL_FILE:
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:
-      return true;
+    case CURLE_OPERATION_TIMEDOUT:
+      return Transfer::Outcome::cut_off;
     default:
-      return false;
+      return Transfer::Outcome::refused;
   }
 }
 
@@ -123,9 +127,10 @@ extern "C" void veche_download(const std::string& url, const std::filesystem::pa
     std::filesystem::remove(to);
     done = attempt(url, to, progress);
   }
-  result.outcome = done.code == CURLE_OK           ? Transfer::Outcome::done
-                   : is_network_failure(done.code) ? Transfer::Outcome::no_network
-                                                   : Transfer::Outcome::refused;
+  result.outcome = outcome_of(done.code);
+  std::error_code ignored;
+  if (result.outcome == Transfer::Outcome::cut_off && std::filesystem::file_size(to, ignored) == 0)
+    result.outcome = Transfer::Outcome::no_network;  // a connection that never was
   result.why = done.why;
 }
 

@@ -85,6 +85,9 @@ class Fetch {
     module_function<decltype(veche_download)>(curl(), "veche_download")(url, part, options_.progress,
                                                                         transfer);
     if (transfer.outcome == Transfer::Outcome::no_network) throw RunError(without_network(url, transfer.why));
+    if (transfer.outcome == Transfer::Outcome::cut_off)
+      throw RunError(
+          fmt::format("{} was cut off ({}); run this again to go on where it stopped", url, transfer.why));
     if (transfer.outcome == Transfer::Outcome::refused)
       throw RunError(
           fmt::format("{} cannot be downloaded ({}); --from takes another address", url, transfer.why));

@@ -9,7 +9,7 @@ namespace veche {
 
 // What the module veche_curl does: the network and the digests.
 struct Transfer {
-  enum class Outcome { done, no_network, refused };
+  enum class Outcome { done, no_network, cut_off, refused };
   Outcome outcome = Outcome::done;
   std::string why;
 };
