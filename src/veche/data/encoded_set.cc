@@ -58,7 +58,7 @@ class ListedSet : public EncodedSet {
 
   std::size_t size() const override { return items_.size(); }
   std::int64_t label(std::size_t index) const override { return items_[index].label; }
-  std::string name(std::size_t index) const override { return files_->paths[file(index)]; }
+  std::string name_inside(std::size_t index) const override { return files_->paths[file(index)]; }
 
  protected:
   std::size_t file(std::size_t index) const { return items_[index].file; }
@@ -72,7 +72,7 @@ class FolderSet final : public ListedSet {
   FolderSet(std::string folder, std::shared_ptr<const Files> files, std::vector<Listing::Item> items)
       : ListedSet(std::move(files), std::move(items)), folder_(std::move(folder)) {}
 
-  std::string name(std::size_t index) const override { return folder_ + "/" + ListedSet::name(index); }
+  std::string name(std::size_t index) const override { return folder_ + "/" + name_inside(index); }
   std::span<const std::uint8_t> bytes(std::size_t index, std::vector<std::uint8_t>& room) const override {
     read_file(name(index), room);
     return room;
@@ -88,7 +88,7 @@ class MemorySet final : public ListedSet {
             std::vector<Listing::Item> items)
       : ListedSet(std::move(files), std::move(items)), contents_(std::move(contents)) {}
 
-  std::string name(std::size_t index) const override { return files_->place + ": " + ListedSet::name(index); }
+  std::string name(std::size_t index) const override { return files_->place + ": " + name_inside(index); }
   std::span<const std::uint8_t> bytes(std::size_t index, std::vector<std::uint8_t>&) const override {
     return contents_->files[file(index)];
   }

@@ -18,7 +18,8 @@ class EncodedSet {
 
   virtual std::size_t size() const = 0;
   virtual std::int64_t label(std::size_t index) const = 0;
-  virtual std::string name(std::size_t index) const = 0;
+  virtual std::string name(std::size_t index) const = 0;         // for people: with the place it lies in
+  virtual std::string name_inside(std::size_t index) const = 0;  // wherever the set lies: "train/cat/1.jpg"
   // The bytes of one file: where they lie, when memory holds them, else read into `room`. Throws Damaged
   // with a sentence part that has no subject ("has vanished").
   virtual std::span<const std::uint8_t> bytes(std::size_t index, std::vector<std::uint8_t>& room) const = 0;

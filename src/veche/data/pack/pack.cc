@@ -41,7 +41,8 @@ class Part {
   Prepared prepare(std::size_t index) const {
     Prepared sample;
     sample.label = static_cast<std::uint32_t>(pixels_->label(index));
-    sample.name = decoded_ != nullptr ? decoded_->files().name(index) : fmt::format("{} {}", name_, index);
+    sample.name =
+        decoded_ != nullptr ? decoded_->files().name_inside(index) : fmt::format("{}/{}", name_, index);
     try {
       if (keeps_files()) {
         keep_file(index, sample);
@@ -49,7 +50,8 @@ class Part {
         keep_pixels(index, sample);
       }
     } catch (const Damaged& damage) {
-      sample.damage = fmt::format("'{}' {}", sample.name, damage.what());
+      sample.damage = fmt::format(
+          "'{}' {}", decoded_ != nullptr ? decoded_->files().name(index) : sample.name, damage.what());
     }
     return sample;
   }

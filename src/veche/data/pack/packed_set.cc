@@ -22,6 +22,7 @@ class PackedFiles final : public EncodedSet {
   std::size_t size() const override { return entries_.size(); }
   std::int64_t label(std::size_t index) const override { return entries_[index].label; }
   std::string name(std::size_t index) const override { return shards_->name(entries_[index]); }
+  std::string name_inside(std::size_t index) const override { return shards_->name_inside(entries_[index]); }
   std::span<const std::uint8_t> bytes(std::size_t index, std::vector<std::uint8_t>&) const override {
     return shards_->bytes(entries_[index]);
   }
@@ -84,11 +85,14 @@ std::span<const std::uint8_t> PackedShards::name_and_bytes(const PackedEntry& en
   return shard->octets().subspan(entry.offset, std::size_t{entry.name_length} + entry.length);
 }
 
-std::string PackedShards::name(const PackedEntry& entry) const {
+std::string PackedShards::name_inside(const PackedEntry& entry) const {
   const auto all = name_and_bytes(entry);
-  const std::string where = (folder_ / shard_name(entry.shard)).string();
-  if (all.empty()) return fmt::format("{} at byte {}", where, entry.offset);
-  return fmt::format("{}: {}", where, std::string(all.begin(), all.begin() + entry.name_length));
+  if (all.empty()) return fmt::format("at byte {}", entry.offset);
+  return {all.begin(), all.begin() + entry.name_length};
+}
+
+std::string PackedShards::name(const PackedEntry& entry) const {
+  return fmt::format("{}: {}", (folder_ / shard_name(entry.shard)).string(), name_inside(entry));
 }
 
 std::span<const std::uint8_t> PackedShards::bytes(const PackedEntry& entry) const {

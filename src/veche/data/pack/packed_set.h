@@ -19,7 +19,8 @@ class PackedShards {
   PackedShards(const std::filesystem::path& folder, const DamagePolicy& policy);
 
   const PackedIndex& index() const { return index_; }
-  std::string name(const PackedEntry& entry) const;
+  std::string name(const PackedEntry& entry) const;  // with its shard
+  std::string name_inside(const PackedEntry& entry) const;
   // The bytes, after their checksum was found right; throws Damaged when it is not.
   std::span<const std::uint8_t> bytes(const PackedEntry& entry) const;
 
