@@ -88,6 +88,8 @@ class Reader {
       });
     } catch (const json::parse_error& error) {
       refuse("its header is not JSON from byte " + std::to_string(error.byte) + " on");
+    } catch (const json::out_of_range&) {
+      refuse("its header holds a number that is too large");
     }
   }
 
