@@ -31,7 +31,7 @@ std::vector<Bench> benches() {
   return {
       {"step", "one training step beside PyTorch's", bench_step},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
-      {"load", "reading data sets: packed, beside the same files in a folder", bench_load},
+      {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
@@ -100,6 +100,8 @@ void add_bench(CLI::App& app) {
       ->type_name("FILE")
       ->expected(0, 1)
       ->default_str("veche-allreduce.toml");
+  command->add_option("--data", arguments->options.data,
+                      "load: a data set of images, such as a packed one, instead of made-up ones");
   command->add_flag("--quick", arguments->options.quick,
                     "few short rounds: to see that it works, not to compare");
   command->callback([arguments] { bench(*arguments); });

@@ -18,6 +18,12 @@ class BenchTest(RunsTest):
         for one, other in zip(by_table.summary()["parameters"], by_ring.summary()["parameters"]):
             self.assertAlmostEqual(one[0], other[0], places=5)
 
+    def test_load_prepares_the_images_that_pytorch_does(self):
+        done = self.veche("bench", "load", "--quick", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [case["name"] for case in json.loads(done.stdout)["cases"]]
+        self.assertEqual(sum("crop, flip" in name for name in names), 4)
+
 
 if __name__ == "__main__":
     unittest.main()

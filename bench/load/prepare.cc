@@ -1,0 +1,241 @@
+#include "bench/load/prepare.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+
+#include "bench/peer.h"
+#include "bench/rounds.h"
+#include "bench/step/task.h"
+#include "veche/base/errors.h"
+#include "veche/data/loader.h"
+#include "veche/data/pack/pack.h"
+#include "veche/train/optimizer.h"
+
+namespace veche {
+
+extern const char kLoadPeer[];  // the text of peer.py
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kBatch = 128;
+constexpr Augmentation kChanges{.crop = 4, .flip = true};  // customary for CIFAR
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+DataSource open(const std::string& path) {
+  Options options;
+  options.set("path", {path});
+  return open_data(options, 1);
+}
+
+// One thread that prepares, as one worker would: a prefetcher without workers leaves it all to the caller.
+class OurSide {
+ public:
+  explicit OurSide(std::shared_ptr<const Dataset> data)
+      : data_(std::move(data)),
+        loader_(data_, {{.node = 0, .samples = all(data_->size())}}, {.batch = kBatch, .augment = kChanges},
+                nobody_) {}
+
+  double images_per_second(std::size_t count) {
+    const auto start = Clock::now();
+    std::size_t done = 0;
+    while (done < count) done += loader_.next().size();
+    return static_cast<double>(done) / seconds_since(start);
+  }
+
+  struct Moments {
+    double mean = 0, square = 0;
+  };
+  Moments moments(std::size_t count) {
+    Moments result;
+    double numbers = 0;
+    for (std::size_t done = 0; done < count;) {
+      const Batch batch = loader_.next();
+      done += batch.size();
+      numbers += static_cast<double>(batch.images.size());
+      for (const double value : batch.images) {
+        result.mean += value;
+        result.square += value * value;
+      }
+    }
+    return {result.mean / numbers, result.square / numbers};
+  }
+
+ private:
+  static std::vector<std::uint32_t> all(std::size_t count) {
+    std::vector<std::uint32_t> samples(count);
+    std::iota(samples.begin(), samples.end(), 0u);
+    return samples;
+  }
+
+  const std::shared_ptr<const Dataset> data_;
+  Prefetcher nobody_{0};
+  Loader loader_;
+};
+
+// The first images of a set as files for the peer, which disappear with this.
+class RawFiles {
+ public:
+  RawFiles(const PixelSet& data, std::size_t count)
+      : folder_(fs::temp_directory_path() / ("veche-bench-raw-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    std::ofstream pixels(folder_ / "pixels", std::ios::binary), labels(folder_ / "labels", std::ios::binary);
+    std::vector<std::uint8_t> room(data.shape().size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto bytes = data.pixels(i, room);
+      const std::int64_t label = data.label(i);
+      pixels.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      labels.write(reinterpret_cast<const char*>(&label), sizeof label);
+    }
+    if (!pixels.flush() || !labels.flush()) throw RunError("cannot write " + folder_.string());
+  }
+  ~RawFiles() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  RawFiles(const RawFiles&) = delete;
+  RawFiles& operator=(const RawFiles&) = delete;
+
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+
+ private:
+  const fs::path folder_;
+};
+
+// The training loop's calls on one core.
+class Trainer {
+ public:
+  explicit Trainer(const Shape& input) : task_(spec_for(input), kImages) {
+    Options options;
+    options.set("name", Value{std::string("sgd")});
+    optimizer_ = make_optimizer(options, task_.learner().parameters().size());
+    images_per_second(1);
+  }
+
+  double images_per_second(int steps) {
+    const auto start = Clock::now();
+    for (int i = 0; i < steps; ++i, ++step_) {
+      task_.learner().compute_gradient(task_.batch(step_));
+      optimizer_->update(task_.learner().parameters(), task_.learner().gradients(),
+                         {.rate = 0.01, .gradient_scale = 1, .number = step_ + 1});
+    }
+    return steps * kImages / seconds_since(start);
+  }
+
+ private:
+  static constexpr int kImages = 32;
+  static ModelSpec spec_for(const Shape& input) {
+    ModelSpec spec;
+    spec.name = "resnet20";
+    spec.input = input;
+    return spec;
+  }
+
+  const TrainingTask task_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::uint64_t step_ = 0;
+};
+
+// The same images without chance must be the same numbers, and with it have the same mean and spread.
+void check(Peer& peer, const std::string& name, const PixelSet& data, OurSide& ours, std::size_t count) {
+  const Shape shape = data.shape();
+  const std::size_t few = std::min<std::size_t>(64, data.size());
+  const std::string file = peer.ask({{"do", "plain"}, {"name", name}, {"count", few}})["images"];
+  std::vector<float> theirs(few * shape.size());
+  std::ifstream(file, std::ios::binary)
+      .read(reinterpret_cast<char*>(theirs.data()),
+            static_cast<std::streamsize>(theirs.size() * sizeof(float)));
+  fs::remove(file);
+  BatchStorage storage;
+  const Batch batch = read_batch(data, 0, few, storage);
+  const auto channels = static_cast<std::size_t>(shape.channels), area = shape.size() / channels;
+  for (std::size_t i = 0; i < batch.images.size(); ++i) {
+    const std::size_t image = i / shape.size(), pixel = i % shape.size() / channels, channel = i % channels;
+    if (std::abs(batch.images[i] - theirs[image * shape.size() + channel * area + pixel]) > 1e-4F)
+      throw RunError("bench load: image " + std::to_string(image) + " of '" + name +
+                     "' differs from PyTorch's");
+  }
+  const auto answer = peer.ask({{"do", "run"}, {"name", name}});
+  const OurSide::Moments moments = ours.moments(count);
+  const double deviation = std::sqrt(moments.square);
+  // Of different draws: far above what chance moves, far below what a change left out would.
+  if (std::abs(answer["mean"].get<double>() - moments.mean) > 0.05 * deviation ||
+      std::abs(answer["square"].get<double>() / moments.square - 1) > 0.05)
+    throw RunError("bench load: the augmented images of '" + name + "' are not spread as PyTorch's");
+}
+
+struct Case {
+  std::string name;
+  std::shared_ptr<const PixelSet> data;
+  nlohmann::json where;  // for the peer
+};
+
+std::vector<BenchCase> measure(const Case& one, Peer& peer, Trainer& trainer, const BenchOptions& options) {
+  const std::size_t theirs = options.quick ? 256 : 4000, ours = options.quick ? 2000 : 40000;
+  const Shape shape = one.data->shape();
+  const Normalization& normal = one.data->normalization();
+  nlohmann::json request{{"do", "make"},          {"name", one.name},
+                         {"mean", normal.mean},   {"deviation", normal.deviation},
+                         {"crop", kChanges.crop}, {"flip", kChanges.flip},
+                         {"batch", kBatch},       {"workers", 1},
+                         {"count", theirs},       {"shape", {shape.height, shape.width, shape.channels}}};
+  request.update(one.where);
+  peer.ask(request);
+  OurSide side(one.data);
+  check(peer, one.name, *one.data, side, theirs);
+
+  Rounds rounds(2);
+  for (int round = 0; round < (options.quick ? 2 : options.rounds); ++round) {
+    rounds.ours(side.images_per_second(ours));
+    const auto answer = peer.ask({{"do", "run"}, {"name", one.name}});
+    rounds.theirs(0, answer["images"].get<double>() / answer["seconds"].get<double>());
+    rounds.theirs(1, trainer.images_per_second(options.quick ? 1 : 4));
+  }
+  return {rounds.result(0, one.name, "images/s", "DataLoader, one worker", 5),
+          rounds.result(1, one.name, "images/s", "resnet20 trained on a core", 8)};
+}
+
+}  // namespace
+
+std::vector<BenchCase> bench_prepare(const SmallFiles& files, const BenchOptions& options) {
+  const DataSource given = options.data.empty() ? files.packed : open(options.data);
+  if (std::dynamic_pointer_cast<const PixelSet>(given.train) == nullptr)
+    throw RequestError("--data " + options.data + " is not a set of images");
+  const fs::path decoded = fs::temp_directory_path() / ("veche-bench-decoded-" + std::to_string(getpid()));
+  struct Remove {
+    const fs::path& path;
+    ~Remove() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+    }
+  } const remove{decoded};
+  pack(given, decoded, {.decode = true});
+  const auto images = std::dynamic_pointer_cast<const PixelSet>(open(decoded.string()).train);
+  const RawFiles raw(*images, std::min<std::size_t>(images->size(), options.quick ? 500 : 10000));
+
+  Peer peer(options.python.empty() ? VECHE_PYTHON : options.python, kLoadPeer, "python3-torchvision");
+  Trainer trainer(images->shape());
+  const std::string what = options.data.empty() ? "" : given.name + ", ";
+  std::vector<Case> todo{{what + "packed decoded, crop, flip",
+                          images,
+                          {{"pixels", raw.path("pixels")}, {"labels", raw.path("labels")}}}};
+  // JPEG files are compared where both sides have them: the peer reads the folder.
+  todo.push_back({"packed JPEG, crop, flip",
+                  std::dynamic_pointer_cast<const PixelSet>(files.packed.train),
+                  {{"folder", files.in_folder.place + "/train"}}});
+  std::vector<BenchCase> cases;
+  for (const Case& one : todo)
+    for (BenchCase& result : measure(one, peer, trainer, options)) cases.push_back(std::move(result));
+  return cases;
+}
+
+}  // namespace veche
