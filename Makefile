@@ -25,6 +25,7 @@ soak: build
 	KILLS=10 ctest --preset release --tests-regex mpi_job_test
 	scripts/setup soak
 	scripts/fuzz
+	scripts/soak-cifar build/veche $(CIFAR10)
 
 setup:
 	@scripts/setup
