@@ -108,6 +108,14 @@ TEST(OwnPace, ADelayIsStableBelowTheBoundAndNotAbove) {
   }
 }
 
+TEST(OwnPace, EqualStepsAreExact) {
+  for (const Assignments& variant : testing::own_pace_variants()) {
+    const TrainingResult result =
+        train_on(joined(joined(kFour, {"cluster.work=equal", "run.steps=50"}), variant), false);
+    for (const NodeReport& node : result.last.nodes) EXPECT_EQ(node.steps, 50U) << name_of(variant);
+  }
+}
+
 TEST(OwnPace, SspWithoutALeadIsSynchronousToTheBit) {
   for (const char* servers : {"strategy.servers=1", "strategy.servers=3"}) {
     const Assignments common = joined(kFour, {"strategy.name=parameter-server", servers, "run.steps=50"});

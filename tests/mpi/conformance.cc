@@ -102,7 +102,8 @@ TEST(OwnPaceOverMpi, EveryFormComesNearTheOptimum) {
     Config config = testing::quadratic_problem("none", nodes);
     testing::make_equal(config, nodes);
     config.set("run.steps=200");
-    config.set("cluster.work=equal");  // else one rank may have done all before another has begun
+    config.set("cluster.work=equal");
+    config.set("cluster.stall=[1,0.002]");  // else a rank may have done all before another has begun
     for (const std::string& assignment : variant) config.set(assignment);
     TrainingRequest request;
     request.settings = config.resolve();
@@ -115,7 +116,7 @@ TEST(OwnPaceOverMpi, EveryFormComesNearTheOptimum) {
     const TrainingResult result = run_training(request);
     EXPECT_EQ(result.last.stopped, "steps") << testing::name_of(variant);
     if (job->rank() != 0) continue;
-    for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 1, 0.02) << testing::name_of(variant);
+    for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 1, 0.05) << testing::name_of(variant);
   }
 }
 

@@ -72,16 +72,19 @@ class NodeLoop {
     std::optional<Clerk> clerk;
     if (endpoint().id() == NodeId{0}) hire(clerk);
     const bool trainer = plan_.samples.has_data(me());
+    bool left = false;
     std::string stopped;
     tell_clerk();
     while (stopped.empty()) {
       const bool trains = trainer && (plan_.shared_steps || step_ < plan_.steps);
       if (trains) train_step();
+      if (!trains && !left) p_.strategy.leave();  // others must not count on it
+      left = left || !trains;
       if (now() - told_ >= kSecondsBetweenTellings || !trains) tell_clerk();
       stopped = obey(trains ? now() : now() + kNap);
     }
     if (stopped == "lost") throw PeerLost(NodeId{0}, "has ended the run because a node is gone");
-    p_.strategy.leave();
+    if (!left) p_.strategy.leave();
     barrier(p_.control_channel);  // nobody makes a step any more
     p_.strategy.finish();
     if (clerk) clerk->join();
