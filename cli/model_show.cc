@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -79,10 +78,9 @@ ModelSpec asked_for(const ShowWords& words) {
   spec.options = settings.model;
   spec.nodes = settings.nodes();
   spec.name = spec.options.get<std::string>("name");
-  const auto models = list_models();
-  const auto info = std::ranges::find(models, spec.name, &ModelInfo::name);
-  spec.input = words.input.empty() ? info->input : read_shape(words.input);
-  spec.classes = spec.options.get<int>("classes", info->classes);
+  const ModelInfo info = find_model(spec.name);
+  spec.input = words.input.empty() ? info.input : read_shape(words.input);
+  spec.classes = spec.options.get<int>("classes", info.classes);
   return spec;
 }
 
@@ -123,7 +121,7 @@ void list_all_models(bool json) {
     if (model) row.update(costs(*model));
     row["description"] = info.description;
     rows.push_back(row);
-    table.row({fmt::format("{:<10} {}", info.name, info.description),
+    table.row({fmt::format("{:<18} {}", info.name, info.description),
                info.parameters == 0 ? "yours" : with_commas(static_cast<std::uint64_t>(info.parameters)),
                model ? rounded(flops(*model)) : "",
                model ? bytes(static_cast<double>(bytes_of(*model))) : ""});

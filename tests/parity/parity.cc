@@ -1,13 +1,10 @@
 // parity DIR: trains small cases for 20 steps and writes to DIR what another program needs to repeat them,
 // and the losses it should see. index.json lists the cases; numbers are raw float32 (labels int64), tensors
 // in PyTorch's names and plain order, images NCHW.
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "tests/parity/folder.h"
 #include "veche/base/random.h"
-#include "veche/model/layout.h"
 #include "veche/model/zoo.h"
 #include "veche/train/optimizer.h"
 
@@ -34,42 +31,6 @@ const Case kCases[] = {
     {"resnet20", "sgd", 0.0003, {3, 32, 32}, 32}, {"resnet20", "adam", 0.00003, {3, 32, 32}, 32},
     {"resnet20", "sgd", 0.0003, {1, 28, 28}, 25}, {"mlp", "sgd", 0.01, {1, 28, 28}, 25},
 };
-
-class Folder {
- public:
-  explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
-
-  template <class T>
-  std::string write(const std::string& name, const std::vector<T>& values) {
-    std::ofstream file(path_ / name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(values.data()),
-               static_cast<std::streamsize>(values.size() * sizeof(T)));
-    return name;
-  }
-
-  void write_index(const json& index) { std::ofstream(path_ / "index.json") << index.dump(1) << '\n'; }
-
- private:
-  std::filesystem::path path_;
-};
-
-json write_tensors(Folder& folder, const std::string& prefix, const std::vector<TensorLayout>& layout,
-                   std::span<const float> flat) {
-  json tensors = json::array();
-  for (const TensorLayout& tensor : layout)
-    tensors.push_back({{"name", tensor.name},
-                       {"shape", tensor.shape},
-                       {"file", folder.write(prefix + tensor.name, gather(tensor, flat))}});
-  return tensors;
-}
-
-std::vector<float> channels_first(const std::vector<float>& images, const Shape& shape) {
-  TensorLayout pixels;
-  const std::int64_t c = shape.channels, h = shape.height, w = shape.width;
-  pixels.shape = {static_cast<std::int64_t>(images.size() / shape.size()), c, h, w};
-  pixels.strides = {c * h * w, 1, w * c, c};
-  return gather(pixels, images);
-}
 
 std::unique_ptr<Optimizer> optimizer_of(const Case& c, std::size_t parameters) {
   Options options;
@@ -101,7 +62,7 @@ json run(Folder& folder, const Case& c, std::size_t number) {
   json result{{"model", c.model}, {"optimizer", c.optimizer}, {"rate", c.rate}, {"batch", c.batch}};
   result["channels"] = c.input.channels;
   result["side"] = c.input.height;
-  result["weights"] = write_tensors(folder, prefix, learner->parameter_layout(), learner->parameters());
+  result["weights"] = folder.write_tensors(prefix, learner->parameter_layout(), learner->parameters());
   result["images"] = folder.write(prefix + "images", channels_first(images, c.input));
   result["labels"] = folder.write(prefix + "labels", labels);
   Batch batch;
@@ -112,7 +73,7 @@ json run(Folder& folder, const Case& c, std::size_t number) {
     result["losses"].push_back(learner->compute_gradient(batch).loss());
     if (step == 0)
       result["gradients"] =
-          write_tensors(folder, prefix + "gradient.", learner->parameter_layout(), learner->gradients());
+          folder.write_tensors(prefix + "gradient.", learner->parameter_layout(), learner->gradients());
     optimizer->update(learner->parameters(), learner->gradients(),
                       {.rate = c.rate, .gradient_scale = 1, .number = step + 1});
   }

@@ -6,41 +6,10 @@
 #include <thread>
 
 #include "veche/base/errors.h"
-#include "veche/base/random.h"
-#include "veche/model/zoo.h"
+#include "veche/model/torch_test_samples.h"
 
 namespace veche {
 namespace {
-
-constexpr Shape kGrey{1, 28, 28};
-constexpr Shape kColour{3, 32, 32};
-constexpr Shape kOdd{2, 15, 17};
-
-struct Samples {
-  Samples(Shape shape, std::size_t count, std::uint64_t seed = 7)
-      : images(count * shape.size()), labels(count), shape(shape) {
-    RandomStream stream(seed, "samples");
-    for (float& pixel : images) pixel = static_cast<float>(stream.normal());
-    for (auto& label : labels) label = static_cast<std::int64_t>(stream.below(10));
-  }
-  Batch batch(std::uint64_t step = 0) const { return {images, labels, shape, step}; }
-
-  std::vector<float> images;
-  std::vector<std::int64_t> labels;
-  Shape shape;
-};
-
-ModelSpec spec_of(const std::string& name, Shape input, int node = 0) {
-  return {.name = name,
-          .input = input,
-          .classes = 10,
-          .options = {},
-          .seed = 3,
-          .node = NodeId{node},
-          .nodes = 4};
-}
-
-std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 void descend(Learner& learner, float rate = 0.05F) {
   for (std::size_t i = 0; i < learner.parameters().size(); ++i)
@@ -58,28 +27,7 @@ std::vector<float> trained(const ModelSpec& spec, const Samples& samples, int st
   return result;
 }
 
-TEST(TorchZoo, EveryListedModelHasTheParametersItIsListedWith) {
-  for (const ModelInfo& info : list_models()) {
-    if (info.input.size() == 0) continue;
-    EXPECT_EQ(make_learner(spec_of(info.name, info.input))->parameters().size(),
-              static_cast<std::size_t>(info.parameters))
-        << info.name;
-  }
-}
-
-TEST(TorchZoo, CountsParametersAsPublished) {
-  EXPECT_EQ(make_learner(spec_of("cnn", kGrey))->parameters().size(), 1'475'338U);
-  EXPECT_EQ(make_learner(spec_of("resnet20", kColour))->parameters().size(), 269'722U);
-  EXPECT_EQ(make_learner(spec_of("mlp", kGrey))->parameters().size(), 101'770U);
-  ModelSpec hundred = spec_of("resnet20", kColour);
-  hundred.classes = 100;
-  EXPECT_EQ(make_learner(hundred)->parameters().size(), 275'572U);
-  ModelSpec deep = spec_of("mlp", kGrey);
-  deep.options.set("hidden", Value{Value::List{{std::int64_t{20}}, {std::int64_t{30}}}});
-  EXPECT_EQ(make_learner(deep)->parameters().size(), 784U * 20 + 20 + 20 * 30 + 30 + 30 * 10 + 10);
-}
-
-TEST(TorchZoo, LayoutCoversTheVectorOnce) {
+TEST(TorchLearner, LayoutCoversTheVectorOnce) {
   for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
     const auto learner = make_learner(spec_of(name, shape));
     std::vector<int> seen(learner->parameters().size());
@@ -231,9 +179,6 @@ TEST(TorchLearner, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_learner(spec_of("cnn", {1, 6, 6})), RequestError);
   EXPECT_THROW(make_learner(spec_of("resnet20", {100, 1, 1})), RequestError);
   EXPECT_THROW(make_learner(spec_of("mlp", {})), RequestError);
-  ModelSpec norm = spec_of("cnn", kGrey);
-  norm.options.set("norm", Value{std::string("layer")});
-  EXPECT_THROW(make_learner(norm), RequestError);
   const auto learner = make_learner(spec_of("cnn", kGrey));
   EXPECT_THROW(learner->compute_gradient(Samples(kColour, 2).batch()), RequestError);
   Samples wrong(kGrey, 2);

@@ -1,6 +1,7 @@
 #include "veche/model/zoo.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "veche/base/errors.h"
 #include "veche/base/module.h"
@@ -16,36 +17,47 @@ std::unique_ptr<ModelEngine> torch_engine() {
   return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(module, kModelEngineSymbol)());
 }
 
-void check_name(const std::string& name) {
-  const std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw RequestError("model.name: there is no model '" + name + "'" + suggestion(name, names));
-}
-
 }  // namespace
 
 ModelDescription describe_model(const ModelSpec& spec) {
-  check_name(spec.name);
+  find_model(spec.name);
   if (spec.name != "quadratic") return torch_engine()->describe(spec);
   const auto learner = make_quadratic(spec);
   return {learner->parameter_layout(), learner->buffer_layout(), 0};
 }
 
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
-  check_name(spec.name);
+  find_model(spec.name);
   if (spec.name == "quadratic") return make_quadratic(spec);
   return torch_engine()->make_learner(spec);
 }
 
 // Written here and not in the module, so that looking at the list is quick; a test makes each and counts.
 const std::vector<ModelInfo>& list_models() {
+  constexpr Shape digits{1, 28, 28}, cifar{3, 32, 32}, imagenet{3, 224, 224};
   static const std::vector<ModelInfo> models = {
-      {"cnn",
-       "two convolutions with batch norm and three linear layers, for 28x28 grey images",
-       {1, 28, 28},
-       1'475'338},
-      {"mlp", "linear layers with ReLU between them, widths in model.hidden", {1, 28, 28}, 101'770},
-      {"resnet20", "residual network of 20 layers for 32x32 colour images", {3, 32, 32}, 269'722},
+      {"cnn", "two convolutions with norm and three linear layers", digits, 1'475'338},
+      {"lenet5", "LeCun's two convolutions and three linear layers", digits, 61'706},
+      {"mlp", "linear layers with ReLU between them, widths in model.hidden", digits, 101'770},
+      {"resnet20", "residual network of 20 layers for small images", cifar, 269'722},
+      {"resnet32", "the same with 32 layers", cifar, 464'154},
+      {"resnet44", "the same with 44 layers", cifar, 658'586},
+      {"resnet56", "the same with 56 layers", cifar, 853'018},
+      {"resnet110", "the same with 110 layers", cifar, 1'727'962},
+      {"wrn-16-8", "wide residual network, 16 layers, 8 times as wide; any wrn-D-K", cifar, 10'961'370},
+      {"wrn-28-10", "wide residual network, 28 layers, 10 times as wide", cifar, 36'479'194},
+      {"vit_tiny", "vision transformer, 12 layers of 192, patches of 4x4", cifar, 5'362'762},
+      {"resnet18", "residual network of 18 layers", imagenet, 11'689'512, 1000},
+      {"resnet34", "residual network of 34 layers", imagenet, 21'797'672, 1000},
+      {"resnet50", "residual network of 50 layers", imagenet, 25'557'032, 1000},
+      {"wide_resnet50_2", "resnet50 with bottlenecks twice as wide", imagenet, 68'883'240, 1000},
+      {"mobilenet_v3_small", "small network for phones", imagenet, 2'542'856, 1000},
+      {"mobilenet_v3_large", "larger network for phones", imagenet, 5'483'032, 1000},
+      {"shufflenet_v2_x1_0", "depthwise convolutions and shuffled channels", imagenet, 2'278'604, 1000},
+      {"squeezenet1_0", "few parameters, no norms", imagenet, 1'248'424, 1000},
+      {"squeezenet1_1", "the same with fewer operations", imagenet, 1'235'496, 1000},
+      {"efficientnet_v2_s", "fused and depthwise inverted residuals", imagenet, 21'458'488, 1000},
+      {"convnext_tiny", "depthwise 7x7 convolutions and perceptrons", imagenet, 28'589'128, 1000},
       {"torchscript", "a module of yours, exported from Python to the file model.file", {}, 0},
       {"quadratic", "1/2 sum a (x-b)^2, a and b per node: exact numbers for testing strategies", {}, 0},
   };
@@ -56,6 +68,29 @@ std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const ModelInfo& model : list_models()) names.push_back(model.name);
   return names;
+}
+
+ModelInfo find_model(const std::string& name) {
+  const auto listed = std::ranges::find(list_models(), name, &ModelInfo::name);
+  if (listed != list_models().end()) return *listed;
+  const auto wide = wide_resnet_name(name);
+  if (!wide)
+    throw RequestError("model.name: there is no model '" + name + "'" + suggestion(name, model_names()));
+  if (wide->depth < 10 || wide->depth % 6 != 4 || wide->width < 1)
+    throw RequestError("model.name: '" + name +
+                       "' cannot be made; the depth of wrn-D-K is 10, 16, 22, 28 ..: choose wrn-" +
+                       std::to_string(std::max(10, (wide->depth - 1) / 6 * 6 + 4)) + "-" +
+                       std::to_string(std::max(1, wide->width)));
+  return {name, "wide residual network", {3, 32, 32}, 0};
+}
+
+std::optional<WideResNetName> wide_resnet_name(const std::string& name) {
+  WideResNetName wide;
+  char beyond = 0;
+  constexpr int kSensible = 4;  // digits: more would not fit a machine, nor the numbers
+  if (name.size() > 5 + 2 * kSensible) return std::nullopt;
+  if (std::sscanf(name.c_str(), "wrn-%4d-%4d%c", &wide.depth, &wide.width, &beyond) != 2) return std::nullopt;
+  return wide;
 }
 
 bool needs_data(const std::string& model) { return model != "quadratic"; }

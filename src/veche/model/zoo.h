@@ -48,6 +48,16 @@ ModelDescription describe_model(const ModelSpec& spec);
 // All models, whether or not their module is there; loads nothing.
 const std::vector<ModelInfo>& list_models();
 std::vector<std::string> model_names();
+// One of the list, or any wrn-D-K (its parameters not counted). Throws RequestError, with the nearest valid
+// choice, for another name.
+ModelInfo find_model(const std::string& name);
+// "wrn-28-10" is the wide residual network of 28 layers, 10 times as wide; any depth 6 n + 4 and any width
+// will do. None for a name of another form.
+struct WideResNetName {
+  int depth = 0;
+  int width = 0;
+};
+std::optional<WideResNetName> wide_resnet_name(const std::string& name);
 // Whether the model brings its own data (the quadratic does).
 bool needs_data(const std::string& model);
 

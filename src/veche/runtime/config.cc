@@ -141,6 +141,7 @@ Settings Config::resolve(Model model) const {
   strategy_keys.push_back({.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"});
   settings.strategy = checked("strategy", strategy, strategy_keys);
 
+  if (model != Model::own_learner) find_model(settings.model.get<std::string>("name"));
   settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
   if (!settings.data.has("name") && !settings.data.has("path"))
     settings.data.set("name", {std::string("fashion-mnist")});

@@ -8,7 +8,6 @@
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 #include "veche/data/source.h"
-#include "veche/model/zoo.h"
 #include "veche/train/optimizer.h"
 #include "veche/train/schedule.h"
 
@@ -47,14 +46,19 @@ std::vector<KeySpec> run_keys() {
 
 std::vector<KeySpec> model_keys() {
   return {
-      {.name = "name", .kind = Kind::text, .fallback = text("cnn"), .help = "see `veche model ls`",
-       .choices = model_names()},
+      {.name = "name", .kind = Kind::text, .fallback = text("cnn"), .help = "see `veche model ls`; any wrn-D-K too"},
       {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "as many as the data have", .least = 2,
        .most = 1e6},
-      {.name = "norm", .kind = Kind::text, .fallback = text("batch"), .help = "normalisation layers",
-       .choices = {"batch"}},
+      {.name = "norm", .kind = Kind::text, .fallback = {},
+       .help = "normalisation: batch, group:G, layer or none; the model's own when absent"},
+      {.name = "stem", .kind = Kind::text, .fallback = text("auto"),
+       .help = "how a network for 224x224 pixels begins: small keeps the resolution, auto does up to 64 pixels",
+       .choices = {"auto", "small", "large"}},
       {.name = "dropout", .kind = Kind::real, .fallback = {}, .help = "probability; the model's own when absent",
        .least = 0, .most = 1, .below_most = true},
+      {.name = "stochastic_depth", .kind = Kind::real, .fallback = {},
+       .help = "probability that the last residual branch is left out; the model's own when absent", .least = 0,
+       .most = 1, .below_most = true},
       {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers"},
       {.name = "file", .kind = Kind::text, .fallback = {}, .help = "torchscript: the module's file, see docs/own-models.md"},
       {.name = "init", .kind = Kind::text, .fallback = {}, .help = "a safetensors file with the weights to start from"},

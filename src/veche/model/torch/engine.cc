@@ -1,34 +1,14 @@
 #include "veche/model/engine.h"
 
 #include "veche/base/errors.h"
-#include "veche/base/nearest.h"
 #include "veche/model/torch/allocator.h"
 #include "veche/model/torch/cost.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/learner.h"
-#include "veche/model/torch/network.h"
+#include "veche/model/torch/models.h"
 
 namespace veche::torch_model {
 namespace {
-
-std::vector<Model> models() {
-  return {
-      {"cnn", make_cnn},
-      {"mlp", make_mlp},
-      {"resnet20", make_resnet20},
-      {"torchscript", make_script},
-  };
-}
-
-std::shared_ptr<Network> make_network(const ModelSpec& spec) {
-  if (spec.classes < 2) throw RequestError("model.classes must be at least 2");
-  if (spec.input.size() == 0) throw RequestError("model.name: '" + spec.name + "' needs data with samples");
-  if (const auto norm = spec.options.get<std::string>("norm", "batch"); norm != "batch")
-    throw RequestError("model.norm: there is no norm '" + norm + "'; choose batch");
-  for (const Model& model : models())
-    if (model.name == spec.name) return model.make(spec);
-  throw RequestError("model.name: there is no network '" + spec.name + "' in this build; rebuild Veche");
-}
 
 class TorchEngine : public ModelEngine {
  public:

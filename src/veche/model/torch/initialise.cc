@@ -6,55 +6,49 @@ namespace veche::torch_model {
 namespace {
 
 double inputs(const at::Tensor& weight) { return static_cast<double>(weight.numel() / weight.size(0)); }
+double outputs(const at::Tensor& weight) { return static_cast<double>(weight.numel() / weight.size(1)); }
 
 }  // namespace
 
-template <class Draw>
-void Initialiser::fill(at::Tensor& tensor, Draw draw) {
+Draw zeros(const at::Tensor&) { return {}; }
+Draw usual(const at::Tensor& weight) { return {Draw::Shape::uniform, 1 / std::sqrt(inputs(weight))}; }
+Draw he_inputs(const at::Tensor& weight) { return {Draw::Shape::normal, std::sqrt(2 / inputs(weight))}; }
+Draw he_outputs(const at::Tensor& weight) { return {Draw::Shape::normal, std::sqrt(2 / outputs(weight))}; }
+Draw he_uniform(const at::Tensor& weight) { return {Draw::Shape::uniform, std::sqrt(6 / inputs(weight))}; }
+Draw xavier_uniform(const at::Tensor& weight) {
+  return {Draw::Shape::uniform, std::sqrt(6 / (inputs(weight) + outputs(weight)))};
+}
+
+void Initialiser::fill(at::Tensor& tensor, const Draw& draw) {
   at::NoGradGuard guard;
   RandomStream stream(seed_, "initial parameters", tensor_++);
+  if (draw.size == 0) {
+    tensor.zero_();
+    return;
+  }
   at::Tensor values = at::empty(tensor.sizes());
   for (float *v = values.data_ptr<float>(), *end = v + values.numel(); v != end; ++v)
-    *v = static_cast<float>(draw(stream));
+    *v = static_cast<float>(draw.shape == Draw::Shape::normal ? stream.normal() * draw.size
+                                                              : (2 * stream.uniform() - 1) * draw.size);
   tensor.copy_(values);
 }
 
-void Initialiser::fill_uniform(at::Tensor& tensor, double bound) {
-  fill(tensor, [bound](RandomStream& stream) { return (2 * stream.uniform() - 1) * bound; });
-}
-
-void Initialiser::fill_normal(at::Tensor& tensor, double deviation) {
-  fill(tensor, [deviation](RandomStream& stream) { return stream.normal() * deviation; });
-}
-
-void Initialiser::uniform(Conv& layer) {
-  const double bound = 1 / std::sqrt(inputs(layer.weight));
-  fill_uniform(layer.weight, bound);
-  if (layer.bias.defined()) fill_uniform(layer.bias, bound);
-}
-
-void Initialiser::uniform(Linear& layer) {
-  const double bound = 1 / std::sqrt(inputs(layer.weight));
-  fill_uniform(layer.weight, bound);
-  fill_uniform(layer.bias, bound);
-}
-
-void Initialiser::normal(Conv& layer) {
-  fill_normal(layer.weight, std::sqrt(2 / inputs(layer.weight)));
-  if (layer.bias.defined()) fill_uniform(layer.bias, 1 / std::sqrt(inputs(layer.weight)));
-}
-
-void Initialiser::normal(Linear& layer) {
-  fill_normal(layer.weight, std::sqrt(2 / inputs(layer.weight)));
-  fill_uniform(layer.bias, 1 / std::sqrt(inputs(layer.weight)));
-}
-
-void Initialiser::identity(BatchNorm& layer) {
+void Initialiser::fill(torch::nn::Module& network, const Scheme& scheme) {
   at::NoGradGuard guard;
-  layer.weight.fill_(1);
-  layer.bias.zero_();
-  layer.running_mean.zero_();
-  layer.running_var.fill_(1);
+  for (const auto& module : network.modules()) {
+    if (auto* conv = module->as<Conv>()) {
+      fill(conv->weight, scheme.conv(conv->weight));
+      if (conv->bias.defined()) fill(conv->bias, scheme.conv_bias(conv->weight));
+    } else if (auto* linear = module->as<Linear>()) {
+      fill(linear->weight, scheme.linear(linear->weight));
+      fill(linear->bias, scheme.linear_bias(linear->weight));
+    } else if (auto* norm = module->as<Norm>()) {
+      norm->set_identity();
+    } else if (auto* layer_norm = module->as<LayerNorm>()) {
+      layer_norm->weight.fill_(1);
+      layer_norm->bias.zero_();
+    }
+  }
 }
 
 }  // namespace veche::torch_model

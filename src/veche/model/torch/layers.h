@@ -5,20 +5,13 @@
 
 namespace veche::torch_model {
 
-struct ConvOptions {
-  int in = 0;
-  int out = 0;
-  int kernel = 3;
-  int stride = 1;
-  int padding = 0;
-  bool bias = false;
-};
-
-// The layers write the gradients of their parameters straight into parameter.grad(), which must be there, and
-// overwrite what it held: every parameter belongs to one layer that is used once in a pass. Then they report
-// it.
-class Layer : public torch::nn::Module {
+// What the hand-written modules have in common: they write the gradients of their parameters straight into
+// parameter.grad(), which must be there, and overwrite what it held: every parameter belongs to one layer
+// that is used once in a pass. Then they report it.
+class Layer {
  public:
+  virtual ~Layer() = default;
+
   const GradientReport* report = nullptr;  // outlives every pass; must be there before the first
 
  protected:
@@ -27,11 +20,22 @@ class Layer : public torch::nn::Module {
 };
 const GradientReport& report_at(const c10::IValue& address);
 
-class Conv : public Layer {
+struct ConvOptions {
+  int in = 0;
+  int out = 0;
+  int kernel = 3;
+  int stride = 1;
+  int padding = 0;
+  int groups = 1;
+  bool bias = false;
+};
+
+class Conv : public torch::nn::Module, public Layer {
  public:
   explicit Conv(const ConvOptions& options);
-  // Leaves the bias out: it is for the batch norm behind.
   at::Tensor forward(const at::Tensor& x) const;
+  // For a batch norm behind that sees to the bias itself, its gradient included.
+  at::Tensor forward_without_bias(const at::Tensor& x) const;
 
   at::Tensor weight;
   at::Tensor bias;  // undefined without one
@@ -40,28 +44,8 @@ class Conv : public Layer {
   const ConvOptions options_;
 };
 
-// Batch norm and ReLU as one. `input_bias`, which may be undefined, is a constant per channel that x still
-// lacks. In training the norm takes it away again, so that only the running mean knows of it and its gradient
-// is zero.
-class BatchNorm : public Layer {
- public:
-  explicit BatchNorm(int channels);
-  // relu(norm(x) + residual); the residual may be undefined.
-  at::Tensor relu(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& input_bias,
-                  bool training);
-  // Followed by the largest of every 2x2 pixels.
-  at::Tensor relu_pool(const at::Tensor& x, const at::Tensor& input_bias, bool training);
-
-  at::Tensor weight;
-  at::Tensor bias;
-  at::Tensor running_mean;
-  at::Tensor running_var;
-
- private:
-  at::Tensor coefficients(const at::Tensor& x, const at::Tensor& input_bias, bool training);
-};
-
-class Linear : public Layer {
+// Of the last dimension of x, whatever the others.
+class Linear : public torch::nn::Module, public Layer {
  public:
   Linear(std::int64_t in, std::int64_t out);
   at::Tensor forward(const at::Tensor& x) const;
@@ -72,5 +56,7 @@ class Linear : public Layer {
 
 // Zeroes each number with this probability and scales the others up; nothing outside training.
 at::Tensor dropout(const at::Tensor& x, double probability, Pass& pass);
+// The same for whole samples: the branch of a residual network that is left out.
+at::Tensor stochastic_depth(const at::Tensor& branch, double probability, Pass& pass);
 
 }  // namespace veche::torch_model

@@ -41,16 +41,10 @@ Linear::Linear(std::int64_t in, std::int64_t out) {
 }
 
 at::Tensor Linear::forward(const at::Tensor& x) const {
-  return LinearFunction::apply(x, weight, bias, report_address());
-}
-
-at::Tensor dropout(const at::Tensor& x, double probability, Pass& pass) {
-  if (!pass.training || probability == 0) return x;
-  at::Tensor mask = at::empty(x.sizes());
-  const auto kept = static_cast<float>(1 / (1 - probability));
-  for (float *m = mask.data_ptr<float>(), *end = m + mask.numel(); m != end; ++m)
-    *m = pass.dropout.uniform() < probability ? 0 : kept;
-  return x * mask;
+  if (x.dim() == 2) return LinearFunction::apply(x, weight, bias, report_address());
+  std::vector<std::int64_t> size = x.sizes().vec();
+  size.back() = weight.size(0);
+  return LinearFunction::apply(x.reshape({-1, x.size(-1)}), weight, bias, report_address()).view(size);
 }
 
 }  // namespace veche::torch_model

@@ -1,7 +1,7 @@
 #include "veche/base/errors.h"
 #include "veche/model/torch/initialise.h"
 #include "veche/model/torch/layers.h"
-#include "veche/model/torch/network.h"
+#include "veche/model/torch/models.h"
 
 namespace veche::torch_model {
 namespace {
@@ -24,10 +24,7 @@ class Mlp : public Network {
     return x;
   }
 
-  void initialise(std::uint64_t seed) override {
-    Initialiser init(seed);
-    for (const auto& layer : layers_) init.uniform(*layer);
-  }
+  void initialise(std::uint64_t seed) override { Initialiser(seed).fill(*this, {}); }
 
  private:
   std::vector<std::shared_ptr<Linear>> layers_;

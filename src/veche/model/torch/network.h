@@ -26,13 +26,4 @@ class Network : public torch::nn::Module {
   virtual bool channels_last() const { return true; }
 };
 
-struct Model {
-  const char* name;
-  std::shared_ptr<Network> (*make)(const ModelSpec& spec);  // throws RequestError if the input does not fit
-};
-
-std::shared_ptr<Network> make_cnn(const ModelSpec& spec);
-std::shared_ptr<Network> make_mlp(const ModelSpec& spec);
-std::shared_ptr<Network> make_resnet20(const ModelSpec& spec);
-
 }  // namespace veche::torch_model

@@ -1,187 +1,76 @@
-#include <cmath>
-
-#include "veche/model/torch/layers.h"
-#include "veche/model/torch/norm_kernels.h"
+#include "veche/model/torch/norm.h"
 
 namespace veche::torch_model {
 namespace {
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
+// Statistics of each sample over groups of channels and all pixels; one group is the layer norm of
+// convolutional networks.
+class GroupNorm : public Norm {
+ public:
+  GroupNorm(int channels, int groups, double epsilon) : groups_(groups), epsilon_(epsilon) {
+    if (channels % groups != 0) throw GroupsDoNotFit{channels};
+    weight_ = register_parameter("weight", at::empty({channels}));
+    bias_ = register_parameter("bias", at::empty({channels}));
+  }
+  void set_identity() override {
+    weight_.fill_(1);
+    bias_.zero_();
+  }
+  at::Tensor forward(const at::Tensor& x, bool) override {
+    return at::group_norm(x, groups_, weight_, bias_, epsilon_);
+  }
 
-constexpr double kEpsilon = 1e-5;  // PyTorch's
-constexpr float kMomentum = 0.1F;
-
-at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
-
-at::Tensor image(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
-  return at::empty({n, c, h, w}, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-}
-
-ImageSize size_of(const at::Tensor& x) { return {x.size(0), x.size(2), x.size(3), x.size(1)}; }
-
-// The rows of the tensor that BatchNorm::coefficients() makes: y = x * scale + shift.
-struct Coefficients {
-  explicit Coefficients(const at::Tensor& rows)
-      : mean(rows.data_ptr<float>()),
-        inverse(mean + rows.size(1)),
-        scale(inverse + rows.size(1)),
-        shift(scale + rows.size(1)) {}
-  float* mean;
-  float* inverse;  // 1 / standard deviation
-  float* scale;
-  float* shift;
+ private:
+  const std::int64_t groups_;
+  const double epsilon_;
+  at::Tensor weight_;
+  at::Tensor bias_;
 };
 
-// Of the norm's input: dx = g * a + (x - mean) * b + c, from the sums of g and of g * (x - mean) per channel.
-// The gradients of weight and bias come from the same sums.
-struct InputGradient {
-  InputGradient(const Coefficients& k, const float* sum, const float* dot, std::int64_t rows,
-                std::int64_t channels, AutogradContext& context)
-      : b(static_cast<std::size_t>(channels)), c(static_cast<std::size_t>(channels)) {
-    const at::Tensor weight = context.saved_data["weight"].toTensor();
-    const at::Tensor bias = context.saved_data["bias"].toTensor();
-    float* dweight = weight.data_ptr<float>();
-    float* dbias = bias.data_ptr<float>();
-    const float n = static_cast<float>(rows);
-    for (std::size_t i = 0; i < b.size(); ++i) {
-      dweight[i] = dot[i] * k.inverse[i];
-      dbias[i] = sum[i];
-      b[i] = -k.scale[i] * k.inverse[i] * k.inverse[i] * dot[i] / n;
-      c[i] = -k.scale[i] * sum[i] / n;
-    }
-    const GradientReport& report = report_at(context.saved_data["report"]);
-    report.final(weight);
-    report.final(bias);
-  }
-  std::vector<float> b;
-  std::vector<float> c;
-};
-
-void keep(AutogradContext* context, const at::Tensor& weight, const at::Tensor& bias, std::int64_t report) {
-  context->saved_data["weight"] = weight.grad();
-  context->saved_data["bias"] = bias.grad();
-  context->saved_data["report"] = report;
-}
-
-struct NormRelu : torch::autograd::Function<NormRelu> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const c10::optional<at::Tensor>& residual, const at::Tensor& weight,
-                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
-    const ImageSize size = size_of(x);
-    const Coefficients k(rows);
-    const at::Tensor beside = residual ? channels_last(*residual) : at::Tensor();
-    const at::Tensor y = image(size.images, size.channels, size.height, size.width);
-    scale_relu(x.data_ptr<float>(), beside.defined() ? beside.data_ptr<float>() : nullptr, size.rows(),
-               size.channels, k.scale, k.shift, y.data_ptr<float>());
-    context->save_for_backward({x, y, rows});
-    context->saved_data["residual"] = residual.has_value();
-    keep(context, weight, bias, report);
-    return y;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &y = saved[1];
-    const at::Tensor dy = channels_last(gradients[0]);
-    const ImageSize size = size_of(x);
-    const Coefficients k(saved[2]);
-    const bool residual = context->saved_data["residual"].toBool();
-    const at::Tensor dx = at::empty_like(x);
-    const at::Tensor g = residual ? at::empty_like(x) : dx;
-    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
-    float *sum = sums.data(), *dot = sum + size.channels;
-    scale_relu_sums(dy.data_ptr<float>(), y.data_ptr<float>(), x.data_ptr<float>(), size.rows(),
-                    size.channels, k.mean, g.data_ptr<float>(), sum, dot);
-    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
-    combine(g.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, k.scale,
-            input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, residual ? g : at::Tensor(), {}, {}, {}, {}};
-  }
-};
-
-struct NormReluPool : torch::autograd::Function<NormReluPool> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
-    const ImageSize size = size_of(x);
-    const Coefficients k(rows);
-    const at::Tensor y = image(size.images, size.channels, size.height / 2, size.width / 2);
-    scale_relu_pool(x.data_ptr<float>(), size, k.scale, k.shift, y.data_ptr<float>());
-    context->save_for_backward({x, rows});
-    keep(context, weight, bias, report);
-    return y;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& x = saved[0];
-    const at::Tensor dy = channels_last(gradients[0]);
-    const ImageSize size = size_of(x);
-    const Coefficients k(saved[1]);
-    const at::Tensor dx = at::empty_like(x);
-    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
-    float *sum = sums.data(), *dot = sum + size.channels;
-    scale_relu_pool_sums(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, sum, dot);
-    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
-    combine_pool(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, k.scale,
-                 input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, {}, {}, {}, {}};
-  }
+class NoNorm : public Norm {
+ public:
+  void set_identity() override {}
+  at::Tensor forward(const at::Tensor& x, bool) override { return x; }
 };
 
 }  // namespace
 
-BatchNorm::BatchNorm(int channels) {
-  weight = register_parameter("weight", at::empty({channels}));
-  bias = register_parameter("bias", at::empty({channels}));
-  running_mean = register_buffer("running_mean", at::empty({channels}));
-  running_var = register_buffer("running_var", at::empty({channels}));
+at::Tensor Norm::relu(const at::Tensor& x, const at::Tensor& residual, bool training) {
+  const at::Tensor y = forward(x, training);
+  return at::relu(residual.defined() ? y + residual : y);
 }
 
-// Mean, inverse deviation, scale and shift of every channel; in training from x, updating the running
-// statistics.
-at::Tensor BatchNorm::coefficients(const at::Tensor& x, const at::Tensor& input_bias, bool training) {
-  const std::int64_t channels = weight.numel();
-  const ImageSize size = size_of(x);
-  const at::Tensor rows = at::empty({4, channels});
-  const Coefficients k(rows);
-  float* running_mean_data = running_mean.data_ptr<float>();
-  float* running_var_data = running_var.data_ptr<float>();
-  const float* extra = input_bias.defined() ? input_bias.data_ptr<float>() : nullptr;
-  if (training) channel_statistics(x.data_ptr<float>(), size.rows(), channels, k.mean, k.inverse);
-  const auto n = static_cast<float>(size.rows());
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const float added = extra == nullptr ? 0 : extra[c];
-    if (training) {
-      running_mean_data[c] += kMomentum * (k.mean[c] + added - running_mean_data[c]);
-      running_var_data[c] += kMomentum * (k.inverse[c] * n / std::max(n - 1, 1.0F) - running_var_data[c]);
-    } else {
-      k.mean[c] = running_mean_data[c] - added;
-      k.inverse[c] = running_var_data[c];
-    }
-    k.inverse[c] = static_cast<float>(1 / std::sqrt(static_cast<double>(k.inverse[c]) + kEpsilon));
-    k.scale[c] = weight.data_ptr<float>()[c] * k.inverse[c];
-    k.shift[c] = bias.data_ptr<float>()[c] - k.mean[c] * k.scale[c];
+at::Tensor Norm::relu_pool(const Conv& conv, const at::Tensor& x, bool training) {
+  return at::max_pool2d(relu(conv.forward(x), {}, training), 2);
+}
+
+std::shared_ptr<Norm> make_norm(const NormChoice& choice, int channels) {
+  switch (choice.kind) {
+    case NormChoice::Kind::batch:
+      return std::make_shared<BatchNorm>(channels, choice.epsilon, choice.momentum);
+    case NormChoice::Kind::group:
+      return std::make_shared<GroupNorm>(channels, choice.groups, choice.epsilon);
+    case NormChoice::Kind::layer:
+      return std::make_shared<GroupNorm>(channels, 1, choice.epsilon);
+    case NormChoice::Kind::none:
+      return std::make_shared<NoNorm>();
   }
-  if (training && input_bias.defined()) {
-    input_bias.grad().zero_();
-    report->final(input_bias.grad());
-  }
-  return rows;
+  return nullptr;
 }
 
-at::Tensor BatchNorm::relu(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& input_bias,
-                           bool training) {
-  const at::Tensor pixels = channels_last(x);
-  const c10::optional<at::Tensor> beside = residual.defined() ? c10::make_optional(residual) : c10::nullopt;
-  return NormRelu::apply(pixels, beside, weight, bias, coefficients(pixels, input_bias, training),
-                         report_address());
+std::shared_ptr<Conv> conv_before(const NormChoice& norm, ConvOptions options) {
+  options.padding = options.kernel / 2;
+  options.bias = norm.kind == NormChoice::Kind::none;
+  return std::make_shared<Conv>(options);
 }
 
-at::Tensor BatchNorm::relu_pool(const at::Tensor& x, const at::Tensor& input_bias, bool training) {
-  const at::Tensor pixels = channels_last(x);
-  return NormReluPool::apply(pixels, weight, bias, coefficients(pixels, input_bias, training),
-                             report_address());
+LayerNorm::LayerNorm(std::int64_t width, double epsilon)
+    : weight(register_parameter("weight", at::empty({width}))),
+      bias(register_parameter("bias", at::empty({width}))),
+      epsilon_(epsilon) {}
+
+at::Tensor LayerNorm::forward(const at::Tensor& x) const {
+  return at::layer_norm(x, {x.size(-1)}, weight, bias, epsilon_);
 }
 
 }  // namespace veche::torch_model

@@ -65,8 +65,9 @@ VECHE_INLINE void statistics_step(const float* x, std::int64_t rows, std::int64_
   }
 }
 
-// For `Parts` neighbouring groups of channels at once, so that a row is read from end to end.
-template <class V, std::int64_t Parts>
+// For `Parts` neighbouring groups of channels at once, so that a row is read from end to end. Without `Relu`
+// y and g are not touched.
+template <class V, std::int64_t Parts, bool Relu = true>
 VECHE_INLINE void sums_step(const float* dy, const float* y, const float* x, std::int64_t rows,
                             std::int64_t channels, const float* mean, float* g, float* sum, float* dot) {
   constexpr std::int64_t lanes = kLanesOf<V>;
@@ -77,8 +78,11 @@ VECHE_INLINE void sums_step(const float* dy, const float* y, const float* x, std
     for (std::int64_t r = start; r < end; ++r)
       for (std::int64_t k = 0; k < Parts; ++k) {
         const std::int64_t i = r * channels + k * lanes;
-        const V value = at<V>(y + i) > 0 ? at<V>(dy + i) : V{};
-        put<V>(g + i, value);
+        V value = at<V>(dy + i);
+        if constexpr (Relu) {
+          value = at<V>(y + i) > 0 ? value : V{};
+          put<V>(g + i, value);
+        }
         part[k].plain += value;
         part[k].dot += value * (at<V>(x + i) - at<V>(mean + k * lanes));
       }
@@ -129,6 +133,30 @@ void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64
     sums_step<Vector, 1>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
   for (; c < channels; ++c)
     sums_step<float, 1>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
+}
+
+VECHE_HOT
+void scale(const float* x, std::int64_t rows, std::int64_t channels, const float* scale, const float* shift,
+           float* y) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t row = r * channels;
+    std::int64_t c = 0;
+    for (; c + kLanes <= channels; c += kLanes)
+      put<Vector>(y + row + c, at<Vector>(x + row + c) * at<Vector>(scale + c) + at<Vector>(shift + c));
+    for (; c < channels; ++c) y[row + c] = x[row + c] * scale[c] + shift[c];
+  }
+}
+
+VECHE_HOT
+void scale_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
+                float* sum, float* dot) {
+  std::int64_t c = 0;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes)
+    sums_step<Vector, 4, false>(dy + c, nullptr, x + c, rows, channels, mean + c, nullptr, sum + c, dot + c);
+  for (; c + kLanes <= channels; c += kLanes)
+    sums_step<Vector, 1, false>(dy + c, nullptr, x + c, rows, channels, mean + c, nullptr, sum + c, dot + c);
+  for (; c < channels; ++c)
+    sums_step<float, 1, false>(dy + c, nullptr, x + c, rows, channels, mean + c, nullptr, sum + c, dot + c);
 }
 
 VECHE_HOT

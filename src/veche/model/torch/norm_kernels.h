@@ -32,6 +32,12 @@ void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64
 void combine(const float* g, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
              const float* a, const float* b, const float* c, float* dx);
 
+// Without the ReLU: y = x * scale + shift, and per channel the sums of dy and of dy * (x - mean).
+void scale(const float* x, std::int64_t rows, std::int64_t channels, const float* scale, const float* shift,
+           float* y);
+void scale_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
+                float* sum, float* dot);
+
 // As above with a pool over 2x2 pixels behind the ReLU; `size` is of x, y has half the height and width,
 // rounded down. The gradient of a window goes to its first largest pixel.
 void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, const float* shift, float* y);

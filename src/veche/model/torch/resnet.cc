@@ -1,140 +1,120 @@
-#include <algorithm>
-
-#include "veche/base/errors.h"
+#include "veche/model/torch/chain.h"
 #include "veche/model/torch/initialise.h"
-#include "veche/model/torch/layers.h"
-#include "veche/model/torch/network.h"
+#include "veche/model/torch/models.h"
+#include "veche/model/torch/options.h"
 
 namespace veche::torch_model {
 namespace {
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-
-at::Tensor zero_images(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
-  return at::empty({n, c, h, w}, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast)).zero_();
-}
-
-// The short cut of option A where a stage begins: every second pixel, and channels of zeros on both sides.
-struct Shortcut : torch::autograd::Function<Shortcut> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, std::int64_t channels) {
-    const at::Tensor x = input.contiguous(at::MemoryFormat::ChannelsLast);
-    context->saved_data["size"] = x.sizes().vec();
-    at::Tensor y = zero_images(x.size(0), channels, (x.size(2) + 1) / 2, (x.size(3) + 1) / 2);
-    for_each_pixel(x, y, [&](float* large, float* small) { std::copy_n(large, x.size(1), small); });
-    return y;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const std::vector<std::int64_t> size = context->saved_data["size"].toIntVector();
-    at::Tensor dx = zero_images(size[0], size[1], size[2], size[3]);
-    for_each_pixel(dx, dy, [&](float* large, float* small) { std::copy_n(small, size[1], large); });
-    return {dx, {}};
-  }
-
- private:
-  // Where a pixel that is kept begins in the large images, and where its middle channels begin in the small
-  // ones.
-  template <class Visit>
-  static void for_each_pixel(const at::Tensor& large, const at::Tensor& small, Visit visit) {
-    const std::int64_t width = large.size(3), in = large.size(1), out = small.size(1);
-    float* to = small.data_ptr<float>() + (out - in) / 2;
-    for (std::int64_t n = 0; n < large.size(0); ++n)
-      for (std::int64_t h = 0; h < large.size(2); h += 2) {
-        float* row = large.data_ptr<float>() + (n * large.size(2) + h) * width * in;
-        for (std::int64_t w = 0; w < width; w += 2, to += out) visit(row + w * in, to);
-      }
-  }
-};
-
-at::Tensor shortcut(const at::Tensor& x, int stride, int channels) {
-  return stride == 1 ? x : Shortcut::apply(x, std::int64_t{channels});
-}
-
-class Block : public torch::nn::Module {
+// Two 3x3 convolutions, or for `bottleneck` 1x1, 3x3, 1x1 around `inner` channels; then the sum with the
+// short cut.
+class Residual : public Block {
  public:
-  Block(int in, int out, int stride)
-      : out_(out),
-        stride_(stride),
-        conv1_(register_module("conv1", std::make_shared<Conv>(ConvOptions{
-                                            .in = in, .out = out, .stride = stride, .padding = 1}))),
-        bn1_(register_module("bn1", std::make_shared<BatchNorm>(out))),
-        conv2_(register_module("conv2",
-                               std::make_shared<Conv>(ConvOptions{.in = out, .out = out, .padding = 1}))),
-        bn2_(register_module("bn2", std::make_shared<BatchNorm>(out))) {}
-
-  at::Tensor forward(const at::Tensor& x, bool training) {
-    const at::Tensor inner = bn1_->relu(conv1_->forward(x), {}, {}, training);
-    return bn2_->relu(conv2_->forward(inner), shortcut(x, stride_, out_), {}, training);
+  Residual(int in, int inner, int out, int stride, bool bottleneck, const NormChoice& norm) {
+    if (bottleneck) {
+      add(in, inner, 1, 1, norm);
+      add(inner, inner, 3, stride, norm);
+      add(inner, out, 1, 1, norm);
+    } else {
+      add(in, inner, 3, stride, norm);
+      add(inner, out, 3, 1, norm);
+    }
+    if (stride == 1 && in == out) return;
+    downsample_ = std::make_shared<Chain>();
+    downsample_->add(conv_before(norm, {.in = in, .out = out, .kernel = 1, .stride = stride}))
+        .add(make_norm(norm, out));
+    register_module("downsample", downsample_);
   }
 
-  void initialise(Initialiser& init) {
-    init.normal(*conv1_);
-    init.identity(*bn1_);
-    init.normal(*conv2_);
-    init.identity(*bn2_);
+  at::Tensor forward(const at::Tensor& x, Pass& pass) override {
+    at::Tensor y = x;
+    for (std::size_t i = 0; i + 1 < convs_.size(); ++i)
+      y = norms_[i]->relu(convs_[i]->forward(y), {}, pass.training);
+    const at::Tensor beside = downsample_ ? downsample_->forward(x, pass) : x;
+    return norms_.back()->relu(convs_.back()->forward(y), beside, pass.training);
   }
+
+  Conv& last() { return *convs_.back(); }
 
  private:
-  const int out_;
-  const int stride_;
-  const std::shared_ptr<Conv> conv1_;
-  const std::shared_ptr<BatchNorm> bn1_;
-  const std::shared_ptr<Conv> conv2_;
-  const std::shared_ptr<BatchNorm> bn2_;
+  void add(int in, int out, int kernel, int stride, const NormChoice& norm) {
+    const std::string number = std::to_string(convs_.size() + 1);
+    convs_.push_back(register_module(
+        "conv" + number, conv_before(norm, {.in = in, .out = out, .kernel = kernel, .stride = stride})));
+    norms_.push_back(register_module("bn" + number, make_norm(norm, out)));
+  }
+
+  std::vector<std::shared_ptr<Conv>> convs_;
+  std::vector<std::shared_ptr<Norm>> norms_;
+  std::shared_ptr<Chain> downsample_;
 };
 
-// The residual network of He et al. for CIFAR: 6 n + 2 layers in three stages of 16, 32 and 64 channels.
+struct Plan {
+  std::vector<int> blocks;  // of the four stages
+  bool bottleneck;
+};
+
+Plan plan_of(int depth) {
+  if (depth == 18) return {{2, 2, 2, 2}, false};
+  return {{3, 4, 6, 3}, depth == 50};
+}
+
+// torchvision's residual networks. The small stem is the usual one for CIFAR: 3x3, and neither stride nor
+// pool.
 class ResNet : public Network {
  public:
-  ResNet(int channels, int classes, int blocks)
-      : conv1_(register_module("conv1",
-                               std::make_shared<Conv>(ConvOptions{.in = channels, .out = 16, .padding = 1}))),
-        bn1_(register_module("bn1", std::make_shared<BatchNorm>(16))) {
-    int in = 16;
-    for (int stage = 0; stage < 3; ++stage) {
+  ResNet(int channels, int classes, const Plan& plan, int width, bool small, const NormChoice& norm)
+      : norm_(norm),
+        small_(small),
+        conv1_(register_module(
+            "conv1",
+            conv_before(norm,
+                        {.in = channels, .out = 64, .kernel = small ? 3 : 7, .stride = small ? 1 : 2}))),
+        bn1_(register_module("bn1", make_norm(norm, 64))) {
+    int in = 64;
+    for (int stage = 0; stage < 4; ++stage) {
       const auto layer =
           register_module("layer" + std::to_string(stage + 1), std::make_shared<torch::nn::Module>());
-      const int out = 16 << stage;
-      for (int b = 0; b < blocks; ++b) {
+      const int planes = 64 << stage, out = plan.bottleneck ? 4 * planes : planes;
+      for (int b = 0; b < plan.blocks[static_cast<std::size_t>(stage)]; ++b) {
         const int stride = stage > 0 && b == 0 ? 2 : 1;
-        blocks_.push_back(
-            layer->register_module(std::to_string(b), std::make_shared<Block>(in, out, stride)));
+        blocks_.push_back(layer->register_module(
+            std::to_string(b),
+            std::make_shared<Residual>(in, planes * width, out, stride, plan.bottleneck, norm)));
         in = out;
       }
     }
-    fc_ = register_module("fc", std::make_shared<Linear>(64, classes));
+    fc_ = register_module("fc", std::make_shared<Linear>(in, classes));
   }
 
   at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->relu(conv1_->forward(images), {}, {}, pass.training);
-    for (const auto& block : blocks_) x = block->forward(x, pass.training);
+    at::Tensor x = bn1_->relu(conv1_->forward(images), {}, pass.training);
+    if (!small_) x = at::max_pool2d(x, 3, 2, 1);
+    for (const auto& block : blocks_) x = block->forward(x, pass);
     return fc_->forward(x.mean({2, 3}));
   }
 
   void initialise(std::uint64_t seed) override {
     Initialiser init(seed);
-    init.normal(*conv1_);
-    init.identity(*bn1_);
-    for (const auto& block : blocks_) block->initialise(init);
-    init.normal(*fc_);
+    init.fill(*this, {.conv = he_outputs});
+    quieten(blocks_, norm_, init);
   }
 
  private:
+  const NormChoice norm_;
+  const bool small_;
   const std::shared_ptr<Conv> conv1_;
-  const std::shared_ptr<BatchNorm> bn1_;
-  std::vector<std::shared_ptr<Block>> blocks_;
+  const std::shared_ptr<Norm> bn1_;
+  std::vector<std::shared_ptr<Residual>> blocks_;
   std::shared_ptr<Linear> fc_;
 };
 
 }  // namespace
 
-std::shared_ptr<Network> make_resnet20(const ModelSpec& spec) {
-  if (spec.input.height < 4 || spec.input.width < 4)
-    throw RequestError("model.name: 'resnet20' needs images of at least 4x4 pixels, the data have " +
-                       std::to_string(spec.input.height) + "x" + std::to_string(spec.input.width));
-  return std::make_shared<ResNet>(spec.input.channels, spec.classes, 3);
+std::shared_ptr<Network> make_resnet(const ModelSpec& spec, int depth, int width) {
+  require_pixels(spec, 4);
+  return std::make_shared<ResNet>(spec.input.channels, spec.classes, plan_of(depth), width, small_stem(spec),
+                                  norm_of(spec));
 }
 
 }  // namespace veche::torch_model

@@ -1,0 +1,222 @@
+#include <cmath>
+
+#include "veche/model/torch/norm.h"
+#include "veche/model/torch/norm_kernels.h"
+
+namespace veche::torch_model {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
+
+at::Tensor image(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
+  return at::empty({n, c, h, w}, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+}
+
+ImageSize size_of(const at::Tensor& x) { return {x.size(0), x.size(2), x.size(3), x.size(1)}; }
+
+// The rows of the tensor that BatchNorm::coefficients() makes: y = x * scale + shift.
+struct Coefficients {
+  explicit Coefficients(const at::Tensor& rows)
+      : mean(rows.data_ptr<float>()),
+        inverse(mean + rows.size(1)),
+        scale(inverse + rows.size(1)),
+        shift(scale + rows.size(1)) {}
+  float* mean;
+  float* inverse;  // 1 / standard deviation
+  float* scale;
+  float* shift;
+};
+
+// Of the norm's input: dx = g * a + (x - mean) * b + c, from the sums of g and of g * (x - mean) per channel.
+// The gradients of weight and bias come from the same sums.
+struct InputGradient {
+  InputGradient(const Coefficients& k, const float* sum, const float* dot, std::int64_t rows,
+                std::int64_t channels, AutogradContext& context)
+      : b(static_cast<std::size_t>(channels)), c(static_cast<std::size_t>(channels)) {
+    const at::Tensor weight = context.saved_data["weight"].toTensor();
+    const at::Tensor bias = context.saved_data["bias"].toTensor();
+    float* dweight = weight.data_ptr<float>();
+    float* dbias = bias.data_ptr<float>();
+    const float n = static_cast<float>(rows);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      dweight[i] = dot[i] * k.inverse[i];
+      dbias[i] = sum[i];
+      b[i] = -k.scale[i] * k.inverse[i] * k.inverse[i] * dot[i] / n;
+      c[i] = -k.scale[i] * sum[i] / n;
+    }
+    const GradientReport& report = report_at(context.saved_data["report"]);
+    report.final(weight);
+    report.final(bias);
+  }
+  std::vector<float> b;
+  std::vector<float> c;
+};
+
+void keep(AutogradContext* context, const at::Tensor& weight, const at::Tensor& bias, std::int64_t report) {
+  context->saved_data["weight"] = weight.grad();
+  context->saved_data["bias"] = bias.grad();
+  context->saved_data["report"] = report;
+}
+
+struct NormRelu : torch::autograd::Function<NormRelu> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const c10::optional<at::Tensor>& residual, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
+    const ImageSize size = size_of(x);
+    const Coefficients k(rows);
+    const at::Tensor beside = residual ? channels_last(*residual) : at::Tensor();
+    const at::Tensor y = image(size.images, size.channels, size.height, size.width);
+    scale_relu(x.data_ptr<float>(), beside.defined() ? beside.data_ptr<float>() : nullptr, size.rows(),
+               size.channels, k.scale, k.shift, y.data_ptr<float>());
+    context->save_for_backward({x, y, rows});
+    context->saved_data["residual"] = residual.has_value();
+    keep(context, weight, bias, report);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &y = saved[1];
+    const at::Tensor dy = channels_last(gradients[0]);
+    const ImageSize size = size_of(x);
+    const Coefficients k(saved[2]);
+    const bool residual = context->saved_data["residual"].toBool();
+    const at::Tensor dx = at::empty_like(x);
+    const at::Tensor g = residual ? at::empty_like(x) : dx;
+    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
+    float *sum = sums.data(), *dot = sum + size.channels;
+    scale_relu_sums(dy.data_ptr<float>(), y.data_ptr<float>(), x.data_ptr<float>(), size.rows(),
+                    size.channels, k.mean, g.data_ptr<float>(), sum, dot);
+    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
+    combine(g.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, k.scale,
+            input.b.data(), input.c.data(), dx.data_ptr<float>());
+    return {dx, residual ? g : at::Tensor(), {}, {}, {}, {}};
+  }
+};
+
+struct NormAlone : torch::autograd::Function<NormAlone> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
+    const ImageSize size = size_of(x);
+    const Coefficients k(rows);
+    const at::Tensor y = image(size.images, size.channels, size.height, size.width);
+    scale(x.data_ptr<float>(), size.rows(), size.channels, k.scale, k.shift, y.data_ptr<float>());
+    context->save_for_backward({x, rows});
+    keep(context, weight, bias, report);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& x = saved[0];
+    const at::Tensor dy = channels_last(gradients[0]);
+    const ImageSize size = size_of(x);
+    const Coefficients k(saved[1]);
+    const at::Tensor dx = at::empty_like(x);
+    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
+    float *sum = sums.data(), *dot = sum + size.channels;
+    scale_sums(dy.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, sum, dot);
+    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
+    combine(dy.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, k.scale,
+            input.b.data(), input.c.data(), dx.data_ptr<float>());
+    return {dx, {}, {}, {}, {}};
+  }
+};
+
+struct NormReluPool : torch::autograd::Function<NormReluPool> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
+    const ImageSize size = size_of(x);
+    const Coefficients k(rows);
+    const at::Tensor y = image(size.images, size.channels, size.height / 2, size.width / 2);
+    scale_relu_pool(x.data_ptr<float>(), size, k.scale, k.shift, y.data_ptr<float>());
+    context->save_for_backward({x, rows});
+    keep(context, weight, bias, report);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& x = saved[0];
+    const at::Tensor dy = channels_last(gradients[0]);
+    const ImageSize size = size_of(x);
+    const Coefficients k(saved[1]);
+    const at::Tensor dx = at::empty_like(x);
+    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
+    float *sum = sums.data(), *dot = sum + size.channels;
+    scale_relu_pool_sums(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, sum, dot);
+    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
+    combine_pool(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, k.scale,
+                 input.b.data(), input.c.data(), dx.data_ptr<float>());
+    return {dx, {}, {}, {}, {}};
+  }
+};
+
+}  // namespace
+
+BatchNorm::BatchNorm(int channels, double epsilon, double momentum)
+    : epsilon_(epsilon), momentum_(static_cast<float>(momentum)) {
+  weight = register_parameter("weight", at::empty({channels}));
+  bias = register_parameter("bias", at::empty({channels}));
+  running_mean = register_buffer("running_mean", at::empty({channels}));
+  running_var = register_buffer("running_var", at::empty({channels}));
+}
+
+void BatchNorm::set_identity() {
+  weight.fill_(1);
+  bias.zero_();
+  running_mean.zero_();
+  running_var.fill_(1);
+}
+
+at::Tensor BatchNorm::coefficients(const at::Tensor& x, const at::Tensor& input_bias, bool training) {
+  const std::int64_t channels = weight.numel();
+  const ImageSize size = size_of(x);
+  const at::Tensor rows = at::empty({4, channels});
+  const Coefficients k(rows);
+  float* running_mean_data = running_mean.data_ptr<float>();
+  float* running_var_data = running_var.data_ptr<float>();
+  const float* extra = input_bias.defined() ? input_bias.data_ptr<float>() : nullptr;
+  if (training) channel_statistics(x.data_ptr<float>(), size.rows(), channels, k.mean, k.inverse);
+  const auto n = static_cast<float>(size.rows());
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const float added = extra == nullptr ? 0 : extra[c];
+    if (training) {
+      running_mean_data[c] += momentum_ * (k.mean[c] + added - running_mean_data[c]);
+      running_var_data[c] += momentum_ * (k.inverse[c] * n / std::max(n - 1, 1.0F) - running_var_data[c]);
+    } else {
+      k.mean[c] = running_mean_data[c] - added;
+      k.inverse[c] = running_var_data[c];
+    }
+    k.inverse[c] = static_cast<float>(1 / std::sqrt(static_cast<double>(k.inverse[c]) + epsilon_));
+    k.scale[c] = weight.data_ptr<float>()[c] * k.inverse[c];
+    k.shift[c] = bias.data_ptr<float>()[c] - k.mean[c] * k.scale[c];
+  }
+  if (training && input_bias.defined()) {
+    input_bias.grad().zero_();
+    report->final(input_bias.grad());
+  }
+  return rows;
+}
+
+at::Tensor BatchNorm::forward(const at::Tensor& x, bool training) {
+  const at::Tensor pixels = channels_last(x);
+  return NormAlone::apply(pixels, weight, bias, coefficients(pixels, {}, training), report_address());
+}
+
+at::Tensor BatchNorm::relu(const at::Tensor& x, const at::Tensor& residual, bool training) {
+  const at::Tensor pixels = channels_last(x);
+  const c10::optional<at::Tensor> beside = residual.defined() ? c10::make_optional(residual) : c10::nullopt;
+  return NormRelu::apply(pixels, beside, weight, bias, coefficients(pixels, {}, training), report_address());
+}
+
+at::Tensor BatchNorm::relu_pool(const Conv& conv, const at::Tensor& x, bool training) {
+  const at::Tensor pixels = channels_last(conv.forward_without_bias(x));
+  return NormReluPool::apply(pixels, weight, bias, coefficients(pixels, conv.bias, training),
+                             report_address());
+}
+
+}  // namespace veche::torch_model
