@@ -43,7 +43,9 @@ class Conformance : public ::testing::TestWithParam<Case> {
     request.keep = false;
     if (slow_network)
       request.network = [](auto inner) {
-        return make_faulty(std::move(inner), {.delay_probability = 0.05, .longest_delay = Time(0.001)});
+        return make_faulty(
+            std::move(inner),
+            {.delay_probability = 0.05, .longest_delay = Time(0.001), .overtake_probability = 0.2});
       };
     return run_training(request);
   }

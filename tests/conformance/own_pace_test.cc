@@ -32,7 +32,9 @@ TrainingResult train_on(const Assignments& assignments, bool slow_network) {
   request.keep = false;
   if (slow_network)
     request.network = [](auto inner) {
-      return make_faulty(std::move(inner), {.delay_probability = 0.05, .longest_delay = Time(0.0005)});
+      return make_faulty(
+          std::move(inner),
+          {.delay_probability = 0.05, .longest_delay = Time(0.0005), .overtake_probability = 0.2});
     };
   return run_training(request);
 }

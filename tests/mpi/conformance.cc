@@ -36,7 +36,9 @@ class OverMpi : public ::testing::TestWithParam<Case> {
     if (over_mpi) request.job = job;
     if (slow_network)
       request.network = [](auto inner) {
-        return make_faulty(std::move(inner), {.delay_probability = 0.05, .longest_delay = Time(0.001)});
+        return make_faulty(
+            std::move(inner),
+            {.delay_probability = 0.05, .longest_delay = Time(0.001), .overtake_probability = 0.2});
       };
     return run_training(request);
   }

@@ -108,6 +108,30 @@ TEST(Faulty, LosesTheSameMessagesForTheSameSeed) {
   EXPECT_NEAR(static_cast<double>(once.size()), 700, 60);
 }
 
+TEST(Faulty, MixesUpConversationsButNotOneOfThem) {
+  ThreadsCluster cluster(2);
+  const auto a = make_faulty(cluster.endpoint(NodeId{0}), {.overtake_probability = 0.5});
+  const auto b = cluster.endpoint(NodeId{1});
+  MessagePool pool;
+  int overtaken = 0;
+  for (int k = 0; k < 100; ++k) {
+    for (const std::uint64_t tag : {1, 2, 1})
+      a->send(NodeId{1}, Tag{tag}, pool.copy_of(std::span<const std::uint64_t>(&tag, 1)));
+    const bool second = b->receive(NodeId{0}, Tag{2}, b->now()).outcome == Received::Outcome::message;
+    int first = 0;
+    const auto take = [&] {
+      while (b->receive(NodeId{0}, Tag{1}, b->now()).outcome == Received::Outcome::message) ++first;
+    };
+    take();
+    overtaken += second && first < 2 ? 1 : 0;
+    a->receive(NodeId{1}, Tag{3}, a->now());  // before it waits for anything, all is on its way
+    take();
+    EXPECT_EQ(first, 2);
+    if (!second) EXPECT_EQ(b->receive(NodeId{0}, Tag{2}, b->now()).outcome, Received::Outcome::message);
+  }
+  EXPECT_GT(overtaken, 0);
+}
+
 TEST(Faulty, DiesOnScheduleAndIsLostToTheOthers) {
   ThreadsCluster cluster(2);
   auto a = make_faulty(cluster.endpoint(NodeId{0}), {.dies_after = 2});

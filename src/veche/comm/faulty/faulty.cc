@@ -20,18 +20,26 @@ class FaultyEndpoint : public Endpoint {
   int size() const override { return inner_->size(); }
 
   void send(NodeId to, Tag tag, Message message) override {
-    bool dropped = false;
-    {
-      const std::lock_guard lock(mutex_);
-      if (plan_.dies_after && sends_ >= *plan_.dies_after)
-        throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
-      ++sends_;
-      dropped = random_.uniform() < plan_.drop_probability;
+    const std::lock_guard lock(mutex_);
+    if (plan_.dies_after && sends_ >= *plan_.dies_after)
+      throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
+    ++sends_;
+    if (random_.uniform() < plan_.drop_probability) return;
+    // Those of one conversation stay in order.
+    if (held_ && held_->to == to && held_->tag == tag) release();
+    if (!held_ && random_.uniform() < plan_.overtake_probability) {
+      held_.emplace(Held{to, tag, std::move(message)});
+      return;
     }
-    if (!dropped) inner_->send(to, tag, std::move(message));
+    inner_->send(to, tag, std::move(message));
+    if (random_.uniform() < 0.5) release();
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    {
+      const std::lock_guard lock(mutex_);
+      release();  // the answer that is waited for may depend on it
+    }
     Received received = inner_->receive(from, tag, deadline);
     Time delay{0};
     {
@@ -46,12 +54,25 @@ class FaultyEndpoint : public Endpoint {
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
   Traffic sent() const override { return inner_->sent(); }
 
+  ~FaultyEndpoint() override { release(); }
+
  private:
+  struct Held {
+    NodeId to;
+    Tag tag;
+    Message message;
+  };
+  void release() {
+    if (held_) inner_->send(held_->to, held_->tag, std::move(held_->message));
+    held_.reset();
+  }
+
   const std::unique_ptr<Endpoint> inner_;
   const FaultPlan plan_;
   std::mutex mutex_;
-  RandomStream random_;      // guarded by mutex_
-  std::uint64_t sends_ = 0;  // guarded by mutex_
+  RandomStream random_;       // guarded by mutex_
+  std::uint64_t sends_ = 0;   // guarded by mutex_
+  std::optional<Held> held_;  // overtaken by what is sent next; guarded by mutex_
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ struct FaultPlan {
   double delay_probability = 0;                  // of each message received
   Time longest_delay{0};                         // uniform between 0 and this
   double drop_probability = 0;                   // of each message sent
+  double overtake_probability = 0;               // of each message sent: later ones to others, or with other
+                                                 // tags, may arrive before it
   std::optional<std::uint64_t> dies_after = {};  // messages sent before the node dies
 };
 
@@ -23,9 +25,9 @@ class NodeKilled : public RunError {
   using RunError::RunError;
 };
 
-// An endpoint with bad luck: delays what arrives, loses what is sent, dies on schedule. Every fault is a
-// function of the plan's seed and the node. Delays wait through the endpoint inside, so they work in virtual
-// time too.
+// An endpoint with bad luck: delays what arrives, loses or mixes up what is sent, dies on schedule. Every
+// fault is a function of the plan's seed and the node. Delays wait through the endpoint inside, so they work
+// in virtual time too.
 std::unique_ptr<Endpoint> make_faulty(std::unique_ptr<Endpoint> inner, FaultPlan plan);
 
 }  // namespace veche
