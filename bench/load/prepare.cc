@@ -40,9 +40,9 @@ DataSource open(const std::string& path) {
 // One thread that prepares, as one worker would: a prefetcher without workers leaves it all to the caller.
 class OurSide {
  public:
-  explicit OurSide(std::shared_ptr<const Dataset> data)
+  OurSide(std::shared_ptr<const Dataset> data, std::size_t first)
       : data_(std::move(data)),
-        loader_(data_, {{.node = 0, .samples = all(data_->size())}}, {.batch = kBatch, .augment = kChanges},
+        loader_(data_, {{.node = 0, .samples = all(first)}}, {.batch = kBatch, .augment = kChanges},
                 nobody_) {}
 
   double images_per_second(std::size_t count) {
@@ -176,6 +176,7 @@ void check(Peer& peer, const std::string& name, const PixelSet& data, OurSide& o
 struct Case {
   std::string name;
   std::shared_ptr<const PixelSet> data;
+  std::size_t first;     // so many of them, the same on both sides
   nlohmann::json where;  // for the peer
 };
 
@@ -190,7 +191,7 @@ std::vector<BenchCase> measure(const Case& one, Peer& peer, Trainer& trainer, co
                          {"count", theirs},       {"shape", {shape.height, shape.width, shape.channels}}};
   request.update(one.where);
   peer.ask(request);
-  OurSide side(one.data);
+  OurSide side(one.data, one.first);
   check(peer, one.name, *one.data, side, theirs);
 
   Rounds rounds(2);
@@ -220,17 +221,20 @@ std::vector<BenchCase> bench_prepare(const SmallFiles& files, const BenchOptions
   } const remove{decoded};
   pack(given, decoded, {.decode = true});
   const auto images = std::dynamic_pointer_cast<const PixelSet>(open(decoded.string()).train);
-  const RawFiles raw(*images, std::min<std::size_t>(images->size(), options.quick ? 500 : 10000));
+  const std::size_t first = std::min<std::size_t>(images->size(), options.quick ? 500 : 10000);
+  const RawFiles raw(*images, first);
 
   Peer peer(options.python.empty() ? VECHE_PYTHON : options.python, kLoadPeer, "python3-torchvision");
   Trainer trainer(images->shape());
   const std::string what = options.data.empty() ? "" : given.name + ", ";
   std::vector<Case> todo{{what + "packed decoded, crop, flip",
                           images,
+                          first,
                           {{"pixels", raw.path("pixels")}, {"labels", raw.path("labels")}}}};
   // JPEG files are compared where both sides have them: the peer reads the folder.
   todo.push_back({"packed JPEG, crop, flip",
                   std::dynamic_pointer_cast<const PixelSet>(files.packed.train),
+                  files.packed.train->size(),
                   {{"folder", files.in_folder.place + "/train"}}});
   std::vector<BenchCase> cases;
   for (const Case& one : todo)
