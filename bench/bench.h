@@ -8,8 +8,9 @@ struct BenchOptions {
   std::string python;  // that has the peers' libraries; empty: the one found when Veche was built
   int rounds = 9;      // times both sides are measured, in turn
   bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
-  std::string tune;    // allreduce: a file for the table of what was fastest; empty: none
-  std::string data;    // load: a set of images to read; empty: made up
+  std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
+  std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
+  std::string data;                   // load: a set of images to read; empty: made up
 };
 
 // One comparison. The results of both sides were checked against each other before anything was timed.

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/allreduce/allreduce.h"
+#include "bench/cluster/ddp.h"
+#include "bench/cluster/ranks.h"
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/step/step.h"
@@ -14,6 +16,7 @@
 #include "bench/train/agree.h"
 #include "bench/train/crowd.h"
 #include "cli/commands.h"
+#include "cli/launch.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
@@ -25,6 +28,7 @@ struct Bench {
   std::string name;
   std::string what;
   std::function<std::vector<BenchCase>(const BenchOptions&)> run;
+  bool only_by_name = false;  // too long for all
 };
 
 std::vector<Bench> benches() {
@@ -35,6 +39,9 @@ std::vector<Bench> benches() {
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
+      {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
+      {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
+       true},
       {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},
   };
 }
@@ -64,21 +71,31 @@ void print_table(const std::vector<BenchCase>& cases) {
   fmt::print("{}", table.text());
 }
 
+void print_json(const std::vector<BenchCase>& cases) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const BenchCase& result : cases) rows.push_back(to_json(result));
+  fmt::print("{}\n", nlohmann::ordered_json{{"cases", rows}}.dump());
+}
+
 void bench(const Arguments& arguments) {
+  if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
+    const auto job = join_mpi_job(*launch);
+    const std::vector<BenchCase> cases = measure_ranks(*job, *mpi_plain_sum(launch->kind), arguments.options);
+    if (job->rank() == 0) print_json(cases);
+    return;
+  }
   std::vector<std::string> names{"all"};
   for (const Bench& bench : benches()) names.push_back(bench.name);
   if (std::ranges::find(names, arguments.name) == names.end())
     throw RequestError("there is no bench '" + arguments.name + "'" + suggestion(arguments.name, names));
   std::vector<BenchCase> cases;
   for (const Bench& bench : benches()) {
-    if (arguments.name != "all" && arguments.name != bench.name) continue;
+    if (arguments.name == "all" ? bench.only_by_name : arguments.name != bench.name) continue;
     fmt::print(stderr, "{}: {} ...\n", bench.name, bench.what);
     for (BenchCase& result : bench.run(arguments.options)) cases.push_back(std::move(result));
   }
   if (!arguments.json) return print_table(cases);
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const BenchCase& result : cases) rows.push_back(to_json(result));
-  fmt::print("{}\n", nlohmann::ordered_json{{"cases", rows}}.dump());
+  print_json(cases);
 }
 
 }  // namespace
@@ -93,6 +110,9 @@ void add_bench(CLI::App& app) {
   command->add_option("--rounds", arguments->options.rounds, "times both sides are measured")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command
+      ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
+      ->check(CLI::IsMember({"threads", "mpi"}));
   command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
   command
       ->add_option("--tune", arguments->options.tune,

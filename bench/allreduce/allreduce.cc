@@ -1,6 +1,7 @@
 #include "bench/allreduce/allreduce.h"
 
 #include "bench/allreduce/measure.h"
+#include "bench/cluster/ranks.h"
 #include "bench/rounds.h"
 #include "bench/train/runs.h"
 #include "veche/base/errors.h"
@@ -52,6 +53,7 @@ BenchCase training(const BenchOptions& options) {
 }  // namespace
 
 std::vector<BenchCase> bench_allreduce(const BenchOptions& options) {
+  if (options.transport == "mpi") return bench_allreduce_mpi(options);
   std::vector<BenchCase> cases;
   std::vector<AllReduceTable::Row> rows;
   for (const AllReduceSetting& setting : settings(options.quick)) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "veche/base/errors.h"
+#include "veche/comm/native.h"
 
 namespace veche {
 namespace {
@@ -58,6 +59,7 @@ void AllReduceTable::write(const std::filesystem::path& file) const {
 }
 
 AllReduceAlgorithm AllReduceTable::choose(int nodes, std::size_t bytes) const {
+  if (rows_.size() == 1) return rows_.front().algorithm;  // a sum of few numbers takes a microsecond
   // Ties go to the smaller row, whatever the order.
   const auto distance = [&](const Row& row) {
     return std::tuple(ratio(row.nodes, nodes), row.nodes,
@@ -66,17 +68,38 @@ AllReduceAlgorithm AllReduceTable::choose(int nodes, std::size_t bytes) const {
   return std::ranges::min_element(rows_, {}, distance)->algorithm;
 }
 
-const AllReduceTable& default_table(Endpoint& endpoint) {
+namespace {
+
+// Few messages while they are small, few bytes when they are large; beyond 16 nodes messages to everybody
+// no longer pay.
+const AllReduceTable& by_messages() {
   using enum AllReduceAlgorithm;
-  static const AllReduceTable own({{2, 0, native}});
-  // Few messages while they are small, few bytes when they are large; beyond 16 nodes messages to everybody
-  // no longer pay.
-  static const AllReduceTable messages({{8, 1 << 10, all_to_all},
-                                        {8, 1 << 14, native},
-                                        {32, 1 << 10, halving_doubling},
-                                        {32, 1 << 16, halving_doubling},
-                                        {32, 1 << 20, ring}});
-  return endpoint.native() != nullptr ? own : messages;
+  static const AllReduceTable table({{8, 1 << 10, all_to_all},
+                                     {8, 1 << 14, native},
+                                     {32, 1 << 10, halving_doubling},
+                                     {32, 1 << 16, halving_doubling},
+                                     {32, 1 << 20, ring}});
+  return table;
+}
+
+const AllReduceTable& by_the_engine() {
+  static const AllReduceTable table({{2, 0, AllReduceAlgorithm::native}});
+  return table;
+}
+
+// MPI's sums that run beside a pass are slower than its blocking ones: between few ranks the ring beats them.
+const AllReduceTable& beside_a_pass() {
+  using enum AllReduceAlgorithm;
+  static const AllReduceTable table({{8, 1 << 12, native}, {8, 1 << 20, ring}, {64, 1 << 20, native}});
+  return table;
+}
+
+}  // namespace
+
+const AllReduceTable& default_table(Endpoint& endpoint, bool overlapping) {
+  const NativeCollectives* native = endpoint.native();
+  if (native == nullptr) return by_messages();
+  return overlapping && native->overlaps() ? beside_a_pass() : by_the_engine();
 }
 
 }  // namespace veche

@@ -34,6 +34,7 @@ class AllReduceTable {
 
 // The built-in one: the engine's own collective where there is one, else a choice of messages. Both add up in
 // the order of nodes up to 16 nodes, so that there the result does not depend on which it was.
-const AllReduceTable& default_table(Endpoint& endpoint);
+// `overlapping`: for sums begun while nodes compute.
+const AllReduceTable& default_table(Endpoint& endpoint, bool overlapping = false);
 
 }  // namespace veche

@@ -65,7 +65,7 @@ class AllReduce : public Strategy {
     AllReduceAlgorithm algorithm = all_reduce_named(context_.options.get<std::string>("algorithm"));
     if (algorithm == AllReduceAlgorithm::automatic) {
       const std::string file = context_.options.get<std::string>("table");
-      algorithm = (file.empty() ? default_table(channel.endpoint) : AllReduceTable::read(file))
+      algorithm = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
                       .choose(channel.size(), length * sizeof(float));
     }
     // An engine's own that does nothing ahead adds up the same in any pieces: once for all is best.

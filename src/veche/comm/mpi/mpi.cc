@@ -5,12 +5,22 @@
 
 namespace veche {
 
+namespace {
+
+Module module_of(MpiKind kind) {
+  return kind == MpiKind::open_mpi ? Module{"veche_openmpi.so", "runs under Open MPI", "libopenmpi-dev"}
+                                   : Module{"veche_mpich.so", "runs under MPICH", "libmpich-dev"};
+}
+
+}  // namespace
+
+MpiPlainSum* mpi_plain_sum(MpiKind kind) {
+  return module_function<MpiPlainSum>(module_of(kind), "veche_mpi_plain_sum");
+}
+
 std::unique_ptr<Job> join_mpi_job(const MpiLaunch& launch) {
   const bool open_mpi = launch.kind == MpiKind::open_mpi;
-  const Module module{open_mpi ? "veche_openmpi.so" : "veche_mpich.so",
-                      open_mpi ? "runs under Open MPI" : "runs under MPICH",
-                      open_mpi ? "libopenmpi-dev" : "libmpich-dev"};
-  std::unique_ptr<Job> job(module_function<MakeMpiJob>(module, kMpiJobSymbol)());
+  std::unique_ptr<Job> job(module_function<MakeMpiJob>(module_of(launch.kind), kMpiJobSymbol)());
   if (job->size() != launch.size)
     throw RequestError("the launcher started " + std::to_string(launch.size) + " ranks but " +
                        (open_mpi ? "Open MPI" : "MPICH") + " sees " + std::to_string(job->size()) +

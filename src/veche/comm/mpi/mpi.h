@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "veche/comm/cluster.h"
@@ -17,7 +18,11 @@ struct MpiLaunch {
 };
 std::unique_ptr<Job> join_mpi_job(const MpiLaunch& launch);
 
-// The one symbol such a module exports, as extern "C"; the caller owns the job.
+// MPI's own blocking sum over all ranks, in place, for comparisons; after joining.
+using MpiPlainSum = void(float* data, std::size_t count);
+MpiPlainSum* mpi_plain_sum(MpiKind kind);
+
+// The symbol that such a module exports, as extern "C"; the caller owns the job.
 using MakeMpiJob = Job*();
 inline constexpr char kMpiJobSymbol[] = "veche_mpi_job";
 

@@ -19,12 +19,18 @@ void add_to(std::span<float> sum, std::span<const float> data) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += data[i];
 }
 
+// Those waited for are often just not on a core: it is offered to them many times before sleeping.
+constexpr int kOffers = 500;
+
 void wait_quietly(std::vector<MPI_Request>& requests) {
   Nap nap(true);
-  for (int done = 0;;) {
+  for (int done = 0, offers = 0;;) {
     MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
     if (done != 0) return;
-    std::this_thread::sleep_for(nap.next());
+    if (++offers < kOffers)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(nap.next());
   }
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "bench/bench.h"
+
+namespace veche {
+
+// Training under mpirun beside PyTorch's DistributedDataParallel over Gloo, in turn: images per second of two
+// ranks with a thread each on this machine. Throws RunError when a side fails or its nodes differ.
+std::vector<BenchCase> bench_ddp(const BenchOptions& options);
+
+// Four hosts joined by 100 Mbit/s (scripts/netlab; needs root): seconds to 88 % on Fashion-MNIST.
+std::vector<BenchCase> bench_slow_network(const BenchOptions& options);
+
+}  // namespace veche

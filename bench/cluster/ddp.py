@@ -1,0 +1,88 @@
+# The peer of `veche bench ddp`, behind the models of step/peer.py: PyTorch's DistributedDataParallel over Gloo, one process
+# a rank. In the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torch takes them, and REQUEST, a JSON object
+#   {"model", "batch", "optimizer": "sgd"|"adam", "steps"}                     speed: random samples, already in memory
+#   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, looked at
+#                                                                              every so many steps, which is not timed
+# Rank 0 prints {"seconds", "images", "loss", "accuracy", "steps"}.
+import gzip
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def idx(path, header):
+    with gzip.open(path) as file:
+        return numpy.frombuffer(file.read(), dtype=numpy.uint8, offset=header)
+
+
+def images_and_labels(folder, part):
+    images = torch.from_numpy(idx(f"{folder}/{part}-images-idx3-ubyte.gz", 16).copy()).view(-1, 1, 28, 28)
+    return images, torch.from_numpy(idx(f"{folder}/{part}-labels-idx1-ubyte.gz", 8).astype(numpy.int64))
+
+
+def batches(request, rank, world):
+    size, shape = request["batch"], MODELS[request["model"]][1]
+    if "data" not in request:
+        made = [(torch.randn(size, *shape), torch.randint(10, (size,))) for _ in range(8)]
+        while True:
+            yield from made
+    images, labels = images_and_labels(request["data"], "train")
+    mine = torch.randperm(len(labels), generator=torch.Generator().manual_seed(1))[rank::world]
+    while True:
+        for part in mine[torch.randperm(len(mine))].split(size):
+            yield (images[part].float() / 255 - 0.286) / 0.353, labels[part]
+
+
+def accuracy(model, images, labels):
+    model.eval()
+    with torch.no_grad():
+        right = sum((model((x.float() / 255 - 0.286) / 0.353).argmax(1) == y).sum().item()
+                    for x, y in zip(images.split(500), labels.split(500)))
+    model.train()
+    return right / len(labels)
+
+
+def train():
+    request = json.loads(os.environ["REQUEST"])
+    dist.init_process_group("gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    model = MODELS[request["model"]][0]()
+    model = DistributedDataParallel(model.to(memory_format=torch.channels_last))
+    optimizer = OPTIMIZERS[request["optimizer"]](model.parameters())
+    torch.manual_seed(100 + rank)
+    source = batches(request, rank, world)
+    test = images_and_labels(request["data"], "t10k") if "data" in request and rank == 0 else None
+
+    def step():
+        x, y = next(source)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x.contiguous(memory_format=torch.channels_last)), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    if test is None and "data" not in request:
+        for _ in range(3):
+            step()  # the first ones build the buckets
+    seconds, done, reached, loss = 0.0, 0, 0.0, None
+    every = request.get("every", request["steps"])
+    while done < request["steps"] and reached < request.get("target", 2):
+        dist.barrier()
+        start = time.perf_counter()
+        for _ in range(every):
+            loss = step()
+        dist.barrier()
+        seconds += time.perf_counter() - start
+        done += every
+        found = torch.zeros(1)
+        if test is not None:
+            found[0] = accuracy(model.module, *test)
+        dist.broadcast(found, 0)
+        reached = found.item()
+    if rank == 0:
+        print(json.dumps({"seconds": seconds, "images": done * world * request["batch"], "loss": loss.item(),
+                          "accuracy": reached, "steps": done}), flush=True)
+
+
+train()

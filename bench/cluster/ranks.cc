@@ -1,0 +1,115 @@
+#include "bench/cluster/ranks.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/cluster/program.h"
+#include "bench/rounds.h"
+#include "veche/base/errors.h"
+#include "veche/comm/allreduce.h"
+#include "veche/comm/parts.h"
+
+namespace veche {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Size {
+  const char* name;
+  std::size_t bytes;
+  int repeats;  // of one look: some milliseconds and more
+};
+
+// One rank's side of it.
+class Bench {
+ public:
+  Bench(Job& job, MpiPlainSum& plain_sum, std::size_t floats)
+      : cluster_(job.cluster(job.size())),
+        endpoint_(cluster_->endpoint(cluster_->here().front())),
+        plain_sum_(plain_sum),
+        data_(floats) {}
+
+  void verify() {
+    const int n = endpoint_->size();
+    for (std::size_t i = 0; i < data_.size(); ++i)
+      data_[i] = static_cast<float>((endpoint_->id().value + 1) * static_cast<int>(i % 13));
+    sum();
+    for (std::size_t i = 0; i < data_.size(); ++i)
+      if (data_[i] != static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13)))
+        throw RunError("bench allreduce: a sum between ranks is wrong");
+    // 2(n-1)/n of the vector, to the float: all but the own part once, and the own part to everybody.
+    const std::size_t own = part_of(std::span(data_), n, endpoint_->id().value).size();
+    if (channel_.sent.bytes != (data_.size() - own + static_cast<std::size_t>(n - 1) * own) * sizeof(float))
+      throw RunError("bench allreduce: a rank sends more or less than it must");
+    std::ranges::fill(data_, 0.0F);
+  }
+
+  void sum() { all_reduce(channel_, data_, AllReduceAlgorithm::automatic); }
+  void plain() { plain_sum_(data_.data(), data_.size()); }
+
+  // Bytes of vectors per second, from when all are there.
+  template <class Work>
+  double rate(int repeats, Work work) {
+    work();
+    float meet = 0;
+    plain_sum_(&meet, 1);
+    const auto start = Clock::now();
+    for (int k = 0; k < repeats; ++k) work();
+    const std::chrono::duration<double> took = Clock::now() - start;
+    return static_cast<double>(data_.size() * sizeof(float)) * repeats / took.count() / 1e9;
+  }
+
+ private:
+  const std::unique_ptr<Cluster> cluster_;
+  const std::unique_ptr<Endpoint> endpoint_;
+  MpiPlainSum& plain_sum_;
+  MessagePool pool_;
+  Patience patience_;
+  Channel channel_{*endpoint_, pool_, patience_, Tag{1}};
+  std::vector<float> data_;
+};
+
+}  // namespace
+
+std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const BenchOptions& options) {
+  std::vector<Size> sizes = {{"1 KB", 1 << 10, 400}, {"64 KB", 1 << 16, 60}, {"1 MB", 1 << 20, 8}};
+  if (!options.quick) sizes.insert(sizes.end(), {{"16 MB", 1 << 24, 2}, {"64 MB", 1 << 26, 1}});
+  constexpr int kLooks = 3;  // the best of them is a round's: some fall between what else the machine does
+  std::vector<BenchCase> cases;
+  for (const Size& size : sizes) {
+    Bench bench(job, plain_sum, size.bytes / sizeof(float));
+    bench.verify();
+    Rounds rounds(1);
+    for (int round = 0; round < (options.quick ? 1 : options.rounds); ++round) {
+      double ours = 0;
+      double theirs = 0;
+      for (int look = 0; look < kLooks; ++look) {
+        ours = std::max(ours, bench.rate(size.repeats, [&] { bench.sum(); }));
+        theirs = std::max(theirs, bench.rate(size.repeats, [&] { bench.plain(); }));
+      }
+      rounds.ours(ours);
+      rounds.theirs(0, theirs);
+    }
+    cases.push_back(rounds.result(0,
+                                  std::string(size.name) + ", " + std::to_string(job.size()) + " ranks, auto",
+                                  "GB/s", "MPI_Allreduce", 0.95));
+  }
+  return cases;
+}
+
+std::vector<BenchCase> bench_allreduce_mpi(const BenchOptions& options) {
+  std::vector<BenchCase> cases;
+  for (const int ranks : {2, 4, 8}) {
+    std::vector<std::string> words = mpirun(ranks);
+    words.insert(words.end(), {own_path(), "bench", "allreduce", "--transport", "mpi", "--json", "--rounds",
+                               std::to_string(options.rounds)});
+    if (options.quick) words.emplace_back("--quick");
+    const nlohmann::json answer = run_program(words);
+    for (const auto& row : answer["cases"])
+      cases.push_back({row["name"], row["value"], row["unit"], row["peer"], row["peer_value"], row["ratio"],
+                       row["spread"], row["rounds"], row["required"]});
+  }
+  return cases;
+}
+
+}  // namespace veche
