@@ -21,6 +21,9 @@ struct Case {
   double rate;
   Shape input;
   std::size_t batch;
+  double label_smoothing = 0;
+  double weight_decay = 0;
+  bool decay_norms = true;
 };
 
 // The residual network is chaotic at the rates of real training: one ReLU that rounding switches changes the
@@ -30,13 +33,19 @@ const Case kCases[] = {
     {"cnn", "sgd", 0.01, {1, 28, 28}, 25},        {"cnn", "adam", 0.0003, {1, 28, 28}, 25},
     {"resnet20", "sgd", 0.0003, {3, 32, 32}, 32}, {"resnet20", "adam", 0.00003, {3, 32, 32}, 32},
     {"resnet20", "sgd", 0.0003, {1, 28, 28}, 25}, {"mlp", "sgd", 0.01, {1, 28, 28}, 25},
+    {"mlp", "adamw", 0.001, {1, 12, 12}, 25, 0.1, 0.5, false},
+    {"cnn", "sgd", 0.01, {1, 12, 12}, 25, 0.2, 0.05, false},
+    {"cnn", "lars", 1.0, {1, 12, 12}, 25, 0, 0.01, true},
+    {"cnn", "lars", 0.1, {1, 12, 12}, 25, 0, 0.01, false},
 };
 
-std::unique_ptr<Optimizer> optimizer_of(const Case& c, std::size_t parameters) {
+std::unique_ptr<Optimizer> optimizer_of(const Case& c, Learner& learner) {
   Options options;
   options.set("name", Value{c.optimizer});
   options.set("momentum", Value{0.9});
-  return make_optimizer(options, parameters);
+  options.set("weight_decay", Value{c.weight_decay});
+  options.set("decay_norms", Value{c.decay_norms});
+  return make_optimizer(options, layers_of(learner));
 }
 
 json run(Folder& folder, const Case& c, std::size_t number) {
@@ -44,8 +53,9 @@ json run(Folder& folder, const Case& c, std::size_t number) {
   spec.name = c.model;
   spec.input = c.input;
   spec.options.set("dropout", Value{0.0});
+  spec.options.set("label_smoothing", Value{c.label_smoothing});
   const auto learner = make_learner(spec);
-  const auto optimizer = optimizer_of(c, learner->parameters().size());
+  const auto optimizer = optimizer_of(c, *learner);
 
   // The label shows in the brightness, so that there is something to learn.
   RandomStream stream(5, "parity", number);
@@ -60,6 +70,9 @@ json run(Folder& folder, const Case& c, std::size_t number) {
 
   const std::string prefix = std::to_string(number) + ".";
   json result{{"model", c.model}, {"optimizer", c.optimizer}, {"rate", c.rate}, {"batch", c.batch}};
+  result["label_smoothing"] = c.label_smoothing;
+  result["weight_decay"] = c.weight_decay;
+  result["decay_norms"] = c.decay_norms;
   result["channels"] = c.input.channels;
   result["side"] = c.input.height;
   result["weights"] = folder.write_tensors(prefix, learner->parameter_layout(), learner->parameters());

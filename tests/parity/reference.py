@@ -87,6 +87,44 @@ class Mlp(nn.Module):
 MODELS = {"cnn": Cnn, "resnet20": ResNet20, "mlp": Mlp}
 
 
+class Lars(torch.optim.Optimizer):
+    """You, Gitman and Ginsburg, "Large batch training of convolutional networks", algorithm 1; groups marked `plain` are left to
+    SGD with momentum. A layer of length zero takes a plain step."""
+
+    def __init__(self, groups, lr, momentum, weight_decay, trust=0.001):
+        super().__init__(groups, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "trust": trust, "plain": False})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for w in group["params"]:
+                decay = group["weight_decay"]
+                local = 1.0
+                if not group["plain"] and w.norm() > 0 and w.grad.norm() > 0:
+                    local = group["trust"] * w.norm() / (w.grad.norm() + decay * w.norm())
+                v = self.state[w].setdefault("v", torch.zeros_like(w))
+                v.mul_(group["momentum"]).add_(group["lr"] * local * (w.grad + decay * w))
+                w.sub_(v)
+
+
+def optimizer_of(case, model):
+    parameters = list(model.parameters())
+    groups = [{"params": parameters}]
+    if not case["decay_norms"]:
+        groups = [{"params": [p for p in parameters if p.dim() > 1]},
+                  {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}]
+    settings = {"lr": case["rate"], "weight_decay": case["weight_decay"]}
+    if case["optimizer"] == "adam":
+        return torch.optim.Adam(groups, **settings)
+    if case["optimizer"] == "adamw":
+        return torch.optim.AdamW(groups, **settings)
+    if case["optimizer"] == "lars":
+        if not case["decay_norms"]:
+            groups[1]["plain"] = True
+        return Lars(groups, momentum=0.9, **settings)
+    return torch.optim.SGD(groups, momentum=0.9, **settings)
+
+
 class Checker:
     def __init__(self):
         self.failures = 0
@@ -128,17 +166,14 @@ def check_case(folder, case, checker):
     name = "%s %s %dx%d" % (case["model"], case["optimizer"], case["side"], case["side"])
     model = MODELS[case["model"]](case["channels"], case["side"])
     load(model, tensors(folder, case["weights"]))
-    if case["optimizer"] == "adam":
-        optimizer = torch.optim.Adam(model.parameters(), lr=case["rate"])
-    else:
-        optimizer = torch.optim.SGD(model.parameters(), lr=case["rate"], momentum=0.9)
+    optimizer = optimizer_of(case, model)
     images = torch.from_numpy(numpy.fromfile(folder / case["images"], numpy.float32))
     images = images.view(-1, case["batch"], case["channels"], case["side"], case["side"])
     labels = torch.from_numpy(numpy.fromfile(folder / case["labels"], numpy.int64)).view(-1, case["batch"])
     worst = 0.0
     for step, ours in enumerate(case["losses"]):
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(images[step]), labels[step])
+        loss = nn.functional.cross_entropy(model(images[step]), labels[step], label_smoothing=case["label_smoothing"])
         loss.backward()
         if step == 0:
             check_gradients(model, tensors(folder, case["gradients"]), name, checker, GRADIENT[case["model"]])
@@ -148,7 +183,7 @@ def check_case(folder, case, checker):
     with torch.no_grad():
         logits = model(images[-1])
     evaluation = nn.functional.cross_entropy(logits, labels[-1]).item()
-    # Adam turns the rounding of a gradient that should be zero (the biases above) into steps of full size.
+    # Adam and LARS turn the rounding of a gradient that should be zero (the biases above) into steps of full size.
     tolerance = EVALUATION if case["optimizer"] == "sgd" else 20 * EVALUATION
     error = checker.compare("%s, evaluation" % name, case["evaluation"], evaluation, tolerance)
     print("%-22s loss %.4f -> %.4f, worst error %.1e, evaluation %.1e"

@@ -67,7 +67,7 @@ struct Node {
   Node(const TrainingRequest& request, const RunPlan& plan, std::unique_ptr<Endpoint> given)
       : endpoint(std::move(given)),
         learner(learner_of(request, plan, endpoint->id())),
-        optimizer(make_optimizer(plan.settings.optimizer, learner->parameters().size())),
+        optimizer(make_optimizer(plan.settings.optimizer, layers_of(*learner))),
         strategy(plan.settings.strategy_info.make(
             {strategy_channel, *learner, *optimizer, plan.schedule, plan.topology, plan.samples,
              plan.powers.mix_every, plan.settings.strategy, plan.settings.optimizer, plan.settings.seed()})) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "veche/base/keys.h"
+#include "veche/model/learner.h"
 
 namespace veche {
 
@@ -30,7 +31,25 @@ class Optimizer {
   virtual std::vector<std::span<float>> state() = 0;
 };
 
-// `options` is the section [optimizer]; formulas and defaults are PyTorch's.
+// A tensor's place in the flat vector, as far as an optimiser cares.
+struct Layer {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  bool norm_or_bias = false;  // of one dimension
+  bool cut = false;           // the vector holds only a part of it
+};
+
+// The layers of the part [from, to) of a vector, counted from the part's beginning, in order and without
+// gaps.
+std::vector<Layer> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to);
+// Of a learner's whole vector, or of a part of it.
+std::vector<Layer> layers_of(Learner& learner);
+std::vector<Layer> layers_of(Learner& learner, std::span<const float> part);
+
+// `options` is the section [optimizer]; formulas and defaults are PyTorch's, or the paper's for LARS. Throws
+// RequestError for LARS on layers that are cut.
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<Layer> layers);
+// For a vector that is one layer.
 std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters);
 
 std::vector<std::string> optimizer_names();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "veche/base/errors.h"
+
 namespace veche {
 namespace {
 
@@ -57,6 +59,58 @@ TEST_P(Optimizers, StepAsPyTorchDoes) {
 
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
+
+// What layers add to the passes above.
+
+Options options_of(const std::string& name, bool decay_norms) {
+  return Options({{"name", {name}},
+                  {"momentum", {0.9}},
+                  {"weight_decay", {0.05}},
+                  {"decay_norms", {decay_norms}},
+                  {"trust", {0.02}}});
+}
+
+const std::vector<TensorLayout> kLayout = {
+    {"fc.bias", {3}, {1}, 8}, {"fc.weight", {2, 4}, {4, 1}, 0}, {"more.weight", {1, 2}, {2, 1}, 13}};
+
+TEST(Optimizer, KnowsItsLayers) {
+  const std::vector<Layer> whole = layers_of(kLayout, 0, 17);
+  ASSERT_EQ(whole.size(), 5U) << "numbers that no tensor has are layers too";
+  EXPECT_EQ(std::pair(whole[1].from, whole[1].to), std::pair(std::size_t{8}, std::size_t{11}));
+  EXPECT_TRUE(whole[1].norm_or_bias);
+  EXPECT_FALSE(whole[0].norm_or_bias);
+  EXPECT_EQ(whole.back().to, 17U);
+  const std::vector<Layer> part = layers_of(kLayout, 4, 11);
+  ASSERT_EQ(part.size(), 2U);
+  EXPECT_EQ(part[0].to, 4U);
+  EXPECT_TRUE(part[0].cut);
+  EXPECT_FALSE(part[1].cut);
+  EXPECT_THROW(make_optimizer(options_of("lars", true), part), RequestError);
+  EXPECT_NO_THROW(make_optimizer(options_of("sgd", false), part));
+}
+
+// Spared layers go where a run without decay goes, the others where one with decay goes: to the bit.
+TEST(Optimizer, SparesNormsAndBiases) {
+  for (const char* name : {"sgd", "adam", "adamw"}) {
+    const auto run = [&](bool decay_norms, double decay) {
+      std::vector<float> x(17, 1.5F);
+      Options options = options_of(name, decay_norms);
+      options.set("weight_decay", {decay});
+      const auto optimizer = make_optimizer(options, layers_of(kLayout, 0, x.size()));
+      for (std::uint64_t step = 1; step <= 3; ++step) {
+        std::vector<float> gradient;
+        for (std::size_t i = 0; i < x.size(); ++i)
+          gradient.push_back(0.1F * static_cast<float>(i) - x[i] / 3);
+        optimizer->update(x, gradient, {.rate = 0.1, .gradient_scale = 1, .number = step});
+      }
+      return x;
+    };
+    const auto spared = run(false, 0.05), all = run(true, 0.05), none = run(true, 0);
+    for (std::size_t i = 0; i < spared.size(); ++i)
+      EXPECT_EQ(spared[i], i >= 8 && i < 11 ? none[i] : all[i]) << name << " " << i;
+    EXPECT_NE(spared[0], none[0]);
+  }
+}
 
 TEST(Optimizer, StateIsWhatACheckpointNeeds) {
   const auto plain = make_optimizer(Options({{"name", {std::string("sgd")}}}), 10);

@@ -24,8 +24,9 @@ class ParameterServer : public Strategy {
         mean_(read_policy(context_.options).mean),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()) {
     if (context_.me() < tree_.servers())
-      optimizer_ = make_optimizer(context_.optimizer_options,
-                                  tree_.part(context_.learner.parameters(), context_.me()).size());
+      optimizer_ = make_optimizer(
+          context_.optimizer_options,
+          layers_of(context_.learner, tree_.part(context_.learner.parameters(), context_.me())));
   }
 
   void after_backward(std::uint64_t step) override {

@@ -9,9 +9,12 @@ namespace {
 // w <- w - lr g by an optimiser of the server's own, with the gradient's age taken into account on request.
 class OptimizerRule : public ServerRule {
  public:
-  OptimizerRule(const StrategyContext& context, const ServerPolicy& policy, std::size_t length)
+  OptimizerRule(const StrategyContext& context, const ServerPolicy& policy)
       : schedule_(context.schedule),
-        optimizer_(make_optimizer(context.optimizer_options, length)),
+        optimizer_(
+            make_optimizer(context.optimizer_options,
+                           layers_of(context.learner,
+                                     server_tree(context).part(context.learner.parameters(), context.me())))),
         policy_(policy),
         updates_per_step_(policy.together ? 1 : context.nodes()) {}
 
@@ -49,9 +52,8 @@ class ParameterServerAtOwnPace : public Strategy {
       : context_(std::move(context)),
         policy_(read_policy(context_.options)),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
-        link_(context_, server_tree(context_), policy_, [this](std::size_t length) {
-          return std::make_unique<OptimizerRule>(context_, policy_, length);
-        }) {
+        link_(context_, server_tree(context_), policy_,
+              [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_); }) {
     std::size_t trainers = 0;
     for (std::size_t node = 0; node < context_.nodes(); ++node)
       trainers += context_.samples.has_data(node) ? 1 : 0;

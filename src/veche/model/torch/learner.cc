@@ -7,6 +7,8 @@
 namespace veche::torch_model {
 namespace {
 
+constexpr std::int64_t kNoLabelIgnored = -100;  // labels were checked and are not negative
+
 // The batch's own memory, seen as a channels-last tensor.
 at::Tensor images_of(const Batch& batch) {
   const std::int64_t n = static_cast<std::int64_t>(batch.size());
@@ -45,6 +47,7 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
     : network_(std::move(network)),
       input_(spec.input),
       classes_(spec.classes),
+      label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
       seed_(spec.seed),
       node_(spec.node),
       flat_(network_->module(), network_->channels_last()),
@@ -72,7 +75,8 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
     plain_.zero();
     const at::Tensor labels = labels_of(batch);
     const at::Tensor logits = network_->forward(images_of(batch), pass);
-    const at::Tensor loss = at::cross_entropy_loss(logits, labels);
+    const at::Tensor loss =
+        at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kNoLabelIgnored, label_smoothing_);
     loss.backward();
     return score(logits, labels, loss);
   });

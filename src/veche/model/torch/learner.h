@@ -31,6 +31,7 @@ class TorchLearner : public Learner {
   const std::shared_ptr<Network> network_;
   const Shape input_;
   const int classes_;
+  const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
   const Flat flat_;
