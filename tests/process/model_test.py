@@ -43,7 +43,19 @@ def idx(numbers):
     return bytes([0, 0, 8, numbers.dim()]) + sizes + numbers.numpy().tobytes()
 
 
-class Weights(RunsTest):
+class WeightsTest(RunsTest):
+    def python(self, lines, **names):
+        """Runs lines of the page in this test's folder and returns their names."""
+        exec(lines.replace('open("', f'open("{self.folder}/'), names)
+        return names
+
+    def exported(self, run, *words):
+        done = self.veche("model", "export", f"runs/{run}", "model.safetensors", *words)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        return self.python(READ)["state"]
+
+
+class Weights(WeightsTest):
     def setUp(self):
         super().setUp()
         generator = torch.Generator().manual_seed(3)
@@ -56,17 +68,6 @@ class Weights(RunsTest):
             (self.folder / f"data/{name}-labels-idx1-ubyte").write_bytes(idx(labels))
             self.images[name] = ((images.float() / 255 - 0.1307) / 0.3081).unsqueeze(1)
             self.labels[name] = labels.long()
-
-    def python(self, lines, **names):
-        """Runs lines of the page in this test's folder and returns their names."""
-        lines = lines.replace('open("', f'open("{self.folder}/')
-        exec(lines, names)
-        return names
-
-    def exported(self, run, *words):
-        done = self.veche("model", "export", f"runs/{run}", "model.safetensors", *words)
-        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
-        return self.python(READ)["state"]
 
     def metadata(self):
         data = (self.folder / "model.safetensors").read_bytes()
@@ -161,6 +162,21 @@ class Weights(RunsTest):
         self.assertEqual(list(self.exported("q")), ["x"])
 
 
+class Pruned(WeightsTest):
+    def test_zeros_are_kept_and_resumed(self):
+        settings = SMALL | {"model.prune": 0.9, "model.prune_at": 1, "run.steps": 9, "optimizer.name": "lars"}
+        self.train("whole", settings)
+        self.train("parts", settings | {"run.steps": 6})
+        done = self.veche("train", "-q", "--resume", "runs/parts", "--set", "run.steps=9")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole, parts = self.exported("whole"), self.exported("parts")
+        for name, tensor in whole.items():
+            self.assertTrue(torch.equal(tensor, parts[name]), name)
+        weights = torch.cat([tensor.flatten() for tensor in whole.values() if tensor.dim() > 1])
+        self.assertEqual((weights == 0).sum().item(), int(0.9 * weights.numel()))
+        self.assertTrue(all((tensor != 0).any() for name, tensor in whole.items() if "bias" in name))
+
+
 class Models(RunsTest):
     def models(self):
         done = self.veche("model", "ls", "--json")
@@ -204,7 +220,7 @@ class Replacing(nn.Module):
         return self.out(x.flatten(1))
 
 
-class Scripts(RunsTest):
+class Scripts(WeightsTest):
     def refused(self, told, expect=2, **settings):
         words = {key.replace("__", "."): value for key, value in settings.items()}
         done = self.veche("train", "-q", *assignments(SMALL, {"run.steps": 2}, words, {"model.name": "torchscript"}))
@@ -241,10 +257,7 @@ class Scripts(RunsTest):
         settings = {key: value for key, value in SMALL.items() if not key.startswith("model.")}
         self.train("a", settings, {"model.file": "net.pt", "run.steps": 1, "optimizer.name": "sgd", "optimizer.lr": 0,
                                    "strategy.name": "none"})
-        self.assertEqual(self.veche("model", "export", "runs/a", "model.safetensors").returncode, 0)
-        names = {}
-        exec(READ.replace('open("', f'open("{self.folder}/'), names)
-        self.assertTrue(torch.equal(names["state"]["1.weight"], model.state_dict()["1.weight"]))
+        self.assertTrue(torch.equal(self.exported("a")["1.weight"], model.state_dict()["1.weight"]))
         run = self.train("b", settings, {"model.file": "net.pt", "model.init": "model.safetensors", "run.steps": 1})
         self.assertIn('name = "torchscript"', (run.path / "config.toml").read_text())
 

@@ -127,6 +127,31 @@ double count_steps(const Settings& settings, const SamplePlan& samples, const Pa
   return static_cast<double>(samples.batches_per_epoch()) / static_cast<double>(trainers);
 }
 
+PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uint64_t steps) {
+  const Options& model = settings.model;
+  PruningPlan plan;
+  if (!model.has("prune") || model.get<double>("prune") == 0) return plan;
+  const auto step = [&](const char* key) {  // epochs; steps where there is no data set
+    return static_cast<std::uint64_t>(
+        std::llround(model.get<double>(key) * static_cast<double>(std::max<std::uint64_t>(epoch, 1))));
+  };
+  if (settings.strategy_info.own_pace(settings.strategy))
+    throw RequestError(
+        fmt::format("model.prune needs nodes that go in step to agree about a mask; strategy \"{}\" lets "
+                    "them go at their own pace",
+                    settings.strategy_info.name));
+  plan.fraction = model.get<double>("prune");
+  plan.from = step("prune_at");
+  plan.until = model.has("prune_until") ? step("prune_until") : plan.from;
+  if (plan.until < plan.from)
+    throw RequestError("model.prune_until is before model.prune_at; let it be after");
+  if (plan.until >= steps)
+    throw RequestError(
+        fmt::format("model.prune would be done at step {} of {}: give an earlier model.prune_{}", plan.until,
+                    steps, plan.until > plan.from ? "until" : "at"));
+  return plan;
+}
+
 LoopPlan plan_loop(const Settings& settings, const NodePowers& powers, const SamplePlan& samples,
                    double steps_per_epoch) {
   const Options& run = settings.run;
@@ -158,6 +183,7 @@ LoopPlan plan_loop(const Settings& settings, const NodePowers& powers, const Sam
   loop.slowness = powers.slowness;
   loop.stall_probability = powers.stall_probability;
   loop.stall_seconds = powers.stall_seconds;
+  loop.pruning = plan_pruning(settings, epoch, loop.steps);
   return loop;
 }
 

@@ -68,6 +68,7 @@ struct Node {
       : endpoint(std::move(given)),
         learner(learner_of(request, plan, endpoint->id())),
         optimizer(make_optimizer(plan.settings.optimizer, layers_of(*learner))),
+        pruner(plan.loop.pruning, *learner, learner->parameters().size()),
         strategy(plan.settings.strategy_info.make(
             {strategy_channel, *learner, *optimizer, plan.schedule, plan.topology, plan.samples,
              plan.powers.mix_every, plan.settings.strategy, plan.settings.optimizer, plan.settings.seed()})) {
@@ -81,6 +82,7 @@ struct Node {
   Channel sample_channel{*endpoint, pool, patience, kSampleTag};
   std::unique_ptr<Learner> learner;
   std::unique_ptr<Optimizer> optimizer;
+  Pruner pruner;
   std::unique_ptr<Strategy> strategy;
   NodeState resumed;
 
@@ -251,7 +253,7 @@ class Training {
           fmt::format("{} was saved by {} nodes: {} go on from their averaged model, the data divided anew",
                       folder.path().string(), saved, plan_.learners()));
     for (const auto& node : nodes_) {
-      node->resumed.vectors = state_vectors(*node->learner, *node->optimizer, *node->strategy);
+      node->resumed.vectors = state_vectors(*node->learner, *node->optimizer, node->pruner, *node->strategy);
       if (as_it_was) {
         store_->read(step, node->endpoint->id(), node->resumed);
       } else if (node == nodes_.front()) {
@@ -345,6 +347,7 @@ class Training {
                        .exchange = exchange ? &*exchange : nullptr,
                        .test = plan_.source.test.get(),
                        .optimizer = *node.optimizer,
+                       .pruner = node.pruner,
                        .strategy = *node.strategy,
                        .schedule = plan_.schedule,
                        .slots = slots,

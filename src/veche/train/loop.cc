@@ -30,6 +30,8 @@ class NodeLoop {
   }
 
   Evaluation run() {
+    p_.pruner.settle();
+    if (step_ == 0) prune();
     p_.strategy.start();
     return plan_.own_pace ? run_at_own_pace() : run_together();
   }
@@ -54,6 +56,7 @@ class NodeLoop {
     if (stopped == "interrupted")
       return ended_by_hand(step_);  // the resumed run goes on as if nothing had happened
     p_.strategy.finish();
+    p_.pruner.apply(p_.learner.parameters());
     last = evaluate(stopped);
     checkpoint(step_);
     return last;
@@ -183,10 +186,12 @@ class NodeLoop {
     const bool has_samples = computes && !lost;
     // Not its turn, out of samples or all in vain: it goes on mixing.
     if (!has_samples) std::ranges::fill(p_.learner.gradients(), 0.0F);
+    if (plan_.strategy_steps) p_.pruner.apply(p_.learner.gradients());
     if (plan_.strategy_steps) scale(p_.learner.gradients(), static_cast<float>(clip_scale()));
     communicate([&] { p_.strategy.after_backward(step_); });
     if (!plan_.strategy_steps && (has_samples || plan_.step_without_samples)) {
       const Time computing = now();
+      p_.pruner.apply(p_.learner.gradients());
       const Optimizer::Step update{p_.schedule.rate(schedule_step()), clip_scale(), step_ + 1};
       const std::span<float> target = p_.strategy.step_target(step_);
       p_.optimizer.update(target.empty() ? p_.learner.parameters() : target, p_.learner.parameters(),
@@ -194,7 +199,9 @@ class NodeLoop {
       compute_ += now() - computing;
     }
     communicate([&] { p_.strategy.after_step(step_); });
+    p_.pruner.apply(p_.learner.parameters());
     ++step_;
+    prune();
     const Time took = now() - start;
     training_ += took;
     p_.strategy_channel.patience.note(took);
@@ -230,6 +237,11 @@ class NodeLoop {
 
   // Where in the schedule of the learning rate it is: where steps are shared, all go through it together.
   std::uint64_t schedule_step() const { return plan_.shared_steps ? mean_step_ : step_; }
+
+  void prune() {
+    if (const auto fraction = plan_.pruning.due(step_))
+      p_.pruner.cut(*fraction, p_.control_channel, p_.learner, p_.optimizer);
+  }
 
   template <class Moment>
   void communicate(Moment moment) {
@@ -356,7 +368,7 @@ class NodeLoop {
     const auto held = p_.strategy.hold();
     p_.checkpointer->write(number, endpoint().id(),
                            {step_, train_, evaluated_train_, p_.strategy_channel.sent,
-                            state_vectors(p_.learner, p_.optimizer, p_.strategy)});
+                            state_vectors(p_.learner, p_.optimizer, p_.pruner, p_.strategy)});
     last_checkpoint_ = number;
   }
 
@@ -399,9 +411,11 @@ Evaluation train_node(NodeParts parts, const LoopPlan& plan) {
   return NodeLoop(std::move(parts), plan).run();
 }
 
-std::vector<std::span<float>> state_vectors(Learner& learner, Optimizer& optimizer, Strategy& strategy) {
+std::vector<std::span<float>> state_vectors(Learner& learner, Optimizer& optimizer, Pruner& pruner,
+                                            Strategy& strategy) {
   std::vector<std::span<float>> vectors{learner.parameters(), learner.buffers()};
   for (const std::span<float> part : optimizer.state()) vectors.push_back(part);
+  if (!pruner.mask().empty()) vectors.push_back(pruner.mask());
   for (const std::span<float> part : strategy.state()) vectors.push_back(part);
   return vectors;
 }

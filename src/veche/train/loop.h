@@ -12,6 +12,7 @@
 #include "veche/train/measure.h"
 #include "veche/train/observer.h"
 #include "veche/train/optimizer.h"
+#include "veche/train/pruning.h"
 #include "veche/train/sample_exchange.h"
 #include "veche/train/schedule.h"
 #include "veche/train/slots.h"
@@ -42,6 +43,7 @@ struct LoopPlan {
   std::vector<double> slowness;       // by node: it rests until its pass has taken so many times as long
   double stall_probability = 0;       // of a pause after a pass
   double stall_seconds = 0;           // the longest
+  PruningPlan pruning;
 
   // Whether a node's own model is tested on the way; the same draw on every node.
   bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;
@@ -56,6 +58,7 @@ struct NodeParts {
   SampleExchange* exchange = nullptr;  // none: every node keeps its samples
   const Dataset* test = nullptr;
   Optimizer& optimizer;
+  Pruner& pruner;
   Strategy& strategy;
   const Schedule& schedule;
   Slots& slots;
@@ -78,6 +81,7 @@ class Diverged : public RunError {
 Evaluation train_node(NodeParts parts, const LoopPlan& plan);
 
 // All that must be saved of a node.
-std::vector<std::span<float>> state_vectors(Learner& learner, Optimizer& optimizer, Strategy& strategy);
+std::vector<std::span<float>> state_vectors(Learner& learner, Optimizer& optimizer, Pruner& pruner,
+                                            Strategy& strategy);
 
 }  // namespace veche
