@@ -103,12 +103,15 @@ AllReduceFigures measure_all_reduce(const AllReduceSetting& setting, const Bench
   Rounds rounds(sighted.size() + 1);
   for (int round = 0; round < count; ++round) {
     std::vector<double> best(sighted.size() + 2);
-    const auto note = [&](std::size_t side, double seen) { best[side] = std::max(best[side], seen / 1e9); };
-    for (int look = 0; look < looks; ++look) {
-      note(0, rate(arena, repeats, automatic));
-      for (std::size_t i = 0; i < sighted.size(); ++i) note(i + 1, rate(arena, repeats, sighted[i].second));
-      note(sighted.size() + 1, copying_rate(arena, repeats));
-    }
+    for (int look = 0; look < looks; ++look)
+      for (std::size_t turn = 0; turn < best.size(); ++turn) {
+        // There and back again: nobody always comes after the same one, whose data are in the caches.
+        const std::size_t side = look % 2 == 0 ? turn : best.size() - 1 - turn;
+        const double seen = side == 0                ? rate(arena, repeats, automatic)
+                            : side <= sighted.size() ? rate(arena, repeats, sighted[side - 1].second)
+                                                     : copying_rate(arena, repeats);
+        best[side] = std::max(best[side], seen / 1e9);
+      }
     rounds.ours(best[0]);
     for (std::size_t i = 0; i <= sighted.size(); ++i) rounds.theirs(i, best[i + 1]);
   }
