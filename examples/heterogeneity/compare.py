@@ -14,7 +14,9 @@ STRATEGIES = {
     "all-reduce": ["strategy.name=allreduce"],
     "backup workers, b = 1": ["strategy.name=parameter-server", "strategy.backup=1"],
     "SSP, s = 4": ["strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=4"],
-    "asynchronous server": ["strategy.name=parameter-server", "strategy.update=async"],
+    # Each worker's gradient makes a step of its own, seven others late: it needs a lower rate and a bound.
+    "asynchronous server, rate 0.02, clip 1": ["strategy.name=parameter-server", "strategy.update=async",
+                                               "optimizer.lr=0.02", "optimizer.clip=1"],
     "AD-PSGD on a ring": ["strategy.name=gossip", "strategy.async=true", "topology.graph=ring:8"],
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
+#include <utility>
 #include "veche/base/vector_math.h"
 #include "veche/comm/allreduce_table.h"
 #include "veche/comm/native.h"
@@ -44,6 +44,7 @@ class AllReduce : public Strategy {
       context_.channel.sent.bytes += bucket.channel.sent.bytes;
       context_.channel.sent.messages += bucket.channel.sent.messages;
       bucket.channel.sent = {};
+      context_.channel.waited += std::exchange(bucket.channel.waited, Time(0));
     }
   }
 

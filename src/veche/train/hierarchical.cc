@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "veche/base/errors.h"
 #include "veche/base/vector_math.h"
@@ -145,6 +146,7 @@ class Hierarchical : public Strategy {
       context_.channel.sent.bytes += channel->sent.bytes;
       context_.channel.sent.messages += channel->sent.messages;
       channel->sent = {};
+      context_.channel.waited += std::exchange(channel->waited, Time(0));
     }
   }
 
