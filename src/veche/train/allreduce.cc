@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
 #include "veche/base/vector_math.h"
 #include "veche/comm/allreduce_table.h"
 #include "veche/comm/native.h"
