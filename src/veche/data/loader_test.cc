@@ -172,7 +172,9 @@ TEST(Loader, PreparesTheNextBatchWhileOneIsInUse) {
   Loader loader(data, {{.node = 0, .samples = range(0, 40)}}, {.batch = 10}, prefetcher);
   const Batch batch = loader.next();
   const Copy before = copy(batch);
-  while (data->reads < 20) std::this_thread::sleep_for(1ms);
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (data->reads < 20 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
+  ASSERT_GE(data->reads, 20) << "nothing was prepared";
   EXPECT_EQ(copy(batch), before);  // untouched by the preparation
 }
 

@@ -157,6 +157,10 @@ void CheckpointStore::commit(std::uint64_t step) {
     if (left < step) fs::remove_all(unfinished(left));
 }
 
+void CheckpointStore::remove_unfinished() const {
+  for (const std::uint64_t left : steps_of(folder_, kUnfinished)) fs::remove_all(unfinished(left));
+}
+
 std::optional<std::uint64_t> CheckpointStore::newest(
     const std::function<void(const std::string&)>& warn) const {
   for (const std::uint64_t step : steps_of(folder_, kFinished)) {

@@ -28,6 +28,9 @@ class CheckpointStore : public Checkpointer {
   void write(std::uint64_t step, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t step) override;
 
+  // What a killed run has left half-made. Only while nobody writes.
+  void remove_unfinished() const;
+
   // The newest checkpoint all of whose files are whole. `warn` is told, in a sentence, about each one passed
   // over.
   std::optional<std::uint64_t> newest(const std::function<void(const std::string&)>& warn) const;

@@ -232,6 +232,7 @@ class Training {
 
   void resume(const RunFolder& folder) {
     std::string chosen;  // a step; nothing: there is no checkpoint
+    if (leads()) store_->remove_unfinished();
     if (leads())
       if (const auto step = store_->newest([&](const std::string& sentence) { notice(sentence); }))
         chosen = std::to_string(*step);

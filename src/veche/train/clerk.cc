@@ -87,14 +87,18 @@ struct Clerk::Desk {
     if (work_done()) return stop("steps");
     if (interrupted) {
       if (p.checkpointer == nullptr || saved_for_good) return stop("interrupted");
-      if (saves_missing == 0) save();
+      if (saves_missing == 0) {
+        save();
+        last_save = true;
+      }
       return;
     }
     if (mean_step() >= next_evaluation && !evaluation && snapshots_missing == 0) {
       next_evaluation = after(mean_step(), p.plan.evaluate_every);
       snapshots.assign(told.size(), {});
       snapshots_missing = told.size();
-      order({.kind = Order::Kind::snapshot, .step = mean_step()});
+      snapshot_step = mean_step();
+      order({.kind = Order::Kind::snapshot, .step = snapshot_step});
     }
     if (p.checkpointer != nullptr && mean_step() >= next_save && saves_missing == 0) save();
   }
@@ -129,20 +133,20 @@ struct Clerk::Desk {
       if (received.outcome != Received::Outcome::message) break;
       if (--saves_missing > 0) continue;
       p.checkpointer->commit(save_number);
-      if (p.interrupted) saved_for_good = true;
+      saved_for_good = last_save;
     }
   }
 
   void begin_evaluation() {
     if (!learner && p.test != nullptr) learner = p.spare();
-    evaluation.emplace(std::move(snapshots), p.parameters, idle(), learner.get(), p.test, p.slots, p.plan);
+    evaluation.emplace(std::move(snapshots), snapshot_step, p.parameters, idle(), learner.get(), p.test,
+                       p.slots, p.plan);
     snapshots = {};
   }
 
   void finish_evaluation() {
     Evaluation result = evaluation->result();
     evaluation.reset();
-    result.step = mean_step();
     result.rate = p.rate(result.step);
     if (p.observer != nullptr) p.observer->on_evaluation(result);
     if (!stopped && p.plan.target_accuracy && p.test != nullptr &&
@@ -177,6 +181,7 @@ struct Clerk::Desk {
   std::vector<Glance> glances;  // since the last one shown
   bool begun = false;
   bool stopped = false;
+  bool last_save = false;  // the one under way ends the run
   bool saved_for_good = false;
   Time last_glance{0};
   std::uint64_t next_evaluation = 0;
@@ -184,6 +189,7 @@ struct Clerk::Desk {
   std::uint64_t save_number = 0;
   std::vector<Message> snapshots;
   std::size_t snapshots_missing = 0;
+  std::uint64_t snapshot_step = 0;
   std::size_t saves_missing = 0;
   std::unique_ptr<Learner> learner;
   std::optional<LateEvaluation> evaluation;

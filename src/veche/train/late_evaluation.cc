@@ -24,14 +24,16 @@ Message LateEvaluation::snapshot(MessagePool& pool, Learner& learner, const Node
   return message;
 }
 
-LateEvaluation::LateEvaluation(std::vector<Message> snapshots, std::size_t parameters, std::size_t idle,
-                               Learner* learner, const Dataset* test, Slots& slots, const LoopPlan& plan)
+LateEvaluation::LateEvaluation(std::vector<Message> snapshots, std::uint64_t step, std::size_t parameters,
+                               std::size_t idle, Learner* learner, const Dataset* test, Slots& slots,
+                               const LoopPlan& plan)
     : snapshots_(std::move(snapshots)),
       parameters_(parameters),
       idle_(idle),
       learner_(learner),
       test_(test),
       slots_(slots) {
+  result_.step = step;
   const std::size_t trainers = snapshots_.size() - idle_;
   std::vector<std::span<const float>> inputs;
   for (std::size_t node = idle_; node < snapshots_.size(); ++node) inputs.push_back(vectors(node));
@@ -43,7 +45,7 @@ LateEvaluation::LateEvaluation(std::vector<Message> snapshots, std::size_t param
     std::memcpy(&report, snapshots_[node].bytes().last(sizeof report).data(), sizeof report);
     report.from_mean = distance(vectors(node).first(parameters_), mean);
     result_.nodes.push_back(report);
-    if (node >= idle_ && plan.tests_model_of(node, snapshots_.size(), 0)) own_.push_back(node);
+    if (node >= idle_ && plan.tests_model_of(node, snapshots_.size(), step)) own_.push_back(node);
   }
   sum_up(result_, squared_norm(mean), idle_);
   if (test_ != nullptr) put_into_learner(mean_);

@@ -19,8 +19,8 @@ class LateEvaluation {
  public:
   // Of each snapshot the first so many numbers are parameters. The first `idle` nodes have models that nobody
   // trains: they do not count in the mean. Without a test set no learner is needed.
-  LateEvaluation(std::vector<Message> snapshots, std::size_t parameters, std::size_t idle, Learner* learner,
-                 const Dataset* test, Slots& slots, const LoopPlan& plan);
+  LateEvaluation(std::vector<Message> snapshots, std::uint64_t step, std::size_t parameters, std::size_t idle,
+                 Learner* learner, const Dataset* test, Slots& slots, const LoopPlan& plan);
 
   static Message snapshot(MessagePool& pool, Learner& learner, const NodeReport& report);
 

@@ -134,7 +134,7 @@ void ServerLink::handle(Letter letter) {
 // Pushes that have come meanwhile go up as one. Those of different versions must stay apart where the server
 // treats them differently.
 void ServerLink::pass_up(Letter letter) {
-  MessagePool& pool = context_.channel.pool;
+  std::vector<float> sum;  // empty: it goes on as it came
   if (letter.kind == Letter::Kind::push && letter.size > 0) {
     Endpoint& endpoint = context_.channel.endpoint;
     for (;;) {
@@ -143,20 +143,19 @@ void ServerLink::pass_up(Letter letter) {
       backlog_.push_back(open(std::move(received.message)));
     }
     const bool any_version = !policy_.together && !policy_.damp && policy_.compensate == 0;
-    std::vector<float> sum(letter.numbers().begin(), letter.numbers().end());
     std::erase_if(backlog_, [&](const Letter& other) {
       if (other.kind != Letter::Kind::push || other.server != letter.server || other.size != letter.size)
         return false;
       if (!any_version && other.parties.front().version != letter.parties.front().version) return false;
+      if (sum.empty()) sum.assign(letter.numbers().begin(), letter.numbers().end());
       add(sum, other.numbers());
       letter.parties.insert(letter.parties.end(), other.parties.begin(), other.parties.end());
       return true;
     });
-    return send(tree_.parent(letter.server), to_servers(),
-                seal(pool, letter.kind, letter.server, letter.parties, sum));
   }
   send(tree_.parent(letter.server), to_servers(),
-       seal(pool, letter.kind, letter.server, letter.parties, letter.numbers()));
+       sum.empty() ? letter.message
+                   : seal(context_.channel.pool, letter.kind, letter.server, letter.parties, sum));
 }
 
 void ServerLink::pass_down(std::size_t server, std::span<const Letter::Party> parties,
