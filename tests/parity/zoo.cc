@@ -1,116 +1,85 @@
-// zoo DIR: gives every network of torchvision's that is in the zoo the same random weights and images that
-// DIR then tells, and writes what came out: log-probabilities of every class outside training, and for some a
-// gradient and the buffers after a step. The form of the folder is parity.cc's.
+// zoo DIR: DIR/index.json lists networks, each with a safetensors file of its weights and a file of images
+// (float32, NCHW). Gives each of ours those weights, as model.init does, and writes to DIR/N.safetensors what
+// it has then and what came out: `weight.*`, `outputs` (log-probabilities outside training), and where a
+// gradient is asked for `loss`, `gradient.*` and `after.*` (the buffers after that pass).
 #include "veche/model/zoo.h"
 
-#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
-#include "tests/parity/folder.h"
-#include "veche/base/random.h"
+#include "veche/base/files.h"
+#include "veche/model/layout.h"
+#include "veche/model/weights.h"
 
 namespace veche {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
 
-constexpr int kClasses = 5;
 constexpr std::size_t kImages = 2;  // whose log-probabilities are compared
-constexpr std::size_t kBatch = 8;   // of the gradient
 
-struct Case {
-  std::string model;
-  int side;
-  std::string stem;
-  std::string norm;  // empty: the model's own
-  bool gradient;
-};
+ModelSpec spec_of(const json& c) {
+  ModelSpec spec;
+  spec.name = c.at("model");
+  spec.input = {3, c.at("side"), c.at("side")};
+  spec.classes = c.at("classes");
+  for (const auto& [key, value] : c.at("options").items())
+    spec.options.set(key, Value{value.get<std::string>()});
+  for (const char* key : {"dropout", "stochastic_depth"}) spec.options.set(key, Value{0.0});
+  return spec;
+}
 
-const Case kCases[] = {
-    {"resnet18", 64, "large", "", true},
-    {"resnet18", 32, "small", "group:8", true},
-    {"resnet34", 64, "large", "", false},
-    {"resnet50", 64, "large", "", false},
-    {"wide_resnet50_2", 64, "large", "", false},
-    {"mobilenet_v3_small", 64, "large", "", true},
-    {"mobilenet_v3_small", 32, "small", "", false},
-    {"mobilenet_v3_large", 64, "large", "", false},
-    {"shufflenet_v2_x1_0", 64, "large", "", false},
-    {"shufflenet_v2_x1_0", 32, "small", "", false},
-    {"squeezenet1_0", 64, "large", "", false},
-    {"squeezenet1_1", 64, "large", "", false},
-    {"efficientnet_v2_s", 64, "large", "", false},
-    {"convnext_tiny", 64, "large", "", false},
-    {"convnext_tiny", 32, "small", "", true},
-    {"vit_tiny", 32, "small", "", true},
-    {"wrn-10-2", 32, "auto", "", true},
-};
-
-// Numbers of a size that lets every layer be seen in the result: what networks start from would hide some
-// behind factors of zero, and larger ones grow from block to block until rounding decides.
-void randomise(const std::vector<TensorLayout>& layout, std::span<float> flat, double norm_weight,
-               RandomStream& stream) {
-  for (const TensorLayout& tensor : layout) {
-    double middle = 0, spread = 0.1;
-    const auto outputs = static_cast<std::size_t>(tensor.shape.front());
-    const double inputs = static_cast<double>(size_of(tensor)) / static_cast<double>(outputs);
-    if (tensor.name.ends_with("running_var")) {
-      middle = 1;
-    } else if (tensor.name.ends_with("layer_scale") || (inputs == 1 && tensor.name.ends_with("weight"))) {
-      middle = norm_weight;
-    } else if (outputs > 1 && inputs > 1) {
-      spread = std::sqrt(2 / inputs);
-    }
-    std::vector<float> values(size_of(tensor));
-    for (float& value : values) value = static_cast<float>(middle + spread * stream.normal());
-    scatter(tensor, values, flat);
-  }
+// Images of a file, as Veche takes them: channels last.
+std::vector<float> read_images(const fs::path& file, const Shape& shape) {
+  std::vector<float> plain(fs::file_size(file) / sizeof(float)), images(plain.size());
+  std::ifstream(file, std::ios::binary)
+      .read(reinterpret_cast<char*>(plain.data()), static_cast<std::streamsize>(fs::file_size(file)));
+  TensorLayout pixels;
+  const std::int64_t c = shape.channels, h = shape.height, w = shape.width;
+  pixels.shape = {static_cast<std::int64_t>(images.size() / shape.size()), c, h, w};
+  pixels.strides = {c * h * w, 1, w * c, c};
+  scatter(pixels, plain, images);
+  return images;
 }
 
 // log p of every class: the learner tells the loss of a label.
-std::vector<float> log_probabilities(Learner& learner, std::span<const float> image, const Shape& shape) {
+std::vector<float> log_probabilities(Learner& learner, const ModelSpec& spec, std::span<const float> images) {
   std::vector<float> result;
-  for (std::int64_t label = 0; label < kClasses; ++label)
-    result.push_back(static_cast<float>(-learner.evaluate({image, std::span(&label, 1), shape, 0}).loss_sum));
+  for (std::size_t i = 0; i < kImages; ++i)
+    for (std::int64_t label = 0; label < spec.classes; ++label) {
+      const auto image = images.subspan(i * spec.input.size(), spec.input.size());
+      result.push_back(
+          static_cast<float>(-learner.evaluate({image, std::span(&label, 1), spec.input, 0}).loss_sum));
+    }
   return result;
 }
 
-json run(Folder& folder, const Case& c, std::size_t number) {
-  ModelSpec spec;
-  spec.name = c.model;
-  spec.input = {3, c.side, c.side};
-  spec.classes = kClasses;
-  if (c.stem != "auto") spec.options.set("stem", Value{c.stem});
-  if (!c.norm.empty()) spec.options.set("norm", Value{c.norm});
-  for (const char* key : {"dropout", "stochastic_depth"}) spec.options.set(key, Value{0.0});
-  const auto learner = make_learner(spec);
-  RandomStream stream(6, "zoo", number);
-  const double norm_weight = c.model.starts_with("efficientnet") ? 0.85 : 1;  // the deepest has the smallest
-  randomise(learner->parameter_layout(), learner->parameters(), norm_weight, stream);
-  randomise(learner->buffer_layout(), learner->buffers(), norm_weight, stream);
-  std::vector<float> images(kBatch * spec.input.size());
-  for (float& pixel : images) pixel = static_cast<float>(stream.normal());
-  std::vector<std::int64_t> labels(kBatch);
-  for (std::int64_t& label : labels) label = static_cast<std::int64_t>(stream.below(kClasses));
+void add(SafetensorsWriter& writer, const std::string& prefix, std::vector<TensorLayout> layout,
+         std::span<const float> flat) {
+  for (TensorLayout& tensor : layout) tensor.name.insert(0, prefix);
+  add_tensors(writer, layout, flat);
+}
 
-  const std::string prefix = std::to_string(number) + ".";
-  json result{
-      {"model", c.model}, {"side", c.side}, {"stem", c.stem}, {"norm", c.norm}, {"classes", kClasses}};
-  result["weights"] = folder.write_tensors(prefix, learner->parameter_layout(), learner->parameters());
-  result["buffers"] = folder.write_tensors(prefix, learner->buffer_layout(), learner->buffers());
-  result["images"] = folder.write(prefix + "images", channels_first(images, spec.input));
-  result["labels"] = folder.write(prefix + "labels", labels);
-  for (std::size_t i = 0; i < kImages; ++i)
-    result["outputs"].push_back(log_probabilities(
-        *learner, std::span(images).subspan(i * spec.input.size(), spec.input.size()), spec.input));
-  if (c.gradient) {
-    result["loss"] = learner->compute_gradient({images, labels, spec.input, 0}).loss();
-    result["gradients"] =
-        folder.write_tensors(prefix + "gradient.", learner->parameter_layout(), learner->gradients());
-    result["buffers_after"] =
-        folder.write_tensors(prefix + "after.", learner->buffer_layout(), learner->buffers());
+void run(const fs::path& folder, const json& c) {
+  const ModelSpec spec = spec_of(c);
+  const auto learner = make_learner(spec);
+  load_weights(*learner, folder / c.at("weights"));
+  const std::vector<float> images = read_images(folder / c.at("images"), spec.input);
+  SafetensorsWriter writer;
+  add(writer, "weight.", learner->parameter_layout(), learner->parameters());
+  add(writer, "weight.", learner->buffer_layout(), learner->buffers());
+  writer.add("outputs", {kImages, spec.classes}, log_probabilities(*learner, spec, images));
+  if (c.contains("labels")) {
+    const std::vector<std::int64_t> labels = c["labels"];
+    const Score score = learner->compute_gradient({images, labels, spec.input, 0});
+    writer.add("loss", {1}, {static_cast<float>(score.loss())});
+    add(writer, "gradient.", learner->parameter_layout(), learner->gradients());
+    add(writer, "after.", learner->buffer_layout(), learner->buffers());
   }
-  return result;
+  write_file(folder / c.at("result"), writer.parts());
 }
 
 }  // namespace
@@ -122,10 +91,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    veche::Folder folder{argv[1]};
-    nlohmann::json index = nlohmann::json::array();
-    for (const veche::Case& c : veche::kCases) index.push_back(veche::run(folder, c, index.size()));
-    folder.write_index(index);
+    const std::filesystem::path folder = argv[1];
+    for (const auto& c : nlohmann::json::parse(std::ifstream(folder / "index.json"))) veche::run(folder, c);
   } catch (const std::exception& error) {
     std::cerr << "zoo: " << error.what() << '\n';
     return 1;

@@ -2,20 +2,22 @@
 
 import json
 import pathlib
-import re
 import shutil
+import sys
 import unittest
 
 from veche_runs import QUADRATIC, SMALL, RunsTest, assignments
 
 try:
     import torch
+    import torchvision
     from torch import nn
 except ImportError as error:
-    raise SystemExit("the Debian package python3-torch is missing (%s)" % error)
+    raise SystemExit("one of the Debian packages python3-torch, python3-torchvision is missing (%s)" % error)
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/weights.md"
-READ, WRITE = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from weights_page import read_weights, write_weights
+
 CNN = {"model.name": "cnn", "model.dropout": 0, "data.name": "mnist", "data.path": "data", "data.batch": 5,
        "cluster.nodes": 3, "run.steps": 3}
 
@@ -44,15 +46,13 @@ def idx(numbers):
 
 
 class WeightsTest(RunsTest):
-    def python(self, lines, **names):
-        """Runs lines of the page in this test's folder and returns their names."""
-        exec(lines.replace('open("', f'open("{self.folder}/'), names)
-        return names
+    def write(self, model):
+        write_weights(self.folder / "weights.safetensors", model)
 
     def exported(self, run, *words):
         done = self.veche("model", "export", f"runs/{run}", "model.safetensors", *words)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
-        return self.python(READ)["state"]
+        return read_weights(self.folder / "model.safetensors")
 
 
 class Weights(WeightsTest):
@@ -101,7 +101,7 @@ class Weights(WeightsTest):
         torch.manual_seed(5)
         model = Cnn()
         model(self.images["train"])  # moves the running statistics
-        self.python(WRITE, model=model)
+        self.write(model)
         start = CNN | {"model.init": "weights.safetensors", "optimizer.name": "sgd", "optimizer.lr": 0, "run.steps": 1,
                        "strategy.name": "none"}
         run = self.train("b", start)
@@ -118,7 +118,7 @@ class Weights(WeightsTest):
     def test_statistics_come_along(self):
         model = Cnn()
         model(self.images["train"])
-        self.python(WRITE, model=model.eval())
+        self.write(model.eval())
         # No step is long enough to matter: what is tested is the file's network, statistics included.
         run = self.train("a", CNN | {"model.init": "weights.safetensors", "optimizer.name": "sgd", "optimizer.lr": 0,
                                      "run.steps": 1, "strategy.name": "single", "data.batch": 20})
@@ -130,12 +130,36 @@ class Weights(WeightsTest):
     def test_a_file_of_another_model_is_named(self):
         model = Cnn()
         model.fc3 = nn.Linear(120, 7)
-        self.python(WRITE, model=model)
+        self.write(model)
         done = self.veche("train", *assignments(CNN, {"model.init": "weights.safetensors"}))
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Aveche: model\.init: 'weights\.safetensors' has the tensor 'fc3\.\w+' of shape "
                                       r"\[7[^\n]*the model needs \[10[^\n]*\n\Z")
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_run_starts_from_torchvision(self):
+        torch.manual_seed(4)
+        model = torchvision.models.mobilenet_v3_small(num_classes=10)
+        self.write(model)
+        settings = {"model.name": "mobilenet_v3_small", "model.init": "weights.safetensors", "data.name": "synthetic",
+                    "data.shape": "[3,32,32]", "data.samples": 8, "data.test_samples": 4, "data.batch": 4, "cluster.nodes": 2,
+                    "run.steps": 1, "optimizer.name": "sgd", "optimizer.lr": 0, "strategy.name": "none"}
+        self.train("a", settings)
+        exported, sent = self.exported("a", "--node", 1), model.state_dict()
+        self.assertEqual(sorted(exported), sorted(name for name in sent if not name.endswith("num_batches_tracked")))
+        for name, value in exported.items():
+            if "running" not in name:  # which the one step has moved
+                self.assertTrue(torch.equal(value, sent[name]), name)
+        model.load_state_dict(exported)
+
+        model.classifier[3].weigth = model.classifier[3].weight
+        del model.classifier[3].weight
+        self.write(model)
+        done = self.veche("train", *assignments(settings, {"run.name": "b"}))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Aveche: model\.init: 'weights\.safetensors' has no tensor 'classifier\.3\.weight', which the "
+                                      r"model needs; the nearest is 'classifier\.3\.weigth'\n\Z")
+        self.assertFalse((self.folder / "runs/b").exists())
 
     def test_wrong_requests_write_nothing(self):
         self.train("a", SMALL, {"run.steps": 1})
