@@ -1,4 +1,6 @@
-#include "veche/model/torch/layers.h"
+#include <ATen/record_function.h>
+
+#include "veche/model/torch/conv_plan.h"
 
 namespace veche::torch_model {
 namespace {
@@ -6,44 +8,44 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct ConvFunction : torch::autograd::Function<ConvFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const c10::optional<at::Tensor>& bias, std::int64_t stride, std::int64_t padding,
-                            std::int64_t groups, std::int64_t report) {
-    context->save_for_backward({x, weight});
-    context->saved_data["gradient"] = weight.grad();
-    if (bias) context->saved_data["bias"] = bias->grad();
-    context->saved_data["stride"] = stride;
-    context->saved_data["padding"] = padding;
-    context->saved_data["groups"] = groups;
-    context->saved_data["report"] = report;
-    return at::conv2d(x, weight, bias, stride, padding, 1, groups);
-  }
+constexpr std::size_t kMostPlans = 8;
 
-  static variable_list backward(AutogradContext* context, variable_list dy) {
-    const variable_list saved = context->get_saved_variables();
-    auto& data = context->saved_data;
-    const std::int64_t stride = data["stride"].toInt(), padding = data["padding"].toInt();
-    const auto bias = data.find("bias");
-    const at::OptionalIntArrayRef bias_size =
-        bias == data.end() ? at::OptionalIntArrayRef() : saved[1].sizes().slice(0, 1);
-    const auto [dx, dw, db] = at::convolution_backward(
-        dy[0], saved[0], saved[1], bias_size, {stride, stride}, {padding, padding}, {1, 1}, false, {0, 0},
-        data["groups"].toInt(), {context->needs_input_grad(0), true, bias != data.end()});
-    const GradientReport& report = report_at(data["report"]);
-    keep(data["gradient"].toTensor(), dw, report);
-    if (bias != data.end()) keep(bias->second.toTensor(), db, report);
-    return {dx, {}, {}, {}, {}, {}, {}};
-  }
-
- private:
-  static void keep(const at::Tensor& place, const at::Tensor& gradient, const GradientReport& report) {
-    place.copy_(gradient);
-    report.final(place);
-  }
-};
+at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
 
 }  // namespace
+
+struct Conv::Function : torch::autograd::Function<Conv::Function> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& weight,
+                            const Conv& layer, bool with_bias) {
+    const at::Tensor x = channels_last(input);
+    ConvPlan& plan = layer.plan(x, with_bias);
+    context->save_for_backward({x, weight});
+    // Autograd keeps tensors and numbers only; layer and plan outlive every pass.
+    context->saved_data["layer"] = reinterpret_cast<std::int64_t>(&layer);
+    context->saved_data["plan"] = reinterpret_cast<std::int64_t>(&plan);
+    context->saved_data["bias"] = with_bias;
+    // libtorch's observers see it as they see libtorch's own operations; cost.cc is one.
+    at::RecordFunction record(at::RecordScope::FUNCTION);
+    const std::vector<c10::IValue> factors{x, weight};
+    if (record.isActive()) record.before("veche::convolution", &factors);
+    const at::Tensor y = plan.forward(x, weight, with_bias ? layer.bias : at::Tensor());
+    if (record.isActive()) record.setOutputs(std::vector<c10::IValue>(1, y));
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &weight = saved[1], dy = channels_last(gradients[0]);
+    const Conv& layer = *reinterpret_cast<const Conv*>(context->saved_data["layer"].toInt());
+    ConvPlan& plan = *reinterpret_cast<ConvPlan*>(context->saved_data["plan"].toInt());
+    const at::Tensor dbias = context->saved_data["bias"].toBool() ? layer.bias.grad() : at::Tensor();
+    const at::Tensor dx = context->needs_input_grad(0) ? plan.input_gradient(dy, weight) : at::Tensor();
+    plan.parameter_gradients(dy, x, layer.weight.grad(), dbias);
+    layer.report->final(layer.weight.grad());
+    if (dbias.defined()) layer.report->final(dbias);
+    return {dx, {}, {}, {}};
+  }
+};
 
 Conv::Conv(const ConvOptions& options) : options_(options) {
   weight = register_parameter(
@@ -51,15 +53,23 @@ Conv::Conv(const ConvOptions& options) : options_(options) {
   if (options.bias) bias = register_parameter("bias", at::empty({options.out}));
 }
 
+Conv::~Conv() = default;
+
 at::Tensor Conv::forward(const at::Tensor& x) const {
-  const c10::optional<at::Tensor> added = bias.defined() ? c10::make_optional(bias) : c10::nullopt;
-  return ConvFunction::apply(x, weight, added, std::int64_t{options_.stride}, std::int64_t{options_.padding},
-                             std::int64_t{options_.groups}, report_address());
+  return Function::apply(x, weight, *this, bias.defined());
 }
 
 at::Tensor Conv::forward_without_bias(const at::Tensor& x) const {
-  return ConvFunction::apply(x, weight, c10::optional<at::Tensor>(), std::int64_t{options_.stride},
-                             std::int64_t{options_.padding}, std::int64_t{options_.groups}, report_address());
+  return Function::apply(x, weight, *this, false);
+}
+
+ConvPlan& Conv::plan(const at::Tensor& x, bool with_bias) const {
+  for (const auto& plan : plans_)
+    if (plan->fits(x.sizes(), weight, with_bias)) return *plan;
+  // A training batch, the last one of an epoch, those of an evaluation. Sizes without end start again.
+  if (plans_.size() == kMostPlans) plans_.clear();
+  plans_.push_back(std::make_unique<ConvPlan>(options_, x.sizes(), weight, with_bias));
+  return *plans_.back();
 }
 
 }  // namespace veche::torch_model

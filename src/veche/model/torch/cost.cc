@@ -25,7 +25,8 @@ std::int64_t per_output(const at::RecordFunction& call) {
       {"aten::addmm", 1}, {"aten::addmv", 1}, {"aten::baddbmm", 1},
   };
   const std::string_view name = call.name();
-  if (name == "aten::convolution") {  // the others of this family come through it
+  // The others of libtorch's family come through the first; the second is Conv's.
+  if (name == "aten::convolution" || name == "veche::convolution") {
     const at::Tensor weight = call.inputs()[1].toTensor();
     return weight.numel() / weight.size(0);
   }

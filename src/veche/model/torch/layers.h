@@ -30,9 +30,12 @@ struct ConvOptions {
   bool bias = false;
 };
 
+class ConvPlan;
+
 class Conv : public torch::nn::Module, public Layer {
  public:
   explicit Conv(const ConvOptions& options);
+  ~Conv() override;
   at::Tensor forward(const at::Tensor& x) const;
   // For a batch norm behind that sees to the bias itself, its gradient included.
   at::Tensor forward_without_bias(const at::Tensor& x) const;
@@ -41,7 +44,11 @@ class Conv : public torch::nn::Module, public Layer {
   at::Tensor bias;  // undefined without one
 
  private:
+  struct Function;
+  ConvPlan& plan(const at::Tensor& x, bool with_bias) const;
+
   const ConvOptions options_;
+  mutable std::vector<std::unique_ptr<ConvPlan>> plans_;  // one per size of batch seen
 };
 
 // Of the last dimension of x, whatever the others.

@@ -1,0 +1,225 @@
+#include "veche/model/torch/conv_plan.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+
+#include "veche/base/errors.h"
+
+namespace veche::torch_model {
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+constexpr auto kFloat = memory::data_type::f32;
+
+// Lives as long as the process: libtorch's own primitives may outlast any static of ours.
+const dnnl::engine& processor() {
+  static const dnnl::engine* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+dnnl::stream& stream() {
+  static thread_local dnnl::stream stream(processor());
+  return stream;
+}
+
+memory::desc images(const Dims& size) { return {size, kFloat, memory::format_tag::nhwc}; }
+
+memory over(const memory::desc& order, const at::Tensor& numbers) {
+  return {order, processor(), numbers.data_ptr<float>()};
+}
+
+at::Tensor room_for(const memory::desc& order) {
+  return at::empty({static_cast<std::int64_t>((order.get_size() + sizeof(float) - 1) / sizeof(float))});
+}
+
+// Memory for the work comes from the allocator's pool, so that resting learners hold none.
+dnnl::primitive_attr own_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+class Primitive {
+ public:
+  template <class Description>
+  Primitive(const dnnl::primitive& primitive, const Description& description)
+      : primitive_(primitive), scratchpad_(description.scratchpad_desc()) {}
+
+  void run(std::unordered_map<int, memory> arguments) const {
+    const at::Tensor scratchpad = room_for(scratchpad_);
+    arguments.emplace(DNNL_ARG_SCRATCHPAD, over(scratchpad_, scratchpad));
+    primitive_.execute(stream(), arguments);
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  memory::desc scratchpad_;
+};
+
+// From one order of the same numbers to another; nothing where they are equal.
+class Reorder {
+ public:
+  Reorder(const memory::desc& from, const memory::desc& to) : from_(from), to_(to) {
+    if (from == to) return;
+    const dnnl::reorder::primitive_desc description(processor(), from, processor(), to, own_scratchpad());
+    primitive_.emplace(dnnl::reorder(description), description);
+  }
+
+  bool needed() const { return primitive_.has_value(); }
+  void run(const at::Tensor& from, const at::Tensor& to) const {
+    primitive_->run({{DNNL_ARG_FROM, over(from_, from)}, {DNNL_ARG_TO, over(to_, to)}});
+  }
+  at::Tensor operator()(const at::Tensor& numbers) const {
+    if (!needed()) return numbers;
+    const at::Tensor moved = room_for(to_);
+    run(numbers, moved);
+    return moved;
+  }
+
+ private:
+  memory::desc from_;
+  memory::desc to_;
+  std::optional<Primitive> primitive_;
+};
+
+// Sizes and orders, in oneDNN's words.
+struct Geometry {
+  Geometry(const ConvOptions& o, at::IntArrayRef x, const at::Tensor& weight, bool with_bias)
+      : stride{o.stride, o.stride},
+        padding{o.padding, o.padding},
+        bias({o.out}, kFloat, memory::format_tag::x) {
+    const auto reached = [&](std::int64_t side) { return (side + 2 * o.padding - o.kernel) / o.stride + 1; };
+    input = images({x[0], x[1], x[2], x[3]});
+    output_size = {x[0], o.out, reached(x[2]), reached(x[3])};
+    output = images(output_size);
+    Dims size = weight.sizes().vec(), strides = weight.strides().vec();
+    if (o.groups > 1) {
+      size[0] /= o.groups;
+      size.insert(size.begin(), o.groups);
+      strides.insert(strides.begin(), size[1] * strides[0]);
+    }
+    weights = {size, kFloat, strides};
+    any_weights = {size, kFloat, memory::format_tag::any};
+    if (!with_bias) bias = memory::desc();
+  }
+  Dims stride, padding, output_size;
+  memory::desc input, output, weights, any_weights, bias;
+};
+
+struct Forward {
+  explicit Forward(const Geometry& g)
+      : Forward(g, {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input,
+                     g.any_weights, g.bias, g.output, g.stride, g.padding, g.padding},
+                    own_scratchpad(),
+                    processor()}) {}
+  Forward(const Geometry& g, const dnnl::convolution_forward::primitive_desc& made)
+      : primitive(dnnl::convolution_forward(made), made),
+        ordered(made.weights_desc()),
+        reorder(g.weights, ordered),
+        description(made) {}
+
+  Primitive primitive;
+  memory::desc ordered;
+  Reorder reorder;
+  dnnl::convolution_forward::primitive_desc description;  // the backward passes ask for it
+};
+
+struct InputGradient {
+  InputGradient(const Geometry& g, const Forward& forward)
+      : InputGradient(g, {{dnnl::algorithm::convolution_direct, g.input, g.any_weights, g.output, g.stride,
+                           g.padding, g.padding},
+                          own_scratchpad(),
+                          processor(),
+                          forward.description}) {}
+  InputGradient(const Geometry& g, const dnnl::convolution_backward_data::primitive_desc& made)
+      : primitive(dnnl::convolution_backward_data(made), made),
+        ordered(made.weights_desc()),
+        reorder(g.weights, ordered) {}
+
+  Primitive primitive;
+  memory::desc ordered;
+  Reorder reorder;
+};
+
+struct ParameterGradients {
+  ParameterGradients(const Geometry& g, const Forward& forward)
+      : ParameterGradients(g, {{dnnl::algorithm::convolution_direct, g.input, g.any_weights, g.bias, g.output,
+                                g.stride, g.padding, g.padding},
+                               own_scratchpad(),
+                               processor(),
+                               forward.description}) {}
+  ParameterGradients(const Geometry& g, const dnnl::convolution_backward_weights::primitive_desc& made)
+      : primitive(dnnl::convolution_backward_weights(made), made),
+        ordered(made.diff_weights_desc()),
+        reorder(ordered, g.weights) {}
+
+  Primitive primitive;
+  memory::desc ordered;
+  Reorder reorder;
+};
+
+}  // namespace
+
+// The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
+struct ConvPlan::Passes {
+  explicit Passes(const Geometry& sizes) : geometry(sizes), forward(geometry) {}
+  Geometry geometry;
+  Forward forward;
+  std::optional<InputGradient> input;
+  std::optional<ParameterGradients> parameters;
+};
+
+ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias)
+    : images_(images.vec()),
+      weight_strides_(weight.strides().vec()),
+      bias_(bias),
+      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias))) {}
+
+ConvPlan::~ConvPlan() = default;
+
+bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias) const {
+  return images == images_ && weight.strides() == weight_strides_ && bias == bias_;
+}
+
+at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const Geometry& geometry = passes_->geometry;
+  const Forward& pass = passes_->forward;
+  const at::Tensor y =
+      at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+  const at::Tensor ordered = pass.reorder(weight);
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(geometry.input, x)},
+                                            {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
+                                            {DNNL_ARG_DST, over(geometry.output, y)}};
+  if (bias_) arguments.emplace(DNNL_ARG_BIAS, over(geometry.bias, bias));
+  pass.primitive.run(std::move(arguments));
+  return y;
+}
+
+at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight) {
+  const Geometry& geometry = passes_->geometry;
+  if (!passes_->input) passes_->input.emplace(geometry, passes_->forward);
+  const InputGradient& pass = *passes_->input;
+  const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+  const at::Tensor ordered = pass.reorder(weight);
+  pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
+                      {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
+                      {DNNL_ARG_DIFF_SRC, over(geometry.input, dx)}});
+  return dx;
+}
+
+void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
+                                   const at::Tensor& dbias) {
+  const Geometry& geometry = passes_->geometry;
+  if (!passes_->parameters) passes_->parameters.emplace(geometry, passes_->forward);
+  const ParameterGradients& pass = *passes_->parameters;
+  const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered) : dweight;
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
+                                            {DNNL_ARG_SRC, over(geometry.input, x)},
+                                            {DNNL_ARG_DIFF_WEIGHTS, over(pass.ordered, ordered)}};
+  if (bias_) arguments.emplace(DNNL_ARG_DIFF_BIAS, over(geometry.bias, dbias));
+  pass.primitive.run(std::move(arguments));
+  if (pass.reorder.needed()) pass.reorder.run(ordered, dweight);
+}
+
+}  // namespace veche::torch_model
