@@ -1,5 +1,6 @@
 """A wrong request is one sentence that names what is wrong and what is right, exit code 2, and no trace."""
 
+import glob
 import gzip
 import shutil
 import unittest
@@ -65,6 +66,8 @@ SETTINGS = [
     ({"cluster.mix_every": "[1,2,0,1]"}, ["cluster.mix_every", "at least 1"]),
     ({"data.partition": "classes:11"}, ["data.partition", "classes:11"]),
     ({"data.partition": "idd"}, ["data.partition", "idd", "'iid'"]),
+    ({"model.device": "cdua"}, ["model.device", "'cuda'"]),
+    (QUADRATIC | {"model.device": "cuda"}, ["model.device", "leave the key out"]),
     (QUADRATIC | {"run.epochs": 1}, ["run.epochs", "run.steps"]),
     (QUADRATIC | {"model.b": "[1,2]"}, ["model.b", "2 entries", "4 nodes"]),
     (QUADRATIC | {"model.b": "[1,2,3,nan]"}, ["model.b", "nan"]),
@@ -122,6 +125,11 @@ class WrongInput(RunsTest):
             with self.subTest(text=text):
                 (self.folder / "wrong.toml").write_text(text)
                 self.assert_refused(self.veche("train", "wrong.toml"), parts)
+
+    @unittest.skipIf(glob.glob("/dev/nvidia[0-9]*"), "there is a CUDA device")
+    def test_no_cuda_device(self):
+        done = self.veche("train", *assignments(SMALL, {"model.device": "cuda"}))
+        self.assert_refused(done, ["model.device", "no CUDA device", "choose cpu"])
 
     def test_graph_files(self):
         edges = self.folder / "two.edges"

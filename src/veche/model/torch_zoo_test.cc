@@ -134,6 +134,38 @@ TEST(TorchZoo, EveryNormTrains) {
     }
 }
 
+// As on a device: parameters copied there, libtorch's own operations, gradients and statistics copied back.
+TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
+  for (const char* name :
+       {"mlp", "cnn", "resnet20", "resnet18", "mobilenet_v3_small", "shufflenet_v2_x1_0", "vit_tiny"}) {
+    const auto here = make_learner(spec_of(name, kColour));
+    const auto away = make_learner(with(name, "device", Value{std::string("copies")}));
+    bool told = false;
+    away->on_gradient_ready([&](std::size_t, std::size_t) { told = true; });
+    const Samples samples(kColour, 4);
+    ASSERT_EQ(copy(here->parameters()), copy(away->parameters())) << name;
+    for (std::uint64_t step = 0; step < 2; ++step) {
+      const double loss = here->compute_gradient(samples.batch(step)).loss();
+      EXPECT_NEAR(away->compute_gradient(samples.batch(step)).loss(), loss, 1e-4 * loss) << name;
+      double difference = 0, square = 0;
+      for (std::size_t i = 0; i < here->gradients().size(); ++i) {
+        const double g = here->gradients()[i];
+        square += g * g;
+        difference += std::pow(away->gradients()[i] - g, 2);
+      }
+      EXPECT_LT(std::sqrt(difference / square), 2e-2) << name;
+      for (std::size_t i = 0; i < here->parameters().size(); ++i)
+        away->parameters()[i] = here->parameters()[i] -= 1e-3F * here->gradients()[i];
+    }
+    ASSERT_EQ(here->buffers().size(), away->buffers().size());
+    for (std::size_t i = 0; i < here->buffers().size(); ++i)
+      EXPECT_NEAR(here->buffers()[i], away->buffers()[i], 1e-3 * std::max(1.0F, std::abs(here->buffers()[i])))
+          << name;
+    EXPECT_NEAR(away->evaluate(samples.batch()).loss(), here->evaluate(samples.batch()).loss(), 1e-3) << name;
+    EXPECT_FALSE(told) << name << ": nothing is final before it was fetched";
+  }
+}
+
 TEST(TorchZoo, LeavingOutIsAFunctionOfTheStep) {
   for (const char* name : {"squeezenet1_1", "convnext_tiny"}) {
     const auto learner = make_learner(spec_of(name, kColour));
@@ -163,6 +195,8 @@ TEST(TorchZoo, RefusesWhatANetworkDoesNotHave) {
   says(with("resnet20", "stem", Value{std::string("small")}), "model.stem");
   says(with("resnet18", "dropout", Value{0.5}), "model.dropout");
   says(with("cnn", "stochastic_depth", Value{0.5}), "model.stochastic_depth");
+  says(with("cnn", "device", Value{std::string("tpu")}), "choose cpu or cuda");
+  says(with("quadratic", "device", Value{std::string("cuda")}), "leave the key out");
   says(spec_of("vit_tiny", {3, 30, 30}), "does not divide 30x30");
   says(spec_of("convnext_tiny", {3, 8, 8}), "at least 16x16");
   says(spec_of("wrn-27-10", kColour), "choose wrn-28-10");

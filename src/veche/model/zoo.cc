@@ -28,7 +28,11 @@ ModelDescription describe_model(const ModelSpec& spec) {
 
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
   find_model(spec.name);
-  if (spec.name == "quadratic") return make_quadratic(spec);
+  if (spec.name == "quadratic") {
+    if (spec.options.get<std::string>("device", "cpu") != "cpu")
+      throw RequestError("model.device: the quadratic is computed by the processor; leave the key out");
+    return make_quadratic(spec);
+  }
   return torch_engine()->make_learner(spec);
 }
 

@@ -203,17 +203,22 @@ at::Tensor BatchNorm::coefficients(const at::Tensor& x, const at::Tensor& input_
 }
 
 at::Tensor BatchNorm::forward(const at::Tensor& x, bool training) {
+  if (!by_itself())
+    return at::batch_norm(x, weight, bias, running_mean, running_var, training, momentum_, epsilon_,
+                          /*cudnn_enabled=*/true);
   const at::Tensor pixels = channels_last(x);
   return NormAlone::apply(pixels, weight, bias, coefficients(pixels, {}, training), report_address());
 }
 
 at::Tensor BatchNorm::relu(const at::Tensor& x, const at::Tensor& residual, bool training) {
+  if (!by_itself()) return Norm::relu(x, residual, training);
   const at::Tensor pixels = channels_last(x);
   const c10::optional<at::Tensor> beside = residual.defined() ? c10::make_optional(residual) : c10::nullopt;
   return NormRelu::apply(pixels, beside, weight, bias, coefficients(pixels, {}, training), report_address());
 }
 
 at::Tensor BatchNorm::relu_pool(const Conv& conv, const at::Tensor& x, bool training) {
+  if (!by_itself()) return Norm::relu_pool(conv, x, training);
   const at::Tensor pixels = channels_last(conv.forward_without_bias(x));
   return NormReluPool::apply(pixels, weight, bias, coefficients(pixels, conv.bias, training),
                              report_address());

@@ -56,7 +56,9 @@ Conv::Conv(const ConvOptions& options) : options_(options) {
 Conv::~Conv() = default;
 
 at::Tensor Conv::forward(const at::Tensor& x) const {
-  return Function::apply(x, weight, *this, bias.defined());
+  if (by_itself()) return Function::apply(x, weight, *this, bias.defined());
+  const c10::optional<at::Tensor> added = bias.defined() ? c10::make_optional(bias) : c10::nullopt;
+  return at::conv2d(x, weight, added, options_.stride, options_.padding, 1, options_.groups);
 }
 
 at::Tensor Conv::forward_without_bias(const at::Tensor& x) const {

@@ -15,14 +15,14 @@ at::Tensor mask(at::IntArrayRef size, double probability, Pass& pass) {
 
 at::Tensor dropout(const at::Tensor& x, double probability, Pass& pass) {
   if (!pass.training || probability == 0) return x;
-  return x * mask(x.sizes(), probability, pass);
+  return x * mask(x.sizes(), probability, pass).to(x.device());
 }
 
 at::Tensor stochastic_depth(const at::Tensor& branch, double probability, Pass& pass) {
   if (!pass.training || probability == 0) return branch;
   std::vector<std::int64_t> size(static_cast<std::size_t>(branch.dim()), 1);
   size.front() = branch.size(0);
-  return branch * mask(size, probability, pass);
+  return branch * mask(size, probability, pass).to(branch.device());
 }
 
 }  // namespace veche::torch_model

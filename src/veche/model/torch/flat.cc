@@ -64,15 +64,43 @@ Flat::Flat(const torch::nn::Module& network, bool channels_last)
       parameters_(at::zeros({length(parameter_layout_)})),
       gradients_(at::zeros({length(parameter_layout_)})),
       buffers_(at::zeros({length(buffer_layout_)})) {
+  bind(network, parameters_, gradients_, buffers_);
+}
+
+void Flat::bind(const torch::nn::Module& network, const at::Tensor& parameters, const at::Tensor& gradients,
+                const at::Tensor& buffers) const {
   at::NoGradGuard guard;
   std::size_t i = 0;
   for (auto& item : trained_tensors(network)) {
-    move(item.value(), view(parameters_, parameter_layout_[i]));
-    item.value().mutable_grad() = view(gradients_, parameter_layout_[i]);
+    move(item.value(), view(parameters, parameter_layout_[i]));
+    item.value().mutable_grad() = view(gradients, parameter_layout_[i]);
     ++i;
   }
   i = 0;
-  for (auto& item : other_tensors(network)) move(item.value(), view(buffers_, buffer_layout_[i++]));
+  for (auto& item : other_tensors(network)) move(item.value(), view(buffers, buffer_layout_[i++]));
+}
+
+void Flat::move_away(torch::nn::Module& network, const at::Device& device) {
+  if (device.is_cuda())  // a page that cannot be moved is copied faster
+    for (at::Tensor* vector : {&parameters_, &gradients_, &buffers_}) *vector = vector->pin_memory();
+  const auto like = [&](const at::Tensor& vector) { return at::zeros(vector.sizes(), device); };
+  away_ = {like(parameters_), like(gradients_), like(buffers_)};
+  for (auto& item : trained_tensors(network))
+    item.value().mutable_grad() = at::Tensor();  // of the other device
+  network.to(device);                            // counters and such go too
+  bind(network, away_->parameters, away_->gradients, away_->buffers);
+}
+
+void Flat::send() const {
+  if (!away_) return;
+  away_->parameters.copy_(parameters_);
+  away_->buffers.copy_(buffers_);
+}
+
+void Flat::fetch() const {
+  if (!away_) return;
+  gradients_.copy_(away_->gradients);
+  buffers_.copy_(away_->buffers);
 }
 
 }  // namespace veche::torch_model

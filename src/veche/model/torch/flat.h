@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,14 @@ class Flat {
  public:
   Flat(const torch::nn::Module& network, bool channels_last);
 
+  // From now on the network's tensors are views of copies on this device instead, with the same layout. The
+  // vectors stay where they are.
+  void move_away(torch::nn::Module& network, const at::Device& device);
+  // Parameters and buffers to the copies before a pass, gradients and buffers from them after it. Nothing
+  // where there are none.
+  void send() const;
+  void fetch() const;
+
   std::span<float> parameters() const { return span(parameters_); }
   std::span<float> gradients() const { return span(gradients_); }
   std::span<float> buffers() const { return span(buffers_); }
@@ -35,11 +44,19 @@ class Flat {
     return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
   }
 
+  void bind(const torch::nn::Module& network, const at::Tensor& parameters, const at::Tensor& gradients,
+            const at::Tensor& buffers) const;
+
+  struct Copies {
+    at::Tensor parameters, gradients, buffers;
+  };
+
   std::vector<TensorLayout> parameter_layout_;
   std::vector<TensorLayout> buffer_layout_;
   at::Tensor parameters_;
   at::Tensor gradients_;
   at::Tensor buffers_;
+  std::optional<Copies> away_;
 };
 
 }  // namespace veche::torch_model

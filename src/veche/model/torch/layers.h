@@ -7,12 +7,14 @@ namespace veche::torch_model {
 
 // What the hand-written modules have in common: they write the gradients of their parameters straight into
 // parameter.grad(), which must be there, and overwrite what it held: every parameter belongs to one layer
-// that is used once in a pass. Then they report it.
+// that is used once in a pass. Then they report it. Without a report, as on a device, they are libtorch's
+// plain operations and leave their gradients to autograd.
 class Layer {
  public:
   virtual ~Layer() = default;
 
-  const GradientReport* report = nullptr;  // outlives every pass; must be there before the first
+  const GradientReport* report = nullptr;  // outlives every pass
+  bool by_itself() const { return report != nullptr; }
 
  protected:
   // For the backward pass, which has no layer: what autograd keeps for it are tensors and numbers.

@@ -50,12 +50,16 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
       seed_(spec.seed),
       node_(spec.node),
+      computes_(where_to_compute(spec)),
       flat_(network_->module(), network_->channels_last()),
-      report_(flat_.gradients().data()),
-      plain_(network_->module(), report_) {
-  for (const auto& module : network_->modules())
-    if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
+      report_(flat_.gradients().data()) {
   network_->initialise(spec.seed);
+  if (computes_.away)
+    explained([&] { flat_.move_away(network_->module(), computes_.device); });
+  else
+    for (const auto& module : network_->modules())
+      if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
+  plain_.emplace(network_->module(), report_);
 }
 
 void TorchLearner::check(const Batch& batch) const {
@@ -72,12 +76,14 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   use_one_thread();
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
-    plain_.zero();
-    const at::Tensor labels = labels_of(batch);
-    const at::Tensor logits = network_->forward(images_of(batch), pass);
+    flat_.send();
+    plain_->zero();
+    const at::Tensor labels = labels_of(batch).to(computes_.device);
+    const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
     const at::Tensor loss =
         at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kNoLabelIgnored, label_smoothing_);
     loss.backward();
+    flat_.fetch();
     return score(logits, labels, loss);
   });
 }
@@ -88,8 +94,9 @@ Score TorchLearner::evaluate(const Batch& batch) {
   Pass pass{false, RandomStream(seed_, "dropout")};
   return explained([&] {
     at::NoGradGuard guard;
-    const at::Tensor labels = labels_of(batch);
-    const at::Tensor logits = network_->forward(images_of(batch), pass);
+    flat_.send();
+    const at::Tensor labels = labels_of(batch).to(computes_.device);
+    const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
     return score(logits, labels, at::cross_entropy_loss(logits, labels));
   });
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "veche/model/torch/device.h"
 #include "veche/model/torch/flat.h"
 #include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
@@ -9,9 +11,10 @@
 
 namespace veche::torch_model {
 
-// A network behind the flat interface. Computes in the calling thread alone. Its parameters may belong to
-// Layers, which write and report their gradients themselves, or to any other module: libtorch's autograd sees
-// to those.
+// A network behind the flat interface. Computes in the calling thread alone, or on a device to which it
+// copies the parameters before every pass and from which it copies the gradients afterwards. Its parameters
+// may belong to Layers, which write and report their gradients themselves, or to any other module: libtorch's
+// autograd sees to those, and to all of them on a device.
 class TorchLearner : public Learner {
  public:
   TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
@@ -20,7 +23,10 @@ class TorchLearner : public Learner {
   std::span<float> gradients() override { return flat_.gradients(); }
   std::span<float> buffers() override { return flat_.buffers(); }
   Score compute_gradient(const Batch& batch) override;
-  void on_gradient_ready(GradientListener listener) override { report_.listen(std::move(listener)); }
+  // Away from the vectors nothing is final before it has been fetched.
+  void on_gradient_ready(GradientListener listener) override {
+    if (!computes_.away) report_.listen(std::move(listener));
+  }
   Score evaluate(const Batch& batch) override;
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
@@ -34,9 +40,10 @@ class TorchLearner : public Learner {
   const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
-  const Flat flat_;
+  const Computes computes_;
+  Flat flat_;
   GradientReport report_;
-  PlainGradients plain_;
+  std::optional<PlainGradients> plain_;  // once the parameters are where they stay
 };
 
 }  // namespace veche::torch_model

@@ -14,7 +14,8 @@ using torch::autograd::variable_list;
 PlainGradients::PlainGradients(torch::nn::Module& network, const GradientReport& report) {
   std::unordered_set<const c10::TensorImpl*> seen;
   for (const auto& module : network.modules()) {
-    if (dynamic_cast<const Layer*>(module.get()) != nullptr) continue;  // writes and reports by itself
+    const auto* layer = dynamic_cast<const Layer*>(module.get());
+    if (layer != nullptr && layer->by_itself()) continue;
     for (const at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
       // Not one that is frozen, nor one that another module has too.
       if (!parameter.requires_grad() || !seen.insert(parameter.unsafeGetTensorImpl()).second) continue;

@@ -16,39 +16,39 @@ thread_local c10::optional<at::Generator> pass_generator;
 using Given = c10::optional<at::Generator>;
 
 // Made when first asked for: most networks never do.
-const Given& chosen(const Given& given) {
-  if (given && given->defined()) return given;
+const Given& chosen(const Given& given, const at::Tensor& self) {
+  if (!self.is_cpu() || (given && given->defined())) return given;  // devices have generators of their own
   if (!pass_generator) pass_generator = at::make_generator<at::CPUGeneratorImpl>(pass_seed);
   return pass_generator;
 }
 
 at::Tensor& bernoulli(at::Tensor& self, double p, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.bernoulli_(p, chosen(given));
+  return self.bernoulli_(p, chosen(given, self));
 }
 at::Tensor& bernoulli_of(at::Tensor& self, const at::Tensor& p, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.bernoulli_(p, chosen(given));
+  return self.bernoulli_(p, chosen(given, self));
 }
 at::Tensor& uniform(at::Tensor& self, double from, double to, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.uniform_(from, to, chosen(given));
+  return self.uniform_(from, to, chosen(given, self));
 }
 at::Tensor& normal(at::Tensor& self, double mean, double deviation, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.normal_(mean, deviation, chosen(given));
+  return self.normal_(mean, deviation, chosen(given, self));
 }
 at::Tensor& whole(at::Tensor& self, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.random_(chosen(given));
+  return self.random_(chosen(given, self));
 }
 at::Tensor& whole_to(at::Tensor& self, std::int64_t to, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.random_(to, chosen(given));
+  return self.random_(to, chosen(given, self));
 }
 at::Tensor& whole_from(at::Tensor& self, std::int64_t from, c10::optional<std::int64_t> to, Given given) {
   const c10::impl::ExcludeDispatchKeyGuard below(kKey);
-  return self.random_(from, to, chosen(given));
+  return self.random_(from, to, chosen(given, self));
 }
 
 }  // namespace

@@ -47,8 +47,12 @@ struct Shortcut : torch::autograd::Function<Shortcut> {
   }
 };
 
-at::Tensor shortcut(const at::Tensor& x, int stride, int channels) {
-  return stride == 1 ? x : Shortcut::apply(x, std::int64_t{channels});
+at::Tensor shortcut(const at::Tensor& x, int stride, int channels, bool by_itself) {
+  if (stride == 1) return x;
+  if (by_itself) return Shortcut::apply(x, std::int64_t{channels});
+  const std::int64_t added = channels - x.size(1);
+  const at::Tensor pixels = x.slice(2, 0, c10::nullopt, 2).slice(3, 0, c10::nullopt, 2);
+  return at::constant_pad_nd(pixels, {0, 0, 0, 0, added / 2, added - added / 2});
 }
 
 class Residual : public torch::nn::Module {
@@ -63,7 +67,7 @@ class Residual : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x, bool training) {
     const at::Tensor inner = bn1_->relu(conv1_->forward(x), {}, training);
-    return bn2_->relu(conv2_->forward(inner), shortcut(x, stride_, out_), training);
+    return bn2_->relu(conv2_->forward(inner), shortcut(x, stride_, out_, conv2_->by_itself()), training);
   }
 
   Conv& last() { return *conv2_; }
