@@ -5,27 +5,14 @@ import pathlib
 import random
 import signal
 import subprocess
-import sys
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "process"))
-from veche_runs import LONGEST, QUADRATIC, SMALL, VECHE, RunsTest, assignments, is_whole, wait_for
+from jobs import MPIRUN, Jobs
+from veche_runs import LONGEST, QUADRATIC, SMALL, VECHE, assignments, is_whole, wait_for
 
-MPIRUN = os.environ["MPIRUN"].split()
 KILLS = int(os.environ.get("KILLS", "3"))
 PROMPTLY = 30  # seconds for a job to end when a rank was killed, on a busy machine; else it would be minutes or never
-
-
-class Jobs(RunsTest):
-    def mpirun(self, ranks, *words):
-        return subprocess.run([*MPIRUN, "-np", str(ranks), VECHE, *map(str, words)], cwd=self.folder,
-                              capture_output=True, text=True, timeout=2 * LONGEST, stdin=subprocess.DEVNULL)
-
-    def train_job(self, ranks, name, *settings, expect=0):
-        done = self.mpirun(ranks, "train", "--quiet", *assignments(*settings, {"run.name": name}))
-        self.assertEqual(done.returncode, expect, done.stderr)
-        return self.run_path(name)
 
 
 class SameRun(Jobs):
@@ -106,21 +93,6 @@ class Wrong(Jobs):
 
 
 class Deaths(Jobs):
-    def children(self, job):
-        """The ranks: veche processes below the launcher."""
-        found, waiting = [], [job.pid]
-        while waiting:
-            pid = waiting.pop()
-            for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-                for child in map(int, task.read_text().split()):
-                    waiting.append(child)
-                    try:
-                        if os.path.samefile(f"/proc/{child}/exe", VECHE):
-                            found.append(child)
-                    except OSError:
-                        pass
-        return sorted(set(found))
-
     def test_a_killed_rank_ends_the_job_and_the_run_goes_on(self):
         chance = random.Random(os.environ.get("SEED", "7"))
         for attempt in range(KILLS):
@@ -135,7 +107,7 @@ class Deaths(Jobs):
                 run = self.run_path(name)
                 self.assertTrue(wait_for(run.steps, job), f"{name} ended before it saved anything")
                 time.sleep(chance.random() / 2)
-                ranks = self.children(job)
+                ranks = self.ranks_of(job)
                 self.assertEqual(len(ranks), 3)
                 os.kill(chance.choice(ranks), signal.SIGKILL)
                 start = time.monotonic()

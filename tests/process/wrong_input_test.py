@@ -66,7 +66,7 @@ SETTINGS = [
     ({"cluster.mix_every": "[1,2,0,1]"}, ["cluster.mix_every", "at least 1"]),
     ({"data.partition": "classes:11"}, ["data.partition", "classes:11"]),
     ({"data.partition": "idd"}, ["data.partition", "idd", "'iid'"]),
-    ({"model.device": "cdua"}, ["model.device", "'cuda'"]),
+    ({"model.device": "cud"}, ["model.device", "'cuda'"]),
     (QUADRATIC | {"model.device": "cuda"}, ["model.device", "leave the key out"]),
     (QUADRATIC | {"run.epochs": 1}, ["run.epochs", "run.steps"]),
     (QUADRATIC | {"model.b": "[1,2]"}, ["model.b", "2 entries", "4 nodes"]),

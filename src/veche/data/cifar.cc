@@ -11,7 +11,6 @@ void append_cifar(std::span<const std::uint8_t> bytes, std::size_t label_bytes, 
   if (bytes.size() % record != 0)
     policy.found(fmt::format("'{}' is truncated, or no file of CIFAR: its {} bytes are not a multiple of {}",
                              name, bytes.size(), record));
-  samples.pixels.reserve(samples.pixels.size() + bytes.size() / record * kChannels * kPlane);
   for (std::size_t i = 0; i < bytes.size() / record; ++i) {
     const auto one = bytes.subspan(i * record, record);
     const int label = one[label_bytes - 1];
@@ -20,13 +19,7 @@ void append_cifar(std::span<const std::uint8_t> bytes, std::size_t label_bytes, 
                                samples.classes - 1));
       continue;
     }
-    samples.labels.push_back(label);
-    const std::uint8_t* planes = one.data() + label_bytes;
-    const std::size_t begin = samples.pixels.size();
-    samples.pixels.resize(begin + kChannels * kPlane);
-    std::uint8_t* out = samples.pixels.data() + begin;
-    for (std::size_t p = 0; p < kPlane; ++p)
-      for (std::size_t c = 0; c < kChannels; ++c) *out++ = planes[c * kPlane + p];
+    samples.add(one.data() + label_bytes, label);
   }
 }
 

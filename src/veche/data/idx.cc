@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "veche/base/errors.h"
+#include "veche/base/mapped_file.h"
+#include "veche/data/host_memory.h"
 #include "veche/data/packed_file.h"
 
 namespace veche {
@@ -19,12 +21,13 @@ constexpr std::uint8_t kUnsignedBytes = 0x08;
 template <std::size_t kDimensions>
 struct IdxArray {
   std::array<std::uint32_t, kDimensions> sizes;
-  std::vector<std::uint8_t> bytes;
+  HostMemory data;
 };
 
 // Refuses before setting memory aside: a damaged header may promise anything.
 template <std::size_t kDimensions>
-IdxArray<kDimensions> read_array(const fs::path& path) {
+IdxArray<kDimensions> read_array(const fs::path& path, int processes) {
+  constexpr std::size_t kHeader = 4 + 4 * kDimensions;
   PackedFile file(path);
   const auto refuse = [&](const std::string& why) {
     throw RequestError(fmt::format("'{}' {}", path.string(), why));
@@ -55,12 +58,23 @@ IdxArray<kDimensions> read_array(const fs::path& path) {
       refuse("is truncated: its header promises " + promised + " and fewer are there");
     total *= size;
   }
-  result.bytes.resize(total);
-  if (file.read(result.bytes) < total) {
+  const auto fewer = [&] {
     refuse("is truncated: its header promises " + promised + " and fewer are there");
+  };
+  const auto more = [&] { refuse("goes on after the " + promised + " its header promises"); };
+  if (!file.packed()) {
+    const auto mapped = std::make_shared<const MappedFile>(path);
+    const auto bytes = mapped->octets().subspan(std::min(kHeader, mapped->octets().size()));
+    if (bytes.size() < total) fewer();
+    if (bytes.size() > total) more();
+    result.data = {bytes, mapped};
+    return result;
   }
-  std::array<std::uint8_t, 1> more{};
-  if (file.read(more) != 0) refuse("goes on after the " + promised + " its header promises");
+  result.data = once_a_host(path, total, processes, [&](std::span<std::uint8_t> room) {
+    if (file.read(room) < total) fewer();
+    std::array<std::uint8_t, 1> beyond{};
+    if (file.read(beyond) != 0) more();
+  });
   return result;
 }
 
@@ -74,9 +88,10 @@ std::optional<fs::path> find_idx(const fs::path& folder, std::string_view name) 
   return std::nullopt;
 }
 
-Samples read_idx(const fs::path& images, const fs::path& labels, int classes, const DamagePolicy& policy) {
-  IdxArray<3> pixels = read_array<3>(images);
-  const IdxArray<1> answers = read_array<1>(labels);
+Samples read_idx(const fs::path& images, const fs::path& labels, int classes, const DamagePolicy& policy,
+                 int processes) {
+  const IdxArray<3> pixels = read_array<3>(images, processes);
+  const IdxArray<1> answers = read_array<1>(labels, 1);
   const auto [count, height, width] = pixels.sizes;
   if (std::max(height, width) > static_cast<std::uint32_t>(std::numeric_limits<int>::max())) {
     throw RequestError(
@@ -89,22 +104,15 @@ Samples read_idx(const fs::path& images, const fs::path& labels, int classes, co
   }
   Samples samples{.shape = {1, static_cast<int>(height), static_cast<int>(width)},
                   .classes = classes,
-                  .pixels = std::move(pixels.bytes),
-                  .labels = {}};
-  const std::size_t size = samples.shape.size();
+                  .owners = {pixels.data.owner}};
   for (std::size_t i = 0; i < std::min(answers.sizes[0], count); ++i) {
-    if (answers.bytes[i] >= classes) {
+    const int label = answers.data.bytes[i];
+    if (label < classes)
+      samples.add(pixels.data.bytes.data() + i * samples.shape.size(), label);
+    else
       policy.found(fmt::format("'{}' gives sample {} the label {}, which is not in 0..{}", labels.string(), i,
-                               answers.bytes[i], classes - 1));
-      continue;
-    }
-    const std::size_t kept = samples.labels.size();
-    if (kept != i)
-      std::copy_n(samples.pixels.begin() + static_cast<std::ptrdiff_t>(i * size), size,
-                  samples.pixels.begin() + static_cast<std::ptrdiff_t>(kept * size));
-    samples.labels.push_back(answers.bytes[i]);
+                               label, classes - 1));
   }
-  samples.pixels.resize(samples.labels.size() * size);
   return samples;
 }
 

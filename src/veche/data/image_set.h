@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -8,24 +9,41 @@
 
 namespace veche {
 
-// Images as bytes, sample after sample, rows of pixels with their channels together, and a label each.
+// Images as bytes, and a label each. Where they lie is not said: in mapped files, of which nothing is read
+// before it is looked at, or in memory of their own.
 struct Samples {
   Shape shape;
   int classes = 0;
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::int64_t> labels;
+  bool planes = false;  // channel after channel; else rows of pixels with their channels together
+  std::vector<const std::uint8_t*> places = {};
+  std::vector<std::int64_t> labels = {};
+  std::vector<std::shared_ptr<const void>> owners = {};  // of the memory they lie in
+
+  void add(const std::uint8_t* place, std::int64_t label) {
+    places.push_back(place);
+    labels.push_back(label);
+  }
+  // The bytes of one with its channels together, in `room` when they do not lie so.
+  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const;
 };
 
-// Images held in memory as bytes: a quarter of the floats they become when they are read.
+// Sample after sample in memory of their own, channels together. Throws std::invalid_argument when the parts
+// do not fit together.
+Samples samples_of(const Shape& shape, int classes, std::vector<std::uint8_t> pixels,
+                   std::vector<std::int64_t> labels);
+
+// Images kept as bytes: a quarter of the floats they become when they are read.
 class ImageSet final : public PixelSet {
  public:
-  // Throws std::invalid_argument when the parts do not fit together.
-  ImageSet(Samples samples, const Normalization& normalization);
+  ImageSet(Samples samples, const Normalization& normalization)
+      : PixelSet(samples.shape, normalization), samples_(std::move(samples)) {}
 
   std::size_t size() const override { return samples_.labels.size(); }
   int classes() const override { return samples_.classes; }
   std::int64_t label(std::size_t index) const override { return samples_.labels[index]; }
-  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override;
+  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
+    return samples_.pixels(index, room);
+  }
 
  private:
   Samples samples_;

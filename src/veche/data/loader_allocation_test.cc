@@ -24,8 +24,7 @@ namespace veche {
 namespace {
 
 TEST(LoaderAllocation, NothingAfterTheFirstSteps) {
-  Samples samples{.shape = {1, 2, 2}, .classes = 2, .pixels = std::vector<std::uint8_t>(400), .labels = {}};
-  samples.labels.resize(100);
+  Samples samples = samples_of({1, 2, 2}, 2, std::vector<std::uint8_t>(400), std::vector<std::int64_t>(100));
   const auto data =
       std::make_shared<ImageSet>(std::move(samples), Normalization{.mean = {0}, .deviation = {1}});
   std::vector<std::uint32_t> all(100);

@@ -99,13 +99,13 @@ std::size_t NodeFolders::owner(std::size_t sample) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(ends, sample) - ends.begin());
 }
 
-NodeFolders open_node_folders(const Options& options, std::uint64_t seed, int nodes) {
+NodeFolders open_node_folders(const Options& options, std::uint64_t seed, int nodes, OpenHow how) {
   const std::vector<std::string> paths = paths_of(options, nodes);
   std::vector<DataSource> sources;
   for (const std::string& path : paths) {
     Options own = options;
     own.set("path", {path});
-    sources.push_back(open_data(own, seed));
+    sources.push_back(open_data(own, seed, how));
   }
   check_fit(sources, paths);
 

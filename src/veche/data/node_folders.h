@@ -20,6 +20,6 @@ struct NodeFolders {
 // their names, numbers by their value. Each is opened as if it were alone. Classes with names are told apart
 // by them, so that an organisation may lack some. Throws RequestError naming the path when there are not as
 // many as nodes, or they do not fit together.
-NodeFolders open_node_folders(const Options& options, std::uint64_t seed, int nodes);
+NodeFolders open_node_folders(const Options& options, std::uint64_t seed, int nodes, OpenHow how = {});
 
 }  // namespace veche

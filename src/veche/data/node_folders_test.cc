@@ -93,9 +93,8 @@ TEST_F(NodeFoldersTest, RefusesInOneSentence) {
 
 std::shared_ptr<const Dataset> images(std::vector<std::uint8_t> pixels, std::vector<std::int64_t> labels,
                                       double mean, double deviation) {
-  return std::make_shared<ImageSet>(
-      Samples{.shape = {1, 1, 1}, .classes = 2, .pixels = std::move(pixels), .labels = std::move(labels)},
-      Normalization{.mean = {mean}, .deviation = {deviation}});
+  return std::make_shared<ImageSet>(samples_of({1, 1, 1}, 2, std::move(pixels), std::move(labels)),
+                                    Normalization{.mean = {mean}, .deviation = {deviation}});
 }
 
 TEST(Join, CallsLabelsAsTheWholeDoesAndPoolsTheNormalisation) {
@@ -111,9 +110,8 @@ TEST(Join, CallsLabelsAsTheWholeDoesAndPoolsTheNormalisation) {
 }
 
 TEST(Join, RefusesUnequalShapes) {
-  const auto wide =
-      std::make_shared<ImageSet>(Samples{.shape = {1, 1, 2}, .classes = 2, .pixels = {1, 2}, .labels = {0}},
-                                 Normalization{.mean = {0}, .deviation = {1}});
+  const auto wide = std::make_shared<ImageSet>(samples_of({1, 1, 2}, 2, {1, 2}, {0}),
+                                               Normalization{.mean = {0}, .deviation = {1}});
   EXPECT_THROW(join({{images({1}, {0}, 0, 1), {0, 1}}, {wide, {0, 1}}}, 2), std::invalid_argument);
 }
 

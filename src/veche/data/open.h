@@ -13,6 +13,7 @@ struct OpenRequest {
   std::filesystem::path path;
   int size = 0;             // data.size: the side of the images wanted; 0: as they are
   int size_if_unequal = 0;  // OpenHow
+  int processes = 1;        // OpenHow
   int classes = 0;          // how many there must be; 0: as many as there are
   std::optional<Normalization> normalization;
   DamagePolicy policy;
@@ -39,7 +40,7 @@ std::optional<std::filesystem::path> find_cifar(const std::filesystem::path& pat
 // The archives that a path stands for: itself, or those in it, in the order of their names.
 std::vector<std::filesystem::path> find_archives(const std::filesystem::path& path);
 
-// Samples in memory become a source; without a normalisation in the request it is measured.
+// Samples become a source; without a normalisation in the request it is measured.
 DataSource from_memory(const OpenRequest& request, std::string kind, Samples train, Samples test,
                        std::vector<std::string> class_names);
 // Of samples in one part, every tenth of a class becomes the test set.

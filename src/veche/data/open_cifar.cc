@@ -52,11 +52,12 @@ std::vector<std::string> class_names(const fs::path& file, int classes) {
 DataSource open(const OpenRequest& request, Kind kind) {
   const Cifar& set = cifar(kind);
   const fs::path folder = find_cifar(request.path, kind).value_or(request.path);
-  Samples train{.shape = {3, 32, 32}, .classes = set.classes, .pixels = {}, .labels = {}};
+  Samples train{.shape = {3, 32, 32}, .classes = set.classes, .planes = true};
   Samples test = train;
   const auto append = [&](const char* name, Samples& samples) {
-    const MappedFile file(folder / name);
-    append_cifar(file.octets(), set.label_bytes, (folder / name).string(), request.policy, samples);
+    const auto file = std::make_shared<const MappedFile>(folder / name);
+    samples.owners.push_back(file);
+    append_cifar(file->octets(), set.label_bytes, (folder / name).string(), request.policy, samples);
   };
   for (const char* name : set.train) append(name, train);
   append(set.test, test);

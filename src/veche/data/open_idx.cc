@@ -22,8 +22,8 @@ DataSource open_idx(const OpenRequest& request) {
   const fs::path test_images = file("t10k-images-idx3-ubyte"), test_labels = file("t10k-labels-idx1-ubyte");
   constexpr int kAny = 256;
   const int most = request.classes > 0 ? request.classes : kAny;
-  Samples train = read_idx(train_images, train_labels, most, request.policy);
-  Samples test = read_idx(test_images, test_labels, most, request.policy);
+  Samples train = read_idx(train_images, train_labels, most, request.policy, request.processes);
+  Samples test = read_idx(test_images, test_labels, most, request.policy, request.processes);
   if (request.classes == 0 && !train.labels.empty()) {
     train.classes = test.classes = static_cast<int>(*std::ranges::max_element(train.labels)) + 1;
     if (!test.labels.empty() && *std::ranges::max_element(test.labels) >= train.classes)

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "veche/base/errors.h"
 #include "veche/data/known_sets.h"
 #include "veche/data/listing.h"
@@ -7,6 +9,19 @@
 #include "veche/data/open.h"
 
 namespace veche {
+namespace {
+
+// Of all samples, or of so many evenly spread ones: large sets are not read whole to begin with.
+Normalization measure(const Samples& samples) {
+  constexpr std::size_t kEnough = 2'000;
+  const std::size_t all = samples.labels.size(), count = std::min(all, kEnough);
+  Moments moments(samples.shape.channels);
+  std::vector<std::uint8_t> room(samples.shape.size());
+  for (std::size_t turn = 0; turn < count; ++turn) moments.add(samples.pixels(turn * all / count, room));
+  return moments.normalization();
+}
+
+}  // namespace
 
 DataSource from_memory(const OpenRequest& request, std::string kind, Samples train, Samples test,
                        std::vector<std::string> classes) {
@@ -25,9 +40,7 @@ DataSource from_memory(const OpenRequest& request, std::string kind, Samples tra
   if (request.normalization) {
     normalization = *request.normalization;
   } else {
-    Moments moments(train.shape.channels);
-    moments.add(train.pixels);
-    normalization = moments.normalization();
+    normalization = measure(train);
   }
   return {.name = request.path.filename().string(),
           .kind = std::move(kind),
@@ -45,13 +58,8 @@ std::pair<Samples, Samples> hold_out_tenth(Samples all) {
     listing.train.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(all.labels[i])});
   hold_out_tenth(listing);
   const auto gather = [&](const std::vector<Listing::Item>& items) {
-    Samples part{.shape = all.shape, .classes = all.classes, .pixels = {}, .labels = {}};
-    const std::size_t size = all.shape.size();
-    for (const Listing::Item item : items) {
-      const auto begin = all.pixels.begin() + static_cast<std::ptrdiff_t>(item.file * size);
-      part.pixels.insert(part.pixels.end(), begin, begin + static_cast<std::ptrdiff_t>(size));
-      part.labels.push_back(item.label);
-    }
+    Samples part{.shape = all.shape, .classes = all.classes, .planes = all.planes, .owners = all.owners};
+    for (const Listing::Item item : items) part.add(all.places[item.file], item.label);
     return part;
   };
   return {gather(listing.train), gather(listing.test)};

@@ -40,21 +40,10 @@ Layout layout_of(const NpyArray& images, const std::string& name) {
                   fmt::join(s, ", ")));
 }
 
-void append_pixels(std::span<const std::uint8_t> one, const Layout& layout,
-                   std::vector<std::uint8_t>& pixels) {
-  if (!layout.planes) {
-    pixels.insert(pixels.end(), one.begin(), one.end());
-    return;
-  }
-  const auto channels = static_cast<std::size_t>(layout.shape.channels);
-  const std::size_t plane = one.size() / channels;
-  for (std::size_t p = 0; p < plane; ++p)
-    for (std::size_t c = 0; c < channels; ++c) pixels.push_back(one[c * plane + p]);
-}
-
 Samples read_pair(const fs::path& image_file, const fs::path& label_file, const DamagePolicy& policy) {
-  const MappedFile image_bytes(image_file), label_bytes(label_file);
-  const NpyArray images = parse_npy(image_bytes.octets(), image_file.string());
+  const auto image_bytes = std::make_shared<const MappedFile>(image_file);
+  const MappedFile label_bytes(label_file);
+  const NpyArray images = parse_npy(image_bytes->octets(), image_file.string());
   const NpyArray labels = parse_npy(label_bytes.octets(), label_file.string());
   const Layout layout = layout_of(images, image_file.string());
   if (labels.kind == 'f' || labels.sizes.empty() || labels.count() != labels.sizes[0])
@@ -64,10 +53,9 @@ Samples read_pair(const fs::path& image_file, const fs::path& label_file, const 
                              labels.count(), image_file.string(), images.sizes[0]),
                  std::max(labels.count(), images.sizes[0]) - std::min(labels.count(), images.sizes[0]));
 
-  Samples samples{.shape = layout.shape, .classes = 0, .pixels = {}, .labels = {}};
+  Samples samples{.shape = layout.shape, .planes = layout.planes, .owners = {image_bytes}};
   const std::size_t size = layout.shape.size();
   const std::uint64_t count = std::min(labels.count(), images.sizes[0]);
-  samples.pixels.reserve(count * size);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::int64_t label = whole_number(labels, i);
     if (label < 0 || label >= kMostClasses) {
@@ -75,9 +63,8 @@ Samples read_pair(const fs::path& image_file, const fs::path& label_file, const 
           fmt::format("'{}' gives sample {} the label {}, which cannot be", label_file.string(), i, label));
       continue;
     }
-    samples.labels.push_back(label);
+    samples.add(images.bytes.data() + i * size, label);
     samples.classes = std::max(samples.classes, static_cast<int>(label) + 1);
-    append_pixels(images.bytes.subspan(i * size, size), layout, samples.pixels);
   }
   return samples;
 }

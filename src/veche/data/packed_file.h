@@ -18,6 +18,7 @@ class PackedFile {
 
   // Fills `out` as far as the file goes; fewer bytes than asked for means that it has ended.
   std::size_t read(std::span<std::uint8_t> out);
+  bool packed() const { return inflater_ != nullptr; }
   // More bytes than this cannot come: what to check a promise against before memory is set aside for it.
   std::uint64_t bound() const { return bound_; }
 

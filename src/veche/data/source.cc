@@ -112,6 +112,7 @@ DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how) {
   OpenRequest request;
   request.size = static_cast<int>(options.get<std::int64_t>("size", 0));
   request.size_if_unequal = how.size_if_unequal;
+  request.processes = how.processes;
   request.policy.on = options.get<std::string>("bad", "refuse") == "skip" ? OnDamage::skip : OnDamage::refuse;
   if (!name.empty()) return open_known(known_set(name), options, std::move(request));
   request.path = path;

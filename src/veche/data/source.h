@@ -25,6 +25,8 @@ struct OpenHow {
   // The side of images whose sizes differ when no data.size is given. 0: such sets are refused, since nobody
   // should train on images of a size that nobody chose.
   int size_if_unequal = 0;
+  // Processes of this host that open the same set: what must be unpacked into memory is so once for all.
+  int processes = 1;
 };
 
 // Opens what the section [data] names: a known set by `name`, and whatever lies at `path`, whose kind is told

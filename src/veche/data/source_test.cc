@@ -158,20 +158,17 @@ TEST(Source, SyntheticRefusesNonsense) {
 }
 
 TEST(ImageSet, NormalisesEveryChannelByItsOwnNumbers) {
-  Samples samples{
-      .shape = {2, 1, 2}, .classes = 2, .pixels = {0, 255, 51, 102, 255, 0, 0, 0}, .labels = {1, 0}};
-  const ImageSet set(samples, {.mean = {0, 0.5}, .deviation = {1, 0.25}});
+  const ImageSet set(samples_of({2, 1, 2}, 2, {0, 255, 51, 102, 255, 0, 0, 0}, {1, 0}),
+                     {.mean = {0, 0.5}, .deviation = {1, 0.25}});
   EXPECT_EQ(sample(set, 0), (std::vector<float>{0, 2, 0.2f, static_cast<float>((0.4 - 0.5) / 0.25)}));
   EXPECT_EQ(sample(set, 1), (std::vector<float>{1, -2, 0, -2}));
   EXPECT_EQ(set.label(0), 1);
 }
 
 TEST(ImageSet, RefusesPartsThatDoNotFit) {
-  const Samples samples{.shape = {3, 1, 1}, .classes = 2, .pixels = {1, 2, 3}, .labels = {1}};
+  const Samples samples = samples_of({3, 1, 1}, 2, {1, 2, 3}, {1});
   EXPECT_THROW(ImageSet(samples, {.mean = {0, 1}, .deviation = {1}}), std::invalid_argument);
-  Samples short_of_pixels = samples;
-  short_of_pixels.pixels.pop_back();
-  EXPECT_THROW(ImageSet(short_of_pixels, {.mean = {0}, .deviation = {1}}), std::invalid_argument);
+  EXPECT_THROW(samples_of({3, 1, 1}, 2, {1, 2}, {1}), std::invalid_argument);
 }
 
 }  // namespace

@@ -90,22 +90,21 @@ Samples make_synthetic(const SyntheticOptions& options, std::string_view split, 
     images.push_back(class_image(options.shape, static_cast<int>(label), seed));
   }
 
-  Samples result{.shape = options.shape, .classes = options.classes, .pixels = {}, .labels = {}};
-  result.pixels.resize(options.samples * pixels);
-  result.labels.resize(options.samples);
+  std::vector<std::uint8_t> bytes(options.samples * pixels);
+  std::vector<std::int64_t> labels(options.samples);
   const double scale = kDeviation / std::sqrt(1 + options.noise * options.noise);
   const std::string purpose = "synthetic " + std::string(split);
   for (std::size_t i = 0; i < options.samples; ++i) {
     const std::vector<float>& image = images[i % classes];
     Bell bell(RandomStream(seed, purpose, i));
-    std::uint8_t* out = result.pixels.data() + i * pixels;
+    std::uint8_t* out = bytes.data() + i * pixels;
     for (std::size_t p = 0; p < pixels; ++p) {
       const double value = kMiddle + scale * (image[p] + options.noise * bell.next());
       out[p] = static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.0, 255.0));
     }
-    result.labels[i] = static_cast<std::int64_t>(i % classes);
+    labels[i] = static_cast<std::int64_t>(i % classes);
   }
-  return result;
+  return samples_of(options.shape, options.classes, std::move(bytes), std::move(labels));
 }
 
 Normalization synthetic_normalization() { return {.mean = {kMiddle / 255}, .deviation = {kDeviation / 255}}; }

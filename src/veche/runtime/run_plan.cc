@@ -20,13 +20,14 @@ int nodes_with_data(const Settings& settings) {
   return nodes - idle;
 }
 
-NodeFolders open_source(const Settings& settings) {
+NodeFolders open_source(const Settings& settings, int processes) {
+  const OpenHow how{.processes = processes};
   if (settings.brings_data) return {};
   if (settings.data.get<std::string>("partition") == "folders")
-    return open_node_folders(settings.data, settings.seed(), nodes_with_data(settings));
+    return open_node_folders(settings.data, settings.seed(), nodes_with_data(settings), how);
   if (settings.data.has("path") && std::holds_alternative<Value::List>(settings.data.at("path").data))
     throw RequestError("data.path is a list of folders, which only data.partition = \"folders\" divides");
-  return {open_data(settings.data, settings.seed()), {}};
+  return {open_data(settings.data, settings.seed(), how), {}};
 }
 
 // The nodes that a strategy keeps free of data come first and get empty shards.
@@ -189,10 +190,10 @@ LoopPlan plan_loop(const Settings& settings, const NodePowers& powers, const Sam
 
 }  // namespace
 
-RunPlan::RunPlan(const Settings& given)
+RunPlan::RunPlan(const Settings& given, int processes)
     : settings(given),
       powers(read_powers(settings.cluster, settings.nodes())),
-      folders(open_source(settings)),
+      folders(open_source(settings, processes)),
       source(folders.source),
       augment(choose_augmentation(settings, source)),
       partition(divide(settings, powers, folders)),

@@ -16,7 +16,8 @@ namespace veche {
 // All that follows from the settings before the first node is made: data opened and divided, the graph built,
 // the steps counted. Making it checks the request and throws RequestError.
 struct RunPlan {
-  explicit RunPlan(const Settings& settings);
+  // `processes`: of this host, that make the same plan.
+  explicit RunPlan(const Settings& settings, int processes = 1);
 
   // One learner may stand for all nodes.
   int learners() const { return settings.strategy_info.one_learner ? 1 : settings.nodes(); }

@@ -124,7 +124,8 @@ std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
   std::unique_ptr<const RunPlan> plan;
   together(request.job, [&] {
     check_transport(request);
-    plan = std::make_unique<const RunPlan>(request.settings);
+    plan = std::make_unique<const RunPlan>(request.settings,
+                                           request.job != nullptr ? request.job->ranks_on_this_host() : 1);
   });
   return plan;
 }
