@@ -10,7 +10,7 @@ struct BenchOptions {
   bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
   std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
   std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
-  std::string data;                   // load: a set of images to read; empty: made up
+  std::string data;                   // load: a set of images, CIFAR-10 as a rule; empty: made up
 };
 
 // One comparison. The results of both sides were checked against each other before anything was timed.

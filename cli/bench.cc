@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -77,13 +78,21 @@ void print_json(const std::vector<BenchCase>& cases) {
   fmt::print("{}\n", nlohmann::ordered_json{{"cases", rows}}.dump());
 }
 
-void bench(const Arguments& arguments) {
+// Where CIFAR-10 lies when nobody has said; nothing: nowhere.
+std::string usual_cifar10() {
+  for (const char* place : {"data/cifar10", "../shared/data/cifar10-jpeg.tar.zst"})
+    if (std::filesystem::exists(place)) return place;
+  return "";
+}
+
+void bench(Arguments arguments) {
   if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
     const auto job = join_mpi_job(*launch);
     const std::vector<BenchCase> cases = measure_ranks(*job, *mpi_plain_sum(launch->kind), arguments.options);
     if (job->rank() == 0) print_json(cases);
     return;
   }
+  if (arguments.options.data.empty()) arguments.options.data = usual_cifar10();
   std::vector<std::string> names{"all"};
   for (const Bench& bench : benches()) names.push_back(bench.name);
   if (std::ranges::find(names, arguments.name) == names.end())
@@ -120,8 +129,11 @@ void add_bench(CLI::App& app) {
       ->type_name("FILE")
       ->expected(0, 1)
       ->default_str("veche-allreduce.toml");
-  command->add_option("--data", arguments->options.data,
-                      "load: a data set of images, such as a packed one, instead of made-up ones");
+  command
+      ->add_option(
+          "--data", arguments->options.data,
+          "load: CIFAR-10 or another set of images; without it, what lies where CIFAR-10 usually does")
+      ->envname("CIFAR10");
   command->add_flag("--quick", arguments->options.quick,
                     "few short rounds: to see that it works, not to compare");
   command->callback([arguments] { bench(*arguments); });

@@ -34,7 +34,8 @@ void ProgressView::line(const std::string& text) {
 
 void ProgressView::on_start(const RunInfo& info) {
   info_ = info;
-  start_ = last_line_ = Clock::now();
+  start_ = Clock::now();
+  last_line_ = start_ - kBetweenPlainLines;  // that the first step was made is told at once
   if (quiet_) return;
   line(fmt::format("{}: {} parameters{}", info.model, with_commas(info.parameters),
                    info.data.empty() ? "" : " on " + info.data));

@@ -6,10 +6,11 @@
 namespace veche {
 
 std::vector<BenchCase> bench_load(const BenchOptions& options) {
-  const SmallFiles files(options.quick ? 600 : 60000);
+  const SmallFiles files(options);
   std::vector<BenchCase> cases = bench_random_access(files, options);
   for (BenchCase& result : bench_prepare(files, options)) cases.push_back(std::move(result));
   cases.push_back(bench_start(files, options));
+  for (BenchCase& result : cases) result.name = files.what + ": " + result.name;
   return cases;
 }
 

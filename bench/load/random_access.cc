@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <chrono>
 #include <fstream>
 #include <numeric>
@@ -21,7 +23,21 @@ bool forget_names() {
   return control.good();
 }
 
-const DecodedSet& set_of(const DataSource& source) { return dynamic_cast<const DecodedSet&>(*source.train); }
+// Training and test samples, one after the other.
+struct AllFiles {
+  explicit AllFiles(const DataSource& source)
+      : train(dynamic_cast<const DecodedSet&>(*source.train)),
+        test(dynamic_cast<const DecodedSet&>(*source.test)) {}
+
+  std::size_t size() const { return train.size() + test.size(); }
+  template <class Use>
+  void at(std::size_t index, const Use& use) const {
+    index < train.size() ? use(train, index) : use(test, index - train.size());
+  }
+
+  const DecodedSet& train;
+  const DecodedSet& test;
+};
 
 template <class Read>
 double samples_per_second(const Order& order, const Read& read) {
@@ -31,20 +47,22 @@ double samples_per_second(const Order& order, const Read& read) {
   return static_cast<double>(order.size()) / std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double read_bytes(const DataSource& source, const Order& order, std::uint64_t& sum) {
-  const EncodedSet& files = set_of(source).files();
+double read_bytes(const AllFiles& files, const Order& order, std::uint64_t& sum) {
   std::vector<std::uint8_t> room;
-  return samples_per_second(order, [&](std::uint32_t index) {
-    const auto bytes = files.bytes(index, room);
-    sum = std::accumulate(bytes.begin(), bytes.end(), sum);
+  return samples_per_second(order, [&](std::uint32_t sample) {
+    files.at(sample, [&](const DecodedSet& set, std::size_t index) {
+      const auto bytes = set.files().bytes(index, room);
+      sum = std::accumulate(bytes.begin(), bytes.end(), sum);
+    });
   });
 }
 
-double read_images(const DataSource& source, const Order& order, std::uint64_t& sum) {
-  const DecodedSet& set = set_of(source);
-  std::vector<std::uint8_t> room(set.shape().size());
-  return samples_per_second(order, [&](std::uint32_t index) {
-    sum += set.pixels(index, room)[index % room.size()] * (index + std::uint64_t{1});
+double read_images(const AllFiles& files, const Order& order, std::uint64_t& sum) {
+  std::vector<std::uint8_t> room(files.train.shape().size());
+  return samples_per_second(order, [&](std::uint32_t sample) {
+    files.at(sample, [&](const DecodedSet& set, std::size_t index) {
+      sum += set.pixels(index, room)[index % room.size()] * (index + std::uint64_t{1});
+    });
   });
 }
 
@@ -55,22 +73,24 @@ std::vector<BenchCase> bench_random_access(const SmallFiles& files, const BenchO
   constexpr double kPromised = 3;
   const std::string names =
       forget_names() ? "cold names" : "WARM names: only root may make the system forget them";
-  Order order(files.packed.train->size());
+  const AllFiles packed(files.packed), in_folder(files.in_folder);
+  Order order(packed.size());
   std::iota(order.begin(), order.end(), 0);
   Rounds bytes(1), images(1);
   for (int round = 0; round < (options.quick ? 2 : std::min(options.rounds, kMostRounds)); ++round) {
     RandomStream(static_cast<std::uint64_t>(round), "bench order").shuffle(std::span(order));
     const auto both = [&](Rounds& rounds, const auto& measure) {
       std::uint64_t ours = 0, theirs = 0;
-      rounds.ours(measure(files.packed, order, ours));
-      rounds.theirs(0, measure(files.in_folder, order, theirs));
+      rounds.ours(measure(packed, order, ours));
+      rounds.theirs(0, measure(in_folder, order, theirs));
       if (ours != theirs)
         throw RunError("bench load: packed samples differ from the files they were packed from");
     };
     both(bytes, read_bytes);
     both(images, read_images);
   }
-  return {bytes.result(0, "random access to packed JPEG files, " + names, "samples/s", "folder", kPromised),
+  return {bytes.result(0, fmt::format("random access to {} packed JPEG files, {}", order.size(), names),
+                       "samples/s", "folder", kPromised),
           images.result(0, "the same, decoded", "samples/s", "folder", kPromised)};
 }
 

@@ -2,22 +2,33 @@
 
 #include <filesystem>
 
+#include "bench/bench.h"
+#include "veche/data/pixel_set.h"
 #include "veche/data/source.h"
 
 namespace veche {
 
-// Small JPEG files in ten classes, as CIFAR-10 has them: 32 x 32 pixels, about a kilobyte each; in a folder,
-// and packed. They lie in a temporary folder and go with this.
+DataSource open_path(const std::filesystem::path& path);
+const PixelSet& images_of(const Dataset& set);
+
+// The images of options.data as JPEG files in a folder, packed as they are, and packed decoded; where no set
+// is given, 60,000 made-up ones of CIFAR-10's shape. They lie in a temporary folder and go with this.
 class SmallFiles {
  public:
-  explicit SmallFiles(std::size_t train);  // and few for the test set
+  // Throws RequestError when the set is not one of images.
+  explicit SmallFiles(const BenchOptions& options);
   SmallFiles(const SmallFiles&) = delete;
   SmallFiles& operator=(const SmallFiles&) = delete;
   ~SmallFiles();
 
-  DataSource in_folder, packed;
+  std::string what;  // "cifar10"
+  DataSource in_folder, packed, decoded;
 
  private:
+  void write_all_of(const DataSource& given, bool quick);
+  void write_made_up(std::size_t train, std::size_t test);
+  void write_file(const std::filesystem::path& name, std::span<const std::uint8_t> bytes) const;
+
   const std::filesystem::path folder_;
 };
 

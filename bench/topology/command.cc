@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,37 +33,79 @@ class OneCore {
   cpu_set_t before_{};
 };
 
+// This program with other words, one of its streams readable here.
+class Child {
+ public:
+  Child(const std::vector<std::string>& words, int stream) : started_(Clock::now()) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw RunError("no pipe can be made");
+    output_ = ends[0];
+    std::vector<std::string> kept{"veche"};
+    kept.insert(kept.end(), words.begin(), words.end());
+    std::vector<char*> arguments;
+    for (std::string& word : kept) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], stream);
+    posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+  }
+  ~Child() {
+    close(output_);
+    if (process_ < 0) return;
+    kill(process_, SIGKILL);
+    wait();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // What there is, or else what comes next; false at the end.
+  bool read_more(std::string& text) const {
+    std::array<char, 65536> buffer{};
+    const ssize_t n = process_ < 0 ? 0 : read(output_, buffer.data(), buffer.size());
+    if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));
+    return n > 0;
+  }
+  int wait() {
+    int status = -1;
+    if (process_ >= 0) waitpid(process_, &status, 0);
+    process_ = -1;
+    return status;
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point started_;
+  pid_t process_ = -1;
+  int output_ = -1;
+};
+
+[[noreturn]] void fail(const std::vector<std::string>& words) {
+  throw RunError("the command `veche " + words[0] + " ...` failed");
+}
+
 }  // namespace
 
 CommandResult run_self(const std::vector<std::string>& words) {
   const OneCore one_core;
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw RunError("no pipe can be made");
-  std::vector<std::string> kept{"veche"};
-  kept.insert(kept.end(), words.begin(), words.end());
-  std::vector<char*> arguments;
-  for (std::string& word : kept) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-
-  const auto start = std::chrono::steady_clock::now();
-  pid_t process = -1;
-  const int error = posix_spawn(&process, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
+  Child child(words, STDOUT_FILENO);
   CommandResult result;
-  std::array<char, 65536> buffer{};
-  for (ssize_t n = 0; error == 0 && (n = read(ends[0], buffer.data(), buffer.size())) > 0;) {
-    result.output.append(buffer.data(), static_cast<std::size_t>(n));
+  while (child.read_more(result.output)) {
   }
-  close(ends[0]);
-  int status = -1;
-  if (error == 0) waitpid(process, &status, 0);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (status != 0) throw RunError("the command `veche " + words[0] + " ...` failed");
+  if (child.wait() != 0) fail(words);
+  result.seconds = child.seconds();
   return result;
+}
+
+double seconds_to_line(const std::vector<std::string>& words, const std::string& beginning) {
+  Child child(words, STDERR_FILENO);
+  std::string text = "\n";
+  while (child.read_more(text))
+    if (text.find("\n" + beginning) != std::string::npos) return child.seconds();
+  fail(words);
 }
 
 }  // namespace veche

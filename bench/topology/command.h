@@ -12,5 +12,8 @@ struct CommandResult {
 
 // Runs this very program with other words, on one core, from start to end. Throws RunError when it fails.
 CommandResult run_self(const std::vector<std::string>& words);
+// Runs it on all cores until a line of its standard error begins so, and then no longer. Throws RunError when
+// there is no such line.
+double seconds_to_line(const std::vector<std::string>& words, const std::string& beginning);
 
 }  // namespace veche

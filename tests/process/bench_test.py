@@ -1,6 +1,7 @@
 """Benches verify, say what they promised, and leave a table that training reads."""
 
 import json
+import os
 import unittest
 
 from veche_runs import QUADRATIC, RunsTest
@@ -18,11 +19,23 @@ class BenchTest(RunsTest):
         for one, other in zip(by_table.summary()["parameters"], by_ring.summary()["parameters"]):
             self.assertAlmostEqual(one[0], other[0], places=5)
 
+    def load(self, *words):
+        elsewhere = {key: value for key, value in os.environ.items() if key != "CIFAR10"}
+        return self.veche("bench", "load", "--quick", *words, env=elsewhere)
+
     def test_load_prepares_the_images_that_pytorch_does(self):
-        done = self.veche("bench", "load", "--quick", "--json")
+        done = self.load("--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         names = [case["name"] for case in json.loads(done.stdout)["cases"]]
         self.assertEqual(sum("crop, flip" in name for name in names), 4)
+        self.assertTrue(all(name.startswith("made-up images: ") for name in names), names)
+        self.assertRegex(done.stderr, "made-up images instead")
+
+    def test_load_takes_a_set_of_images_alone(self):
+        for path in ("no/such", "."):
+            done = self.load("--data", path)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, r"\nveche: [^\n]*\n\Z")
 
 
 if __name__ == "__main__":
