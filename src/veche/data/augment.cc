@@ -60,44 +60,55 @@ Augmenter::Augmenter(const Augmentation& changes, const Shape& shape) : changes_
 void Augmenter::apply(std::span<const std::uint8_t> pixels, const PixelTables& tables, RandomStream random,
                       std::span<float> out) {
   if (changes_.resized_crop > 0) {
-    const Box box = draw_box(random);
+    const Box box = random_part(shape_.width, shape_.height, changes_.resized_crop, random);
     stretch(box, changes_.flip && below(random, 2) == 1, pixels, tables, out);
   } else {
     const int span = 2 * changes_.crop + 1;
     const int dx = below(random, span) - changes_.crop;
     const int dy = below(random, span) - changes_.crop;
-    if (changes_.flip && below(random, 2) == 1)
-      move_image<true>(shape_, dx, dy, pixels.data(), tables.of_channel(0), out.data());
-    else
-      move_image<false>(shape_, dx, dy, pixels.data(), tables.of_channel(0), out.data());
+    move(dx, dy, changes_.flip && below(random, 2) == 1, pixels, tables, out);
   }
   if (changes_.cutout > 0) cut_out(random, out);
 }
 
-// The customary choice: area uniform, the logarithm of width over height uniform between 3/4 and 4/3; ten
-// tries to fit, then all of it.
-Augmenter::Box Augmenter::draw_box(RandomStream& random) const {
-  const double width = shape_.width, height = shape_.height;
+void Augmenter::apply_to_part(std::span<const std::uint8_t> pixels, const PixelTables& tables,
+                              RandomStream random, std::span<float> out) const {
+  move(0, 0, changes_.flip && below(random, 2) == 1, pixels, tables, out);
+  if (changes_.cutout > 0) cut_out(random, out);
+}
+
+void Augmenter::move(int dx, int dy, bool flip, std::span<const std::uint8_t> pixels,
+                     const PixelTables& tables, std::span<float> out) const {
+  if (flip)
+    move_image<true>(shape_, dx, dy, pixels.data(), tables.of_channel(0), out.data());
+  else
+    move_image<false>(shape_, dx, dy, pixels.data(), tables.of_channel(0), out.data());
+}
+
+Box random_part(int width, int height, double least, RandomStream& random) {
+  constexpr double kMost = 4.0 / 3.0;  // of one side over the other
+  const double limit = std::log(kMost), all = static_cast<double>(width) * height;
   for (int attempt = 0; attempt < 10; ++attempt) {
-    const double area = width * height * std::lerp(changes_.resized_crop, 1.0, random.uniform());
-    const double limit = std::log(4.0 / 3.0);
+    const double area = all * std::lerp(least, 1.0, random.uniform());
     const double ratio = std::exp(std::lerp(-limit, limit, random.uniform()));
     const double w = std::round(std::sqrt(area * ratio)), h = std::round(std::sqrt(area / ratio));
     if (w < 1 || h < 1 || w > width || h > height) continue;
-    const int x = below(random, static_cast<int>(width - w) + 1);
-    const int y = below(random, static_cast<int>(height - h) + 1);
-    return {static_cast<double>(x), static_cast<double>(y), w, h};
+    const Box box{0, 0, static_cast<int>(w), static_cast<int>(h)};
+    return {below(random, width - box.width + 1), below(random, height - box.height + 1), box.width,
+            box.height};
   }
-  return {0, 0, width, height};
+  const int w = std::min(width, static_cast<int>(std::lround(height * kMost)));
+  const int h = std::min(height, static_cast<int>(std::lround(width * kMost)));
+  return {(width - w) / 2, (height - h) / 2, w, h};
 }
 
 // `count` places over `length` pixels that begin at `from`: the middle of a place between the middles of
 // pixels, never beyond the box.
-Augmenter::Between Augmenter::between(int position, double from, double length, int count) const {
+Augmenter::Between Augmenter::between(int position, int from, int length, int count) const {
   const double place = (position + 0.5) * length / count - 0.5;
-  const double inside = std::clamp(place, 0.0, length - 1);
-  const double first = std::floor(inside);
-  const double second = std::min(first + 1, length - 1);
+  const double inside = std::clamp(place, 0.0, length - 1.0);
+  const int first = static_cast<int>(inside);
+  const int second = std::min(first + 1, length - 1);
   return {static_cast<std::size_t>(from + first), static_cast<std::size_t>(from + second),
           static_cast<float>(inside - first)};
 }

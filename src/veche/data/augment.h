@@ -26,6 +26,11 @@ struct Augmentation {
 // Throws RequestError naming data.augment when a change is unknown, given twice or does not fit `shape`.
 Augmentation read_augmentation(std::string_view spec, const Shape& shape);
 
+// A random part of an image of that size, as is customary: its area uniform from `least` of the whole on, the
+// logarithm of width over height uniform between 3/4 and 4/3; ten tries to fit, then the largest in the
+// middle with sides no more unequal than that.
+Box random_part(int width, int height, double least, RandomStream& random);
+
 // Normalises and changes images in one pass. One thread at a time; allocates nothing after construction.
 class Augmenter {
  public:
@@ -34,6 +39,11 @@ class Augmenter {
   // What happens to the image is drawn from `random` alone.
   void apply(std::span<const std::uint8_t> pixels, const PixelTables& tables, RandomStream random,
              std::span<float> out);
+  // The least part of the area that resized-crop takes; 0: it is not asked for.
+  double least_part() const { return changes_.resized_crop; }
+  // The rest, on an image of which such a part was taken already.
+  void apply_to_part(std::span<const std::uint8_t> pixels, const PixelTables& tables, RandomStream random,
+                     std::span<float> out) const;
 
  private:
   // Where a column of the result comes from: between two columns, by weight.
@@ -41,11 +51,9 @@ class Augmenter {
     std::size_t first, second;
     float part;
   };
-  struct Box {
-    double x, y, width, height;
-  };
-  Box draw_box(RandomStream& random) const;
-  Between between(int position, double from, double length, int count) const;
+  Between between(int position, int from, int length, int count) const;
+  void move(int dx, int dy, bool flip, std::span<const std::uint8_t> pixels, const PixelTables& tables,
+            std::span<float> out) const;
   void stretch(const Box& box, bool flip, std::span<const std::uint8_t> pixels, const PixelTables& tables,
                std::span<float> out);
   void cut_out(RandomStream& random, std::span<float> out) const;

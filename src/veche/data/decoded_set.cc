@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "veche/data/image/image.h"
 #include "veche/data/moments.h"
@@ -41,6 +42,15 @@ std::span<const std::uint8_t> DecodedSet::pixels(std::size_t index, std::span<st
   });
 }
 
+std::optional<std::span<const std::uint8_t>> DecodedSet::part(std::size_t index, const ChoosePart& choose,
+                                                              std::span<std::uint8_t> room) const {
+  if (!decoding_.resize) return std::nullopt;
+  return substitutes_.read(index, [&](std::size_t i) -> std::span<const std::uint8_t> {
+    decode_part_into(files_->bytes(i, room_of_this_thread().bytes), decoding_.shape, choose, room);
+    return room;
+  });
+}
+
 void decode_into(std::span<const std::uint8_t> bytes, const Decoding& decoding, std::span<std::uint8_t> out) {
   const Shape& shape = decoding.shape;
   Image& image = room_of_this_thread().image;
@@ -50,6 +60,28 @@ void decode_into(std::span<const std::uint8_t> bytes, const Decoding& decoding, 
     throw Damaged(fmt::format("is {}x{} and not {}x{} (data.size makes images equal)", image.width,
                               image.height, shape.width, shape.height));
   std::copy(image.pixels.begin(), image.pixels.end(), out.begin());
+}
+
+void decode_part_into(std::span<const std::uint8_t> bytes, const Shape& shape, const ChoosePart& choose,
+                      std::span<std::uint8_t> out) {
+  const ImageFacts whole = look_at_image(bytes);
+  const Box wanted = choose(whole.width, whole.height);
+  // As much smaller as leaves the part as large as the result.
+  const double scale = std::max(static_cast<double>(shape.width) / wanted.width,
+                                static_cast<double>(shape.height) / wanted.height);
+  const int least_side =
+      scale < 1 ? static_cast<int>(std::ceil(scale * std::min(whole.width, whole.height))) : 0;
+  Image& image = room_of_this_thread().image;
+  decode_image(bytes, shape.channels, least_side, image);
+  const auto scaled = [](int at, int decoded, int original) {
+    return static_cast<int>(std::lround(static_cast<double>(at) * decoded / original));
+  };
+  const int left = std::min(scaled(wanted.x, image.width, whole.width), image.width - 1);
+  const int top = std::min(scaled(wanted.y, image.height, whole.height), image.height - 1);
+  const int right = scaled(wanted.x + wanted.width, image.width, whole.width);
+  const int bottom = scaled(wanted.y + wanted.height, image.height, whole.height);
+  resize_part(image, {left, top, std::max(1, right - left), std::max(1, bottom - top)}, shape.width,
+              shape.height, out);
 }
 
 Survey survey(const EncodedSet& files, const OpenRequest& request) {

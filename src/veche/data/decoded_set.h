@@ -26,6 +26,8 @@ class DecodedSet final : public PixelSet {
   int classes() const override { return classes_; }
   std::int64_t label(std::size_t index) const override { return files_->label(index); }
   std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override;
+  std::optional<std::span<const std::uint8_t>> part(std::size_t index, const ChoosePart& choose,
+                                                    std::span<std::uint8_t> room) const override;
 
   const EncodedSet& files() const { return *files_; }
   const Decoding& decoding() const { return decoding_; }
@@ -39,6 +41,9 @@ class DecodedSet final : public PixelSet {
 
 // Decodes one file. Throws Damaged, also for a size or colours that the decoding does not allow.
 void decode_into(std::span<const std::uint8_t> bytes, const Decoding& decoding, std::span<std::uint8_t> out);
+// A part of one, stretched to the shape.
+void decode_part_into(std::span<const std::uint8_t> bytes, const Shape& shape, const ChoosePart& choose,
+                      std::span<std::uint8_t> out);
 
 // The shape and the normalisation of a set, from a fixed choice of its files. Throws RequestError when they
 // differ in size and the request does not say what to do about it.

@@ -47,6 +47,11 @@ class JoinedImages final : public PixelSet {
     const auto place = places_.find(index);
     return static_cast<const PixelSet&>(*place.part.data).pixels(place.index, room);
   }
+  std::optional<std::span<const std::uint8_t>> part(std::size_t index, const ChoosePart& choose,
+                                                    std::span<std::uint8_t> room) const override {
+    const auto place = places_.find(index);
+    return static_cast<const PixelSet&>(*place.part.data).part(place.index, choose, room);
+  }
 
  private:
   const Places places_;

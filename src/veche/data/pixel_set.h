@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "veche/data/dataset.h"
+#include "veche/data/image/image.h"
 
 namespace veche {
 
@@ -32,6 +35,9 @@ class PixelTables {
   std::vector<float> values_;
 };
 
+// Which part of an image of that size is wanted.
+using ChoosePart = std::function<Box(int width, int height)>;
+
 // Samples that are images of one size, kept as bytes in whatever form: what sets of images derive from. Who
 // reads them decides what they become: normalised, and in training augmented, in one pass into a batch.
 class PixelSet : public Dataset {
@@ -43,6 +49,14 @@ class PixelSet : public Dataset {
   // The bytes of one sample, rows of pixels with their channels together, shape().size() of them: where they
   // lie, when the set holds them so, else decoded into `room`, which has that size. Valid as long as both.
   virtual std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const = 0;
+
+  // The same from another part of the image that the sample was cut from and made smaller; none where the
+  // sample is all there is.
+  virtual std::optional<std::span<const std::uint8_t>> part(std::size_t /*index*/,
+                                                            const ChoosePart& /*choose*/,
+                                                            std::span<std::uint8_t> /*room*/) const {
+    return std::nullopt;
+  }
 
   void read(std::size_t index, std::span<float> out) const final;
 

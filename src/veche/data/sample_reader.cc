@@ -22,6 +22,12 @@ void SampleReader::read(const Dataset& data, std::size_t index, const RandomStre
                         std::span<float> out) {
   if (!augmenter_) return read(data, index, out);
   const auto& images = static_cast<const PixelSet&>(data);
+  if (const double least = augmenter_->least_part(); least > 0) {
+    RandomStream chances = random;
+    const auto choose = [&](int width, int height) { return random_part(width, height, least, chances); };
+    if (const auto part = images.part(index, choose, room_))
+      return augmenter_->apply_to_part(*part, images.tables(), chances, out);
+  }
   augmenter_->apply(images.pixels(index, room_), images.tables(), random, out);
 }
 

@@ -21,6 +21,8 @@ Message allocate(std::size_t bytes) {
   return {{static_cast<std::byte*>(::operator new(bytes, kAlignment)), free}, bytes};
 }
 
+// Visitors come as what they are in the set, not as what they were cut from: so that it does not matter where
+// a sample is read, those at home are not cut differently (part) either.
 class VisitedImages final : public PixelSet {
  public:
   VisitedImages(std::shared_ptr<const Dataset> data, std::shared_ptr<const Visitors> visitors)

@@ -20,6 +20,11 @@ struct ImageFacts {
   int channels = 0;
 };
 
+// A rectangle of an image, in its pixels.
+struct Box {
+  int x = 0, y = 0, width = 0, height = 0;
+};
+
 // JPEG and PNG, told apart by their first bytes, whatever the file is called. All throw Damaged with a
 // sentence part that has no subject ("ends early"): the caller knows the name. Any thread; each keeps its
 // decoder.
@@ -36,6 +41,9 @@ void decode_image(std::span<const std::uint8_t> bytes, int channels, int least_s
 void resize_shorter_side(const Image& image, int size, Image& out);
 // The same, and of that the square in the middle: size x size x channels bytes.
 void resize_and_crop(const Image& image, int size, std::span<std::uint8_t> out);
+
+// A part of an image, stretched to width x height x channels bytes; nothing outside it plays a role.
+void resize_part(const Image& image, const Box& part, int width, int height, std::span<std::uint8_t> out);
 
 std::vector<std::uint8_t> encode_jpeg(const Image& image, int quality);
 std::vector<std::uint8_t> encode_png(const Image& image);
