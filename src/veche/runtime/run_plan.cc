@@ -124,8 +124,8 @@ void read_eval_mode(const std::string& mode, LoopPlan& loop) {
 double count_steps(const Settings& settings, const SamplePlan& samples, const Partition& partition) {
   if (settings.brings_data) return 0;
   if (!shares_steps(settings)) return static_cast<double>(samples.steps_per_epoch());
-  const auto trainers = std::ranges::count_if(partition, [](const auto& shard) { return !shard.empty(); });
-  return static_cast<double>(samples.batches_per_epoch()) / static_cast<double>(trainers);
+  return static_cast<double>(samples.batches_per_epoch()) /
+         static_cast<double>(samples.trainers(partition.size()));
 }
 
 PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uint64_t steps) {

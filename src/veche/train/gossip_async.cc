@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "veche/base/random.h"
+#include "veche/comm/rest.h"
 #include "veche/train/key_helpers.h"
 #include "veche/train/letters.h"
 #include "veche/train/own_pace.h"
@@ -12,8 +13,7 @@
 namespace veche {
 namespace {
 
-constexpr Time kLook{0.05};     // between looks whether to stop
-constexpr Tag kSilence{~2ULL};  // nobody ever sends with this tag: receiving it is a way to wait
+constexpr Time kLook{0.05};  // between looks whether to stop
 
 // AD-PSGD: a node trains without pause on a copy of its model; beside it a thread averages the model with a
 // random neighbour's after every q-th step. The one who asks sends its model x; the one asked takes
@@ -71,8 +71,7 @@ class GossipAtOwnPace : public Strategy {
     if (!thread_.joinable()) return;
     endpoint().send(context_.channel.me(), tag(), letter(kLeave, {}));
     const Time until = endpoint().now() + patience_;
-    while (!left_ && endpoint().now() < until)
-      endpoint().receive(context_.channel.me(), kSilence, endpoint().now() + Time(0.001));
+    while (!left_ && endpoint().now() < until) rest(endpoint(), Time(0.001));
   }
   void finish() override {
     const std::lock_guard lock(mutex_);

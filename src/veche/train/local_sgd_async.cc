@@ -67,7 +67,8 @@ class LocalSgdAtOwnPace : public Strategy {
         link_(context_, {context_.nodes(), context_.me(), 1, 0}, {},
               [this](std::size_t length) -> std::unique_ptr<ServerRule> {
                 if (elastic_ > 0) return std::make_unique<ElasticRule>(elastic_);
-                return std::make_unique<OuterRule>(context_.options, context_.nodes(), length);
+                return std::make_unique<OuterRule>(context_.options,
+                                                   context_.samples.trainers(context_.nodes()), length);
               }) {
     if (context_.options.get<double>("warm") > 0 || context_.options.get<bool>("weighted"))
       throw RequestError(

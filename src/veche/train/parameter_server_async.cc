@@ -54,10 +54,8 @@ class ParameterServerAtOwnPace : public Strategy {
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
         link_(context_, server_tree(context_), policy_,
               [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_); }) {
-    std::size_t trainers = 0;
-    for (std::size_t node = 0; node < context_.nodes(); ++node)
-      trainers += context_.samples.has_data(node) ? 1 : 0;
-    if (policy_.mean && !policy_.together) share_ = 1.0F / static_cast<float>(trainers);
+    if (policy_.mean && !policy_.together)
+      share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
   }
 
   void start() override { link_.start(); }

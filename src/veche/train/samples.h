@@ -36,6 +36,11 @@ class SamplePlan {
   }
 
   bool has_data(std::size_t node) const { return sizes_.empty() || sizes_[node] > 0; }
+  std::size_t trainers(std::size_t nodes) const {
+    std::size_t count = 0;
+    for (std::size_t node = 0; node < nodes; ++node) count += has_data(node) ? 1 : 0;
+    return count;
+  }
   // Batches that hold everybody's samples once.
   std::uint64_t batches_per_epoch() const {
     std::uint64_t all = 0;

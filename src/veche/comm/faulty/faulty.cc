@@ -3,11 +3,10 @@
 #include <mutex>
 
 #include "veche/base/random.h"
+#include "veche/comm/rest.h"
 
 namespace veche {
 namespace {
-
-constexpr Tag kSilence{~0ULL};  // nobody ever sends with this tag: receiving it is a way to wait
 
 class FaultyEndpoint : public Endpoint {
  public:
@@ -46,7 +45,7 @@ class FaultyEndpoint : public Endpoint {
       const std::lock_guard lock(mutex_);
       if (random_.uniform() < plan_.delay_probability) delay = random_.uniform() * plan_.longest_delay;
     }
-    if (delay > Time(0)) inner_->receive(id(), kSilence, now() + delay);
+    rest(*inner_, delay);
     return received;
   }
 
