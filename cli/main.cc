@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "cli/commands.h"
+#include "veche/base/cut_files.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 
@@ -40,6 +41,7 @@ std::string about_leftovers(const CLI::App& app, const std::string& message) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  veche::explain_cut_files();
   CLI::App app{"Veche trains one neural network on many nodes that agree with each other."};
   app.name("veche");
   app.require_subcommand(0, 1);

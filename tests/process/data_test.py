@@ -145,6 +145,22 @@ class Sets(unittest.TestCase):
         packed = json.loads(veche("data", "pack", self.place / "set", self.place / "out", "--bad", "skip", "--json").stdout)
         self.assertEqual((packed["train"], packed["damaged"]), (23, 1))
 
+    def test_a_file_cut_off_in_use_ends_a_run_with_a_sentence(self):
+        make_set(self.place / "set")
+        subprocess.run(["tar", "-cf", self.place / "set.tar", "-C", self.place / "set", "val", "train"], check=True)
+        veche("data", "pack", self.place / "set", self.place / "packed", "--decode")
+        for path, file in (("set.tar", "set.tar"), ("packed", "packed/00000.shard")):
+            child = subprocess.Popen([VECHE, "train", "--set", f"data.path={self.place / path}", "--set", "model.name=mlp",
+                                      "--set", "model.hidden=[4]", "--set", "cluster.nodes=2", "--set", "run.steps=100000000",
+                                      "--set", f"run.out={self.place}/runs"], stderr=subprocess.PIPE, text=True)
+            lines = iter(child.stderr.readline, "")
+            self.assertTrue(any(line.startswith("epoch ") for line in lines))  # the first step was made
+            os.truncate(self.place / file, os.path.getsize(self.place / file) // 2)
+            last = list(lines)[-1]
+            child.stderr.close()
+            self.assertEqual(child.wait(60), 1, last)
+            self.assertRegex(last, rf"\Aveche: '[^\n]*{file}[^\n]* cut off")
+
     def test_killed_packing_leaves_nothing_half_made(self):
         make_set(self.place / "set", size=(400, 300), each=(40, 3))
         for sign, code in (signal.SIGKILL, -9), (signal.SIGINT, 1), (signal.SIGTERM, 1):

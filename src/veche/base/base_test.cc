@@ -3,6 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/support/temporary_folder.h"
+#include "veche/base/cut_files.h"
+#include "veche/base/mapped_file.h"
 #include "veche/base/message.h"
 #include "veche/base/nearest.h"
 #include "veche/base/random.h"
@@ -11,6 +14,33 @@
 
 namespace veche {
 namespace {
+
+TEST(MappedFile, KnowsWhatOfItIsStillThere) {
+  const testing::TemporaryFolder folder;
+  const MappedFile file(folder.write("file", std::string(10000, 'x')));
+  const auto head = file.octets().first(5000), tail = file.octets().last(5000);
+  EXPECT_TRUE(file.still_has(tail));
+  EXPECT_TRUE(file.contains(tail));
+  EXPECT_FALSE(file.contains({head.data() - 1, 5}));
+  EXPECT_FALSE(file.contains({tail.data(), 5001}));
+  std::filesystem::resize_file(file.path(), 9999);
+  EXPECT_TRUE(file.still_has(head));
+  EXPECT_FALSE(file.still_has(tail));
+}
+
+TEST(MappedFileDeathTest, TouchingWhatWasCutOffNamesTheFile) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder.write("some file", std::string(10000, 'x'));
+  const auto touch = [&] {
+    explain_cut_files();
+    const MappedFile file(path);
+    std::filesystem::resize_file(path, 100);
+    volatile const std::uint8_t& byte = file.octets()[9000];
+    std::exit(byte);
+  };
+  EXPECT_EXIT(touch(), ::testing::ExitedWithCode(1),
+              "^veche: '/[^\n]*/some file' was cut off or lost while it was in use\n$");
+}
 
 TEST(RandomStream, IsAFunctionOfSeedAndPurpose) {
   RandomStream a(7, "shuffle", 1, 2);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -12,7 +13,7 @@
 #include "veche/base/errors.h"
 
 namespace veche {
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   const auto refuse = [&](const std::string& why) {
     if (descriptor_ >= 0) close(descriptor_);
     throw RequestError("'" + path.string() + "' " + why);
@@ -31,7 +32,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)) {}
 
@@ -40,9 +42,21 @@ MappedFile::~MappedFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-bool MappedFile::still_whole() const {
+bool MappedFile::contains(std::span<const std::uint8_t> part) const {
+  const auto from = reinterpret_cast<std::uintptr_t>(data_), to = from + size_;
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  return begin >= from && begin <= to && part.size() <= to - begin;
+}
+
+bool MappedFile::still_has(std::span<const std::uint8_t> part) const {
+  const auto end = static_cast<std::size_t>(part.data() + part.size() - octets().data());
   struct stat about {};
-  return fstat(descriptor_, &about) == 0 && static_cast<std::size_t>(about.st_size) >= size_;
+  return fstat(descriptor_, &about) == 0 && static_cast<std::size_t>(about.st_size) >= end;
+}
+
+const MappedFile* file_of(const MappedFiles& files, std::span<const std::uint8_t> part) {
+  const auto found = std::ranges::find_if(files, [&](const auto& file) { return file->contains(part); });
+  return found == files.end() ? nullptr : found->get();
 }
 
 }  // namespace veche

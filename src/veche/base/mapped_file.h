@@ -3,13 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace veche {
 
-// A file's bytes in place: nothing is read before it is looked at. Whoever shortens the file meanwhile ends
-// the program, so it is for files that are replaced and never rewritten, or asked each time whether they are
-// still whole. Any thread may read.
+// A file's bytes in place: nothing is read before it is looked at. Touching what somebody has cut off
+// meanwhile ends the program (cut_files.h tells why), so whoever reads for long asks each time whether the
+// bytes are still there. Any thread may read.
 class MappedFile {
  public:
   // Throws RequestError naming the file when it is missing, no file or cannot be read.
@@ -24,13 +26,21 @@ class MappedFile {
   std::span<const std::uint8_t> octets() const {
     return {reinterpret_cast<const std::uint8_t*>(data_), size_};
   }
-  // Whether the file is still as long as it was.
-  bool still_whole() const;
+  const std::filesystem::path& path() const { return path_; }
+  bool contains(std::span<const std::uint8_t> part) const;
+  // Whether the file still reaches to the end of these bytes, which it contains.
+  bool still_has(std::span<const std::uint8_t> part) const;
 
  private:
+  std::filesystem::path path_;
   int descriptor_ = -1;
   const std::byte* data_ = nullptr;  // null for an empty file, which cannot be mapped
   std::size_t size_ = 0;
 };
+
+// Files that lie in memory, for those who keep bytes of several.
+using MappedFiles = std::vector<std::shared_ptr<const MappedFile>>;
+// The one that contains these bytes; null: none.
+const MappedFile* file_of(const MappedFiles& files, std::span<const std::uint8_t> part);
 
 }  // namespace veche

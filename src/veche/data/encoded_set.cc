@@ -90,7 +90,11 @@ class MemorySet final : public ListedSet {
 
   std::string name(std::size_t index) const override { return files_->place + ": " + name_inside(index); }
   std::span<const std::uint8_t> bytes(std::size_t index, std::vector<std::uint8_t>&) const override {
-    return contents_->files[file(index)];
+    const auto bytes = contents_->files[file(index)];
+    if (const MappedFile* archive = file_of(contents_->mapped, bytes);
+        archive != nullptr && !archive->still_has(bytes))
+      throw Damaged("was cut off while the archive was in use");
+    return bytes;
   }
 
  private:

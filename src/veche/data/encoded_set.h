@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "veche/base/mapped_file.h"
 #include "veche/data/listing.h"
 
 namespace veche {
@@ -33,6 +34,7 @@ std::shared_ptr<const EncodedSet> files_of_folder(std::string folder, std::share
 struct Contents {
   std::vector<std::span<const std::uint8_t>> files;
   std::vector<std::shared_ptr<const void>> owners;
+  MappedFiles mapped;  // that some of the files lie in
 };
 std::shared_ptr<const EncodedSet> files_in_memory(std::shared_ptr<const Files> files,
                                                   std::shared_ptr<const Contents> contents,

@@ -22,6 +22,7 @@ template <std::size_t kDimensions>
 struct IdxArray {
   std::array<std::uint32_t, kDimensions> sizes;
   HostMemory data;
+  MappedFiles files = {};  // that they lie in, unless they were unpacked
 };
 
 // Refuses before setting memory aside: a damaged header may promise anything.
@@ -67,7 +68,8 @@ IdxArray<kDimensions> read_array(const fs::path& path, int processes) {
     const auto bytes = mapped->octets().subspan(std::min(kHeader, mapped->octets().size()));
     if (bytes.size() < total) fewer();
     if (bytes.size() > total) more();
-    result.data = {bytes, mapped};
+    result.data.bytes = bytes;
+    result.files = {mapped};
     return result;
   }
   result.data = once_a_host(path, total, processes, [&](std::span<std::uint8_t> room) {
@@ -104,7 +106,8 @@ Samples read_idx(const fs::path& images, const fs::path& labels, int classes, co
   }
   Samples samples{.shape = {1, static_cast<int>(height), static_cast<int>(width)},
                   .classes = classes,
-                  .owners = {pixels.data.owner}};
+                  .owners = {pixels.data.owner},
+                  .files = pixels.files};
   for (std::size_t i = 0; i < std::min(answers.sizes[0], count); ++i) {
     const int label = answers.data.bytes[i];
     if (label < classes)

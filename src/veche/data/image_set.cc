@@ -1,5 +1,7 @@
 #include "veche/data/image_set.h"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 namespace veche {
@@ -12,6 +14,29 @@ std::span<const std::uint8_t> Samples::pixels(std::size_t index, std::span<std::
   for (std::size_t c = 0; c < channels; ++c)
     for (std::size_t p = 0; p < plane; ++p) room[p * channels + c] = place[c * plane + p];
   return room;
+}
+
+ImageSet::ImageSet(Samples samples, const Normalization& normalization, DamagePolicy policy)
+    : PixelSet(samples.shape, normalization),
+      samples_(std::move(samples)),
+      substitutes_({.size = samples_.labels.size(),
+                    .label = [this](std::size_t i) { return samples_.labels[i]; },
+                    .name =
+                        [this](std::size_t i) {
+                          const MappedFile* file = samples_.file(i);
+                          return fmt::format("{}: sample {}", file != nullptr ? file->path().string() : "",
+                                             i);
+                        }},
+                   std::move(policy)) {}
+
+std::span<const std::uint8_t> ImageSet::pixels(std::size_t index, std::span<std::uint8_t> room) const {
+  if (samples_.files.empty()) return samples_.pixels(index, room);
+  return substitutes_.read(index, [&](std::size_t i) {
+    const MappedFile* file = samples_.file(i);
+    if (file != nullptr && !file->still_has({samples_.places[i], shape().size()}))
+      throw Damaged("was cut off while the file was in use");
+    return samples_.pixels(i, room);
+  });
 }
 
 Samples samples_of(const Shape& shape, int classes, std::vector<std::uint8_t> pixels,

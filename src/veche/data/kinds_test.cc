@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "tests/support/data_sets.h"
 #include "tests/support/temporary_folder.h"
 #include "veche/base/errors.h"
 #include "veche/data/cifar.h"
@@ -16,30 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::uint8_t>;
+using veche::testing::at;
+using veche::testing::pixels;
+using veche::testing::refusal;
 using veche::testing::TemporaryFolder;
-
-Options at(const fs::path& path, const std::string& bad = "refuse") {
-  Options options;
-  options.set("path", {path.string()});
-  options.set("bad", {bad});
-  return options;
-}
-
-std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
-Bytes pixels(const Dataset& data, std::size_t index) {
-  const auto& set = dynamic_cast<const PixelSet&>(data);
-  Bytes room(set.shape().size());
-  const auto bytes = set.pixels(index, room);
-  return {bytes.begin(), bytes.end()};
-}
 
 // Pixel p of channel c is 3p + c + label, modulo 256.
 Bytes cifar_record(std::uint8_t label, std::size_t label_bytes) {
@@ -230,6 +211,55 @@ TEST(Images, AFileThatVanishesIsReplacedByTheNextOfItsClass) {
   EXPECT_NE(refusal([&] { pixels(*lenient.train, 1); }).find("every other sample of its class"),
             std::string::npos);
   EXPECT_EQ(lenient.damage.front()->count(), 3u);
+}
+
+// Each kind with three training samples of one class, that of number i of the shade 50 i.
+void write_threes(const TemporaryFolder& folder) {
+  Bytes shades, records;
+  for (std::uint8_t i = 0; i < 3; ++i) {
+    shades = shades + Bytes(9, static_cast<std::uint8_t>(50 * i));
+    records = records + Bytes{0, 1} + Bytes(3072, static_cast<std::uint8_t>(50 * i));
+    folder.write("set/train/a/" + std::to_string(i) + ".png", picture(static_cast<std::uint8_t>(50 * i)));
+  }
+  folder.write("npy/x_train.npy", npy("|u1", "(3, 3, 3)", shades));
+  folder.write("npy/y_train.npy", npy("|u1", "(3,)", {1, 1, 1}));
+  folder.write("npy/x_test.npy", npy("|u1", "(1, 3, 3)", Bytes(9, 1)));
+  folder.write("npy/y_test.npy", npy("|u1", "(1,)", {1}));
+  for (const std::string part : {"train", "t10k"}) {
+    folder.write("idx/" + part + "-images-idx3-ubyte",
+                 Bytes{0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 3} + shades);
+    folder.write("idx/" + part + "-labels-idx1-ubyte", Bytes{0, 0, 8, 1, 0, 0, 0, 3, 1, 1, 1});
+  }
+  folder.write("cifar/train.bin", records);
+  folder.write("cifar/test.bin", records);
+  for (const std::string name : {"train/b/0", "test/a/0", "test/b/0"})
+    folder.write("set/" + name + ".png", picture(7));
+  tar(folder, "set.tar", "train/a/0.png train/b test train/a/1.png train/a/2.png");
+}
+
+TEST(Kinds, WhatIsCutOffWhileItIsInUseIsDamage) {
+  const TemporaryFolder folder;
+  write_threes(folder);
+  struct Case {
+    std::string path, file;
+  };
+  for (const auto& [path, file] : {Case{"npy", "npy/x_train.npy"},
+                                   {"idx", "idx/train-images-idx3-ubyte"},
+                                   {"cifar", "cifar/train.bin"},
+                                   {"set.tar", "set.tar"}}) {
+    const DataSource strict = open_data(at(folder.path() / path), 1);
+    const DataSource lenient = open_data(at(folder.path() / path, "skip"), 1);
+    const Bytes first = pixels(*strict.train, 0);
+    Bytes bytes = folder.read(file);
+    while (bytes.back() == 0) bytes.pop_back();               // what a tar ends with
+    fs::resize_file(folder.path() / file, bytes.size() - 5);  // into the last sample
+    EXPECT_EQ(pixels(*strict.train, 0), first) << path;
+    const std::string why = refusal([&] { pixels(*strict.train, 2); });
+    EXPECT_NE(why.find(file), std::string::npos) << why;
+    EXPECT_NE(why.find("was cut off while"), std::string::npos) << why;
+    EXPECT_EQ(pixels(*lenient.train, 2), first) << path;  // the next of its class, from the beginning on
+    EXPECT_EQ(lenient.damage.front()->count(), 1u) << path;
+  }
 }
 
 TEST(Kinds, NothingThatCanBeReadIsNamed) {

@@ -56,7 +56,7 @@ DataSource open(const OpenRequest& request, Kind kind) {
   Samples test = train;
   const auto append = [&](const char* name, Samples& samples) {
     const auto file = std::make_shared<const MappedFile>(folder / name);
-    samples.owners.push_back(file);
+    samples.files.push_back(file);
     append_cifar(file->octets(), set.label_bytes, (folder / name).string(), request.policy, samples);
   };
   for (const char* name : set.train) append(name, train);

@@ -99,6 +99,7 @@ DataSource open_archive(const OpenRequest& request) {
       shards.push_back(path.filename().string());
     }
     std::ranges::move(archive.owners, std::back_inserter(contents->owners));
+    std::ranges::move(archive.files, std::back_inserter(contents->mapped));
   }
   files->text = [contents](std::size_t file) {
     const auto bytes = contents->files[file];

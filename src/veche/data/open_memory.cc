@@ -45,8 +45,8 @@ DataSource from_memory(const OpenRequest& request, std::string kind, Samples tra
   return {.name = request.path.filename().string(),
           .kind = std::move(kind),
           .place = place,
-          .train = std::make_shared<ImageSet>(std::move(train), normalization),
-          .test = std::make_shared<ImageSet>(std::move(test), normalization),
+          .train = std::make_shared<ImageSet>(std::move(train), normalization, request.policy),
+          .test = std::make_shared<ImageSet>(std::move(test), normalization, request.policy),
           .class_names = std::move(classes),
           .damage = {request.policy.log}};
 }
@@ -58,7 +58,11 @@ std::pair<Samples, Samples> hold_out_tenth(Samples all) {
     listing.train.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(all.labels[i])});
   hold_out_tenth(listing);
   const auto gather = [&](const std::vector<Listing::Item>& items) {
-    Samples part{.shape = all.shape, .classes = all.classes, .planes = all.planes, .owners = all.owners};
+    Samples part{.shape = all.shape,
+                 .classes = all.classes,
+                 .planes = all.planes,
+                 .owners = all.owners,
+                 .files = all.files};
     for (const Listing::Item item : items) part.add(all.places[item.file], item.label);
     return part;
   };

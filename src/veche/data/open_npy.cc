@@ -53,7 +53,7 @@ Samples read_pair(const fs::path& image_file, const fs::path& label_file, const 
                              labels.count(), image_file.string(), images.sizes[0]),
                  std::max(labels.count(), images.sizes[0]) - std::min(labels.count(), images.sizes[0]));
 
-  Samples samples{.shape = layout.shape, .planes = layout.planes, .owners = {image_bytes}};
+  Samples samples{.shape = layout.shape, .planes = layout.planes, .files = {image_bytes}};
   const std::size_t size = layout.shape.size();
   const std::uint64_t count = std::min(labels.count(), images.sizes[0]);
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -19,7 +19,7 @@ Archive read_archive(std::span<const std::uint8_t> bytes, const std::string& nam
 Archive map_archive(const std::filesystem::path& path) {
   auto file = std::make_shared<MappedFile>(path);
   Archive archive = read_archive(file->octets(), path.string());
-  archive.owners.push_back(std::move(file));
+  archive.files.push_back(std::move(file));
   return archive;
 }
 

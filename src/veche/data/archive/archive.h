@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "veche/base/mapped_file.h"
+
 namespace veche {
 
 // The files inside a tar archive, in its order; folders and links are left out.
@@ -18,7 +20,8 @@ struct Archive {
   };
   std::vector<Member> members;
   std::string damage;                               // why reading stopped before the end; empty: it did not
-  std::vector<std::shared_ptr<const void>> owners;  // of the memory that the members lie in
+  std::vector<std::shared_ptr<const void>> owners;  // of the memory that the members lie in, unless that is
+  MappedFiles files;                                // the archive itself
 };
 
 // tar, plain or packed with zstd, gzip, xz, bzip2 or lz4; told by looking. A plain one stays where it is, in

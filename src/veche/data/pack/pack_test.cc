@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tests/support/data_sets.h"
 #include "tests/support/temporary_folder.h"
 #include "veche/data/image/image.h"
 #include "veche/data/pack/index.h"
@@ -14,14 +15,9 @@ namespace veche {
 namespace {
 
 namespace fs = std::filesystem;
+using veche::testing::at;
+using veche::testing::pixels;
 using veche::testing::TemporaryFolder;
-
-Options at(const fs::path& path, const std::string& bad = "refuse") {
-  Options options;
-  options.set("path", {path.string()});
-  options.set("bad", {bad});
-  return options;
-}
 
 std::vector<std::uint8_t> picture(int shade, int size = 8) {
   Image image{.width = size, .height = size, .channels = 3, .pixels = {}};
@@ -37,13 +33,6 @@ void write_set(const TemporaryFolder& folder) {
       for (int i = 0; i < (std::strcmp(part, "train") == 0 ? 5 : 2); ++i)
         folder.write(std::string("set/") + part + "/" + name + "/" + std::to_string(i) + ".jpg",
                      picture(shade += 7));
-}
-
-std::vector<std::uint8_t> pixels(const Dataset& data, std::size_t index) {
-  const auto& set = dynamic_cast<const PixelSet&>(data);
-  std::vector<std::uint8_t> room(set.shape().size());
-  const auto bytes = set.pixels(index, room);
-  return {bytes.begin(), bytes.end()};
 }
 
 void expect_equal(const DataSource& a, const DataSource& b) {

@@ -81,8 +81,9 @@ PackedShards::PackedShards(const std::filesystem::path& folder, const DamagePoli
 
 std::span<const std::uint8_t> PackedShards::name_and_bytes(const PackedEntry& entry) const {
   const auto& shard = shards_[entry.shard];
-  if (!shard || !shard->still_whole()) return {};
-  return shard->octets().subspan(entry.offset, std::size_t{entry.name_length} + entry.length);
+  if (!shard) return {};
+  const auto all = shard->octets().subspan(entry.offset, std::size_t{entry.name_length} + entry.length);
+  return shard->still_has(all) ? all : std::span<const std::uint8_t>();
 }
 
 std::string PackedShards::name_inside(const PackedEntry& entry) const {

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "veche/base/errors.h"
+#include "veche/base/value.h"
+#include "veche/data/pixel_set.h"
+
+namespace veche::testing {
+
+// The section [data] for what lies at a path.
+inline Options at(const std::filesystem::path& path, const std::string& bad = "refuse") {
+  Options options;
+  options.set("path", {path.string()});
+  options.set("bad", {bad});
+  return options;
+}
+
+// The bytes of one sample of a set of images.
+inline std::vector<std::uint8_t> pixels(const Dataset& data, std::size_t index) {
+  const auto& set = dynamic_cast<const PixelSet&>(data);
+  std::vector<std::uint8_t> room(set.shape().size());
+  const auto bytes = set.pixels(index, room);
+  return {bytes.begin(), bytes.end()};
+}
+
+// What an act is refused with.
+inline std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+}  // namespace veche::testing
