@@ -12,6 +12,7 @@
 #include "bench/cluster/ranks.h"
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
+#include "bench/neighbours/neighbours.h"
 #include "bench/step/step.h"
 #include "bench/topology/limits.h"
 #include "bench/train/agree.h"
@@ -40,6 +41,7 @@ std::vector<Bench> benches() {
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
+      {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
@@ -88,7 +90,11 @@ std::string usual_cifar10() {
 void bench(Arguments arguments) {
   if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
     const auto job = join_mpi_job(*launch);
-    const std::vector<BenchCase> cases = measure_ranks(*job, *mpi_plain_sum(launch->kind), arguments.options);
+    MpiPlainSum& sum = *mpi_plain_sum(launch->kind);
+    const std::vector<BenchCase> cases =
+        arguments.name == "neighbours"
+            ? measure_neighbours(*job, *mpi_neighbourhoods(launch->kind), sum, arguments.options)
+            : measure_ranks(*job, sum, arguments.options);
     if (job->rank() == 0) print_json(cases);
     return;
   }

@@ -1,15 +1,35 @@
 #include "veche/comm/native.h"
 
-namespace veche {
+#include "veche/comm/neighbourhood.h"
 
-void native_all_reduce(Channel& channel, NativeCollectives& native, std::span<float> data) {
+namespace veche {
+namespace {
+
+template <class Work>
+void counted(Channel& channel, Work work) {
   const Time start = channel.endpoint.now();
-  const auto result = native.all_reduce(channel.tag, data, start + channel.patience.limit());
+  const NativeCollectives::Outcome result = work(start + channel.patience.limit());
   if (result.outcome != Received::Outcome::message) channel.give_up(result.missing, result.outcome);
   channel.patience.note(channel.endpoint.now() - start);
   channel.waited += result.waited;
   channel.sent.bytes += result.sent.bytes;
   channel.sent.messages += result.sent.messages;
+}
+
+}  // namespace
+
+std::unique_ptr<Neighbourhood> NativeCollectives::neighbourhood(std::span<const NodeId> /*sources*/,
+                                                                std::span<const NodeId> /*readers*/,
+                                                                std::size_t /*length*/) {
+  return nullptr;
+}
+
+void native_all_reduce(Channel& channel, NativeCollectives& native, std::span<float> data) {
+  counted(channel, [&](Time deadline) { return native.all_reduce(channel.tag, data, deadline); });
+}
+
+void exchange(Channel& channel, Neighbourhood& neighbourhood) {
+  counted(channel, [&](Time deadline) { return neighbourhood.exchange(deadline); });
 }
 
 }  // namespace veche

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "veche/comm/channel.h"
 
 namespace veche {
+
+class Neighbourhood;  // comm/neighbourhood.h
 
 // What an engine can do for all nodes together better than messages could. Found by Endpoint::native(); an
 // endpoint that changes what happens on the way (comm/faulty/) has none, and callers then use messages. As an
@@ -28,6 +31,11 @@ class NativeCollectives {
   // nodes and in the same order of tags on each; the data must not change until `all_reduce` has returned.
   virtual bool overlaps() const { return false; }
   virtual void begin_all_reduce(Tag /*tag*/, std::span<float> /*data*/) {}
+
+  // What sends a vector of this length to every reader and gets one from every source, over and over; null
+  // where messages do it as well. All nodes call it, in the same order if several times.
+  virtual std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
+                                                       std::span<const NodeId> readers, std::size_t length);
 
   // Memory that all nodes see, the same for the same tag, zero at first; empty where nodes share none. Lives
   // as long as any endpoint.

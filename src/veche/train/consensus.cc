@@ -23,7 +23,7 @@ class Consensus : public Strategy {
  public:
   explicit Consensus(StrategyContext context)
       : context_(std::move(context)),
-        mixer_(context_.channel),
+        mixer_(context_.channel, context_.topology->period() == 1),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))),
         combine_first_(context_.options.get<std::string>("order") == kCombineFirst) {
@@ -39,8 +39,7 @@ class Consensus : public Strategy {
   // What is mixed after the step is written where the neighbours will read it.
   std::span<float> step_target(std::uint64_t step) override {
     if (combine_first_ || vectors_.size() != 1 || !due(step, every(context_.channel.me().value))) return {};
-    made_ = context_.channel.pool.make(vectors_.front().size_bytes());
-    return made_->writable<float>();
+    return mixer_.room(*mixing(step, 0), vectors_.front().size(), active(step));
   }
   void after_step(std::uint64_t step) override {
     if (!combine_first_) mix_when_due(step);
@@ -52,14 +51,14 @@ class Consensus : public Strategy {
   }
 
   void mix_when_due(std::uint64_t step) {
-    const auto active = [&](int node) { return due(step, every(node)); };
-    for (std::uint64_t round = 0; round < rounds_; ++round) {
-      const auto mixing = context_.topology->at(step / every_ * rounds_ + round);
-      if (made_)
-        mixer_.mix(*mixing, *std::exchange(made_, std::nullopt), vectors_, active);
-      else
-        mixer_.mix(*mixing, vectors_, active);
-    }
+    for (std::uint64_t round = 0; round < rounds_; ++round)
+      mixer_.mix(*mixing(step, round), vectors_, active(step));
+  }
+  std::shared_ptr<const Mixing> mixing(std::uint64_t step, std::uint64_t round) const {
+    return context_.topology->at(step / every_ * rounds_ + round);
+  }
+  Mixer::Active active(std::uint64_t step) const {
+    return [this, step](int node) { return due(step, every(node)); };
   }
 
   StrategyContext context_;
@@ -68,7 +67,6 @@ class Consensus : public Strategy {
   const std::uint64_t rounds_;
   const bool combine_first_;
   std::vector<std::span<float>> vectors_;  // what is mixed
-  std::optional<Message> made_;            // the new parameters, between the optimiser and the first round
 };
 
 // Every node follows an estimate y of the mean gradient over all nodes instead of its own:

@@ -1,6 +1,6 @@
 #include "veche/comm/mpi/endpoint.h"
 
-#include "veche/comm/native.h"
+#include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
 
 namespace veche {
@@ -77,6 +77,32 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     outcome.sent = traffic;
     return outcome;
   }
+
+  std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
+                                               std::span<const NodeId> readers, std::size_t length) override {
+    if (!branch_->neighbours) return nullptr;
+    return std::make_unique<Counted>(*this, branch_->neighbours->make(sources, readers, length, start_));
+  }
+
+  // A neighbourhood whose traffic is this endpoint's, and whose failure is the end.
+  class Counted : public Neighbourhood {
+   public:
+    Counted(MpiEndpoint& endpoint, std::unique_ptr<Neighbourhood> inner)
+        : endpoint_(endpoint), inner_(std::move(inner)) {}
+    std::span<float> mine() override { return inner_->mine(); }
+    std::span<const float> from(std::size_t source) const override { return inner_->from(source); }
+    Outcome exchange(Time deadline) override {
+      const Outcome outcome = inner_->exchange(deadline);
+      if (outcome.outcome != Received::Outcome::message) endpoint_.office_.give_up();
+      endpoint_.sent_bytes_ += outcome.sent.bytes;
+      endpoint_.sent_messages_ += outcome.sent.messages;
+      return outcome;
+    }
+
+   private:
+    MpiEndpoint& endpoint_;
+    const std::unique_ptr<Neighbourhood> inner_;
+  };
 
   Outcome missing(MpiSums::End end) const {
     office_.give_up();  // MPI cannot take back what the others have begun

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "veche/comm/mpi/native.h"
+#include "veche/comm/mpi/neighbours.h"
 #include "veche/comm/mpi/post_office.h"
 
 namespace veche {
@@ -10,11 +11,13 @@ namespace veche {
 // What the nodes of a rank share. Closing it, by whoever leaves last, is done by all ranks together.
 struct MpiBranch {
   PostOffice office;
-  std::optional<MpiSums> sums;  // where every rank has a node
+  std::optional<MpiSums> sums;              // where every rank has a node
+  std::optional<MpiNeighbours> neighbours;  // where every rank has one
 
   MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
       : office(comm, placement, crowded, given_up) {
     if (placement.nodes >= placement.ranks) sums.emplace(office);
+    if (placement.nodes == placement.ranks) neighbours.emplace(office);
   }
 };
 

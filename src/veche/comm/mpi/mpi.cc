@@ -18,6 +18,10 @@ MpiPlainSum* mpi_plain_sum(MpiKind kind) {
   return module_function<MpiPlainSum>(module_of(kind), "veche_mpi_plain_sum");
 }
 
+MakeMpiNeighbourhood* mpi_neighbourhoods(MpiKind kind) {
+  return module_function<MakeMpiNeighbourhood>(module_of(kind), "veche_mpi_neighbourhood");
+}
+
 std::unique_ptr<Job> join_mpi_job(const MpiLaunch& launch) {
   const bool open_mpi = launch.kind == MpiKind::open_mpi;
   std::unique_ptr<Job> job(module_function<MakeMpiJob>(module_of(launch.kind), kMpiJobSymbol)());

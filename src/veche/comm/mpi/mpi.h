@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "veche/comm/cluster.h"
 
 namespace veche {
+
+class Neighbourhood;  // comm/neighbourhood.h
 
 // Joins the ranks that an MPI launcher started together with this process. The engine is a module, one for
 // each MPI that was installed when Veche was built; the launcher tells which one to load. Once per process,
@@ -21,6 +24,13 @@ std::unique_ptr<Job> join_mpi_job(const MpiLaunch& launch);
 // MPI's own blocking sum over all ranks, in place, for comparisons; after joining.
 using MpiPlainSum = void(float* data, std::size_t count);
 MpiPlainSum* mpi_plain_sum(MpiKind kind);
+
+// The ways in which ranks can exchange vectors with their neighbours, each on its own, for comparisons; after
+// joining, by all ranks together. Deadlines are told from the call on; the caller owns the neighbourhood.
+enum class MpiWay { persistent, plain, collective };
+using MakeMpiNeighbourhood = Neighbourhood*(MpiWay way, std::span<const int> sources,
+                                            std::span<const int> readers, std::size_t length);
+MakeMpiNeighbourhood* mpi_neighbourhoods(MpiKind kind);
 
 // The symbol that such a module exports, as extern "C"; the caller owns the job.
 using MakeMpiJob = Job*();

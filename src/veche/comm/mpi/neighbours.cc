@@ -1,0 +1,200 @@
+#include "veche/comm/mpi/neighbours.h"
+
+#include <chrono>
+#include <thread>
+
+#include "veche/comm/mpi/nap.h"
+
+namespace veche {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What was sent by one who is gone may still be on its way.
+constexpr std::chrono::seconds kOnItsWay{1};
+
+class MpiNeighbourhood : public Neighbourhood {
+ public:
+  explicit MpiNeighbourhood(NeighbourTerms terms) : terms_(std::move(terms)), mine_(terms_.length) {}
+
+  std::span<float> mine() override { return mine_; }
+
+ protected:
+  using Outcome = NativeCollectives::Outcome;
+
+  int count() const { return static_cast<int>(terms_.length); }
+
+  // Waiting takes no core, ends, and notices who is lost. Requests of one lost are left behind with their
+  // memory: the job is at its end.
+  Outcome wait(std::vector<MPI_Request>& requests, Time deadline) {
+    const auto start = Clock::now();
+    auto until = terms_.origin + std::chrono::duration_cast<Clock::duration>(deadline);
+    Outcome outcome;
+    int missing = -1;
+    Nap nap(terms_.crowded);
+    for (int done = 0;;) {
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+      if (done != 0) {
+        outcome.outcome = Received::Outcome::message;
+        outcome.sent = {terms_.readers.size() * terms_.length * sizeof(float), terms_.readers.size()};
+        break;
+      }
+      if (missing < 0 && terms_.lost && (missing = terms_.lost()) >= 0) {
+        outcome.outcome = Received::Outcome::peer_lost;
+        until = std::min(until, Clock::now() + kOnItsWay);
+      }
+      if (Clock::now() >= until) {
+        outcome.missing = NodeId{missing >= 0 ? missing : terms_.sources.front()};
+        broken_ = true;
+        break;
+      }
+      if (const auto length = nap.next(); length > Nap::Duration::zero()) std::this_thread::sleep_for(length);
+    }
+    outcome.waited = Clock::now() - start;
+    return outcome;
+  }
+
+  const NeighbourTerms terms_;
+  std::vector<float> mine_;
+  bool broken_ = false;  // requests may be under way for ever
+};
+
+class Persistent : public MpiNeighbourhood {
+ public:
+  explicit Persistent(NeighbourTerms terms) : MpiNeighbourhood(std::move(terms)) {
+    for (Set& set : sets_)
+      for (const int source : terms_.sources) {
+        set.received.emplace_back(terms_.length);
+        MPI_Recv_init(set.received.back().data(), count(), MPI_FLOAT, source, terms_.tag, terms_.comm,
+                      &set.requests.emplace_back());
+      }
+    for (const int reader : terms_.readers)
+      MPI_Send_init(mine_.data(), count(), MPI_FLOAT, reader, terms_.tag, terms_.comm,
+                    &sending_.emplace_back());
+    start(sets_[next_].requests);
+  }
+
+  ~Persistent() override {
+    if (broken_) return;
+    for (MPI_Request& request : sets_[next_].requests) {
+      MPI_Cancel(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    for (std::vector<MPI_Request>* requests : {&sets_[0].requests, &sets_[1].requests, &sending_})
+      for (MPI_Request& request : *requests) MPI_Request_free(&request);
+  }
+
+  Outcome exchange(Time deadline) override {
+    start(sending_);
+    Outcome received = wait(sets_[next_].requests, deadline);
+    if (received.outcome != Received::Outcome::message) return received;
+    const Outcome sent = wait(sending_, deadline);
+    if (sent.outcome != Received::Outcome::message) return sent;
+    received.waited += sent.waited;
+    // The neighbours may be a round ahead: what they send then finds its place.
+    next_ = 1 - next_;
+    start(sets_[next_].requests);
+    return received;
+  }
+
+  std::span<const float> from(std::size_t source) const override { return sets_[1 - next_].received[source]; }
+
+ private:
+  struct Set {
+    std::vector<std::vector<float>> received;
+    std::vector<MPI_Request> requests;
+  };
+
+  static void start(std::vector<MPI_Request>& requests) {
+    MPI_Startall(static_cast<int>(requests.size()), requests.data());
+  }
+
+  Set sets_[2];
+  std::size_t next_ = 0;  // the set that is being received
+  std::vector<MPI_Request> sending_;
+};
+
+class Collective : public MpiNeighbourhood {
+ public:
+  explicit Collective(NeighbourTerms terms)
+      : MpiNeighbourhood(std::move(terms)), received_(terms_.sources.size() * terms_.length) {
+    MPI_Dist_graph_create_adjacent(terms_.comm, static_cast<int>(terms_.sources.size()),
+                                   terms_.sources.data(), MPI_UNWEIGHTED,
+                                   static_cast<int>(terms_.readers.size()), terms_.readers.data(),
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_);
+  }
+  ~Collective() override {
+    if (!broken_) MPI_Comm_free(&graph_);
+  }
+
+  Outcome exchange(Time deadline) override {
+    std::vector<MPI_Request> request(1);
+    MPI_Ineighbor_allgather(mine_.data(), count(), MPI_FLOAT, received_.data(), count(), MPI_FLOAT, graph_,
+                            request.data());
+    return wait(request, deadline);
+  }
+  std::span<const float> from(std::size_t source) const override {
+    return std::span(received_).subspan(source * terms_.length, terms_.length);
+  }
+
+ private:
+  std::vector<float> received_;
+  MPI_Comm graph_ = MPI_COMM_NULL;
+};
+
+class Plain : public MpiNeighbourhood {
+ public:
+  explicit Plain(NeighbourTerms terms)
+      : MpiNeighbourhood(std::move(terms)), received_(terms_.sources.size() * terms_.length) {}
+
+  Outcome exchange(Time deadline) override {
+    std::vector<MPI_Request> requests;
+    for (std::size_t i = 0; i < terms_.sources.size(); ++i)
+      MPI_Irecv(received_.data() + i * terms_.length, count(), MPI_FLOAT, terms_.sources[i], terms_.tag,
+                terms_.comm, &requests.emplace_back());
+    for (const int reader : terms_.readers)
+      MPI_Isend(mine_.data(), count(), MPI_FLOAT, reader, terms_.tag, terms_.comm, &requests.emplace_back());
+    return wait(requests, deadline);
+  }
+  std::span<const float> from(std::size_t source) const override {
+    return std::span(received_).subspan(source * terms_.length, terms_.length);
+  }
+
+ private:
+  std::vector<float> received_;
+};
+
+}  // namespace
+
+MpiNeighbours::MpiNeighbours(PostOffice& office) : office_(office) { MPI_Comm_dup(office.comm(), &comm_); }
+
+MpiNeighbours::~MpiNeighbours() {
+  if (!office_.given_up()) MPI_Comm_free(&comm_);
+}
+
+std::unique_ptr<Neighbourhood> MpiNeighbours::make(std::span<const NodeId> sources,
+                                                   std::span<const NodeId> readers, std::size_t length,
+                                                   Clock::time_point origin) {
+  NeighbourTerms terms{
+      .comm = comm_, .length = length, .tag = made_++, .crowded = office_.crowded(), .origin = origin};
+  for (const NodeId source : sources) terms.sources.push_back(source.value);
+  for (const NodeId reader : readers) terms.readers.push_back(reader.value);
+  terms.lost = [this, who = terms.sources] {
+    for (const int node : who)
+      if (!office_.alive(NodeId{node})) return node;
+    return -1;
+  };
+  return persistent_neighbourhood(std::move(terms));
+}
+
+std::unique_ptr<Neighbourhood> persistent_neighbourhood(NeighbourTerms terms) {
+  return std::make_unique<Persistent>(std::move(terms));
+}
+std::unique_ptr<Neighbourhood> collective_neighbourhood(NeighbourTerms terms) {
+  return std::make_unique<Collective>(std::move(terms));
+}
+std::unique_ptr<Neighbourhood> plain_neighbourhood(NeighbourTerms terms) {
+  return std::make_unique<Plain>(std::move(terms));
+}
+
+}  // namespace veche

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "veche/comm/mpi/post_office.h"
+#include "veche/comm/neighbourhood.h"
+
+namespace veche {
+
+// Who exchanges with whom, one node a rank. `lost`, which may be empty, tells who of them is gone; -1:
+// nobody.
+struct NeighbourTerms {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<int> sources = {};
+  std::vector<int> readers = {};
+  std::size_t length = 0;                             // floats
+  int tag = 0;                                        // another for every neighbourhood of a communicator
+  bool crowded = false;                               // ranks outnumber cores
+  std::chrono::steady_clock::time_point origin = {};  // of the time that deadlines are told in
+  std::function<int()> lost = {};
+};
+
+// What the neighbourhoods of a job have in common, where every rank has one node.
+class MpiNeighbours {
+ public:
+  // All ranks together.
+  explicit MpiNeighbours(PostOffice& office);
+  ~MpiNeighbours();
+
+  std::unique_ptr<Neighbourhood> make(std::span<const NodeId> sources, std::span<const NodeId> readers,
+                                      std::size_t length, std::chrono::steady_clock::time_point origin);
+
+ private:
+  PostOffice& office_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int made_ = 0;
+};
+
+// Receives and sends that MPI keeps from one exchange to the next; receives are always posted ahead.
+std::unique_ptr<Neighbourhood> persistent_neighbourhood(NeighbourTerms terms);
+// MPI_Ineighbor_allgather on a graph that all ranks make together.
+std::unique_ptr<Neighbourhood> collective_neighbourhood(NeighbourTerms terms);
+// MPI_Irecv and MPI_Isend anew every time.
+std::unique_ptr<Neighbourhood> plain_neighbourhood(NeighbourTerms terms);
+
+}  // namespace veche
