@@ -4,18 +4,20 @@
 
 #include <cmath>
 
+#include "tests/support/network.h"
 #include "tests/support/problem.h"
-#include "veche/comm/faulty/faulty.h"
 #include "veche/runtime/registry.h"
-#include "veche/runtime/training.h"
 
 namespace veche {
 namespace {
 
+using testing::Network;
+using testing::train_over;
+
 struct Case {
   std::string strategy;
   int nodes;
-  bool slow_network;
+  Network network;
 };
 
 std::vector<Case> all_cases() {
@@ -23,38 +25,25 @@ std::vector<Case> all_cases() {
   for (const StrategyInfo& info : strategies()) {
     if (info.name == "hogwild") continue;  // never twice the same: own_pace_test
     for (const int nodes : {1, 2, 3, 4, 5, 7, 8, 16})
-      for (const bool slow : {false, true})
-        if (nodes > 1 || !info.uses_topology) cases.push_back({info.name, nodes, slow});
+      for (const Network network : {Network::quiet, Network::unlucky})
+        if (nodes > 1 || !info.uses_topology) cases.push_back({info.name, nodes, network});
   }
   return cases;
 }
 
 std::string name_of(const Case& c) {
-  std::string name = c.strategy + "_" + std::to_string(c.nodes) + (c.slow_network ? "_slow" : "");
+  std::string name =
+      c.strategy + "_" + std::to_string(c.nodes) + (c.network == Network::unlucky ? "_unlucky" : "");
   std::ranges::replace(name, '-', '_');
   return name;
 }
 
-class Conformance : public ::testing::TestWithParam<Case> {
- protected:
-  static TrainingResult run(const Config& config, bool slow_network) {
-    TrainingRequest request;
-    request.settings = config.resolve();
-    request.keep = false;
-    if (slow_network)
-      request.network = [](auto inner) {
-        return make_faulty(
-            std::move(inner),
-            {.delay_probability = 0.05, .longest_delay = Time(0.001), .overtake_probability = 0.2});
-      };
-    return run_training(request);
-  }
-};
+class Conformance : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Conformance, TheNetworkNeverChangesTheResult) {
   const Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
-  const TrainingResult quiet = run(config, false);
-  const TrainingResult result = run(config, GetParam().slow_network);
+  const TrainingResult quiet = train_over(Network::quiet, config);
+  const TrainingResult result = train_over(GetParam().network, config);
   EXPECT_EQ(result.last.stopped, "steps");
   EXPECT_EQ(result.last.step, 60U);
   EXPECT_EQ(result.parameters, quiet.parameters);
@@ -66,14 +55,14 @@ TEST_P(Conformance, WithoutARateNothingMoves) {
   Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
   config.set("optimizer.lr=0");
   config.set("model.x0=0.75");
-  for (const auto& node : run(config, GetParam().slow_network).parameters)
+  for (const auto& node : train_over(GetParam().network, config).parameters)
     for (const float x : node) EXPECT_NEAR(x, 0.75, 1e-6);
 }
 
 TEST_P(Conformance, EqualProblemsKeepNodesTogether) {
   Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
   testing::make_equal(config, GetParam().nodes);
-  const TrainingResult result = run(config, GetParam().slow_network);
+  const TrainingResult result = train_over(GetParam().network, config);
   const double expected = 1 - std::pow(0.95, 60);
   for (const auto& node : result.parameters) EXPECT_NEAR(node.front(), expected, 1e-5);
 }

@@ -7,9 +7,9 @@
 #include <numbers>
 #include <numeric>
 
+#include "tests/support/network.h"
 #include "tests/support/train.h"
 #include "veche/base/errors.h"
-#include "veche/comm/faulty/faulty.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/summary.h"
 
@@ -19,24 +19,16 @@ namespace {
 using testing::Assignments;
 using testing::joined;
 using testing::name_of;
+using testing::Network;
 
 const Assignments kTwo = {"model.name=quadratic", "model.a=[1,4]", "model.b=[0,1]", "optimizer.name=sgd"};
 const Assignments kFour = {"model.name=quadratic", "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
                            "optimizer.name=sgd", "optimizer.lr=0.05"};
 
-TrainingResult train_on(const Assignments& assignments, bool slow_network) {
+TrainingResult train_on(const Assignments& assignments, Network network = Network::quiet) {
   Config config;
   for (const std::string& assignment : assignments) config.set(assignment);
-  TrainingRequest request;
-  request.settings = config.resolve();
-  request.keep = false;
-  if (slow_network)
-    request.network = [](auto inner) {
-      return make_faulty(
-          std::move(inner),
-          {.delay_probability = 0.05, .longest_delay = Time(0.0005), .overtake_probability = 0.2});
-    };
-  return run_training(request);
+  return testing::train_over(network, config);
 }
 
 std::uint64_t all_steps(const TrainingResult& result) {
@@ -57,7 +49,7 @@ TEST(OwnPace, EveryFormComesNearTheOptimum) {
       if (nodes < 3)
         for (std::string& a : all)
           if (a.starts_with("strategy.servers")) a = "strategy.servers=1";
-      const TrainingResult result = train_on(all, false);
+      const TrainingResult result = train_on(all);
       EXPECT_EQ(result.last.stopped, "steps");
       EXPECT_GE(all_steps(result), 400U * static_cast<unsigned>(nodes)) << name_of(variant);
       for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 0.5, 0.1) << name_of(variant) << nodes;
@@ -67,7 +59,7 @@ TEST(OwnPace, EveryFormComesNearTheOptimum) {
 TEST(OwnPace, WithoutARateNothingMoves) {
   for (const Assignments& variant : testing::own_pace_variants())
     for (const auto& x :
-         train_on(joined(joined(kFour, {"optimizer.lr=0", "model.x0=0.75", "run.steps=40"}), variant), false)
+         train_on(joined(joined(kFour, {"optimizer.lr=0", "model.x0=0.75", "run.steps=40"}), variant))
              .parameters)
       EXPECT_NEAR(x.front(), 0.75, 1e-6) << name_of(variant);
 }
@@ -82,7 +74,7 @@ TEST(OwnPace, TwoHundredUnluckyRunsEnd) {
         joined(joined(kFour, {"run.seed=" + std::to_string(seed), "run.steps=25", "cluster.stall=[0.1,0.002]",
                               "cluster.lose=0.2", "cluster.speed=[1,0.5,1,0.1]"}),
                variant),
-        seed % 3 == 0 && !hogwild);
+        seed % 3 == 0 && !hogwild ? Network::unlucky : Network::quiet);
     EXPECT_EQ(result.last.stopped, "steps");
     for (const auto& x : result.parameters) EXPECT_TRUE(std::isfinite(x.front())) << name_of(variant) << seed;
   }
@@ -113,7 +105,7 @@ TEST(OwnPace, ADelayIsStableBelowTheBoundAndNotAbove) {
 TEST(OwnPace, EqualStepsAreExact) {
   for (const Assignments& variant : testing::own_pace_variants()) {
     const TrainingResult result =
-        train_on(joined(joined(kFour, {"cluster.work=equal", "run.steps=50"}), variant), false);
+        train_on(joined(joined(kFour, {"cluster.work=equal", "run.steps=50"}), variant));
     for (const NodeReport& node : result.last.nodes) EXPECT_EQ(node.steps, 50U) << name_of(variant);
   }
 }
@@ -212,7 +204,7 @@ TEST(OwnPace, QuickNodesMakeMoreOfTheSteps) {
 
 TEST(OwnPace, HogwildNeedsOneProcess) {
   try {
-    train_on(joined(kFour, {"strategy.name=hogwild"}), true);
+    train_on(joined(kFour, {"strategy.name=hogwild"}), Network::unlucky);
     FAIL();
   } catch (const RequestError& error) {
     EXPECT_NE(std::string(error.what()).find("cluster.transport"), std::string::npos);

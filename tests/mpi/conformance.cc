@@ -6,17 +6,20 @@
 #include <iostream>
 
 #include "cli/launch.h"
+#include "tests/support/network.h"
 #include "tests/support/own_pace.h"
 #include "tests/support/problem.h"
 #include "veche/base/errors.h"
 #include "veche/comm/allreduce.h"
-#include "veche/comm/faulty/faulty.h"
 #include "veche/comm/native.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/training.h"
 
 namespace veche {
 namespace {
+
+using testing::Network;
+using testing::train_over;
 
 Job* job = nullptr;  // of this process, joined in main
 
@@ -29,18 +32,8 @@ class OverMpi : public ::testing::TestWithParam<Case> {
  protected:
   static int nodes() { return GetParam().nodes_per_rank * job->size(); }
 
-  static TrainingResult run(const Config& config, bool over_mpi = true, bool slow_network = false) {
-    TrainingRequest request;
-    request.settings = config.resolve();
-    request.keep = false;
-    if (over_mpi) request.job = job;
-    if (slow_network)
-      request.network = [](auto inner) {
-        return make_faulty(
-            std::move(inner),
-            {.delay_probability = 0.05, .longest_delay = Time(0.001), .overtake_probability = 0.2});
-      };
-    return run_training(request);
+  static TrainingResult run(const Config& config, Network network = Network::quiet) {
+    return train_over(network, config, job);
   }
 };
 
@@ -48,9 +41,9 @@ TEST_P(OverMpi, GivesTheResultOfThreads) {
   const Config config = testing::quadratic_problem(GetParam().strategy, nodes());
   const TrainingResult result = run(config);
   EXPECT_EQ(result.last.stopped, "steps");
-  EXPECT_EQ(run(config, true, true).last.stopped, "steps");
+  EXPECT_EQ(run(config, Network::unlucky).last.stopped, "steps");
   if (job->rank() != 0) return;
-  const TrainingResult threads = run(config, false);
+  const TrainingResult threads = train_over(Network::quiet, config);
   ASSERT_EQ(result.parameters.size(), threads.parameters.size());
   ASSERT_EQ(result.last.nodes.size(), threads.last.nodes.size())
       << "every rank's metrics arrive at the first";
@@ -97,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OverMpi, ::testing::ValuesIn(all_cases()), 
   return name;
 });
 
-// Nodes that wait for nobody are never twice the same, and one that starts late holds the others back: all must
-// have gone most of the way to the optimum of equal problems.
+// Nodes that wait for nobody are never twice the same, and one that starts late holds the others back: all
+// must have gone most of the way to the optimum of equal problems.
 TEST(OwnPaceOverMpi, EveryFormGoesTowardsTheOptimum) {
   for (const testing::Assignments& variant : testing::own_pace_variants()) {
     const int nodes = std::max(3, job->size());
