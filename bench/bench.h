@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace veche {
 
@@ -9,6 +10,8 @@ struct BenchOptions {
   int rounds = 9;      // times both sides are measured, in turn
   bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
   std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
+  std::vector<std::string> sizes;     // allreduce: only these; empty: all
+  std::vector<int> nodes;             // allreduce: only so many nodes or ranks; empty: all
   std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
   std::string data;                   // load: a set of images, CIFAR-10 as a rule; empty: made up
 };

@@ -128,6 +128,11 @@ void add_bench(CLI::App& app) {
   command
       ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
       ->check(CLI::IsMember({"threads", "mpi"}));
+  command->add_option("--sizes", arguments->options.sizes, "allreduce: only these, such as 1KB,64MB")
+      ->delimiter(',');
+  command->add_option("--nodes", arguments->options.nodes, "allreduce: only so many nodes or ranks")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 64));
   command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
   command
       ->add_option("--tune", arguments->options.tune,

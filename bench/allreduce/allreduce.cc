@@ -1,6 +1,7 @@
 #include "bench/allreduce/allreduce.h"
 
 #include "bench/allreduce/measure.h"
+#include "bench/allreduce/sizes.h"
 #include "bench/cluster/ranks.h"
 #include "bench/rounds.h"
 #include "bench/train/runs.h"
@@ -13,17 +14,10 @@ namespace {
 constexpr int kRunsPerRound =
     3;  // the best counts: nodes that wait for each other suffer more from other programs
 
-struct Size {
-  const char* name;
-  std::size_t bytes;
-};
-
-std::vector<AllReduceSetting> settings(bool quick) {
-  std::vector<Size> sizes = {{"1 KB", 1 << 10}, {"64 KB", 1 << 16}, {"1 MB", 1 << 20}};
-  if (!quick) sizes.insert(sizes.end(), {{"16 MB", 1 << 24}, {"64 MB", 1 << 26}});
+std::vector<AllReduceSetting> settings(const BenchOptions& options) {
   std::vector<AllReduceSetting> all;
-  for (const Size& size : sizes)
-    for (const int nodes : {2, 4, 8, 16}) all.push_back({size.name, size.bytes, nodes});
+  for (const VectorSize& size : vector_sizes(options))
+    for (const int nodes : node_counts(options, {2, 4, 8, 16})) all.push_back({size.name, size.bytes, nodes});
   return all;
 }
 
@@ -56,13 +50,13 @@ std::vector<BenchCase> bench_allreduce(const BenchOptions& options) {
   if (options.transport == "mpi") return bench_allreduce_mpi(options);
   std::vector<BenchCase> cases;
   std::vector<AllReduceTable::Row> rows;
-  for (const AllReduceSetting& setting : settings(options.quick)) {
+  for (const AllReduceSetting& setting : settings(options)) {
     AllReduceFigures figures = measure_all_reduce(setting, options);
     rows.push_back({setting.nodes, setting.bytes, figures.best});
     for (BenchCase& result : figures.cases) cases.push_back(std::move(result));
   }
   if (!options.tune.empty()) AllReduceTable(std::move(rows)).write(options.tune);
-  cases.push_back(training(options));
+  if (options.sizes.empty() && options.nodes.empty()) cases.push_back(training(options));
   return cases;
 }
 

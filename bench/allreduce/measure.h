@@ -17,7 +17,7 @@ struct AllReduceSetting {
 
 struct AllReduceFigures {
   AllReduceAlgorithm best = AllReduceAlgorithm::native;
-  std::vector<BenchCase> cases;  // `auto` beside the best, and beside copying
+  std::vector<BenchCase> cases;  // `auto` beside the best of those that it did not choose, and beside copying
 };
 
 // Every algorithm's result is verified first; those far from the best at first sight are then not measured

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "bench/allreduce/sizes.h"
 #include "bench/cluster/program.h"
 #include "bench/rounds.h"
 #include "veche/base/errors.h"
@@ -14,11 +15,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Size {
-  const char* name;
-  std::size_t bytes;
-  int repeats;  // of one look: some milliseconds and more
-};
+// Of one look: some milliseconds and more.
+int repeats_of(std::size_t bytes) {
+  return std::clamp(static_cast<int>((std::size_t{1} << 25) / (bytes + (1 << 16))), 1, 400);
+}
 
 // One rank's side of it.
 class Bench {
@@ -72,38 +72,37 @@ class Bench {
 }  // namespace
 
 std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const BenchOptions& options) {
-  std::vector<Size> sizes = {{"1 KB", 1 << 10, 400}, {"64 KB", 1 << 16, 60}, {"1 MB", 1 << 20, 8}};
-  if (!options.quick) sizes.insert(sizes.end(), {{"16 MB", 1 << 24, 2}, {"64 MB", 1 << 26, 1}});
   constexpr int kLooks = 3;  // the best of them is a round's: some fall between what else the machine does
   std::vector<BenchCase> cases;
-  for (const Size& size : sizes) {
+  for (const VectorSize& size : vector_sizes(options)) {
     Bench bench(job, plain_sum, size.bytes / sizeof(float));
     bench.verify();
+    const int repeats = repeats_of(size.bytes);
     Rounds rounds(1);
     for (int round = 0; round < (options.quick ? 1 : options.rounds); ++round) {
       double ours = 0;
       double theirs = 0;
       for (int look = 0; look < kLooks; ++look) {
-        ours = std::max(ours, bench.rate(size.repeats, [&] { bench.sum(); }));
-        theirs = std::max(theirs, bench.rate(size.repeats, [&] { bench.plain(); }));
+        ours = std::max(ours, bench.rate(repeats, [&] { bench.sum(); }));
+        theirs = std::max(theirs, bench.rate(repeats, [&] { bench.plain(); }));
       }
       rounds.ours(ours);
       rounds.theirs(0, theirs);
     }
-    cases.push_back(rounds.result(0,
-                                  std::string(size.name) + ", " + std::to_string(job.size()) + " ranks, auto",
-                                  "GB/s", "MPI_Allreduce", 0.95));
+    cases.push_back(rounds.result(0, size.name + ", " + std::to_string(job.size()) + " ranks, auto", "GB/s",
+                                  "MPI_Allreduce", 0.95));
   }
   return cases;
 }
 
 std::vector<BenchCase> bench_allreduce_mpi(const BenchOptions& options) {
   std::vector<BenchCase> cases;
-  for (const int ranks : {2, 4, 8}) {
+  for (const int ranks : node_counts(options, {2, 4, 8})) {
     std::vector<std::string> words = mpirun(ranks);
     words.insert(words.end(), {own_path(), "bench", "allreduce", "--transport", "mpi", "--json", "--rounds",
                                std::to_string(options.rounds)});
     if (options.quick) words.emplace_back("--quick");
+    for (const std::string& size : options.sizes) words.insert(words.end(), {"--sizes", size});
     const nlohmann::json answer = run_program(words);
     for (const auto& row : answer["cases"])
       cases.push_back({row["name"], row["value"], row["unit"], row["peer"], row["peer_value"], row["ratio"],

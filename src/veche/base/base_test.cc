@@ -151,6 +151,25 @@ TEST_P(WeightedSum, MatchesTheDefinitionForEveryLength) {
   }
 }
 
+TEST_P(WeightedSum, OfOnesEverywhereIsTheSameInOrder) {
+  const std::size_t count = GetParam();
+  for (const std::size_t length : {0, 1, 15, 16, 17, 511, 512, 513, 10000}) {
+    RandomStream random(2, "test", length, count);
+    std::vector<std::vector<float>> vectors(count, std::vector<float>(length));
+    for (auto& vector : vectors)
+      for (float& x : vector) x = static_cast<float>(random.normal());
+    std::vector<float> expected(length);
+    for (const auto& vector : vectors)
+      for (std::size_t i = 0; i < length; ++i) expected[i] += vector[i];
+    const std::vector<std::span<float>> spans(vectors.begin(), vectors.end());
+    std::vector<float> total(length);
+    sum(total, spans);
+    ASSERT_EQ(total, expected) << "of length " << length;
+    sum_everywhere(spans);
+    for (const auto& vector : vectors) ASSERT_EQ(vector, expected) << "of length " << length;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Inputs, WeightedSum, ::testing::Values(1, 2, 3, 4, 5, 6, 9, 36));
 
 TEST(VectorMath, NormsAndDistances) {

@@ -40,8 +40,37 @@ VECHE_HOT void fused_sum(float* __restrict out, const float* const* inputs, cons
   }
 }
 
+// The sum of K vectors into all of them, in one pass.
+template <std::size_t K>
+VECHE_HOT void fused_sum_everywhere(float* const* vectors, std::size_t n) {
+  std::array<float*, K> v;
+  for (std::size_t k = 0; k < K; ++k) v[k] = vectors[k];
+  std::size_t i = 0;
+  for (; i + kLine <= n; i += kLine) {
+    std::array<float, kLine> sum;
+    for (std::size_t j = 0; j < kLine; ++j) sum[j] = v[0][i + j];
+    for (std::size_t k = 1; k < K; ++k)
+      for (std::size_t j = 0; j < kLine; ++j) sum[j] += v[k][i + j];
+    for (std::size_t k = 0; k < K; ++k)
+      for (std::size_t j = 0; j < kLine; ++j) v[k][i + j] = sum[j];
+  }
+  for (; i < n; ++i) {
+    float sum = v[0][i];
+    for (std::size_t k = 1; k < K; ++k) sum += v[k][i];
+    for (std::size_t k = 0; k < K; ++k) v[k][i] = sum;
+  }
+}
+
 VECHE_HOT void accumulate(float* __restrict out, const float* a, float wa, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] += wa * a[i];
+}
+
+VECHE_HOT void add_four(float* __restrict out, const float* const* in, std::size_t n) {
+  const float* const a = in[0];
+  const float* const b = in[1];
+  const float* const c = in[2];
+  const float* const d = in[3];
+  for (std::size_t i = 0; i < n; ++i) out[i] = out[i] + a[i] + b[i] + c[i] + d[i];
 }
 
 VECHE_HOT void scale_by(float* x, float factor, std::size_t n) {
@@ -80,6 +109,58 @@ void weighted_sum(std::span<float> out, std::span<const std::span<const float>> 
     kPasses[first - 1](out.data() + from, starts.data(), weights.data(), length);
     for (std::size_t k = first; k < inputs.size(); ++k)
       accumulate(out.data() + from, inputs[k].data() + from, weights[k], length);
+  }
+}
+
+namespace {
+
+// Floats: pieces of many vectors stay in the first cache from being added up to being written.
+constexpr std::size_t kPiece = 512;
+// More vectors at once would meet what was just written in the same few lines of the cache.
+constexpr std::size_t kAtOnce = 4;
+
+// The sum of [from, from + n) of all.
+void sum_piece(float* out, std::span<const std::span<float>> vectors, std::size_t from, std::size_t n) {
+  using Pass = void (*)(float*, const float* const*, const float*, std::size_t);
+  constexpr std::array<Pass, kAtOnce> kPasses{fused_sum<1>, fused_sum<2>, fused_sum<3>, fused_sum<4>};
+  constexpr std::array<float, kAtOnce> kOnes{1, 1, 1, 1};
+  std::array<const float*, kAtOnce> starts{};
+  const auto next = [&](std::size_t k) {
+    const std::size_t many = std::min(kAtOnce, vectors.size() - k);
+    for (std::size_t i = 0; i < many; ++i) starts[i] = vectors[k + i].data() + from;
+    return many;
+  };
+  std::size_t k = next(0);
+  kPasses[k - 1](out, starts.data(), kOnes.data(), n);
+  for (; k + kAtOnce <= vectors.size(); k += kAtOnce) {
+    next(k);
+    add_four(out, starts.data(), n);
+  }
+  for (; k < vectors.size(); ++k) accumulate(out, vectors[k].data() + from, 1.0F, n);
+}
+
+}  // namespace
+
+void sum(std::span<float> out, std::span<const std::span<float>> vectors) {
+  for (std::size_t from = 0; from < out.size(); from += kPiece)
+    sum_piece(out.data() + from, vectors, from, std::min(kPiece, out.size() - from));
+}
+
+void sum_everywhere(std::span<const std::span<float>> vectors) {
+  using Pass = void (*)(float* const*, std::size_t);
+  constexpr std::array<Pass, kAtOnce> kPasses{fused_sum_everywhere<1>, fused_sum_everywhere<2>,
+                                              fused_sum_everywhere<3>, fused_sum_everywhere<4>};
+  const std::size_t length = vectors.front().size();
+  if (vectors.size() <= kAtOnce) {
+    std::array<float*, kAtOnce> starts{};
+    for (std::size_t k = 0; k < vectors.size(); ++k) starts[k] = vectors[k].data();
+    return kPasses[vectors.size() - 1](starts.data(), length);
+  }
+  std::array<float, kPiece> total;
+  for (std::size_t from = 0; from < length; from += kPiece) {
+    const std::size_t n = std::min(kPiece, length - from);
+    sum_piece(total.data(), vectors, from, n);
+    for (const std::span<float>& vector : vectors) std::copy_n(total.data(), n, vector.data() + from);
   }
 }
 

@@ -12,6 +12,10 @@ namespace veche {
 void weighted_sum(std::span<float> out, std::span<const std::span<const float>> inputs,
                   std::span<const float> weights);
 
+// out = the sum of the vectors, of which there is at least one.
+void sum(std::span<float> out, std::span<const std::span<float>> vectors);
+// Every one of the vectors becomes the sum of all. There is at least one.
+void sum_everywhere(std::span<const std::span<float>> vectors);
 // into += x
 void add(std::span<float> into, std::span<const float> x);
 // x *= factor

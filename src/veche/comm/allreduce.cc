@@ -74,6 +74,16 @@ void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgor
   if (channel.size() > 1) steps_of(algorithm).complete(channel, data);
 }
 
+void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgorithm algorithm) {
+  const AllReduceSteps steps = steps_of(algorithm);
+  if (begun.empty() || begun.front().channel.size() == 1) return;
+  const int rounds = steps.rounds == nullptr ? 1 : steps.rounds(begun.front().channel.size());
+  for (int round = 0; round < rounds; ++round)
+    for (const BegunAllReduce& each : begun)
+      steps.rounds == nullptr ? steps.complete(each.channel, each.data)
+                              : steps.round(each.channel, each.data, round);
+}
+
 void sum_in_order(std::span<float> data, std::span<const Message> received, int me) {
   const std::size_t nodes = received.size();
   std::array<float, kBlock> sum;

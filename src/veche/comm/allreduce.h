@@ -30,4 +30,12 @@ void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algo
 void begin_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm);
 void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm);
 
+// Several that were begun, side by side: a long way of one is used to go on with the others. In the same
+// order on every node.
+struct BegunAllReduce {
+  Channel& channel;
+  std::span<float> data;
+};
+void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgorithm algorithm);
+
 }  // namespace veche

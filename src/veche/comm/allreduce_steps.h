@@ -11,6 +11,10 @@ namespace veche {
 struct AllReduceSteps {
   void (*begin)(Channel&, std::span<float>);
   void (*complete)(Channel&, std::span<float>);
+  // An algorithm that waits many times for a neighbour completes in rounds, so that another sum's can be done
+  // in the meantime; none: it completes at once.
+  int (*rounds)(int nodes) = nullptr;
+  void (*round)(Channel&, std::span<float>, int round) = nullptr;
 };
 
 // One function an algorithm, each in the file of its name.

@@ -40,8 +40,8 @@ class AllReduce : public Strategy {
 
   void after_backward(std::uint64_t) override {
     while (begun_ < buckets_.size()) begin(buckets_[begun_++]);
+    complete_all_reduces(under_way_, algorithm_);
     for (Bucket& bucket : buckets_) {
-      complete_all_reduce(bucket.channel, bucket.part, bucket.algorithm);
       context_.channel.sent.bytes += bucket.channel.sent.bytes;
       context_.channel.sent.messages += bucket.channel.sent.messages;
       bucket.channel.sent = {};
@@ -53,8 +53,7 @@ class AllReduce : public Strategy {
   struct Bucket {
     std::size_t from = 0;  // in the gradient
     std::span<float> part;
-    Channel channel;  // a conversation of its own: buckets may overtake each other
-    AllReduceAlgorithm algorithm = AllReduceAlgorithm::native;
+    Channel channel;        // a conversation of its own: buckets may overtake each other
     std::size_t ready = 0;  // floats that are final
   };
 
@@ -64,26 +63,25 @@ class AllReduce : public Strategy {
     const double wanted = context_.options.get<double>("bucket") * kMegabyte / sizeof(float) / kAlignment;
     std::size_t length =
         std::min(gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kAlignment);
-    AllReduceAlgorithm algorithm = all_reduce_named(context_.options.get<std::string>("algorithm"));
-    if (algorithm == AllReduceAlgorithm::automatic) {
+    algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
+    if (algorithm_ == AllReduceAlgorithm::automatic) {
       const std::string file = context_.options.get<std::string>("table");
-      algorithm = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
-                      .choose(channel.size(), length * sizeof(float));
+      algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
+                       .choose(channel.size(), length * sizeof(float));
     }
     // An engine's own that does nothing ahead adds up the same in any pieces: once for all is best.
     const NativeCollectives* native = channel.endpoint.native();
-    if (algorithm == AllReduceAlgorithm::native && native != nullptr && !native->overlaps())
+    if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps())
       length = gradient.size();
     // From the end, where the backward pass begins.
     for (std::size_t to = gradient.size(); to > 0;) {
       const std::size_t from = (to - 1) / length * length;
       const Tag tag{channel.tag.value + ((buckets_.size() + 1) << 32)};
-      buckets_.push_back({from,
-                          gradient.subspan(from, to - from),
-                          {channel.endpoint, channel.pool, channel.patience, tag},
-                          algorithm});
+      buckets_.push_back(
+          {from, gradient.subspan(from, to - from), {channel.endpoint, channel.pool, channel.patience, tag}});
       to = from;
     }
+    for (Bucket& bucket : buckets_) under_way_.push_back({bucket.channel, bucket.part});
   }
 
   void on_ready(std::size_t from, std::size_t to) {
@@ -100,12 +98,14 @@ class AllReduce : public Strategy {
 
   void begin(Bucket& bucket) {
     scale(bucket.part, share_);
-    begin_all_reduce(bucket.channel, bucket.part, bucket.algorithm);
+    begin_all_reduce(bucket.channel, bucket.part, algorithm_);
   }
 
   StrategyContext context_;
+  AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::native;
   std::vector<Bucket> buckets_;
-  std::size_t begun_ = 0;  // of this step's
+  std::vector<BegunAllReduce> under_way_;  // all of a step's, in the order of buckets
+  std::size_t begun_ = 0;                  // of this step's
   float share_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "veche/comm/mpi/host_sums.h"
 #include "veche/comm/mpi/native.h"
 #include "veche/comm/mpi/neighbours.h"
 #include "veche/comm/mpi/post_office.h"
@@ -10,13 +11,16 @@ namespace veche {
 
 // What the nodes of a rank share. Closing it, by whoever leaves last, is done by all ranks together.
 struct MpiBranch {
+  std::unique_ptr<HostSums> host_sums;  // where all ranks are on one host; closed last: by then all are there
   PostOffice office;
   std::optional<MpiSums> sums;              // where every rank has a node
   std::optional<MpiNeighbours> neighbours;  // where every rank has one
 
   MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
       : office(comm, placement, crowded, given_up) {
-    if (placement.nodes >= placement.ranks) sums.emplace(office);
+    if (placement.nodes < placement.ranks) return;
+    sums.emplace(office);
+    if (placement.ranks > 1) host_sums = HostSums::make(office, comm, given_up);
     if (placement.nodes == placement.ranks) neighbours.emplace(office);
   }
 };

@@ -112,20 +112,29 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
     return std::as_writable_bytes(std::span(memory)).first(bytes);
   }
 
-  // Remembered here, so that nodes do not queue to be told where to meet.
+  // Remembered here, so that nodes do not queue to be told where to meet; mostly it is where they last met.
   Meeting& meeting(Tag tag) {
-    const std::lock_guard lock(meetings_mutex_);
-    Meeting*& known = meetings_[tag];
-    if (known == nullptr) known = &shared_->meeting(tag);
-    return *known;
+    if (const Known* last = last_.load(std::memory_order_acquire); last != nullptr && last->tag == tag)
+      return *last->meeting;
+    const std::lock_guard lock(known_mutex_);
+    const auto [at, added] = known_.try_emplace(tag, Known{tag, nullptr});
+    if (added) at->second.meeting = &shared_->meeting(tag);
+    last_.store(&at->second, std::memory_order_release);
+    return *at->second.meeting;
   }
+
+  struct Known {
+    Tag tag;
+    Meeting* meeting = nullptr;
+  };
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
   const NodeId id_;
   std::atomic<std::uint64_t> sent_bytes_ = 0;
   std::atomic<std::uint64_t> sent_messages_ = 0;
-  std::mutex meetings_mutex_;
-  std::map<Tag, Meeting*> meetings_;  // guarded by meetings_mutex_
+  std::mutex known_mutex_;
+  std::map<Tag, Known> known_;  // guarded by known_mutex_; an item stays as it is
+  std::atomic<const Known*> last_ = nullptr;
 };
 
 ThreadsCluster::ThreadsCluster(int nodes) : shared_(std::make_shared<Shared>(nodes)) {}

@@ -12,7 +12,8 @@
 namespace veche {
 
 // Something to sleep on until there is news, or until a deadline: std::atomic::wait with a deadline, or a
-// condition variable without its mutex, which threads woken together would queue for. To wait: take a Look,
+// condition variable without its mutex, which threads woken together would queue for. May lie in memory that
+// processes share, all zero at first. To wait: take a Look,
 // find that there is still nothing to do, sleep. News after the look was taken ends the sleep.
 class News {
  public:
@@ -30,7 +31,7 @@ class News {
       using namespace std::chrono;
       const auto since = std::max(deadline.time_since_epoch(), steady_clock::duration::zero());
       const timespec until{duration_cast<seconds>(since).count(), (since % seconds(1)).count()};
-      news_.futex(FUTEX_WAIT_BITSET_PRIVATE, seen_, &until);
+      news_.futex(FUTEX_WAIT_BITSET, seen_, &until);
     }
 
    private:
@@ -42,7 +43,7 @@ class News {
   // Wakes at most so many of those asleep.
   void tell(int most) {
     count_.fetch_add(1);
-    if (sleepers_.load() > 0) futex(FUTEX_WAKE_PRIVATE, static_cast<std::uint32_t>(most), nullptr);
+    if (sleepers_.load() > 0) futex(FUTEX_WAKE, static_cast<std::uint32_t>(most), nullptr);
   }
 
  private:
@@ -51,8 +52,8 @@ class News {
             FUTEX_BITSET_MATCH_ANY);
   }
 
-  std::atomic<std::uint32_t> count_ = 0;
-  std::atomic<int> sleepers_ = 0;
+  std::atomic<std::uint32_t> count_;
+  std::atomic<int> sleepers_;
 };
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "veche/comm/gathering.h"
+#include "veche/comm/mpi/post_office.h"
+
+namespace veche {
+
+// Sums over all nodes where all ranks are on one host, through memory that MPI lets them share: as between
+// threads, whoever is awake adds up, in the order of nodes, and waiting takes no core. Every node copies its
+// vector in and the sum out, a part at a time, so that the parts stay in the caches. All nodes call in the
+// same order.
+class HostSums {
+ public:
+  // All ranks together. Nothing where ranks are on several hosts or get no memory to share.
+  // The office may close before; `given_up` as for it.
+  static std::unique_ptr<HostSums> make(const PostOffice& office, MPI_Comm comm,
+                                        const std::atomic<bool>& given_up);
+  // All ranks together, unless given up.
+  ~HostSums();
+  HostSums(const HostSums&) = delete;
+  HostSums& operator=(const HostSums&) = delete;
+
+  // Data become the sum over all nodes; else who was missing.
+  std::optional<Gathering::Missing> sum(NodeId node, std::span<float> data,
+                                        Gathering::Clock::time_point deadline);
+  // How long a node of this rank has slept in here since it last asked.
+  Gathering::Clock::duration take_slept(NodeId node);
+
+ private:
+  class Part;
+  struct Layout;
+  HostSums(const PostOffice& office, const std::atomic<bool>& given_up, MPI_Win window, const Layout& layout);
+  struct Place {
+    Gathering::Seat seat;
+    std::vector<std::span<float>> parts;  // scratch
+  };
+  Place& place(NodeId node);
+
+  const PostOffice& office_;
+  const int first_here_;
+  const std::atomic<bool>& given_up_;
+  MPI_Win window_;
+  std::vector<Place> places_;            // of the nodes here, each its own
+  std::span<float> total_;               // shared, as the next
+  std::vector<std::span<float>> slots_;  // one a node
+  Gathering gathering_;
+};
+
+}  // namespace veche
