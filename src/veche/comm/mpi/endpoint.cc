@@ -62,7 +62,7 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
     MpiSums& sums = *branch_->sums;
     const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
-    if (!begun && branch_->host_sums) {
+    if (!begun && branch_->host_sums && branch_->host_sums->is_best_for(data.size())) {
       if (const auto missing = branch_->host_sums->sum(id_, data, until)) {
         office_.give_up();  // the others may be anywhere in it
         return {

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kPartFloats = std::size_t{1} << 15;
 constexpr std::size_t kLine = 64;  // bytes
+// Floats of middle length: see is_best_for.
+constexpr std::size_t kMiddleFrom = std::size_t{1} << 16;
+constexpr std::size_t kMiddleTo = std::size_t{1} << 23;
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
@@ -104,6 +107,10 @@ HostSums::HostSums(const PostOffice& office, const std::atomic<bool>& given_up, 
 
 HostSums::~HostSums() {
   if (!given_up_) MPI_Win_free(&window_);
+}
+
+bool HostSums::is_best_for(std::size_t floats) const {
+  return office_.crowded() || floats < kMiddleFrom || floats > kMiddleTo;
 }
 
 std::optional<Gathering::Missing> HostSums::sum(NodeId node, std::span<float> data,
