@@ -97,6 +97,38 @@ struct NormRelu : torch::autograd::Function<NormRelu> {
   }
 };
 
+// What a backward pass begins with when {x, coefficients} were saved.
+struct Backward {
+  Backward(AutogradContext* context, const at::Tensor& gradient)
+      : saved(context->get_saved_variables()),
+        gradient_there(channels_last(gradient)),
+        result(at::empty_like(saved[0])),
+        size(size_of(saved[0])),
+        k(saved[1]),
+        sums(static_cast<std::size_t>(2 * size.channels)),
+        x(saved[0].data_ptr<float>()),
+        dy(gradient_there.data_ptr<float>()),
+        dx(result.data_ptr<float>()),
+        sum(sums.data()),
+        dot(sum + size.channels) {}
+
+  InputGradient input_gradient(AutogradContext& context) const {
+    return {k, sum, dot, size.rows(), size.channels, context};
+  }
+
+  const variable_list saved;
+  const at::Tensor gradient_there;
+  const at::Tensor result;
+  const ImageSize size;
+  const Coefficients k;
+  std::vector<float> sums;
+  const float* const x;
+  const float* const dy;
+  float* const dx;
+  float* const sum;  // per channel
+  float* const dot;
+};
+
 struct NormAlone : torch::autograd::Function<NormAlone> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
@@ -110,19 +142,12 @@ struct NormAlone : torch::autograd::Function<NormAlone> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& x = saved[0];
-    const at::Tensor dy = channels_last(gradients[0]);
-    const ImageSize size = size_of(x);
-    const Coefficients k(saved[1]);
-    const at::Tensor dx = at::empty_like(x);
-    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
-    float *sum = sums.data(), *dot = sum + size.channels;
-    scale_sums(dy.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, sum, dot);
-    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
-    combine(dy.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, k.scale,
-            input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, {}, {}, {}, {}};
+    const Backward pass(context, gradients[0]);
+    scale_sums(pass.dy, pass.x, pass.size.rows(), pass.size.channels, pass.k.mean, pass.sum, pass.dot);
+    const InputGradient input = pass.input_gradient(*context);
+    combine(pass.dy, pass.x, pass.size.rows(), pass.size.channels, pass.k.mean, pass.k.scale, input.b.data(),
+            input.c.data(), pass.dx);
+    return {pass.result, {}, {}, {}, {}};
   }
 };
 
@@ -139,19 +164,13 @@ struct NormReluPool : torch::autograd::Function<NormReluPool> {
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor& x = saved[0];
-    const at::Tensor dy = channels_last(gradients[0]);
-    const ImageSize size = size_of(x);
-    const Coefficients k(saved[1]);
-    const at::Tensor dx = at::empty_like(x);
-    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
-    float *sum = sums.data(), *dot = sum + size.channels;
-    scale_relu_pool_sums(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, sum, dot);
-    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
-    combine_pool(dy.data_ptr<float>(), x.data_ptr<float>(), size, k.scale, k.shift, k.mean, k.scale,
-                 input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, {}, {}, {}, {}};
+    const Backward pass(context, gradients[0]);
+    scale_relu_pool_sums(pass.dy, pass.x, pass.size, pass.k.scale, pass.k.shift, pass.k.mean, pass.sum,
+                         pass.dot);
+    const InputGradient input = pass.input_gradient(*context);
+    combine_pool(pass.dy, pass.x, pass.size, pass.k.scale, pass.k.shift, pass.k.mean, pass.k.scale,
+                 input.b.data(), input.c.data(), pass.dx);
+    return {pass.result, {}, {}, {}, {}};
   }
 };
 

@@ -70,6 +70,30 @@ TEST(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
   }
 }
 
+TEST(NormKernels, WithoutTheReluTheyFollowTheirFormulas) {
+  for (const std::int64_t channels : kChannels)
+    for (const std::int64_t rows : {1, 7, 301}) {
+      const auto n = static_cast<std::size_t>(channels);
+      const auto x = random_numbers(rows * channels, 1), dy = random_numbers(rows * channels, 3);
+      const auto factor = random_numbers(channels, 4), shift = random_numbers(channels, 5);
+      const auto mean = random_numbers(channels, 6);
+      std::vector<float> y(x.size()), sum(n), dot(n);
+      scale(x.data(), rows, channels, factor.data(), shift.data(), y.data());
+      scale_sums(dy.data(), x.data(), rows, channels, mean.data(), sum.data(), dot.data());
+
+      std::vector<double> want_y, want_sum(n), want_dot(n);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::size_t k = i % n;
+        want_y.push_back(static_cast<double>(x[i]) * factor[k] + shift[k]);
+        want_sum[k] += dy[i];
+        want_dot[k] += static_cast<double>(dy[i]) * (x[i] - mean[k]);
+      }
+      expect_near(y, want_y, 1e-5);
+      expect_near(sum, want_sum, 1e-4);
+      expect_near(dot, want_dot, 5e-4);
+    }
+}
+
 // Every pixel's share, found by looking at each window by itself.
 TEST(NormKernels, PoolingSendsTheGradientToTheFirstLargest) {
   for (const std::int64_t channels : kChannels) {
