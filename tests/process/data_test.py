@@ -284,7 +284,7 @@ class Fetch(unittest.TestCase):
         Server.files["cifar-10-binary.tar.gz"] += b"x"
         said = veche(*command, expect=1).stderr
         self.assertIn("its MD5 is", said)
-        self.assertEqual(os.listdir(self.place / "data" / "cifar10"), [])
+        self.assertFalse((self.place / "data" / "cifar10").exists())
         # And without --sums the publisher's own sum is asked for.
         self.assertIn("not c32a1d4ab5d03f1284b67883e8d87530", veche(*command[:-2], expect=1).stderr)
 
@@ -293,6 +293,7 @@ class Fetch(unittest.TestCase):
         said = veche("data", "fetch", "mnist", "--folder", self.place, "--from", address, expect=1).stderr
         for part in "train-images-idx3-ubyte.gz", "put them into", str(self.place / "mnist"), "Without a network":
             self.assertIn(part, said)
+        self.assertFalse((self.place / "mnist").exists())
 
     def test_wrong_requests(self):
         self.assertIn("did you mean 'cifar10'", veche("data", "fetch", "cifar", expect=2).stderr)

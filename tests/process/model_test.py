@@ -15,28 +15,13 @@ try:
 except ImportError as error:
     raise SystemExit("one of the Debian packages python3-torch, python3-torchvision is missing (%s)" % error)
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "parity")]
+from reference import Cnn
 from weights_page import read_weights, write_weights
 
 CNN = {"model.name": "cnn", "model.dropout": 0, "data.name": "mnist", "data.path": "data", "data.batch": 5,
        "cluster.nodes": 3, "run.steps": 3}
-
-
-class Cnn(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv1 = nn.Conv2d(1, 32, 3, padding=1)
-        self.bn1 = nn.BatchNorm2d(32)
-        self.conv2 = nn.Conv2d(32, 64, 3)
-        self.bn2 = nn.BatchNorm2d(64)
-        self.fc1 = nn.Linear(64, 600)
-        self.fc2 = nn.Linear(600, 120)
-        self.fc3 = nn.Linear(120, 10)
-
-    def forward(self, x):
-        x = nn.functional.max_pool2d(torch.relu(self.bn1(self.conv1(x))), 2)
-        x = nn.functional.max_pool2d(torch.relu(self.bn2(self.conv2(x))), 2)
-        return self.fc3(self.fc2(self.fc1(torch.flatten(x, 1))))
 
 
 def idx(numbers):
@@ -75,7 +60,7 @@ class Weights(WeightsTest):
 
     def test_pytorch_sees_the_same_network(self):
         run = self.train("a", CNN)
-        model = Cnn().eval()
+        model = Cnn(1, 8).eval()
         model.load_state_dict(self.exported("a"))
         with torch.no_grad():
             logits = model(self.images["t10k"])
@@ -99,7 +84,7 @@ class Weights(WeightsTest):
 
     def test_starts_from_a_file_of_pytorch(self):
         torch.manual_seed(5)
-        model = Cnn()
+        model = Cnn(1, 8)
         model(self.images["train"])  # moves the running statistics
         self.write(model)
         start = CNN | {"model.init": "weights.safetensors", "optimizer.name": "sgd", "optimizer.lr": 0, "run.steps": 1,
@@ -116,7 +101,7 @@ class Weights(WeightsTest):
         self.assertEqual(self.train("c", start | {"run.name": "c"}, expect=2).path.exists(), False)
 
     def test_statistics_come_along(self):
-        model = Cnn()
+        model = Cnn(1, 8)
         model(self.images["train"])
         self.write(model.eval())
         # No step is long enough to matter: what is tested is the file's network, statistics included.
@@ -128,7 +113,7 @@ class Weights(WeightsTest):
         self.assertAlmostEqual(run.summary()["loss"], loss, delta=1e-4 * loss)
 
     def test_a_file_of_another_model_is_named(self):
-        model = Cnn()
+        model = Cnn(1, 8)
         model.fc3 = nn.Linear(120, 7)
         self.write(model)
         done = self.veche("train", *assignments(CNN, {"model.init": "weights.safetensors"}))

@@ -84,6 +84,9 @@ class Fetch {
     Transfer transfer;
     module_function<decltype(veche_download)>(curl(), "veche_download")(url, part, options_.progress,
                                                                         transfer);
+    std::error_code ignored;
+    if (transfer.outcome != Transfer::Outcome::done && fs::file_size(part, ignored) == 0)
+      fs::remove(part, ignored);
     if (transfer.outcome == Transfer::Outcome::no_network) throw RunError(without_network(url, transfer.why));
     if (transfer.outcome == Transfer::Outcome::cut_off)
       throw RunError(
@@ -104,10 +107,10 @@ class Fetch {
     std::vector<std::string> names;
     for (const PublicFile& file : set_.files) names.push_back(file.name);
     return fmt::format(
-        "{} cannot be reached ({}). Without a network: download {} from {} elsewhere, put them into '{}' and "
-        "run this "
-        "again; or --from an address that can be reached",
-        url, why, fmt::join(names, ", "), set_.address, folder_.string());
+        "{} cannot be reached ({}). Without a network: download {} from {} elsewhere, put {} into '{}' and "
+        "run "
+        "this again; or --from an address that can be reached",
+        url, why, fmt::join(names, ", "), set_.address, names.size() == 1 ? "it" : "them", folder_.string());
   }
 
   void unpack(const PublicFile& file, const fs::path& whole) const {
@@ -159,7 +162,15 @@ const std::vector<PublicSet>& public_sets() {
 }
 
 fs::path fetch(const std::string& name, const FetchOptions& options) {
-  return Fetch(public_set(name), options).run();
+  const PublicSet& set = public_set(name);
+  try {
+    return Fetch(set, options).run();
+  } catch (...) {
+    // A folder without anything in it would look as if the set were there.
+    std::error_code ignored;
+    fs::remove(options.folder / set.name, ignored);
+    throw;
+  }
 }
 
 }  // namespace veche
