@@ -36,6 +36,7 @@ Augmentation read_augmentation(std::string_view spec, const Shape& shape) {
   Augmentation result;
   if (spec == "none") return result;
   const int side = std::max(shape.height, shape.width);
+  std::vector<std::string_view> met;
   while (true) {
     const std::size_t plus = spec.find('+');
     const std::string_view change = spec.substr(0, plus);
@@ -43,7 +44,8 @@ Augmentation read_augmentation(std::string_view spec, const Shape& shape) {
     const std::string_view name = change.substr(0, colon);
     const bool has_number = colon != std::string_view::npos;
     const std::string_view digits = has_number ? change.substr(colon + 1) : "";
-    const Augmentation before = result;
+    if (std::ranges::find(met, name) != met.end()) refuse(change, "is given twice");
+    met.push_back(name);
     if (name == "crop" && has_number)
       result.crop = number(change, digits, 1, side - 1);
     else if (name == "cutout" && has_number)
@@ -54,7 +56,6 @@ Augmentation read_augmentation(std::string_view spec, const Shape& shape) {
       result.flip = true;
     else
       refuse(change, "is unknown" + suggestion(change, kForms));
-    if (result == before) refuse(change, "is given twice");
     if (plus == std::string_view::npos) break;
     spec.remove_prefix(plus + 1);
   }

@@ -151,6 +151,7 @@ TEST(Augment, ReadsWhatItIsTold) {
   EXPECT_EQ(refusal("crop:32"), "data.augment: 'crop:32' needs a number from 1 to 31 behind the colon");
   EXPECT_EQ(refusal("crop:x"), "data.augment: 'crop:x' needs a number from 1 to 31 behind the colon");
   EXPECT_EQ(refusal("flip+flip"), "data.augment: 'flip' is given twice");
+  EXPECT_EQ(refusal("crop:3+flip+crop:4"), "data.augment: 'crop:4' is given twice");
   EXPECT_EQ(refusal("crop:2+resized-crop"),
             "data.augment: crop and resized-crop exclude each other; choose one");
   EXPECT_NE(refusal(""), "nothing was refused");
