@@ -43,7 +43,7 @@ class Supply {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw RequestError("model.init: '" + origin_ + "' " + why);
+    throw RequestError("'" + origin_ + "' " + why);
   }
 
   const StoredTensor* take(const TensorLayout& wanted) {
@@ -73,7 +73,7 @@ class Supply {
 
 }  // namespace
 
-void load_weights(Learner& learner, const std::filesystem::path& safetensors) {
+void load_weights(Learner& learner, const std::filesystem::path& safetensors) try {
   const MappedFile file(safetensors);
   const Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
   Supply supply(content, safetensors.string());
@@ -82,6 +82,8 @@ void load_weights(Learner& learner, const std::filesystem::path& safetensors) {
   supply.check_that_none_is_left();
   std::ranges::copy(parameters, learner.parameters().begin());
   std::ranges::copy(buffers, learner.buffers().begin());
+} catch (const RequestError& error) {
+  throw RequestError(std::string("model.init: ") + error.what());
 }
 
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,
