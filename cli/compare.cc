@@ -7,12 +7,13 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/progress.h"
+#include "cli/job_view.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/summary.h"
+#include "veche/runtime/together.h"
 
 namespace veche::cli {
 namespace {
@@ -141,50 +142,62 @@ void print_table(const Json& lines, bool has_target) {
   fmt::print(stderr, "\n{}", table.text());
 }
 
+// The first rank's clock names it.
+std::filesystem::path new_folder(const Settings& settings, Job* job) {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::string name = fmt::format("compare-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+  if (job != nullptr) name = job->exchange(name).front();
+  return std::filesystem::path(settings.run.get<std::string>("out")) / name;
+}
+
 }  // namespace
 
-int compare(const Comparison& comparison) {
+int compare(const Comparison& comparison, ProgressView& view) {
+  Job* const job = comparison.job;
+  const bool leads = job == nullptr || job->rank() == 0;
+  const bool shows = leads && !comparison.quiet;
   const std::vector<Variant> variants = all_variants(comparison.variants);
   const auto configured = [&](const Variant& variant) {
     Config config = comparison.config;
     for (const std::string& assignment : variant.assignments) config.set(assignment);
+    if (job != nullptr && job->size() > 1) config.prefer_nodes(job->size());
     return config;
   };
-  for (const Variant& variant : variants) configured(variant).resolve();  // refuses before the first one runs
+  together(job, [&] {  // refuses before the first one runs
+    for (const Variant& variant : variants) configured(variant).resolve();
+  });
 
   const Settings common = configured(variants.front()).resolve();
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const std::filesystem::path folder = std::filesystem::path(common.run.get<std::string>("out")) /
-                                       fmt::format("compare-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+  const std::filesystem::path folder = new_folder(common, job);
   const std::int64_t first_seed = common.run.get<std::int64_t>("seed");
   Json lines = Json::array();
   Json summaries = Json::array();
   for (const Variant& variant : variants) {
     std::vector<TrainingResult> runs;
     for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
-      if (!comparison.quiet) fmt::print(stderr, "\n== {}, seed {}\n", variant.name, seed);
+      if (shows) fmt::print(stderr, "\n== {}, seed {}\n", variant.name, seed);
       Config config = configured(variant);
       config.set("run.seed=" + std::to_string(seed));
       config.set("run.out=\"" + folder.string() + "\"");
       config.set("run.name=" + folder_name(variant.name, seed));
-      ProgressView view(comparison.quiet);
       TrainingRequest request;
       request.settings = config.resolve();
       request.observer = &view;
       request.interrupted = comparison.interrupted;
+      request.job = job;
       runs.push_back(run_training(request));
       if (runs.back().last.stopped == "interrupted")
-        throw RunError(fmt::format(
-            "the comparison was stopped; `veche train --resume {}` goes on with the run under way",
-            runs.back().info.folder.string()));
-      summaries.push_back(summary(runs.back()));
+        throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
+                                   resume_command(runs.back().info.folder, job)));
+      if (leads) summaries.push_back(summary(runs.back()));
     }
-    lines.push_back(line(variant, runs));
+    if (leads) lines.push_back(line(variant, runs));
   }
+  if (!leads) return 0;
   const Json result{{"comparison", lines}, {"runs", summaries}};
   write_file(folder / "compare.json", result.dump(2) + "\n");
   if (comparison.json) fmt::print("{}\n", result.dump());
-  if (!comparison.quiet) {
+  if (shows) {
     print_table(lines, common.run.has("target_accuracy"));
     fmt::print(stderr, "\n  runs and compare.json  {}\n", folder.string());
   }

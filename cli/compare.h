@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/progress.h"
 #include "veche/runtime/config.h"
 #include "veche/runtime/training.h"
 
@@ -16,10 +17,12 @@ struct Comparison {
   bool json = false;
   bool quiet = false;
   const std::atomic<bool>* interrupted = nullptr;
+  Job* job = nullptr;  // of ranks that all compare the same; the first writes and prints
 };
 
 // Runs them in turn with the same seeds, prints one table, and keeps every run and compare.json in one folder
-// under run.out. Returns the exit code. All variants are checked before the first one runs.
-int compare(const Comparison& comparison);
+// under run.out. `view` shows the runs. Returns the exit code. All variants are checked before the first one
+// runs.
+int compare(const Comparison& comparison, ProgressView& view);
 
 }  // namespace veche::cli

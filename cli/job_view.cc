@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/launch.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
@@ -9,7 +10,7 @@ namespace veche::cli {
 
 std::string resume_command(const std::filesystem::path& folder, const Job* job) {
   const std::string command = fmt::format("veche train --resume {}", folder.string());
-  return job == nullptr ? command : fmt::format("mpirun -np {} {}", job->size(), command);
+  return job == nullptr ? command : launcher_words(job->size()) + " " + command;
 }
 
 JobView::JobView(bool quiet, Job& job) : ProgressView(quiet || job.rank() != 0), job_(job) {

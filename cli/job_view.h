@@ -9,7 +9,7 @@
 
 namespace veche::cli {
 
-// "mpirun -np 4 veche train --resume runs/x"; without a job no mpirun.
+// "mpirun -np 4 veche train --resume runs/x", or with srun; without a job no launcher.
 std::string resume_command(const std::filesystem::path& folder, const Job* job);
 
 // Shows a run of a job on its first rank, and tells when a rank is lost: how to go on.

@@ -27,6 +27,14 @@ std::optional<MpiLaunch> mpi_launch() {
   return {};
 }
 
+int tasks_without_mpi() { return mpi_launch() ? 1 : number("SLURM_STEP_NUM_TASKS").value_or(1); }
+
+std::string launcher_words(int ranks) {
+  const bool by_srun = !number("OMPI_COMM_WORLD_SIZE") && number("SLURM_STEP_NUM_TASKS");
+  if (!by_srun) return "mpirun -np " + std::to_string(ranks);
+  return "srun --mpi=" + std::string(number("PMIX_RANK") ? "pmix" : "pmi2") + " -n " + std::to_string(ranks);
+}
+
 std::unique_ptr<Job> join_job() {
   const auto launch = mpi_launch();
   return launch ? join_mpi_job(*launch) : nullptr;

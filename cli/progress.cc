@@ -34,6 +34,7 @@ void ProgressView::line(const std::string& text) {
 
 void ProgressView::on_start(const RunInfo& info) {
   info_ = info;
+  smooth_loss_ = 0;
   start_ = Clock::now();
   last_line_ = start_ - kBetweenPlainLines;  // that the first step was made is told at once
   if (quiet_) return;

@@ -10,7 +10,7 @@ namespace veche::cli {
 std::string bar(double part);  // a bar of which this part is full
 
 // Shows a run on standard error: one line that is drawn anew on a terminal, now and then a plain line
-// elsewhere.
+// elsewhere. Several runs may follow each other.
 class ProgressView : public RunObserver {
  public:
   explicit ProgressView(bool quiet);

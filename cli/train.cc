@@ -31,6 +31,12 @@ void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);  // a second Ctrl-C ends at once
 }
 
+void catch_signals(const Job* job) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  if (job != nullptr) std::signal(SIGUSR1, on_interrupt);  // what mpirun passes on to all ranks
+}
+
 struct Arguments {
   std::string config;
   std::vector<std::string> assignments;
@@ -116,6 +122,16 @@ void print_what_next(const TrainingResult& result) {
              result.info.folder.filename().string());
 }
 
+// A launcher that started several of us without MPI between them: all would train the same.
+void refuse_lonely_tasks(const Settings& settings) {
+  const int tasks = tasks_without_mpi();
+  if (tasks > 1 && settings.cluster.get<std::string>("transport") == "auto")
+    throw RequestError(fmt::format(
+        "srun started {} tasks that know nothing of each other: use srun --mpi=pmix (Open MPI) or "
+        "--mpi=pmi2 (MPICH), or cluster.transport = \"threads\" for {} separate runs",
+        tasks, tasks));
+}
+
 int train(const Arguments& arguments, Job* job, ProgressView& view) {
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
@@ -123,14 +139,13 @@ int train(const Arguments& arguments, Job* job, ProgressView& view) {
     Config config = read_config(arguments);
     if (job != nullptr && job->size() > 1) config.prefer_nodes(job->size());
     request.settings = config.resolve();
+    if (job == nullptr) refuse_lonely_tasks(request.settings);
   });
   request.job = job;
   request.resume = arguments.resume;
   request.observer = &view;
   request.interrupted = &interrupted;
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  if (job != nullptr) std::signal(SIGUSR1, on_interrupt);  // what mpirun passes on to all ranks
+  catch_signals(job);
   const TrainingResult result = run_training(request);
   if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
   if (arguments.json) fmt::print("{}\n", summary(result).dump());
@@ -146,16 +161,32 @@ int train(const Arguments& arguments, Job* job, ProgressView& view) {
   return 0;
 }
 
+int compare_runs(const Arguments& arguments, Job* job, ProgressView& view) {
+  if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
+  catch_signals(job);
+  Config config;
+  together(job, [&] { config = read_config(arguments); });
+  return compare({.config = config,
+                  .variants = arguments.compare,
+                  .repeat = arguments.repeat,
+                  .json = arguments.json,
+                  .quiet = arguments.quiet,
+                  .interrupted = &interrupted,
+                  .job = job},
+                 view);
+}
+
 // What went wrong is known to all ranks and told by the first, before any of them ends.
-int train(const Arguments& arguments) {
+template <class Work>
+int in_job(const Arguments& arguments, Work work) {
   const std::unique_ptr<Job> job = join_job();
   if (job == nullptr) {
     ProgressView view(arguments.quiet);
-    return train(arguments, nullptr, view);
+    return work(arguments, nullptr, view);
   }
   JobView view(arguments.quiet, *job);
   try {
-    return train(arguments, job.get(), view);
+    return work(arguments, job.get(), view);
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;
     if (job->rank() == 0) view.tell_failure(error.what());
@@ -166,20 +197,6 @@ int train(const Arguments& arguments) {
     }
     return wrong ? kWrongRequest : kFailed;
   }
-}
-
-int compare_runs(const Arguments& arguments) {
-  if (const auto launch = mpi_launch(); launch && launch->size > 1)
-    throw RequestError("--compare runs one after the other in one process; start each of them under mpirun");
-  if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  return compare({.config = read_config(arguments),
-                  .variants = arguments.compare,
-                  .repeat = arguments.repeat,
-                  .json = arguments.json,
-                  .quiet = arguments.quiet,
-                  .interrupted = &interrupted});
 }
 
 }  // namespace
@@ -205,9 +222,9 @@ void add_train(CLI::App& app, int& exit_code) {
     if (arguments->keys)
       fmt::print("{}", keys_page());
     else if (!arguments->compare.empty())
-      exit_code = compare_runs(*arguments);
+      exit_code = in_job(*arguments, compare_runs);
     else
-      exit_code = train(*arguments);
+      exit_code = in_job(*arguments, train);
   });
 }
 

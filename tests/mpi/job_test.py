@@ -1,8 +1,10 @@
 """Real jobs under mpirun: the same bytes as threads, several nodes a rank, other numbers of nodes, ranks that die."""
 
+import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import time
@@ -37,6 +39,21 @@ class SameRun(Jobs):
         done = self.mpirun(2, "train", "--json", *assignments(QUADRATIC, {"run.steps": 5}))
         self.assertEqual(done.stdout.count('"run"'), 1, done.stdout)
         self.assertEqual(done.stderr.count("disagreement"), 1, done.stderr)
+
+
+    def test_a_comparison_runs_on_all_ranks_and_is_told_by_the_first(self):
+        done = self.mpirun(2, "train", "--json", "--compare", "strategy=consensus,allreduce,local-sgd:4", "--repeat", "2",
+                           *assignments(SMALL, {"run.steps": 8}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual([line["variant"] for line in answer["comparison"]], ["consensus", "allreduce", "local-sgd:4"])
+        self.assertEqual([run["nodes"] for run in answer["runs"]], [2] * 6)
+        self.assertEqual(done.stderr.count("averaged model  "), 1, done.stderr)
+        kept, = (self.folder / "runs").glob("compare-*")
+        self.assertEqual(len([path for path in kept.iterdir() if path.is_dir()]), 6)
+        wrong = self.mpirun(2, "train", "--compare", "strategy=consensus,alreduce", *assignments(SMALL))
+        self.assertEqual(wrong.returncode, 2)
+        self.assertEqual(wrong.stderr.count("veche: "), 1, wrong.stderr)
 
 
 class OtherNumbers(Jobs):
@@ -90,6 +107,25 @@ class Wrong(Jobs):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"veche: rank \d on \S+: ")
         self.assertIn("mpirun -np 3 veche train --resume runs/bad", done.stderr)
+
+
+class Stops(Jobs):
+    def test_what_the_launcher_is_asked_to_stop_is_saved(self):
+        for kind in (signal.SIGINT, signal.SIGUSR1):
+            name = f"stopped-{kind.name}"
+            job = self.start_job(3, "train", "--quiet", *assignments(
+                SMALL, {"run.name": name, "run.steps": 10_000_000, "run.checkpoint_every": 50}))
+            run = self.run_path(name)
+            self.assertTrue(wait_for(lambda: list((run.path / "checkpoint").glob("*")), job))
+            job.send_signal(kind)
+            told = job.communicate(timeout=LONGEST)[1]
+            self.assertNotEqual(job.returncode, 0)
+            self.assertRegex(told, rf"Stopped after step \d+ of 10000000, saved. Go on with:\n  mpirun -np 3 .*runs/{name}\n")
+            last = int(re.search(r"after step (\d+)", told)[1])
+            self.assertTrue(all(is_whole(file) for file in run.checkpoint_files(last)))
+            done = self.mpirun(3, "train", "--quiet", "--resume", run.path, "--set", f"run.steps={last + 3}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(run.steps()[-1], last + 3)
 
 
 class Deaths(Jobs):

@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "process"))
-from veche_runs import LONGEST, VECHE, QUADRATIC, RunsTest, assignments
+from veche_runs import LONGEST, VECHE, QUADRATIC, RunsTest, assignments, wait_for
 
 NETLAB = os.environ["NETLAB"]
 # Host 1 receives what host 2 sends and prints the seconds it took.
@@ -59,14 +61,40 @@ class Netlab(RunsTest):
         before = namespaces()
         self.assertEqual(self.netlab("--hosts", 2, "each", "sh", "-c", "exit $HOST").returncode, 2)
         self.assertEqual(self.netlab("--hosts", 2, "each").returncode, 2)
+        for kind in (signal.SIGTERM, signal.SIGINT):
+            lab, _ = self.sleeping()
+            lab.send_signal(kind)
+            self.assertEqual(lab.wait(timeout=LONGEST), 128 + kind)
+            self.assertEqual(namespaces(), before)
+
+    def test_a_killed_command_leaves_nothing(self):
+        before = namespaces()
+        lab, sleepers = self.sleeping()
+        for pid in sleepers:
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(lab.wait(timeout=LONGEST), 128 + signal.SIGKILL)
+        self.assertEqual(namespaces(), before)
+
+    def test_the_next_one_cleans_up_after_a_killed_one(self):
+        before = namespaces()
+        lab, sleepers = self.sleeping()
+        lab.kill()
+        lab.wait(timeout=LONGEST)
+        self.assertNotEqual(namespaces(), before)
+        self.assertEqual(self.netlab("--hosts", 1, "each", "true").returncode, 0)
+        self.assertEqual(namespaces(), before)
+        self.assertTrue(wait_for(lambda: not any(pathlib.Path(f"/proc/{pid}/exe").exists() for pid in sleepers)))
+        self.assertEqual(list(pathlib.Path(tempfile.gettempdir()).glob(f"nlab{lab.pid}.*")), [])
+
+    def sleeping(self):
+        """A lab of two hosts that sleep, and the processes in them."""
         lab = subprocess.Popen([NETLAB, "--hosts", "2", "each", "sleep", "1000"], cwd=self.folder,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(self.end, lab)
-        while namespaces() == before and lab.poll() is None:
-            pass
-        lab.terminate()
-        lab.wait(timeout=LONGEST)
-        self.assertEqual(namespaces(), before)
+        inside = lambda host: subprocess.run(["ip", "netns", "pids", f"nlab{lab.pid}-{host}"], capture_output=True,
+                                             text=True).stdout.split()
+        self.assertTrue(wait_for(lambda: inside(1) and inside(2), lab))
+        return lab, [int(pid) for host in (1, 2) for pid in inside(host)]
 
 
 if __name__ == "__main__":
