@@ -13,7 +13,16 @@ std::string resume_command(const std::filesystem::path& folder, const Job* job) 
   return job == nullptr ? command : launcher_words(job->size()) + " " + command;
 }
 
-JobView::JobView(bool quiet, Job& job) : ProgressView(quiet || job.rank() != 0), job_(job) {
+void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) {
+  const auto step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const auto&) {});
+  if (step)
+    fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, command);
+  else
+    fmt::print(stderr, "Nothing was saved yet: start it again.\n");
+}
+
+JobView::JobView(bool quiet, Job& job, Reporter* reporter)
+    : ProgressView(quiet || job.rank() != 0), job_(job), reporter_(reporter) {
   job_.on_loss([this](const std::string& sentence) { tell_failure(sentence); });
 }
 
@@ -21,6 +30,7 @@ void JobView::on_start(const RunInfo& info) {
   {
     const std::lock_guard lock(mutex_);
     folder_ = info.folder;
+    if (reporter_ != nullptr) reporter_->watch(folder_);
   }
   ProgressView::on_start(info);
 }
@@ -28,12 +38,8 @@ void JobView::on_start(const RunInfo& info) {
 void JobView::tell_failure(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
   fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
-  if (folder_.empty()) return;
-  const auto step = CheckpointStore(RunFolder::open(folder_).checkpoints(), 1).newest([](const auto&) {});
-  if (step)
-    fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, resume_command(folder_, &job_));
-  else
-    fmt::print(stderr, "Nothing was saved yet: start it again.\n");
+  if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
+  if (reporter_ != nullptr) reporter_->nothing_to_tell();
 }
 
 }  // namespace veche::cli

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/progress.h"
+#include "cli/reporter.h"
 #include "veche/comm/cluster.h"
 
 namespace veche::cli {
@@ -12,10 +13,13 @@ namespace veche::cli {
 // "mpirun -np 4 veche train --resume runs/x", or with srun; without a job no launcher.
 std::string resume_command(const std::filesystem::path& folder, const Job* job);
 
+// On standard error: what was saved last in a run's folder, and the command that goes on from there.
+void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command);
+
 // Shows a run of a job on its first rank, and tells when a rank is lost: how to go on.
 class JobView : public ProgressView {
  public:
-  JobView(bool quiet, Job& job);
+  JobView(bool quiet, Job& job, Reporter* reporter);
   ~JobView() override { job_.on_loss({}); }
 
   void on_start(const RunInfo& info) override;
@@ -24,6 +28,7 @@ class JobView : public ProgressView {
 
  private:
   Job& job_;
+  Reporter* const reporter_;  // may be null
   std::mutex mutex_;
   std::filesystem::path folder_;  // guarded by mutex_
 };

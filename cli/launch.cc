@@ -27,6 +27,12 @@ std::optional<MpiLaunch> mpi_launch() {
   return {};
 }
 
+bool is_first_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const auto rank = number(variable)) return *rank == 0;
+  return false;
+}
+
 int tasks_without_mpi() { return mpi_launch() ? 1 : number("SLURM_STEP_NUM_TASKS").value_or(1); }
 
 std::string launcher_words(int ranks) {

@@ -11,6 +11,9 @@ namespace veche::cli {
 // What the environment tells about a launcher; nothing: started by hand.
 std::optional<MpiLaunch> mpi_launch();
 
+// Whether the launcher calls this process the first of its ranks; asked before joining.
+bool is_first_rank();
+
 // Processes that srun started together with this one without MPI between them; 1: none.
 int tasks_without_mpi();
 

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/compare.h"
@@ -12,6 +13,7 @@
 #include "cli/keys.h"
 #include "cli/launch.h"
 #include "cli/progress.h"
+#include "cli/reporter.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/runtime/run_folder.h"
@@ -179,12 +181,17 @@ int compare_runs(const Arguments& arguments, Job* job, ProgressView& view) {
 // What went wrong is known to all ranks and told by the first, before any of them ends.
 template <class Work>
 int in_job(const Arguments& arguments, Work work) {
+  const auto launch = mpi_launch();
+  // MPICH ends everybody at once when one dies: the others cannot tell.
+  std::optional<Reporter> reporter;
+  if (launch && launch->kind == MpiKind::mpich && is_first_rank())
+    reporter.emplace(launcher_words(launch->size) + " veche train --resume");
   const std::unique_ptr<Job> job = join_job();
   if (job == nullptr) {
     ProgressView view(arguments.quiet);
     return work(arguments, nullptr, view);
   }
-  JobView view(arguments.quiet, *job);
+  JobView view(arguments.quiet, *job, reporter ? &*reporter : nullptr);
   try {
     return work(arguments, job.get(), view);
   } catch (const std::exception& error) {

@@ -36,10 +36,9 @@ class Jobs(RunsTest):
             pid = waiting.pop()
             for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
                 for child in map(int, task.read_text().split()):
-                    waiting.append(child)
                     try:
-                        if os.path.samefile(f"/proc/{child}/exe", VECHE):
-                            found.append(child)
+                        is_rank = os.path.samefile(f"/proc/{child}/exe", VECHE)
                     except OSError:
-                        pass
+                        is_rank = False
+                    (found if is_rank else waiting).append(child)  # what a rank starts is none
         return sorted(set(found))

@@ -124,6 +124,8 @@ class MpiJob : public Job {
       if (told_)
         told_("rank " + std::to_string(rank) + " on " + host_of(rank) +
               " is gone: its process was killed or crashed");
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(300));  // launchers drop what they have not read yet
     } else {
       std::this_thread::sleep_for(std::chrono::seconds(5));
     }
