@@ -10,6 +10,7 @@
 #include "bench/allreduce/allreduce.h"
 #include "bench/cluster/ddp.h"
 #include "bench/cluster/ranks.h"
+#include "bench/cluster/slow_network.h"
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
@@ -128,6 +129,9 @@ void add_bench(CLI::App& app) {
   command
       ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
       ->check(CLI::IsMember({"threads", "mpi"}));
+  command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
   command->add_option("--sizes", arguments->options.sizes, "allreduce: only these, such as 1KB,64MB")
       ->delimiter(',');
   command->add_option("--nodes", arguments->options.nodes, "allreduce: only so many nodes or ranks")

@@ -10,7 +10,4 @@ namespace veche {
 // ranks with a thread each on this machine. Throws RunError when a side fails or its nodes differ.
 std::vector<BenchCase> bench_ddp(const BenchOptions& options);
 
-// Four hosts joined by 100 Mbit/s (scripts/netlab; needs root): seconds to 88 % on Fashion-MNIST.
-std::vector<BenchCase> bench_slow_network(const BenchOptions& options);
-
 }  // namespace veche

@@ -87,8 +87,9 @@ const AllReduceTable& by_the_engine() {
   return table;
 }
 
-// MPI's sums that run beside a pass are slower than its blocking ones: between few ranks the ring beats them.
-const AllReduceTable& beside_a_pass() {
+// MPI's sums that run beside a pass are slower than its blocking ones, and over a network it leaves links
+// idle that a ring of segments keeps busy: between few ranks the ring beats it.
+const AllReduceTable& ring_if_long() {
   using enum AllReduceAlgorithm;
   static const AllReduceTable table({{8, 1 << 12, native}, {8, 1 << 20, ring}, {64, 1 << 20, native}});
   return table;
@@ -99,7 +100,7 @@ const AllReduceTable& beside_a_pass() {
 const AllReduceTable& default_table(Endpoint& endpoint, bool overlapping) {
   const NativeCollectives* native = endpoint.native();
   if (native == nullptr) return by_messages();
-  return overlapping && native->overlaps() ? beside_a_pass() : by_the_engine();
+  return (overlapping && native->overlaps()) || native->between_hosts() ? ring_if_long() : by_the_engine();
 }
 
 }  // namespace veche

@@ -37,6 +37,9 @@ class NativeCollectives {
   virtual std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
                                                        std::span<const NodeId> readers, std::size_t length);
 
+  // Whether nodes are on several hosts, where a network is what takes the time.
+  virtual bool between_hosts() const { return false; }
+
   // Memory that all nodes see, the same for the same tag, zero at first; empty where nodes share none. Lives
   // as long as any endpoint.
   virtual std::span<std::byte> shared_memory(Tag /*tag*/, std::size_t /*bytes*/) { return {}; }

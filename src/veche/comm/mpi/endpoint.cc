@@ -52,6 +52,7 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
 
  private:
   bool overlaps() const override { return true; }
+  bool between_hosts() const override { return office_.placement().ranks > 1 && !branch_->host_sums; }
 
   void begin_all_reduce(Tag tag, std::span<float> data) override {
     ++ahead_;
