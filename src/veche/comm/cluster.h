@@ -34,6 +34,7 @@ class Job {
   virtual int size() const = 0;
   virtual int ranks_on_this_host() const = 0;
   virtual std::string host_of(int rank) const = 0;
+  bool on_one_host() const { return ranks_on_this_host() == size(); }
 
   // Called on the first of the ranks that are left, by some thread, when one was lost, with a sentence that
   // names it and its host; then the job ends.

@@ -162,8 +162,9 @@ std::vector<KeySpec> cluster_keys() {
        .help = "qt: a node trains at every qt-th step; a number, or one a node; follows from speed"},
       {.name = "mix_every", .kind = Kind::any, .fallback = {},
        .help = "qc: a node mixes after every qc-th step (consensus); a number, or one a node"},
-      {.name = "rest", .kind = Kind::flag, .fallback = flag(true),
-       .help = "nodes that share a machine rest after computing, so that they are as unequal as speed says"},
+      {.name = "rest", .kind = Kind::flag, .fallback = {},
+       .help = "nodes rest after computing, so that they are as unequal as speed says; by default where they share one "
+               "machine, and not on several hosts, which are as quick as they are"},
       {.name = "stall", .kind = Kind::reals, .fallback = {},
        .help = "random pauses after computing: probability and longest seconds, such as [0.01, 0.5]"},
       {.name = "lose", .kind = Kind::real, .fallback = real(0),

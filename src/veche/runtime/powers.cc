@@ -30,7 +30,7 @@ std::vector<std::uint64_t> frequencies(const Options& cluster, const char* key, 
 
 }  // namespace
 
-NodePowers read_powers(const Options& cluster, int nodes) {
+NodePowers read_powers(const Options& cluster, int nodes, bool one_machine) {
   NodePowers powers;
   powers.speed = cluster.get<std::vector<double>>("speed", {});
   if (!powers.speed.empty() && powers.speed.size() != static_cast<std::size_t>(nodes))
@@ -42,7 +42,7 @@ NodePowers read_powers(const Options& cluster, int nodes) {
     for (const double speed : powers.speed)
       powers.train_every.push_back(static_cast<std::uint64_t>(std::llround(fastest / speed)));
   }
-  if (!powers.speed.empty() && cluster.get<bool>("rest"))
+  if (!powers.speed.empty() && cluster.get<bool>("rest", one_machine))
     for (const double speed : powers.speed) powers.slowness.push_back(std::ranges::max(powers.speed) / speed);
   if (const auto stall = cluster.get<std::vector<double>>("stall", {}); !stall.empty()) {
     if (stall.size() != 2 || stall[0] < 0 || stall[0] > 1 || stall[1] < 0)

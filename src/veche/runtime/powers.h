@@ -18,7 +18,8 @@ struct NodePowers {
   double stall_seconds = 0;                // the longest
 };
 
-// Throws RequestError when a list does not have one number a node, or a number makes no sense.
-NodePowers read_powers(const Options& cluster, int nodes);
+// `one_machine`: all nodes are on it. Throws RequestError when a list does not have one number a node, or a
+// number makes no sense.
+NodePowers read_powers(const Options& cluster, int nodes, bool one_machine = true);
 
 }  // namespace veche

@@ -190,9 +190,9 @@ LoopPlan plan_loop(const Settings& settings, const NodePowers& powers, const Sam
 
 }  // namespace
 
-RunPlan::RunPlan(const Settings& given, int processes)
+RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
     : settings(given),
-      powers(read_powers(settings.cluster, settings.nodes())),
+      powers(read_powers(settings.cluster, settings.nodes(), one_machine)),
       folders(open_source(settings, processes)),
       source(folders.source),
       augment(choose_augmentation(settings, source)),

@@ -16,8 +16,8 @@ namespace veche {
 // All that follows from the settings before the first node is made: data opened and divided, the graph built,
 // the steps counted. Making it checks the request and throws RequestError.
 struct RunPlan {
-  // `processes`: of this host, that make the same plan.
-  explicit RunPlan(const Settings& settings, int processes = 1);
+  // `processes`: of this host, that make the same plan; `one_machine`: they are all.
+  explicit RunPlan(const Settings& settings, int processes = 1, bool one_machine = true);
 
   // One learner may stand for all nodes.
   int learners() const { return settings.strategy_info.one_learner ? 1 : settings.nodes(); }

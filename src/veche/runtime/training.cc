@@ -124,8 +124,10 @@ std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
   std::unique_ptr<const RunPlan> plan;
   together(request.job, [&] {
     check_transport(request);
-    plan = std::make_unique<const RunPlan>(request.settings,
-                                           request.job != nullptr ? request.job->ranks_on_this_host() : 1);
+    plan = request.job == nullptr
+               ? std::make_unique<const RunPlan>(request.settings)
+               : std::make_unique<const RunPlan>(request.settings, request.job->ranks_on_this_host(),
+                                                 request.job->on_one_host());
   });
   return plan;
 }
