@@ -71,6 +71,22 @@ TEST(Pack, KeepsFilesAndPixelsAsTheyWere) {
   EXPECT_EQ(open_data(at(folder.path() / "decoded"), 1).kind, "packed pixels");
 }
 
+TEST(Packed, PixelsAreReadWhereTheyLie) {
+  const TemporaryFolder folder;
+  write_set(folder);
+  pack(open_data(at(folder.path() / "set"), 1), folder.path() / "out", {.decode = true});
+  const DataSource source = open_data(at(folder.path() / "out"), 1);
+  const auto& set = dynamic_cast<const PixelSet&>(*source.train);
+  std::vector<std::uint8_t> room(set.shape().size(), 77);
+  const std::uint8_t* const first = set.pixels(0, room).data();
+  // Whoever asks, and wherever to, sees the mapped file: a sample behind a sample, with the name between
+  // them.
+  std::vector<std::uint8_t> other(set.shape().size());
+  EXPECT_EQ(set.pixels(0, other).data(), first);
+  EXPECT_LT(set.pixels(1, other).data() - first, static_cast<std::ptrdiff_t>(2 * room.size()));
+  EXPECT_EQ(room, std::vector<std::uint8_t>(room.size(), 77));
+}
+
 TEST(Pack, BytesDoNotDependOnThreadsAndShardsAreCut) {
   const TemporaryFolder folder;
   write_set(folder);
