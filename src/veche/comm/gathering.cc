@@ -12,10 +12,10 @@ constexpr std::size_t kSmallestBlock = 2048;  // less is not worth waking somebo
 constexpr std::size_t kLargestBlock = 16384;
 constexpr std::size_t kMostBlocks = 60000;  // they are counted in 16 bits
 constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish together
-// Most waits are shorter than sleeping and being woken. Where the one waited for runs on another core,
-// looking again and again is best: a node does so for longer each time it helped, for shorter each time it
-// did not, which is so where they share a core. Then the core is offered to it a few times; more often would
-// give it to strangers for long.
+// Most waits are shorter than sleeping and being woken. While somebody is due whom this core has to run, the
+// core is offered to it a few times; more often would give it to strangers for long. Where all who are due
+// run on other cores, looking again and again is best: a node does so for longer each time it helped, for
+// shorter each time it did not.
 constexpr int kLeastPauses = 8;
 constexpr int kMostPauses = 512;
 constexpr int kYields = 4;
