@@ -1,3 +1,6 @@
+# What `make sanitize` builds.
+add_custom_target(sanitized_tests)
+
 # veche_test(NAME files... [LABELS ...] [TIMEOUT seconds]): one GoogleTest program, one ctest entry per program.
 # Tests lie beside the code they test and are named *_test.cc. The label `sanitize` also runs it under `make sanitize`.
 function(veche_test NAME)
@@ -9,6 +12,9 @@ function(veche_test NAME)
   target_include_directories(${NAME} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${NAME} PRIVATE veche veche_warnings GTest::gtest_main ${T_LINK})
   target_precompile_headers(${NAME} REUSE_FROM veche_test_headers)
+  if("sanitize" IN_LIST T_LABELS)
+    add_dependencies(sanitized_tests ${NAME})
+  endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
