@@ -112,10 +112,12 @@ class Wrong(Jobs):
 
 class Stops(Jobs):
     def test_what_the_launcher_is_asked_to_stop_is_saved(self):
+        # Open MPI kills what has not ended a second after Ctrl-C: too soon on a busy machine.
+        patient = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "10"}
         for kind in (signal.SIGINT, signal.SIGUSR1):
             name = f"stopped-{kind.name}"
             job = self.start_job(3, "train", "--quiet", *assignments(
-                SMALL, {"run.name": name, "run.steps": 10_000_000, "run.checkpoint_every": 50}))
+                SMALL, {"run.name": name, "run.steps": 10_000_000, "run.checkpoint_every": 50}), env=patient)
             run = self.run_path(name)
             self.assertTrue(wait_for(lambda: list((run.path / "checkpoint").glob("*")), job))
             job.send_signal(kind)

@@ -9,8 +9,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "process"))
 from veche_runs import LONGEST, VECHE, RunsTest, assignments
 
 MPIRUN = os.environ["MPIRUN"].split()
-# Open MPI kills what has not ended a second after Ctrl-C, which is too soon on a busy machine; it always waits so long.
-os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "10"
 
 
 class Jobs(RunsTest):
