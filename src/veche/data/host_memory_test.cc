@@ -80,7 +80,7 @@ TEST_F(HostMemoryTest, IsMadeOnceForAllAndLeavesNothing) {
     const HostMemory memory = get(kProcesses);
     if (is_right(memory)) ++counts_->right;
     ++counts_->waiting;
-    while (counts_->waiting < kProcesses) usleep(100);
+    for (int looks = 0; counts_->waiting < kProcesses && looks < 300'000; ++looks) usleep(100);  // 30 s
     if (left_behind() == before_) ++counts_->right;  // all have come: a kill from here on leaves nothing
   }));
   EXPECT_EQ(counts_->made, 1);

@@ -23,12 +23,14 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
     // Autograd keeps tensors and numbers only; layer and plan outlive every pass.
     context->saved_data["layer"] = reinterpret_cast<std::int64_t>(&layer);
     context->saved_data["plan"] = reinterpret_cast<std::int64_t>(&plan);
-    context->saved_data["bias"] = with_bias;
     // libtorch's observers see it as they see libtorch's own operations; cost.cc is one.
     at::RecordFunction record(at::RecordScope::FUNCTION);
-    const std::vector<c10::IValue> factors{x, weight};
-    if (record.isActive()) record.before("veche::convolution", &factors);
-    const at::Tensor y = plan.forward(x, weight, with_bias ? layer.bias : at::Tensor());
+    std::vector<c10::IValue> factors;
+    if (record.isActive()) {
+      factors = {x, weight};
+      record.before("veche::convolution", &factors);
+    }
+    const at::Tensor y = plan.forward(x, weight, layer.bias);
     if (record.isActive()) record.setOutputs(std::vector<c10::IValue>(1, y));
     return y;
   }
@@ -38,7 +40,7 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
     const at::Tensor &x = saved[0], &weight = saved[1], dy = channels_last(gradients[0]);
     const Conv& layer = *reinterpret_cast<const Conv*>(context->saved_data["layer"].toInt());
     ConvPlan& plan = *reinterpret_cast<ConvPlan*>(context->saved_data["plan"].toInt());
-    const at::Tensor dbias = context->saved_data["bias"].toBool() ? layer.bias.grad() : at::Tensor();
+    const at::Tensor dbias = plan.with_bias() ? layer.bias.grad() : at::Tensor();
     const at::Tensor dx = context->needs_input_grad(0) ? plan.input_gradient(dy, weight) : at::Tensor();
     plan.parameter_gradients(dy, x, layer.weight.grad(), dbias);
     layer.report->final(layer.weight.grad());

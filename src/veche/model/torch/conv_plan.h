@@ -16,9 +16,11 @@ class ConvPlan {
   ~ConvPlan();
   bool fits(at::IntArrayRef images, const at::Tensor& weight, bool bias) const;
 
+  bool with_bias() const { return bias_; }
+
+  // A bias is looked at only where the plan is made with one.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
   at::Tensor input_gradient(const at::Tensor& dy, const at::Tensor& weight);
-  // `dbias` may be undefined.
   void parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
                            const at::Tensor& dbias);
 

@@ -1,0 +1,56 @@
+#include "veche/runtime/training_node.h"
+
+#include <fmt/format.h>
+
+#include "veche/base/random.h"
+#include "veche/model/weights.h"
+#include "veche/model/zoo.h"
+#include "veche/runtime/run_folder.h"
+
+namespace veche {
+namespace {
+
+// Then the weights come from there; the file they began with may be gone.
+bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
+  if (request.resume.empty()) return false;
+  const CheckpointStore store(RunFolder::open(request.resume).checkpoints(), plan.learners());
+  return store.newest([](const std::string&) {}).has_value();
+}
+
+}  // namespace
+
+std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node) {
+  if (request.learner) return request.learner(node);
+  const Settings& settings = plan.settings;
+  ModelSpec spec;
+  spec.name = settings.model.get<std::string>("name");
+  spec.options = settings.model;
+  spec.seed = settings.model.get<std::string>("start") == "equal"
+                  ? settings.seed()
+                  : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
+  spec.node = node;
+  spec.nodes = settings.nodes();
+  if (!settings.brings_data) {
+    const int classes = plan.source.train->classes();
+    spec.input = plan.source.train->shape();
+    spec.classes = settings.model.get<int>("classes", classes);
+    if (spec.classes < classes)
+      throw RequestError(fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes,
+                                     plan.source.name, classes));
+  }
+  auto learner = make_learner(spec);
+  if (settings.model.has("init") && !has_checkpoint(request, plan))
+    load_weights(*learner, settings.model.get<std::string>("init"));
+  return learner;
+}
+
+Node::Node(const TrainingRequest& request, const RunPlan& plan, std::unique_ptr<Endpoint> given)
+    : endpoint(std::move(given)),
+      learner(learner_of(request, plan, endpoint->id())),
+      optimizer(make_optimizer(plan.settings.optimizer, layers_of(*learner))),
+      pruner(plan.loop.pruning, *learner, learner->parameters().size()),
+      strategy(plan.settings.strategy_info.make(
+          {strategy_channel, *learner, *optimizer, plan.schedule, plan.topology, plan.samples,
+           plan.powers.mix_every, plan.settings.strategy, plan.settings.optimizer, plan.settings.seed()})) {}
+
+}  // namespace veche
