@@ -1,17 +1,13 @@
 #include "veche/comm/mailbox.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace veche {
 
 void Mailbox::put(NodeId from, Tag tag, Message message) {
-  {
-    const std::lock_guard lock(mutex_);
-    letters_.push_back({numbers_++, from, tag, std::move(message), true});
-    ++news_;
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  letters_.push_back({numbers_++, from, tag, std::move(message), true});
+  call(from, tag);
 }
 
 std::uint64_t Mailbox::announce(NodeId from, Tag tag) {
@@ -21,14 +17,11 @@ std::uint64_t Mailbox::announce(NodeId from, Tag tag) {
 }
 
 void Mailbox::fill(std::uint64_t announced, Message message) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto letter = std::ranges::find(letters_, announced, &Letter::number);
-    letter->message = std::move(message);
-    letter->complete = true;
-    ++news_;
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  const auto letter = std::ranges::find(letters_, announced, &Letter::number);
+  letter->message = std::move(message);
+  letter->complete = true;
+  call(letter->from, letter->tag);
 }
 
 std::optional<Received> Mailbox::find(std::optional<NodeId> from, Tag tag) {
@@ -61,10 +54,11 @@ bool Mailbox::expects(NodeId from, Tag tag) const {
 Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point until,
                           const std::function<bool()>& lost) {
   std::unique_lock lock(mutex_);
+  Waiter waiter{from, tag, {}};
   for (;;) {
     if (auto letter = find(from, tag)) return std::move(*letter);
     if (from && lost()) return {Received::Outcome::peer_lost, *from, {}};
-    if (changed_.wait_until(lock, until) == std::cv_status::timeout && Clock::now() >= until)
+    if (wait(lock, waiter, until) == std::cv_status::timeout && Clock::now() >= until)
       return {Received::Outcome::timed_out, from.value_or(NodeId{}), {}};
   }
 }
@@ -76,15 +70,29 @@ std::uint64_t Mailbox::news() const {
 
 void Mailbox::wait_for_news(std::uint64_t seen, Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, until, [&] { return news_ != seen; });
+  Waiter waiter;
+  while (news_ == seen && wait(lock, waiter, until) != std::cv_status::timeout) {
+  }
 }
 
 void Mailbox::wake_all() {
-  {
-    const std::lock_guard lock(mutex_);  // else a waiter that has just looked would miss it
-    ++news_;
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);  // else a waiter that has just looked would miss it
+  ++news_;
+  for (Waiter* waiter : waiters_) waiter->called.notify_one();
+}
+
+std::cv_status Mailbox::wait(std::unique_lock<std::mutex>& lock, Waiter& waiter, Clock::time_point until) {
+  waiters_.push_back(&waiter);
+  const std::cv_status status = waiter.called.wait_until(lock, until);
+  std::erase(waiters_, &waiter);
+  return status;
+}
+
+void Mailbox::call(NodeId from, Tag tag) {
+  ++news_;
+  for (Waiter* waiter : waiters_)
+    if (!waiter->tag || (*waiter->tag == tag && (!waiter->from || *waiter->from == from)))
+      waiter->called.notify_one();
 }
 
 }  // namespace veche

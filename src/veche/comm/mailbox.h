@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "veche/comm/endpoint.h"
 
@@ -48,13 +49,24 @@ class Mailbox {
     bool complete = true;
   };
 
+  // Those who wait are woken only by what they wait for: many nodes on few cores would otherwise take the
+  // cores from those who compute, to look in vain.
+  struct Waiter {
+    std::optional<NodeId> from;
+    std::optional<Tag> tag;  // none: any news
+    std::condition_variable called;
+  };
+
   std::optional<Received> find(std::optional<NodeId> from, Tag tag);
+  // Sleeps until called, or until `until`.
+  std::cv_status wait(std::unique_lock<std::mutex>& lock, Waiter& waiter, Clock::time_point until);
+  void call(NodeId from, Tag tag);
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Letter> letters_;  // guarded by mutex_
-  std::uint64_t numbers_ = 0;   // guarded by mutex_
-  std::uint64_t news_ = 0;      // guarded by mutex_
+  std::deque<Letter> letters_;    // guarded by mutex_
+  std::vector<Waiter*> waiters_;  // guarded by mutex_
+  std::uint64_t numbers_ = 0;     // guarded by mutex_
+  std::uint64_t news_ = 0;        // guarded by mutex_
 };
 
 }  // namespace veche
