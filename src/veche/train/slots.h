@@ -2,9 +2,10 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <set>
 #include <utility>
+#include <vector>
 
 namespace veche {
 
@@ -12,44 +13,41 @@ namespace veche {
 // pass per place runs at a time, so that many nodes on few cores neither thrash nor hold all their
 // activations at once. Of those who wait, the one furthest behind goes first, because others wait for it;
 // then the one who came first.
+//
+// A place stays on its core. Left alone, Linux often wakes the next node on the core of another place: there
+// two then share a core for many milliseconds, while the one that became free rests.
 class Slots {
  public:
-  explicit Slots(int places) : free_(places) {}
+  explicit Slots(int places);
 
   class Turn {
    public:
-    Turn(Slots& slots, std::uint64_t step) : slots_(slots) { slots_.take(step); }
-    ~Turn() { slots_.give(); }
+    Turn(Slots& slots, std::uint64_t step) : slots_(slots), place_(slots.take(step)) {}
+    ~Turn() { slots_.give(place_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
     Slots& slots_;
+    const std::size_t place_;
   };
 
  private:
-  void take(std::uint64_t step) {
-    std::unique_lock lock(mutex_);
-    const auto ticket = waiting_.emplace(step, tickets_++).first;
-    changed_.wait(lock, [&] { return free_ > 0 && ticket == waiting_.begin(); });
-    waiting_.erase(ticket);
-    --free_;
-    if (free_ > 0) changed_.notify_all();
-  }
+  struct Place {
+    bool busy = false;
+    int core = -1;  // where its last turn ran, or runs; negative: not known
+  };
+  struct Waiter;
 
-  void give() {
-    {
-      const std::lock_guard lock(mutex_);
-      ++free_;
-    }
-    changed_.notify_all();
-  }
+  std::size_t take(std::uint64_t step);
+  std::size_t take_free(int core);
+  bool computes_on(int core) const;
+  void give(std::size_t place);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  int free_;                                                   // guarded by mutex_
-  std::uint64_t tickets_ = 0;                                  // guarded by mutex_
-  std::set<std::pair<std::uint64_t, std::uint64_t>> waiting_;  // (step, ticket); guarded by mutex_
+  std::vector<Place> places_;                                           // guarded by mutex_
+  std::uint64_t tickets_ = 0;                                           // guarded by mutex_
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Waiter*> waiting_;  // (step, ticket); guarded by mutex_
 };
 
 }  // namespace veche

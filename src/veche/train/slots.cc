@@ -1,0 +1,90 @@
+#include "veche/train/slots.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace veche {
+namespace {
+
+cpu_set_t cores_of(pthread_t thread) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  pthread_getaffinity_np(thread, sizeof cores, &cores);
+  return cores;
+}
+
+// Advice only: where it is not possible, the thread runs where the kernel likes.
+void allow(pthread_t thread, const cpu_set_t& cores) { pthread_setaffinity_np(thread, sizeof cores, &cores); }
+
+void move_to(pthread_t thread, int core) {
+  if (core < 0 || core >= CPU_SETSIZE) return;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(core), &only);
+  allow(thread, only);
+}
+
+}  // namespace
+
+struct Slots::Waiter {
+  std::optional<std::size_t> place;  // given by the one who leaves it
+  std::condition_variable called;
+  const pthread_t thread = pthread_self();
+  const cpu_set_t cores = cores_of(thread);  // once it runs where it should, it may be moved again
+};
+
+Slots::Slots(int places) : places_(static_cast<std::size_t>(places)) {}
+
+std::size_t Slots::take(std::uint64_t step) {
+  const int core = sched_getcpu();
+  std::unique_lock lock(mutex_);
+  if (!std::ranges::all_of(places_, &Place::busy)) {
+    const std::size_t place = take_free(core);
+    const int target = places_[place].core;
+    lock.unlock();
+    if (target != core) {
+      const cpu_set_t cores = cores_of(pthread_self());
+      move_to(pthread_self(), target);
+      allow(pthread_self(), cores);
+    }
+    return place;
+  }
+  Waiter me;
+  waiting_.emplace(std::pair{step, tickets_++}, &me);
+  me.called.wait(lock, [&] { return me.place.has_value(); });
+  lock.unlock();
+  allow(me.thread, me.cores);
+  return *me.place;
+}
+
+std::size_t Slots::take_free(int core) {
+  auto place = std::ranges::find_if(places_, [&](const Place& p) { return !p.busy && p.core == core; });
+  if (place == places_.end()) place = std::ranges::find(places_, false, &Place::busy);
+  const bool moves = computes_on(core) && place->core >= 0 && !computes_on(place->core);
+  if (!moves) place->core = core;
+  place->busy = true;
+  return static_cast<std::size_t>(place - places_.begin());
+}
+
+bool Slots::computes_on(int core) const {
+  return std::ranges::any_of(places_, [&](const Place& place) { return place.busy && place.core == core; });
+}
+
+void Slots::give(std::size_t place) {
+  const int core = sched_getcpu();
+  const std::lock_guard lock(mutex_);
+  places_[place].core = core;
+  if (waiting_.empty()) {
+    places_[place].busy = false;
+    return;
+  }
+  Waiter& next = *waiting_.extract(waiting_.begin()).mapped();
+  next.place = place;
+  move_to(next.thread, core);
+  next.called.notify_one();
+}
+
+}  // namespace veche

@@ -1,0 +1,79 @@
+#include "veche/train/slots.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace veche {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(SlotsTest, NoMoreComputeAtOnceThanThereArePlaces) {
+  constexpr int kNodes = 12, kPlaces = 3, kSteps = 50;
+  Slots slots(kPlaces);
+  std::atomic<int> inside = 0, most = 0, turns = 0;
+  {
+    std::vector<std::jthread> nodes;
+    for (int node = 0; node < kNodes; ++node)
+      nodes.emplace_back([&] {
+        for (std::uint64_t step = 0; step < kSteps; ++step) {
+          const Slots::Turn turn(slots, step);
+          const int now = ++inside;
+          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+          }
+          for (int looks = 0; most < kPlaces && looks < 10'000; ++looks) std::this_thread::sleep_for(1ms);
+          --inside;
+          ++turns;
+        }
+      });
+  }
+  EXPECT_EQ(turns, kNodes * kSteps);
+  EXPECT_EQ(most, kPlaces);
+}
+
+TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
+  Slots slots(1);
+  std::vector<std::uint64_t> order;  // guarded by the one place
+  std::atomic<int> started = 0;
+  {
+    std::vector<std::jthread> nodes;
+    const Slots::Turn mine(slots, 0);
+    for (const std::uint64_t step : {7, 3, 9, 5})
+      nodes.emplace_back([&, step] {
+        ++started;
+        const Slots::Turn turn(slots, step);
+        order.push_back(step);
+      });
+    for (int looks = 0; started < 4 && looks < 10'000; ++looks) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(200ms);  // until the last one waits too
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{3, 5, 7, 9}));
+}
+
+// Where a place is advised to run must not outlast the moment of waking.
+TEST(SlotsTest, ThreadsMayRunOnTheirCoresAgain) {
+  constexpr int kNodes = 6;
+  Slots slots(2);
+  cpu_set_t before;
+  pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+  std::atomic<int> free = 0;
+  {
+    std::vector<std::jthread> nodes;
+    for (int node = 0; node < kNodes; ++node)
+      nodes.emplace_back([&] {
+        for (std::uint64_t step = 0; step < 100; ++step) const Slots::Turn turn(slots, step);
+        cpu_set_t after;
+        pthread_getaffinity_np(pthread_self(), sizeof after, &after);
+        if (CPU_EQUAL(&before, &after) != 0) ++free;
+      });
+  }
+  EXPECT_EQ(free, kNodes);
+}
+
+}  // namespace
+}  // namespace veche
