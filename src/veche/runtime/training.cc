@@ -280,6 +280,7 @@ class Training {
     }
     return train_node({.strategy_channel = node.strategy_channel,
                        .control_channel = node.control_channel,
+                       .glance_channel = node.glance_channel,
                        .learner = *node.learner,
                        .loader = loader ? &*loader : nullptr,
                        .exchange = exchange ? &*exchange : nullptr,

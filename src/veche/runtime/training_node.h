@@ -18,6 +18,7 @@ struct Node {
   Patience patience;
   Channel strategy_channel{*endpoint, pool, patience, Tag{1}};
   Channel control_channel{*endpoint, pool, patience, Tag{2}};
+  Channel glance_channel{*endpoint, pool, patience, Tag{4}};
   Channel sample_channel{*endpoint, pool, patience, Tag{3}};
   std::unique_ptr<Learner> learner;
   std::unique_ptr<Optimizer> optimizer;

@@ -14,6 +14,7 @@ inline constexpr std::size_t kGlanceSample = 256;
 struct Glance {
   Score train;
   double seconds_per_step = 0;
+  double steps = 0;  // since the one before
   bool interrupted = false;
   std::array<float, kGlanceSample> parameters = {};  // evenly spread; unused places are 0 everywhere
 

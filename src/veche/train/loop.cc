@@ -4,13 +4,12 @@
 #include <string>
 
 #include "veche/base/random.h"
+#include "veche/train/glance_exchange.h"
 #include "veche/train/node_work.h"
 #include "veche/train/own_pace_loop.h"
 
 namespace veche {
 namespace {
-
-constexpr std::uint64_t kMostStepsBetweenGlances = 1000;
 
 // All nodes make the same steps, and stop, measure and save after the same one.
 class TogetherLoop {
@@ -28,13 +27,14 @@ class TogetherLoop {
         stopped = "steps";
         break;
       }
-      if (work_.step() >= next_glance_ && glance()) stopped = "interrupted";
+      if (glances_.after_step()) stopped = "interrupted";
       if (due(plan_.evaluate_every)) {
         last = work_.evaluate("");
         if (stopped.empty() && reached_target(last)) stopped = "target_accuracy";
       }
       if (due(plan_.checkpoint_every) || stopped == "interrupted") work_.checkpoint(work_.step());
     }
+    glances_.settle();  // stops already, whatever it says
     // The resumed run goes on as if nothing had happened.
     if (stopped == "interrupted") return interrupted_at(work_.step());
     p_.strategy.finish();
@@ -46,24 +46,6 @@ class TogetherLoop {
 
  private:
   bool due(std::uint64_t every) const { return every != 0 && work_.step() % every == 0; }
-
-  // Shares how it goes; tells whether to stop, which all nodes decide at the same step.
-  bool glance() {
-    Glance mine = work_.take_glance();
-    const double steps = std::max(static_cast<double>(work_.step() - glanced_step_), 1.0);
-    mine.seconds_per_step = (work_.training() - glanced_training_).count() / steps;
-    const Time start = work_.now();
-    const std::vector<Glance> all = gather(work_.control(), mine);
-    // Nodes that never talk wait for each other here: it is part of what training takes.
-    work_.add_training(work_.now() - start);
-    glanced_step_ = work_.step();
-    glanced_training_ = work_.training();
-    const double pace = std::max(all.front().seconds_per_step, 1e-6);
-    next_glance_ = work_.step() + std::clamp(static_cast<std::uint64_t>(kSecondsBetweenGlances / pace),
-                                             std::uint64_t{1}, kMostStepsBetweenGlances);
-    if (p_.observer != nullptr) p_.observer->on_progress(summed(all, work_.step(), pace * steps));
-    return std::ranges::any_of(all, &Glance::interrupted);
-  }
 
   bool reached_target(const Evaluation& evaluation) const {
     return plan_.target_accuracy && p_.test != nullptr &&
@@ -83,9 +65,7 @@ class TogetherLoop {
   NodeWork& work_;
   const NodeParts& p_;
   const LoopPlan& plan_;
-  std::uint64_t next_glance_ = work_.step() + 1;
-  std::uint64_t glanced_step_ = work_.step();
-  Time glanced_training_{0};
+  GlanceExchange glances_{work_};
 };
 
 }  // namespace

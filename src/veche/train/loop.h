@@ -53,6 +53,7 @@ struct LoopPlan {
 struct NodeParts {
   Channel& strategy_channel;
   Channel& control_channel;
+  Channel& glance_channel;
   Learner& learner;
   Loader* loader = nullptr;            // none: the learner brings its own data
   SampleExchange* exchange = nullptr;  // none: every node keeps its samples

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <limits>
+
+#include "veche/train/node_work.h"
+
+namespace veche {
+
+// Nodes that go together share how it goes about twice a second, and decide whether to stop, which all do
+// after the same step. Node 0 hears everybody and answers. Where steps are quick, each half of it is read a
+// step later than it was sent, so that nobody waits for the slowest.
+class GlanceExchange {
+ public:
+  explicit GlanceExchange(NodeWork& work) : work_(work) {}
+
+  // Tells whether to stop now. Every node calls it after every step.
+  bool after_step();
+  // Leaves no message unread, after the last step.
+  void settle();
+
+ private:
+  struct Answer {
+    double seconds_per_step = 0;
+    bool stop = false;
+  };
+
+  void begin();
+  void answer();
+  bool read_answer();
+  Channel& channel() const { return work_.parts().glance_channel; }
+
+  NodeWork& work_;
+  std::uint64_t next_ = work_.step() + 1;  // step to begin after
+  std::uint64_t begun_ = work_.step();
+  std::uint64_t late_ = 0;  // steps between sending and reading
+  bool under_way_ = false;
+  bool answered_ = false;  // by node 0
+  Time training_{0};       // until begun_
+  double seconds_per_step_ = std::numeric_limits<double>::infinity();
+  Glance mine_;
+  Answer answer_;
+};
+
+}  // namespace veche
