@@ -43,7 +43,7 @@ std::vector<BenchCase> bench_agree(const BenchOptions& options) {
                   options),
           measure({"resnet20 batch 32, 4 nodes, consensus every step",
                    {"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]"},
-                   20,
+                   40,
                    0.95},
                   options)};
 }

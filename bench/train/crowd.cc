@@ -29,7 +29,7 @@ double peak_memory() {
 }  // namespace
 
 std::vector<BenchCase> bench_crowd(const BenchOptions& options) {
-  const std::string steps = options.quick ? "run.steps=1" : "run.steps=10";
+  const std::string steps = options.quick ? "run.steps=1" : "run.steps=20";
   const auto run = [&](const std::string& graph, const std::string& batch) {
     return short_run({"model.name=resnet20", "data.shape=[3,32,32]", steps, "topology.graph=" + graph,
                       "data.batch=" + batch})

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "tests/support/temporary_folder.h"
 #include "veche/base/cut_files.h"
+#include "veche/base/denormals.h"
 #include "veche/base/mapped_file.h"
 #include "veche/base/message.h"
 #include "veche/base/nearest.h"
@@ -171,6 +173,24 @@ TEST_P(WeightedSum, OfOnesEverywhereIsTheSameInOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Inputs, WeightedSum, ::testing::Values(1, 2, 3, 4, 5, 6, 9, 36));
+
+#ifdef __SSE__
+TEST(FlushDenormals, HoldsInThreadsBegunMeanwhile) {
+  const auto tiny = [] {
+    const volatile float a = 1e-30F, b = 1e-10F;
+    return a * b;
+  };
+  ASSERT_GT(tiny(), 0);
+  {
+    const FlushDenormals flush;
+    EXPECT_EQ(tiny(), 0);
+    float there = 1;
+    std::jthread([&] { there = tiny(); }).join();
+    EXPECT_EQ(there, 0);
+  }
+  EXPECT_GT(tiny(), 0);
+}
+#endif
 
 TEST(VectorMath, NormsAndDistances) {
   const std::vector<float> x{3, 0, -4};

@@ -8,6 +8,7 @@
 #include <exception>
 #include <thread>
 
+#include "veche/base/denormals.h"
 #include "veche/base/files.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/runtime/checkpoint.h"
@@ -332,6 +333,10 @@ class Training {
 
 }  // namespace
 
-TrainingResult run_training(const TrainingRequest& request) { return Training(request).run(); }
+TrainingResult run_training(const TrainingRequest& request) {
+  Training training(request);
+  const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
+  return training.run();
+}
 
 }  // namespace veche
