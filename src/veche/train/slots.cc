@@ -9,6 +9,7 @@
 namespace veche {
 namespace {
 
+// Empty where it cannot be told.
 cpu_set_t cores_of(pthread_t thread) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -16,11 +17,11 @@ cpu_set_t cores_of(pthread_t thread) {
   return cores;
 }
 
-// Advice only: where it is not possible, the thread runs where the kernel likes.
 void allow(pthread_t thread, const cpu_set_t& cores) { pthread_setaffinity_np(thread, sizeof cores, &cores); }
 
-void move_to(pthread_t thread, int core) {
-  if (core < 0 || core >= CPU_SETSIZE) return;
+// Until it is allowed `cores` again, which it may use. Advice only: else it runs where the kernel likes.
+void move_to(int core, pthread_t thread, const cpu_set_t& cores) {
+  if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(core), &cores)) return;
   cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET(static_cast<std::size_t>(core), &only);
@@ -47,7 +48,7 @@ std::size_t Slots::take(std::uint64_t step) {
     lock.unlock();
     if (target != core) {
       const cpu_set_t cores = cores_of(pthread_self());
-      move_to(pthread_self(), target);
+      move_to(target, pthread_self(), cores);
       allow(pthread_self(), cores);
     }
     return place;
@@ -83,7 +84,7 @@ void Slots::give(std::size_t place) {
   }
   Waiter& next = *waiting_.extract(waiting_.begin()).mapped();
   next.place = place;
-  move_to(next.thread, core);
+  move_to(core, next.thread, next.cores);
   next.called.notify_one();
 }
 
