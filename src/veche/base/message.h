@@ -47,6 +47,10 @@ class MessagePool {
     std::copy(items.begin(), items.end(), message.writable<T>().begin());
     return message;
   }
+  template <class T>
+  Message copy_of_item(const T& item) {
+    return copy_of(std::span<const T>(&item, 1));
+  }
 
  private:
   struct Store;

@@ -11,9 +11,7 @@
 namespace veche {
 namespace {
 
-Message number(MessagePool& pool, std::uint64_t value) {
-  return pool.copy_of(std::span<const std::uint64_t>(&value, 1));
-}
+Message number(MessagePool& pool, std::uint64_t value) { return pool.copy_of_item(value); }
 std::uint64_t number(const Message& message) { return message.as<std::uint64_t>().front(); }
 
 TEST(Threads, MessagesOfOneSenderAndTagKeepTheirOrder) {
@@ -115,8 +113,7 @@ TEST(Faulty, MixesUpConversationsButNotOneOfThem) {
   MessagePool pool;
   int overtaken = 0;
   for (int k = 0; k < 100; ++k) {
-    for (const std::uint64_t tag : {1, 2, 1})
-      a->send(NodeId{1}, Tag{tag}, pool.copy_of(std::span<const std::uint64_t>(&tag, 1)));
+    for (const std::uint64_t tag : {1, 2, 1}) a->send(NodeId{1}, Tag{tag}, pool.copy_of_item(tag));
     const bool second = b->receive(NodeId{0}, Tag{2}, b->now()).outcome == Received::Outcome::message;
     int first = 0;
     const auto take = [&] {

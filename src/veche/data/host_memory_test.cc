@@ -1,6 +1,7 @@
 #include "veche/data/host_memory.h"
 
 #include <gtest/gtest.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <stdexcept>
 
@@ -21,6 +23,7 @@ constexpr std::size_t kBytes = 3'000'001;
 // Seen by this process and by those it forks.
 struct Counts {
   std::atomic<int> made, right, waiting;
+  sem_t all_wait;
 };
 
 class HostMemoryTest : public ::testing::Test {
@@ -29,6 +32,7 @@ class HostMemoryTest : public ::testing::Test {
     std::ofstream(file_) << "what the memory is made from";
     counts_ = static_cast<Counts*>(
         mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    sem_init(&counts_->all_wait, /*pshared=*/1, 0);
     before_ = left_behind();
   }
   ~HostMemoryTest() override {
@@ -79,8 +83,10 @@ TEST_F(HostMemoryTest, IsMadeOnceForAllAndLeavesNothing) {
   wait_for(fork_many(kProcesses, [&](int) {
     const HostMemory memory = get(kProcesses);
     if (is_right(memory)) ++counts_->right;
-    ++counts_->waiting;
-    for (int looks = 0; counts_->waiting < kProcesses && looks < 300'000; ++looks) usleep(100);  // 30 s
+    if (++counts_->waiting == kProcesses)
+      for (int i = 0; i < kProcesses; ++i) sem_post(&counts_->all_wait);
+    const timespec deadline{.tv_sec = time(nullptr) + 30, .tv_nsec = 0};
+    sem_timedwait(&counts_->all_wait, &deadline);
     if (left_behind() == before_) ++counts_->right;  // all have come: a kill from here on leaves nothing
   }));
   EXPECT_EQ(counts_->made, 1);

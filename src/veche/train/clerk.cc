@@ -170,7 +170,7 @@ struct Clerk::Desk {
   }
 
   void order(const Order& what) {
-    const Message message = pool.copy_of(std::span<const Order>(&what, 1));
+    const Message message = pool.copy_of_item(what);
     for (int node = 0; node < p.endpoint.size(); ++node) p.endpoint.send(NodeId{node}, kOrderTag, message);
   }
 

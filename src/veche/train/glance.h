@@ -13,8 +13,6 @@ inline constexpr std::size_t kGlanceSample = 256;
 // What a node tells of how it goes.
 struct Glance {
   Score train;
-  double seconds_per_step = 0;
-  double steps = 0;  // since the one before
   bool interrupted = false;
   std::array<float, kGlanceSample> parameters = {};  // evenly spread; unused places are 0 everywhere
 

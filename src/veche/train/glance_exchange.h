@@ -20,7 +20,7 @@ class GlanceExchange {
 
  private:
   struct Answer {
-    double seconds_per_step = 0;
+    double seconds_per_step = std::numeric_limits<double>::infinity();  // not known before the first
     bool stop = false;
   };
 
@@ -34,11 +34,12 @@ class GlanceExchange {
   std::uint64_t begun_ = work_.step();
   std::uint64_t late_ = 0;  // steps between sending and reading
   bool under_way_ = false;
-  bool answered_ = false;  // by node 0
-  Time training_{0};       // until begun_
-  double seconds_per_step_ = std::numeric_limits<double>::infinity();
+  bool answered_ = false;    // by node 0
+  std::uint64_t steps_ = 0;  // since the glance before
+  Time took_{0};             // these
+  Time trained_{0};          // until begun_
   Glance mine_;
-  Answer answer_;
+  Answer answer_;  // the last one
 };
 
 }  // namespace veche

@@ -34,7 +34,7 @@ template <class T>
 std::vector<T> gather(Channel& channel, const T& mine) {
   static_assert(std::is_trivially_copyable_v<T>);
   std::vector<T> all;
-  for (const Message& message : all_gather(channel, channel.pool.copy_of(std::span<const T>(&mine, 1))))
+  for (const Message& message : all_gather(channel, channel.pool.copy_of_item(mine)))
     all.push_back(message.as<T>().front());
   return all;
 }

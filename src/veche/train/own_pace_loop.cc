@@ -79,7 +79,7 @@ class OwnPaceLoop {
 
   template <class Letter>
   void send(Tag tag, const Letter& letter) {
-    work_.endpoint().send(NodeId{0}, tag, work_.control().pool.copy_of(std::span<const Letter>(&letter, 1)));
+    work_.endpoint().send(NodeId{0}, tag, work_.control().pool.copy_of_item(letter));
   }
 
   // Does what the clerk has ordered until now, or waits for an order; returns why the run stops, if it does.

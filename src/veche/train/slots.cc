@@ -39,6 +39,11 @@ struct Slots::Waiter {
 
 Slots::Slots(int places) : places_(static_cast<std::size_t>(places)) {}
 
+std::size_t Slots::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
 std::size_t Slots::take(std::uint64_t step) {
   const int core = sched_getcpu();
   std::unique_lock lock(mutex_);

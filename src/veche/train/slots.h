@@ -19,6 +19,7 @@ namespace veche {
 class Slots {
  public:
   explicit Slots(int places);
+  std::size_t waiting() const;  // how many, now
 
   class Turn {
    public:
@@ -44,7 +45,7 @@ class Slots {
   bool computes_on(int core) const;
   void give(std::size_t place);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Place> places_;                                           // guarded by mutex_
   std::uint64_t tickets_ = 0;                                           // guarded by mutex_
   std::map<std::pair<std::uint64_t, std::uint64_t>, Waiter*> waiting_;  // (step, ticket); guarded by mutex_

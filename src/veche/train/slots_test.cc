@@ -13,20 +13,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto kPatience = 30s;
+
 TEST(SlotsTest, NoMoreComputeAtOnceThanThereArePlaces) {
   constexpr int kNodes = 12, kPlaces = 3, kSteps = 50;
   Slots slots(kPlaces);
-  std::atomic<int> inside = 0, most = 0, turns = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int inside = 0, most = 0, turns = 0;  // guarded by mutex
   {
     std::vector<std::jthread> nodes;
     for (int node = 0; node < kNodes; ++node)
       nodes.emplace_back([&] {
         for (std::uint64_t step = 0; step < kSteps; ++step) {
           const Slots::Turn turn(slots, step);
-          const int now = ++inside;
-          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-          }
-          for (int looks = 0; most < kPlaces && looks < 10'000; ++looks) std::this_thread::sleep_for(1ms);
+          std::unique_lock lock(mutex);
+          most = std::max(most, ++inside);
+          changed.notify_all();
+          changed.wait_for(lock, kPatience,
+                           [&] { return most >= kPlaces; });  // the first wait for each other
           --inside;
           ++turns;
         }
@@ -39,18 +44,17 @@ TEST(SlotsTest, NoMoreComputeAtOnceThanThereArePlaces) {
 TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
   Slots slots(1);
   std::vector<std::uint64_t> order;  // guarded by the one place
-  std::atomic<int> started = 0;
   {
     std::vector<std::jthread> nodes;
     const Slots::Turn mine(slots, 0);
     for (const std::uint64_t step : {7, 3, 9, 5})
       nodes.emplace_back([&, step] {
-        ++started;
         const Slots::Turn turn(slots, step);
         order.push_back(step);
       });
-    for (int looks = 0; started < 4 && looks < 10'000; ++looks) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(200ms);  // until the last one waits too
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (slots.waiting() < nodes.size() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
   }
   EXPECT_EQ(order, (std::vector<std::uint64_t>{3, 5, 7, 9}));
 }
