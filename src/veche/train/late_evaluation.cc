@@ -80,14 +80,4 @@ bool LateEvaluation::next_model() {
   return true;
 }
 
-void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {
-  evaluation.cv = coefficient_of_variation(std::span(evaluation.nodes).subspan(idle), squared_norm_of_mean);
-  double images = 0;
-  for (const NodeReport& node : evaluation.nodes) {
-    images += static_cast<double>(node.images);
-    evaluation.seconds = std::max(evaluation.seconds, node.training_seconds);
-  }
-  evaluation.images_per_second = evaluation.seconds > 0 ? images / evaluation.seconds : 0;
-}
-
 }  // namespace veche

@@ -48,7 +48,4 @@ class LateEvaluation {
   Evaluation result_;
 };
 
-// Seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
-void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
-
 }  // namespace veche

@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::size_t kEvaluationBatch = 100;
 
+double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
+  double variance = 0;
+  for (const NodeReport& node : nodes)
+    variance += node.from_mean.l2_squared / static_cast<double>(nodes.size());
+  return squared_norm_of_mean == 0 ? std::sqrt(variance) : std::sqrt(variance / squared_norm_of_mean);
+}
+
 }  // namespace
 
 std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine) {
@@ -20,11 +27,14 @@ std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine
   return mean;
 }
 
-double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
-  double variance = 0;
-  for (const NodeReport& node : nodes)
-    variance += node.from_mean.l2_squared / static_cast<double>(nodes.size());
-  return squared_norm_of_mean == 0 ? std::sqrt(variance) : std::sqrt(variance / squared_norm_of_mean);
+void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {
+  evaluation.cv = coefficient_of_variation(std::span(evaluation.nodes).subspan(idle), squared_norm_of_mean);
+  double images = 0;
+  for (const NodeReport& node : evaluation.nodes) {
+    images += static_cast<double>(node.images);
+    evaluation.seconds = std::max(evaluation.seconds, node.training_seconds);
+  }
+  evaluation.images_per_second = evaluation.seconds > 0 ? images / evaluation.seconds : 0;
 }
 
 Score evaluate_range(Learner& learner, const Dataset& data, std::size_t from, std::size_t to, Slots& slots) {

@@ -18,8 +18,8 @@ namespace veche {
 // The mean of every node's vector, the same bits on all nodes.
 std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine);
 
-// The coefficient of variation from every node's distance to the mean.
-double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean);
+// Seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
+void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
 // What part of the test set to look at, in samples; the slot is taken for each batch.
 Score evaluate_range(Learner& learner, const Dataset& data, std::size_t from, std::size_t to, Slots& slots);

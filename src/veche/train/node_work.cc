@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "veche/base/random.h"
+#include "veche/base/vector_math.h"
 #include "veche/comm/rest.h"
-#include "veche/train/late_evaluation.h"
 
 namespace veche {
 
