@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -14,12 +14,13 @@
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/loader_watch.h"
 #include "veche/runtime/model_export.h"
+#include "veche/runtime/node_run.h"
 #include "veche/runtime/recorder.h"
+#include "veche/runtime/resume.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/summary.h"
 #include "veche/runtime/together.h"
-#include "veche/runtime/training_node.h"
 
 namespace veche {
 namespace {
@@ -103,7 +104,7 @@ class Training {
   TrainingResult run() {
     const std::optional<RunFolder> folder = open_folder();
     if (folder) store_.emplace(folder->checkpoints(), plan_.learners());
-    if (!request_.resume.empty()) resume(*folder);
+    if (!request_.resume.empty()) find_checkpoint(*folder);
     if (folder && leads()) write_layout(*folder, info_.model, *nodes_.front()->learner);
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
@@ -168,7 +169,7 @@ class Training {
     return folder;
   }
 
-  void resume(const RunFolder& folder) {
+  void find_checkpoint(const RunFolder& folder) {
     std::string chosen;  // a step; nothing: there is no checkpoint
     if (leads()) store_->remove_unfinished();
     if (leads())
@@ -179,38 +180,17 @@ class Training {
       if (chosen.empty())
         notice(folder.path().string() + " has no checkpoint yet: starting from the beginning");
       else
-        read_checkpoint(folder, std::stoull(chosen));
+        resume_from(std::stoull(chosen), folder);
     });
     if (leads()) write_file(folder.config(), plan_.settings.to_toml());  // its length may have been changed
   }
 
-  void read_checkpoint(const RunFolder& folder, std::uint64_t step) {
-    const int saved = store_->nodes_at(step);
-    const bool as_it_was = saved == plan_.learners();
-    if (!as_it_was)
+  void resume_from(std::uint64_t checkpoint, const RunFolder& folder) {
+    if (const int saved = store_->nodes_at(checkpoint); saved != plan_.learners())
       notice(
           fmt::format("{} was saved by {} nodes: {} go on from their averaged model, the data divided anew",
                       folder.path().string(), saved, plan_.learners()));
-    for (const auto& node : nodes_) {
-      node->resumed.vectors = state_vectors(*node->learner, *node->optimizer, node->pruner, *node->strategy);
-      if (as_it_was) {
-        store_->read(step, node->endpoint->id(), node->resumed);
-      } else if (node == nodes_.front()) {
-        node->resumed.vectors.resize(node->resumed.vectors.size() - node->strategy->state().size());
-        store_->read_average(step, node->resumed);
-        // Epochs are the measure of a run that was given in epochs, and have another number of steps now.
-        if (!plan_.settings.run.has("steps"))
-          node->resumed.step = static_cast<std::uint64_t>(
-              std::llround(static_cast<double>(node->resumed.step) * saved / plan_.learners()));
-      } else {
-        const NodeState& first = nodes_.front()->resumed;
-        node->resumed.vectors.resize(first.vectors.size());
-        for (std::size_t i = 0; i < first.vectors.size(); ++i)
-          std::ranges::copy(first.vectors[i], node->resumed.vectors[i].begin());
-        node->resumed.step = first.step;
-      }
-    }
-    checkpoint_ = as_it_was || nodes_.empty() ? step : nodes_.front()->resumed.step;
+    checkpoint_ = resume(nodes_, *store_, checkpoint, plan_);
   }
 
   // Why the run ended, for ranks without a node, and the others' parameters where they are few.
@@ -237,12 +217,20 @@ class Training {
     Prefetcher prefetcher(plan_.settings.data.get<int>("workers"));
     const int wanted = plan_.settings.cluster.get<int>("slots");
     Slots slots(wanted > 0 ? wanted : cores_for(request_.job));
+    std::optional<LoaderWatch> watch;
+    if (observer != nullptr && !nodes_.empty())
+      watch.emplace(*observer,
+                    LoaderWatch::Watched{prefetcher, loaders_here(),
+                                         [&clock = *nodes_.front()->endpoint] { return clock.now(); }},
+                    [this](const std::string& sentence) { notice(sentence); });
+    const NodeSurroundings around{request_,   plan_, prefetcher, slots, store_ ? &*store_ : nullptr,
+                                  checkpoint_};
     std::vector<Evaluation> results(nodes_.size());
     std::vector<std::exception_ptr> errors(nodes_.size());
     const auto node_main = [&](std::size_t i) {
       const std::unique_ptr<Node> node = std::move(nodes_[i]);
       try {
-        results[i] = run_node(*node, node->index() == 0 ? observer : nullptr, prefetcher, slots);
+        results[i] = run_node(*node, watch && node->index() == 0 ? &*watch : nullptr, around);
         parameters[node->index()].assign(node->learner->parameters().begin(),
                                          node->learner->parameters().end());
       } catch (...) {
@@ -257,68 +245,10 @@ class Training {
     return results.empty() ? Evaluation{} : results.front();
   }
 
-  Evaluation run_node(Node& node, Observer* observer, Prefetcher& prefetcher, Slots& slots) {
-    static const std::atomic<bool> never = false;
-    std::vector<Loader::Shard> shards = plan_.shards_of(node.index());
-    std::optional<SampleExchange> exchange;
-    if (plan_.exchanged > 0)
-      exchange.emplace(node.sample_channel, plan_.source.train, exchange_of(node, shards));
-    std::optional<Loader> loader;
-    if (!shards.empty())
-      loader.emplace(exchange ? exchange->data() : plan_.source.train, std::move(shards),
-                     Loader::Plan{.batch = plan_.batch(),
-                                  .steps_per_epoch = plan_.samples.loader_steps_per_epoch(node.index()),
-                                  .seed = plan_.settings.seed(),
-                                  .augment = plan_.augment,
-                                  .first_step = plan_.samples.taken(node.index(), node.resumed.step),
-                                  .waits_for_epochs = exchange.has_value()},
-                     prefetcher);
-    std::optional<LoaderWatch> watch;
-    if (observer != nullptr) {
-      watch.emplace(*observer, watched(node, prefetcher),
-                    [this](const std::string& sentence) { notice(sentence); });
-      observer = &*watch;
-    }
-    return train_node({.strategy_channel = node.strategy_channel,
-                       .control_channel = node.control_channel,
-                       .glance_channel = node.glance_channel,
-                       .learner = *node.learner,
-                       .loader = loader ? &*loader : nullptr,
-                       .exchange = exchange ? &*exchange : nullptr,
-                       .test = plan_.source.test.get(),
-                       .optimizer = *node.optimizer,
-                       .pruner = node.pruner,
-                       .strategy = *node.strategy,
-                       .schedule = plan_.schedule,
-                       .slots = slots,
-                       .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
-                       .observer = observer,
-                       .checkpointer = store_ ? &*store_ : nullptr,
-                       .spare_learner = [this] { return learner_of(request_, plan_, NodeId{0}); },
-                       .checkpoint = checkpoint_,
-                       .resumed = node.resumed},
-                      plan_.loop);
-  }
-
-  LoaderWatch::Watched watched(const Node& node, const Prefetcher& prefetcher) const {
-    std::size_t loaders = 0;
-    for (const NodeId id : cluster_->here())
-      if (!plan_.shards_of(static_cast<std::size_t>(id.value)).empty()) ++loaders;
-    return {.prefetcher = prefetcher, .loaders = loaders, .now = [&node] { return node.endpoint->now(); }};
-  }
-
-  SampleExchange::Plan exchange_of(const Node& node, const std::vector<Loader::Shard>& shards) const {
-    SampleExchange::Plan exchange{.home = plan_.partition,
-                                  .exchanged = plan_.exchanged,
-                                  .seed = plan_.settings.seed(),
-                                  .steps_per_epoch = plan_.samples.steps_per_epoch(),
-                                  .stands_for = {static_cast<int>(node.index())},
-                                  .first_step = node.resumed.step};
-    if (plan_.settings.strategy_info.one_learner) {
-      exchange.stands_for.clear();
-      for (const Loader::Shard& shard : shards) exchange.stands_for.push_back(shard.node);
-    }
-    return exchange;
+  std::size_t loaders_here() const {
+    return static_cast<std::size_t>(std::ranges::count_if(cluster_->here(), [&](NodeId id) {
+      return !plan_.shards_of(static_cast<std::size_t>(id.value)).empty();
+    }));
   }
 
   const TrainingRequest& request_;
