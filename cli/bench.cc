@@ -123,7 +123,9 @@ void add_bench(CLI::App& app) {
   for (const Bench& bench : benches()) names += ", " + bench.name;
   command->add_option("NAME", arguments->name, "which: " + names)->required();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
-  command->add_option("--rounds", arguments->options.rounds, "times both sides are measured")
+  command
+      ->add_option("--rounds", arguments->options.rounds,
+                   "of measuring both sides; agree makes four short ones of each")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
+#include <semaphore>
 #include <stdexcept>
 #include <thread>
 
@@ -28,14 +29,14 @@ class Numbered final : public Dataset {
   std::int64_t label(std::size_t index) const override { return static_cast<std::int64_t>(index); }
   void read(std::size_t index, std::span<float> out) const override {
     if (pause > 0ms) std::this_thread::sleep_for(pause);
-    ++reads;
+    reads.release();
     if (failures > 0 && failures-- > 0) throw std::runtime_error("the disk is gone");
     std::iota(out.begin(), out.end(), static_cast<float>(index * 10));
   }
 
   std::chrono::milliseconds pause{0};
   mutable std::atomic<int> failures{0};
-  mutable std::atomic<int> reads{0};
+  mutable std::counting_semaphore<> reads{0};
 
  private:
   std::size_t size_;
@@ -172,9 +173,8 @@ TEST(Loader, PreparesTheNextBatchWhileOneIsInUse) {
   Loader loader(data, {{.node = 0, .samples = range(0, 40)}}, {.batch = 10}, prefetcher);
   const Batch batch = loader.next();
   const Copy before = copy(batch);
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  while (data->reads < 20 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
-  ASSERT_GE(data->reads, 20) << "nothing was prepared";
+  for (int read = 0; read < 20; ++read)
+    ASSERT_TRUE(data->reads.try_acquire_for(30s)) << "nothing was prepared";
   EXPECT_EQ(copy(batch), before);  // untouched by the preparation
 }
 
