@@ -164,6 +164,12 @@ void sum_everywhere(std::span<const std::span<float>> vectors) {
   }
 }
 
+void average_in_order(std::span<float> out, std::span<const std::span<const float>> inputs) {
+  std::ranges::copy(inputs.front(), out.begin());
+  for (const auto& input : inputs.subspan(1)) add(out, input);
+  scale(out, 1.0F / static_cast<float>(inputs.size()));
+}
+
 void add(std::span<float> into, std::span<const float> x) {
   accumulate(into.data(), x.data(), 1.0F, into.size());
 }

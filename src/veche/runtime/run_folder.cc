@@ -7,6 +7,7 @@
 
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/runtime/registry.h"
 
 namespace veche {
 namespace {
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 // "consensus-ring-20261115-203000": tells runs apart at a glance and sorts by time.
 std::string made_up_name(const Settings& settings) {
   std::string name = settings.strategy.get<std::string>("name");
-  if (settings.strategy_info.uses_topology) {
+  if (find_strategy(name).uses_topology()) {
     const auto graph = settings.topology.get<std::string>("graph");
     name += "-" + graph.substr(0, graph.find(':'));
   }
