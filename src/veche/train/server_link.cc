@@ -137,10 +137,10 @@ void ServerLink::pass_down(std::size_t server, std::span<const ServerMessage::Pa
     const auto others =
         std::ranges::stable_partition(left, [&](const auto& party) { return way(party) == to; });
     const std::span<const ServerMessage::Party> together(left.data(), left.size() - others.size());
-    // Below, only a node that stands between others and the server has a helper to pass it on.
+    // A node that stands between others and the server gets it through its helper: workers know from whom
+    // their answers come.
     const bool to_its_worker =
-        to == context_.channel.me() ||
-        (together.size() == 1 && together[0].worker == static_cast<std::size_t>(to.value));
+        to == context_.channel.me() || !tree_.has_children(static_cast<std::size_t>(to.value), server);
     outgoing_.push_back(
         {to_its_worker ? to_workers_ : to_servers_, to,
          seal(context_.channel.pool, ServerMessage::Kind::parameters, server, together, numbers)});
