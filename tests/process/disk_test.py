@@ -17,11 +17,11 @@ MEASURED = QUADRATIC | {"run.steps": 10**9, "run.eval_every": 10**4, "run.checkp
 
 
 class DiskTest(RunsTest):
-    def start_told(self, *words):
+    def start_told(self, *words, **options):
         """A process, and what it has told on standard error so far."""
         file = self.folder / "told"
         with open(file, "w") as out:
-            return self.start(*words, stderr=out, stdout=subprocess.DEVNULL), file.read_text
+            return self.start(*words, stderr=out, stdout=subprocess.DEVNULL, **options), file.read_text
 
     def limited(self, size, *words):
         """veche, none of whose files may have more bytes than `size`: a disk that is full for everybody's tests."""
@@ -66,20 +66,19 @@ class DiskTest(RunsTest):
 
 
 class Full(DiskTest):
-    def test_for_a_while(self):
-        disk = self.small_disk(2000)
-        if disk is None:
-            self.skipTest("mounting is not allowed here: test_to_the_end fills no disk")
-        process, told = self.start_told("train", "-q", *assignments(MEASURED, {"run.name": "mine"}))
+    def full_for_a_while(self, fill, empty, reason):
+        """A run goes on while fill(process, run) holds, until empty(what that returned, process)."""
+        process, told = self.start_told("train", "-q", *assignments(MEASURED, {"run.name": "mine"}), restore_signals=False)
         run = self.run_path("mine")
-        lines = lambda: len((run.path / "metrics.jsonl").read_text().splitlines()) if (run.path / "metrics.jsonl").exists() else 0
+        file = run.path / "metrics.jsonl"
+        lines = lambda: len(file.read_text().splitlines()) if file.exists() else 0
         self.assertTrue(wait_for(lambda: lines() >= 2, process))
-        filler = self.fill(disk)
+        filled = fill(process, run)
         self.assertTrue(wait_for(told, process), "lost in silence")
-        self.assertRegex(told(), r"\Anote: runs/mine/\S+ cannot be written: No space left on device; the run goes on")
+        self.assertRegex(told(), rf"\Anote: runs/mine/\S+ cannot be written: {reason}; the run goes on")
         self.assert_lines_whole(run)
         before = lines()
-        filler.unlink()
+        empty(filled, process)
         self.assertTrue(wait_for(lambda: lines() > before + 1, process))
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(LONGEST), 130, told())
@@ -88,6 +87,23 @@ class Full(DiskTest):
         self.assert_lines_whole(run)
         steps = [line["step"] for line in run.metrics()]
         self.assertEqual(steps, [10**4 * (i + 1) for i in range(len(steps))])
+
+    def test_for_a_while(self):
+        def limit(process, run):
+            before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+            size = (run.path / "metrics.jsonl").stat().st_size
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size + 100, before[1]))
+            return before
+
+        self.full_for_a_while(limit, lambda before, process: resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before),
+                              "File too large")
+
+    def test_for_a_while_of_a_real_disk(self):
+        disk = self.small_disk(2000)
+        if disk is None:
+            self.skipTest("mounting is not allowed here: test_for_a_while needs no disk of its own")
+        self.full_for_a_while(lambda process, run: self.fill(disk), lambda filler, process: filler.unlink(),
+                              "No space left on device")
 
     def test_to_the_end(self):
         settings = QUADRATIC | {"run.steps": 1000, "run.eval_every": 10, "run.checkpoint_every": 100, "run.name": "mine"}
