@@ -1,6 +1,7 @@
 #include "veche/comm/seeded/seeded.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <atomic>
 #include <stdexcept>
@@ -12,6 +13,32 @@
 #include "veche/comm/seeded/scheduler.h"
 
 namespace veche {
+namespace {
+
+// While it lives, the calling thread and those it starts stay on one core. Where one goes at a time, the next
+// is woken many times faster there than on another core, the more so on a busy machine.
+class OnOneCore {
+ public:
+  OnOneCore() : known_(sched_getaffinity(0, sizeof before_, &before_) == 0) {
+    const int core = sched_getcpu();
+    if (!known_ || core < 0) return;
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(core, &only);
+    sched_setaffinity(0, sizeof only, &only);
+  }
+  ~OnOneCore() {
+    if (known_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  OnOneCore(const OnOneCore&) = delete;
+  OnOneCore& operator=(const OnOneCore&) = delete;
+
+ private:
+  cpu_set_t before_;
+  const bool known_;
+};
+
+}  // namespace
 
 // What the endpoints of a cluster share. But for `alive` and `sent`, guarded by the scheduler's baton.
 class SeededNodes {
@@ -91,6 +118,7 @@ class SeededNodes {
   }
 
   void run(const std::function<void(NodeId)>& body) {
+    const OnOneCore here;
     try {
       for (int i = 0; i < size(); ++i)
         scheduler.start(fmt::format("node {}", i), [this, i, &body] { run_one(NodeId{i}, body); });
