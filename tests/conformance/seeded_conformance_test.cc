@@ -5,37 +5,14 @@
 #include <map>
 
 #include "tests/support/network.h"
-#include "tests/support/own_pace.h"
 #include "tests/support/seeded.h"
-#include "veche/runtime/registry.h"
 
 namespace veche {
 namespace {
 
-using testing::Assignments;
-
 constexpr int kSteps = 12;
 
-std::vector<Assignments> variants() {
-  std::vector<Assignments> all;
-  for (const StrategyInfo& info : strategies())
-    if (info.name != "hogwild") all.push_back({"strategy.name=" + info.name});
-  const std::vector<Assignments> forms = {
-      {"strategy.name=parameter-server", "strategy.servers=2", "strategy.fanout=2"},
-      {"strategy.name=parameter-server", "strategy.dedicated=true"},
-      {"strategy.name=allreduce", "strategy.algorithm=ring"},
-      {"strategy.name=allreduce", "strategy.algorithm=halving-doubling"},
-      {"strategy.name=local-sgd", "strategy.period=3", "strategy.outer=nesterov"},
-      {"strategy.name=local-sgd", "strategy.period=2", "strategy.elastic=0.2"},
-      {"strategy.name=consensus", "strategy.correction=gradient-tracking"},
-      {"strategy.name=consensus", "strategy.correction=d2", "strategy.order=combine-then-adapt"},
-      {"strategy.name=gossip", "strategy.draw=matching"},
-      {"strategy.name=hierarchical", "strategy.between=gossip"}};
-  all.insert(all.end(), forms.begin(), forms.end());
-  return all;
-}
-
-class SeededInStep : public ::testing::TestWithParam<Assignments> {};
+class SeededInStep : public ::testing::TestWithParam<testing::Assignments> {};
 
 TEST_P(SeededInStep, GivesTheBitsOfThreads) {
   std::map<int, TrainingResult> threads;
@@ -50,7 +27,7 @@ TEST_P(SeededInStep, GivesTheBitsOfThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, SeededInStep, ::testing::ValuesIn(variants()),
+INSTANTIATE_TEST_SUITE_P(Strategies, SeededInStep, ::testing::ValuesIn(testing::seeded_in_step_variants()),
                          [](const auto& info) { return testing::test_name_of(info.param); });
 
 }  // namespace
