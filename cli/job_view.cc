@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cli/launch.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
@@ -37,6 +39,7 @@ void JobView::on_start(const RunInfo& info) {
 
 void JobView::tell_failure(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
+  if (std::exchange(told_, true)) return;
   fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
   if (reporter_ != nullptr) reporter_->nothing_to_tell();

@@ -12,6 +12,7 @@
 #include "veche/base/errors.h"
 #include "veche/comm/allreduce.h"
 #include "veche/comm/native.h"
+#include "veche/comm/neighbourhood.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/training.h"
 
@@ -186,6 +187,44 @@ TEST(MpiAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {
           ASSERT_EQ(data[i], static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13))) << name;
         EXPECT_EQ(channel.sent.bytes, endpoint.sent().bytes);
       });
+}
+
+// They would count beyond int, and take more memory than there is.
+TEST(MpiEndpoint, NeighboursOfVeryLongVectorsUseMessages) {
+  on_every_rank([](Endpoint& endpoint, MessagePool&) {
+    const std::vector<NodeId> next{NodeId{(endpoint.id().value + 1) % endpoint.size()}};
+    const std::vector<NodeId> before{NodeId{(endpoint.id().value + endpoint.size() - 1) % endpoint.size()}};
+    EXPECT_EQ(endpoint.native()->neighbourhood(before, next, std::size_t{1} << 31), nullptr);
+    EXPECT_NE(endpoint.native()->neighbourhood(before, next, 10), nullptr);
+  });
+}
+
+TEST(Mpi, TextsOfAnyLengthAreExchanged) {
+  const auto text_of = [](int rank) {
+    return std::string(
+        rank % 2 == 0 ? 20'000'000 + static_cast<std::size_t>(rank) : static_cast<std::size_t>(rank),
+        static_cast<char>('a' + rank));
+  };
+  const std::vector<std::string> texts = job->exchange(text_of(job->rank()));
+  ASSERT_EQ(texts.size(), static_cast<std::size_t>(job->size()));
+  for (int rank = 0; rank < job->size(); ++rank)
+    EXPECT_TRUE(texts[static_cast<std::size_t>(rank)] == text_of(rank)) << rank;
+  for (const std::string& nothing : job->exchange("")) EXPECT_EQ(nothing, "");
+}
+
+TEST(Mpi, AFailureOfOneRankIsThrownByAllAndTheJobGoesOn) {
+  for (int round = 0; round < 3; ++round)
+    for (int culprit = 0; culprit < job->size(); ++culprit) {
+      try {
+        if (job->rank() == culprit) job->fail(RequestError("no"));
+        job->exchange("yes");
+        ADD_FAILURE() << "nobody noticed";
+      } catch (const RequestError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "rank " + std::to_string(culprit) + " on " + job->host_of(culprit) + ": no");
+      }
+    }
+  EXPECT_EQ(job->exchange("fine").back(), "fine");
 }
 
 TEST(Mpi, AFailureOnOneRankIsKnownToAll) {

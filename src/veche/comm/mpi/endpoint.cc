@@ -1,5 +1,7 @@
 #include "veche/comm/mpi/endpoint.h"
 
+#include <limits>
+
 #include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
 
@@ -7,6 +9,9 @@ namespace veche {
 namespace {
 
 using Clock = Mailbox::Clock;
+
+// Between answers to those who ask again and again though the job has failed.
+constexpr std::chrono::milliseconds kBreath{1};
 
 class MpiEndpoint : public Endpoint, private NativeCollectives {
  public:
@@ -35,6 +40,10 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
       const bool lost = from && *from != id_ && !alive(*from);
       if (auto letter = mailbox_.take(from, tag)) return std::move(*letter);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
+      if (const int rank = office_.job().failed; rank >= 0) {  // and all ranks with it
+        mailbox_.wait_for_news(seen, std::min(until, Clock::now() + kBreath));
+        return {Received::Outcome::peer_lost, from.value_or(NodeId{office_.placement().first_of(rank)}), {}};
+      }
       if (office_.look()) {
         nap.reset();
         continue;
@@ -65,14 +74,14 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
     if (!begun && branch_->host_sums && branch_->host_sums->is_best_for(data.size())) {
       if (const auto missing = branch_->host_sums->sum(id_, data, until)) {
-        office_.give_up();  // the others may be anywhere in it
+        office_.job().given_up = true;  // the others may be anywhere in it
         return {
             missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
       }
       return done(data, branch_->host_sums->take_slept(id_));
     }
     if (begun) --ahead_;
-    const MpiSums::End end = begun ? sums.finish(id_, tag, until) : sums.whole(id_, tag, data, until);
+    const MpiSums::End end = begun ? sums.finish(id_, tag, data, until) : sums.whole(id_, tag, data, until);
     return end == MpiSums::End::done ? done(data, Time(0)) : missing(end);
   }
 
@@ -88,11 +97,12 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
 
   std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
                                                std::span<const NodeId> readers, std::size_t length) override {
-    if (!branch_->neighbours) return nullptr;
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with int
+    if (!branch_->neighbours || length > kMost) return nullptr;
     return std::make_unique<Counted>(*this, branch_->neighbours->make(sources, readers, length, start_));
   }
 
-  // A neighbourhood whose traffic is this endpoint's, and whose failure is the end.
+  // A neighbourhood whose traffic is this endpoint's.
   class Counted : public Neighbourhood {
    public:
     Counted(MpiEndpoint& endpoint, std::unique_ptr<Neighbourhood> inner)
@@ -101,7 +111,6 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     std::span<const float> from(std::size_t source) const override { return inner_->from(source); }
     Outcome exchange(Time deadline) override {
       const Outcome outcome = inner_->exchange(deadline);
-      if (outcome.outcome != Received::Outcome::message) endpoint_.office_.give_up();
       endpoint_.sent_bytes_ += outcome.sent.bytes;
       endpoint_.sent_messages_ += outcome.sent.messages;
       return outcome;
@@ -113,13 +122,12 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   };
 
   Outcome missing(MpiSums::End end) const {
-    office_.give_up();  // MPI cannot take back what the others have begun
+    office_.job().given_up = true;  // MPI cannot take back what the others have begun
     Outcome outcome;
     outcome.missing = wrapped(id_.value + 1, size());  // MPI does not tell who did not come
     if (end == MpiSums::End::lost) {
       outcome.outcome = Received::Outcome::peer_lost;
-      for (int i = 0; i < size(); ++i)
-        if (!alive(NodeId{i})) outcome.missing = NodeId{i};
+      outcome.missing = office_.first_lost().value_or(outcome.missing);
     }
     return outcome;
   }

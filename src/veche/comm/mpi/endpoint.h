@@ -9,18 +9,18 @@
 
 namespace veche {
 
-// What the nodes of a rank share. Closing it, by whoever leaves last, is done by all ranks together.
+// What the nodes of a rank share. All ranks close it together; never, when something was left behind in MPI.
 struct MpiBranch {
   std::unique_ptr<HostSums> host_sums;  // where all ranks are on one host; closed last: by then all are there
   PostOffice office;
   std::optional<MpiSums> sums;              // where every rank has a node
   std::optional<MpiNeighbours> neighbours;  // where every rank has one
 
-  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
-      : office(comm, placement, crowded, given_up) {
+  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, JobState& job)
+      : office(comm, placement, crowded, job) {
     if (placement.nodes < placement.ranks) return;
     sums.emplace(office);
-    if (placement.ranks > 1) host_sums = HostSums::make(office, comm, given_up);
+    if (placement.ranks > 1) host_sums = HostSums::make(office, comm);
     if (placement.nodes == placement.ranks) neighbours.emplace(office);
   }
 };
