@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "cli/launch.h"
+#include "veche/base/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
@@ -16,7 +18,15 @@ std::string resume_command(const std::filesystem::path& folder, const Job* job) 
 }
 
 void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) {
-  const auto step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const auto&) {});
+  std::optional<std::uint64_t> step;
+  try {
+    step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const std::string& sentence) {
+      fmt::print(stderr, "note: {}\n", sentence);
+    });
+  } catch (const Error& error) {  // the folder itself may be what was lost
+    fmt::print(stderr, "note: {}\n", error.what());
+    return;
+  }
   if (step)
     fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, command);
   else

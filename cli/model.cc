@@ -21,6 +21,7 @@ void export_it(const ExportWords& words, const CLI::Option& node) {
   ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
   if (node.count() > 0) request.node = NodeId{words.node};
   const ExportResult result = export_model(request);
+  for (const std::string& sentence : result.notices) fmt::print(stderr, "note: {}\n", sentence);
   fmt::print(stderr, "{}: {} of step {}, {} tensors, {}\n", words.out,
              request.node        ? fmt::format("node {}", words.node)
              : result.nodes == 1 ? "the model"

@@ -53,6 +53,12 @@ void absent(Job& job, std::size_t floats) {
   throw RunError("nobody came to the sum");
 }
 
+// One node a rank, run by the engine.
+void run_nodes(Job& job, const std::function<void(Endpoint&)>& body) {
+  Here here{job};
+  here.cluster->run([&](NodeId) { body(*here.endpoint); });
+}
+
 const std::map<std::string, std::function<void(Job&)>>& ways() {
   static const std::map<std::string, std::function<void(Job&)>> all = {
       {"absent-from-small-sum", [](Job& job) { absent(job, 1000); }},
@@ -117,6 +123,30 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
          const auto neighbours = here.endpoint->native()->neighbourhood(before, next, 100'000);
          if (here.leads()) together(&job, [] { Here::fail(); });
          here.give_up(neighbours->exchange(kLong).missing);
+       }},
+      {"helper-throws-beside-a-receive",
+       [](Job& job) {
+         run_nodes(job, [](Endpoint& endpoint) {
+           if (endpoint.id() == NodeId{1}) endpoint.spawn([] { throw RunError("the cause"); });
+           const NodeId next{(endpoint.id().value + 1) % endpoint.size()};
+           const Received received = endpoint.receive(next, kTag, kLong);
+           throw PeerLost(received.from, "is missed");
+         });
+       }},
+      {"helper-throws-beside-a-sum",
+       [](Job& job) {
+         run_nodes(job, [](Endpoint& endpoint) {
+           std::vector<float> data(1000);
+           if (endpoint.id() == NodeId{1})
+             endpoint.spawn([&endpoint] {
+               endpoint.receive(endpoint.id(), kTag, endpoint.now() + Time(0.2));
+               throw RunError("the cause");
+             });
+           else if (endpoint.id() == NodeId{2})
+             endpoint.receive(NodeId{1}, kTag, kLong);  // and does not come to the sum
+           const auto outcome = endpoint.native()->all_reduce(kTag, data, kLong);
+           throw PeerLost(outcome.missing, "is missed");
+         });
        }},
       {"one-hangs",
        [](Job& job) {

@@ -54,6 +54,10 @@ class Failures(unittest.TestCase):
             for way in ("absent-from-small-sum", "absent-from-middle-sum", "absent-from-large-sum"):
                 self.check(way, 1, r"^rank 0 on \S+: nobody came to the sum$", ranks)
 
+    def test_a_helper_that_throws_ends_its_node_and_the_job(self):
+        for way in ("helper-throws-beside-a-receive", "helper-throws-beside-a-sum"):
+            self.check(way, 1, r"^rank 1 on \S+: the cause$")
+
     def test_one_who_hangs_does_not_keep_the_others(self):
         self.check("one-hangs", 2, r"^rank [02] on \S+: the cause$", everybody=False)
 

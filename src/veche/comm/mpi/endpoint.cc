@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "veche/base/errors.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
 
@@ -10,19 +11,21 @@ namespace {
 
 using Clock = Mailbox::Clock;
 
-// Between answers to those who ask again and again though the job has failed.
-constexpr std::chrono::milliseconds kBreath{1};
-
 class MpiEndpoint : public Endpoint, private NativeCollectives {
  public:
   MpiEndpoint(std::shared_ptr<MpiBranch> branch, NodeId id)
-      : branch_(std::move(branch)), office_(branch_->office), id_(id), mailbox_(office_.mailbox(id)) {}
+      : branch_(std::move(branch)),
+        office_(branch_->office),
+        id_(id),
+        mailbox_(office_.mailbox(id)),
+        threads_(branch_->threads_of(id)) {}
   ~MpiEndpoint() override { office_.farewell(id_); }
 
   NodeId id() const override { return id_; }
   int size() const override { return office_.placement().nodes; }
 
   void send(NodeId to, Tag tag, Message message) override {
+    threads_.check();
     office_.placement().rank_of(to);  // refuses ids out of range
     if (!alive(to)) return;
     sent_bytes_ += message.size();
@@ -33,17 +36,23 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     if (from) office_.placement().rank_of(*from);
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
+    check();
+    if (auto there = mailbox_.take(from, tag)) return std::move(*there);
+    const Slots::Away away;
     Nap nap(office_.crowded());
     for (;;) {
+      check();
       const std::uint64_t seen = mailbox_.news();
       // Asked before looking for its messages: what it sent before it was lost is read first.
       const bool lost = from && *from != id_ && !alive(*from);
       if (auto letter = mailbox_.take(from, tag)) return std::move(*letter);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
-      if (const int rank = office_.job().failed; rank >= 0) {  // and all ranks with it
-        mailbox_.wait_for_news(seen, std::min(until, Clock::now() + kBreath));
-        return {Received::Outcome::peer_lost, from.value_or(NodeId{office_.placement().first_of(rank)}), {}};
-      }
+      const auto may_send = [&](NodeId peer) {
+        return peer == id_ || alive(peer) || mailbox_.expects(peer, tag);
+      };
+      if (!from)
+        if (const auto peer = mailbox_.next_loss(tag, size(), may_send))
+          return {Received::Outcome::peer_lost, *peer, {}};
       if (office_.look()) {
         nap.reset();
         continue;
@@ -54,21 +63,46 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     }
   }
 
+  void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    check();
+    const Slots::Turn turn(branch_->slots, what.step);
+    const Clock::time_point start = Clock::now();
+    work();
+    return Clock::now() - start;
+  }
+
   Time now() const override { return Clock::now() - start_; }
   bool alive(NodeId peer) const override { return office_.alive(peer); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
   NativeCollectives* native() override { return branch_->sums ? this : nullptr; }
 
  private:
+  // Before and inside every wait: throws when the node has ended or a helper has failed, or the job has.
+  void check() const {
+    threads_.check();
+    if (const int rank = office_.job().failed; rank >= 0)
+      throw PeerLost(NodeId{office_.placement().first_of(rank)}, "is gone: its rank has failed");
+  }
+
   bool overlaps() const override { return true; }
   bool between_hosts() const override { return office_.placement().ranks > 1 && !branch_->host_sums; }
 
   void begin_all_reduce(Tag tag, std::span<float> data) override {
+    check();
     ++ahead_;
     branch_->sums->begin(id_, tag, data);
   }
 
   Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
+    check();
+    const Slots::Away away;
+    const Outcome outcome = sum(tag, data, deadline);
+    if (outcome.outcome != Received::Outcome::message) check();
+    return outcome;
+  }
+
+  Outcome sum(Tag tag, std::span<float> data, Time deadline) {
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
     MpiSums& sums = *branch_->sums;
     const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
@@ -110,7 +144,10 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     std::span<float> mine() override { return inner_->mine(); }
     std::span<const float> from(std::size_t source) const override { return inner_->from(source); }
     Outcome exchange(Time deadline) override {
+      endpoint_.check();
+      const Slots::Away away;
       const Outcome outcome = inner_->exchange(deadline);
+      if (outcome.outcome != Received::Outcome::message) endpoint_.check();
       endpoint_.sent_bytes_ += outcome.sent.bytes;
       endpoint_.sent_messages_ += outcome.sent.messages;
       return outcome;
@@ -136,6 +173,7 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   PostOffice& office_;
   const NodeId id_;
   Mailbox& mailbox_;
+  NodeThreads& threads_;
   const Clock::time_point start_ = Clock::now();
   std::atomic<int> ahead_ = 0;  // sums begun and not finished
   std::atomic<std::uint64_t> sent_bytes_ = 0;

@@ -23,6 +23,9 @@ class MpiCluster : public Cluster {
     return nodes;
   }
   std::unique_ptr<Endpoint> endpoint(NodeId node) override { return make_mpi_endpoint(branch_, node); }
+  void run(const std::function<void(NodeId)>& body) override {
+    run_as_threads(here(), body, [this](NodeId node) -> NodeThreads& { return branch_->threads_of(node); });
+  }
 
  private:
   std::shared_ptr<MpiBranch> branch_;
@@ -33,7 +36,7 @@ class MpiCluster : public Cluster {
 class Unused {
  public:
   void add(std::unique_ptr<MpiBranch> branch) {
-    branch->office.leave();
+    for (NodeThreads& threads : branch->threads) threads.end();
     const std::lock_guard lock(mutex_);
     branches_.push_back(std::move(branch));
   }
@@ -78,7 +81,7 @@ class MpiJob : public Job {
   }
   void fail(const std::exception& why) override { ranks_->fail(why); }
 
-  std::unique_ptr<Cluster> cluster(int nodes) override {
+  std::unique_ptr<Cluster> cluster(int nodes, int slots) override {
     // What follows waits inside MPI: nobody comes to it when one has failed.
     const std::vector<std::string> given_up = exchange(ranks_->state().given_up ? "gave up" : "");
     unused_->close(std::ranges::any_of(given_up, [](const std::string& word) { return !word.empty(); }));
@@ -92,8 +95,8 @@ class MpiJob : public Job {
     const auto later = [unused = unused_](MpiBranch* branch) {
       unused->add(std::unique_ptr<MpiBranch>(branch));
     };
-    return std::make_unique<MpiCluster>(
-        std::shared_ptr<MpiBranch>(new MpiBranch(comm, placement, crowded != 0, ranks_->state()), later));
+    return std::make_unique<MpiCluster>(std::shared_ptr<MpiBranch>(
+        new MpiBranch(comm, placement, crowded != 0, ranks_->state(), slots, ranks_->ranks_here()), later));
   }
 
  private:

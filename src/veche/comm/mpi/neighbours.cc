@@ -205,11 +205,12 @@ std::unique_ptr<Neighbourhood> MpiNeighbours::make(std::span<const NodeId> sourc
                        .job = &office_.job()};
   for (const NodeId source : sources) terms.sources.push_back(source.value);
   for (const NodeId reader : readers) terms.readers.push_back(reader.value);
-  std::vector<int> others = terms.sources;
-  others.insert(others.end(), terms.readers.begin(), terms.readers.end());
-  terms.lost = [this, others] {
-    const auto lost = std::ranges::find_if(others, [&](int node) { return !office_.alive(NodeId{node}); });
-    return lost != others.end() ? *lost : office_.job().failed.load();
+  std::vector<int> all = terms.sources;
+  all.insert(all.end(), terms.readers.begin(), terms.readers.end());
+  all.push_back(office_.placement().first_here());  // a helper of its own may have failed
+  terms.lost = [this, all] {
+    const auto lost = std::ranges::find_if(all, [&](int node) { return !office_.alive(NodeId{node}); });
+    return lost != all.end() ? *lost : office_.job().failed.load();
   };
   return persistent_neighbourhood(std::move(terms));
 }

@@ -50,10 +50,8 @@ class PostOffice {
   std::optional<NodeId> first_lost() const;
 
   void send(NodeId from, NodeId to, Tag tag, Message message);
-  // A node that lives here ends: everybody learns it after what it sent before.
+  // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
   void farewell(NodeId node);
-  // The same for all that live here and have not.
-  void leave();
   // Looks once at what has come and gone; true when something did.
   bool look();
 
@@ -71,7 +69,7 @@ class PostOffice {
   void read(const std::byte* letter, int from_rank);
   bool finish_arriving();
   bool finish_sending();
-  void mark_gone(NodeId node);
+  bool mark_gone(NodeId node);  // tells whether it was there
   void look_now_and_then(const std::stop_token& stop);
   bool at_rest();
 
