@@ -8,7 +8,7 @@ import unittest
 
 from jobs import MPIRUN
 
-PROGRAM = os.environ["FAILURES"]
+PROGRAM = os.environ["FAILING_RANKS"]
 PROMPTLY = 30  # seconds on a busy machine; what the ranks wait for would take a thousand
 
 
@@ -29,7 +29,7 @@ def run(way, ranks=3):
     return job.returncode, told, time.monotonic() - start
 
 
-class Failures(unittest.TestCase):
+class FailingRanks(unittest.TestCase):
     def check(self, way, code, sentence, ranks=3, everybody=True):
         with self.subTest(way=way, ranks=ranks):
             returned, told, seconds = run(way, ranks)

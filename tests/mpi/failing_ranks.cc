@@ -1,4 +1,4 @@
-// One rank of a job that goes wrong in the way its argument names; failures_test.py starts it and looks at
+// One rank of a job that goes wrong in the way its argument names; failing_ranks_test.py starts it and looks at
 // what comes of it. Every other wait here is far longer than a test waits.
 #include <fmt/format.h>
 
