@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "cli/launch.h"
 #include "veche/base/errors.h"
@@ -48,6 +49,7 @@ void JobView::on_start(const RunInfo& info) {
 
 void JobView::tell_failure(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
+  if (std::exchange(told_, true)) return;
   fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
   if (reporter_ != nullptr) reporter_->nothing_to_tell();

@@ -193,7 +193,9 @@ int in_job(const Arguments& arguments, Work work) {
   }
   JobView view(arguments.quiet, *job, reporter ? &*reporter : nullptr);
   try {
-    return work(arguments, job.get(), view);
+    int code = 0;
+    together(job.get(), [&] { code = work(arguments, job.get(), view); });
+    return code;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;
     if (job->rank() == 0) view.tell_failure(error.what());
