@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/job_view.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
@@ -139,7 +140,7 @@ void print_table(const Json& lines, bool has_target) {
                    : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
                                  line["seconds"]["std"].get<double>())});
   }
-  fmt::print(stderr, "\n{}", table.text());
+  tell("\n{}", table.text());
 }
 
 // The first rank's clock names it.
@@ -175,7 +176,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
   for (const Variant& variant : variants) {
     std::vector<TrainingResult> runs;
     for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
-      if (shows) fmt::print(stderr, "\n== {}, seed {}\n", variant.name, seed);
+      if (shows) tell("\n== {}, seed {}\n", variant.name, seed);
       Config config = configured(variant);
       config.set("run.seed=" + std::to_string(seed));
       config.set("run.out=\"" + folder.string() + "\"");
@@ -196,10 +197,10 @@ int compare(const Comparison& comparison, ProgressView& view) {
   if (!leads) return 0;
   const Json result{{"comparison", lines}, {"runs", summaries}};
   write_file(folder / "compare.json", result.dump(2) + "\n");
-  if (comparison.json) fmt::print("{}\n", result.dump());
+  if (comparison.json) answer_json(result);
   if (shows) {
     print_table(lines, common.run.has("target_accuracy"));
-    fmt::print(stderr, "\n  runs and compare.json  {}\n", folder.string());
+    tell("\n  runs and compare.json  {}\n", folder.string());
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/counter.h"
 #include "cli/data_commands.h"
+#include "cli/output.h"
 #include "veche/base/errors.h"
 #include "veche/data/fetch/fetch.h"
 
@@ -37,15 +38,15 @@ void run(const Arguments& arguments) {
   if (!arguments.sums.empty()) options.md5 = read_sums(arguments.sums);
   options.tell = [&](const std::string& sentence) {
     counter.clear();
-    fmt::print(stderr, "{}\n", sentence);
+    tell("{}\n", sentence);
   };
   options.progress = [&](std::uint64_t done, std::uint64_t all) { counter.show(done, all); };
   const std::string place = fetch(arguments.name, options).string();
   counter.clear();
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"name", arguments.name}, {"place", place}}.dump());
+    answer_json(nlohmann::ordered_json{{"name", arguments.name}, {"place", place}});
   } else {
-    fmt::print("{} is in {}; data.name = \"{}\" trains on it\n", arguments.name, place, arguments.name);
+    answer("{} is in {}; data.name = \"{}\" trains on it\n", arguments.name, place, arguments.name);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/launch.h"
+#include "cli/output.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
@@ -13,12 +14,14 @@ std::string resume_command(const std::filesystem::path& folder, const Job* job) 
   return job == nullptr ? command : launcher_words(job->size()) + " " + command;
 }
 
-void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) {
+void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) try {
   const auto step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const auto&) {});
   if (step)
-    fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, command);
+    tell("Saved after step {}. Go on with:\n  {}\n", *step, command);
   else
-    fmt::print(stderr, "Nothing was saved yet: start it again.\n");
+    tell("Nothing was saved yet: start it again.\n");
+} catch (const std::exception&) {
+  // The folder cannot be read; what went wrong has been told.
 }
 
 JobView::JobView(bool quiet, Job& job, Reporter* reporter)
@@ -37,7 +40,7 @@ void JobView::on_start(const RunInfo& info) {
 
 void JobView::tell_failure(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
-  fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
+  tell_sentence(sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
   if (reporter_ != nullptr) reporter_->nothing_to_tell();
 }
