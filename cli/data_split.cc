@@ -33,7 +33,7 @@ SplitCounts count(const RunPlan& plan) {
     const auto& names = plan.source.class_names;
     split.classes.push_back(names.empty() ? std::to_string(label) : names[static_cast<std::size_t>(label)]);
   }
-  for (const auto& shard : plan.partition) {
+  for (const auto& shard : plan.training.data.partition) {
     auto& counts = split.counts.emplace_back(split.classes.size());
     for (const std::uint32_t sample : shard) ++counts[static_cast<std::size_t>(data.label(sample))];
   }

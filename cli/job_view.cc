@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "cli/launch.h"
 #include "cli/output.h"
+#include "veche/base/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
@@ -14,14 +17,20 @@ std::string resume_command(const std::filesystem::path& folder, const Job* job) 
   return job == nullptr ? command : launcher_words(job->size()) + " " + command;
 }
 
-void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) try {
-  const auto step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const auto&) {});
+void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) {
+  std::optional<std::uint64_t> step;
+  try {
+    step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const std::string& sentence) {
+      tell("note: {}\n", one_line(sentence));
+    });
+  } catch (const std::exception& error) {  // the folder itself may be what was lost
+    tell("note: {}\n", one_line(error.what()));
+    return;
+  }
   if (step)
     tell("Saved after step {}. Go on with:\n  {}\n", *step, command);
   else
     tell("Nothing was saved yet: start it again.\n");
-} catch (const std::exception&) {
-  // The folder cannot be read; what went wrong has been told.
 }
 
 JobView::JobView(bool quiet, Job& job, Reporter* reporter)

@@ -22,6 +22,7 @@ void export_it(const ExportWords& words, const CLI::Option& node) {
   ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
   if (node.count() > 0) request.node = NodeId{words.node};
   const ExportResult result = export_model(request);
+  for (const std::string& sentence : result.notices) tell("note: {}\n", one_line(sentence));
   tell("{}: {} of step {}, {} tensors, {}\n", words.out,
        request.node        ? fmt::format("node {}", words.node)
        : result.nodes == 1 ? "the model"

@@ -35,7 +35,7 @@ class Bench {
     // 2(n-1)/n of the vector, to the float: all but the own part once, and the own part to everybody.
     const auto n = static_cast<std::size_t>(endpoint_->size());
     const std::size_t own = part_of(std::span(data_), endpoint_->size(), endpoint_->id().value).size();
-    if (channel_.sent.bytes != (data_.size() - own + (n - 1) * own) * sizeof(float))
+    if (channel_.sent().bytes != (data_.size() - own + (n - 1) * own) * sizeof(float))
       throw RunError("bench allreduce: a rank sends more or less than it must");
     verify([&] { plain(); });
   }

@@ -184,7 +184,7 @@ TEST(MpiAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {
         const int n = endpoint.size();
         for (std::size_t i = 0; i < length; ++i)
           ASSERT_EQ(data[i], static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13))) << name;
-        EXPECT_EQ(channel.sent.bytes, endpoint.sent().bytes);
+        EXPECT_EQ(channel.sent().bytes, endpoint.sent().bytes);
       });
 }
 

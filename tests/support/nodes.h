@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -35,18 +36,15 @@ inline void run_nodes(int nodes, const std::function<void(TestNode&)>& body, con
     if (network) endpoints.back() = network(std::move(endpoints.back()));
   }
   std::vector<std::string> failures(static_cast<std::size_t>(nodes));
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < failures.size(); ++i)
-      threads.emplace_back([&, i] {
-        TestNode node(std::move(endpoints[i]));
-        try {
-          body(node);
-        } catch (const std::exception& error) {
-          failures[i] = error.what();
-        }
-      });
-  }
+  cluster.run([&](NodeId id) {
+    const auto i = static_cast<std::size_t>(id.value);
+    TestNode node(std::move(endpoints[i]));
+    try {
+      body(node);
+    } catch (const std::exception& error) {
+      failures[i] = error.what();
+    }
+  });
   for (std::size_t i = 0; i < failures.size(); ++i) EXPECT_EQ(failures[i], "") << "node " << i;
 }
 

@@ -170,6 +170,15 @@ void add(std::span<float> into, std::span<const float> x) {
 
 void scale(std::span<float> x, float factor) { scale_by(x.data(), factor, x.size()); }
 
+void ModelAverage::add(std::span<const float> model) {
+  if (count_++ == 0)
+    std::ranges::copy(model, out_.begin());
+  else
+    veche::add(out_, model);
+}
+
+void ModelAverage::finish() { scale(out_, 1.0F / static_cast<float>(count_)); }
+
 double squared_norm(std::span<const float> x) { return sum_of_squares(x.data(), x.size()); }
 
 Distance distance(std::span<const float> x, std::span<const float> y) {

@@ -56,8 +56,8 @@ Result reduce(AllReduceAlgorithm algorithm, int nodes, std::size_t length,
         const auto me = static_cast<std::size_t>(node.me());
         std::vector<float> first = data_of(node.me(), length);
         all_reduce(node.channel, first, algorithm);
-        result.floats_sent[me] = node.channel.sent.bytes / sizeof(float);
-        EXPECT_EQ(node.channel.sent.bytes, node.endpoint->sent().bytes);
+        result.floats_sent[me] = node.channel.sent().bytes / sizeof(float);
+        EXPECT_EQ(node.channel.sent().bytes, node.endpoint->sent().bytes);
         result.data[me] = data_of(node.me(), length);
         all_reduce(node.channel, result.data[me], algorithm);
         EXPECT_EQ(first, result.data[me]);

@@ -9,7 +9,7 @@ Message Channel::expect(NodeId from) {
   Received received = endpoint.receive(from, tag, start + patience.limit());
   if (received.outcome != Received::Outcome::message) give_up(from, received.outcome);
   const Time took = endpoint.now() - start;
-  waited += took;
+  count_wait(took);
   patience.note(took);
   return std::move(received.message);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,19 +10,24 @@
 
 namespace veche {
 
-// All nodes of a run, as one process sees them: some live here, the others are reached through endpoints.
-// Destroyed after the endpoints it gave out.
+// All nodes of a run, as one process sees them: some live here, the others are reached through endpoints. It
+// owns their execution. Destroyed after the endpoints it gave out.
 class Cluster {
  public:
   virtual ~Cluster() = default;
 
   // Those that live in this process, in order.
   virtual std::vector<NodeId> here() const = 0;
-  // Once per node that lives here.
+  // Once per node that lives here, before `run`.
   virtual std::unique_ptr<Endpoint> endpoint(NodeId node) = 0;
+  // Runs the nodes that live here side by side, in the way of this engine: `body` once for each. Who has
+  // ended is lost to the others. Returns when all have ended with their helpers; throws why one of them
+  // failed, the cause before its consequences.
+  virtual void run(const std::function<void(NodeId node)>& body) = 0;
 };
 
-inline constexpr Time kForever{1e9};
+// Throws the first that is no PeerLost, which only tells of somebody else's end; else the first.
+void rethrow_cause(const std::vector<std::exception_ptr>& errors);
 
 // Processes that a launcher such as mpirun started together, and this one's place among them: its rank. The
 // methods that all ranks call together are called in the same order everywhere, by one thread. Waiting takes
@@ -43,8 +49,9 @@ class Job {
   // Together: everybody's text, by rank. Throws RunError when the others do not come within `limit`; the job
   // is then at its end.
   virtual std::vector<std::string> exchange(const std::string& mine, Time limit = kForever) = 0;
-  // Together: so many nodes divided over the ranks in blocks. There may be fewer nodes than ranks.
-  virtual std::unique_ptr<Cluster> cluster(int nodes) = 0;
+  // Together: so many nodes divided over the ranks in blocks. There may be fewer nodes than ranks. `slots` of
+  // those here compute at a time; 0: as many as this rank has cores.
+  virtual std::unique_ptr<Cluster> cluster(int nodes, int slots = 0) = 0;
 };
 
 }  // namespace veche

@@ -99,7 +99,7 @@ void expect_floats_sent(std::size_t length, const std::vector<std::uint64_t>& ex
     std::vector<float> data(length);
     all_reduce(node.channel, data);
     sent[static_cast<std::size_t>(node.me())] = node.endpoint->sent().bytes / sizeof(float);
-    EXPECT_EQ(node.channel.sent.bytes, node.endpoint->sent().bytes);
+    EXPECT_EQ(node.channel.sent().bytes, node.endpoint->sent().bytes);
   });
   EXPECT_EQ(sent, expected);
 }

@@ -51,16 +51,28 @@ bool Mailbox::expects(NodeId from, Tag tag) const {
                              [&](const Letter& letter) { return letter.from == from && letter.tag == tag; });
 }
 
-Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point until,
-                          const std::function<bool()>& lost) {
+Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point until, const Lost& lost) {
   std::unique_lock lock(mutex_);
   Waiter waiter{from, tag, {}};
   for (;;) {
     if (auto letter = find(from, tag)) return std::move(*letter);
-    if (from && lost()) return {Received::Outcome::peer_lost, *from, {}};
+    if (const auto peer = lost()) return {Received::Outcome::peer_lost, *peer, {}};
     if (wait(lock, waiter, until) == std::cv_status::timeout && Clock::now() >= until)
       return {Received::Outcome::timed_out, from.value_or(NodeId{}), {}};
   }
+}
+
+std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive) {
+  if (losses_ == 0) return {};
+  const std::lock_guard lock(told_mutex_);
+  std::vector<bool>& told = told_[tag];
+  told.resize(static_cast<std::size_t>(peers));
+  for (int peer = 0; peer < peers; ++peer) {
+    if (told[static_cast<std::size_t>(peer)] || alive(NodeId{peer})) continue;
+    told[static_cast<std::size_t>(peer)] = true;
+    return NodeId{peer};
+  }
+  return {};
 }
 
 std::uint64_t Mailbox::news() const {
@@ -77,6 +89,7 @@ void Mailbox::wait_for_news(std::uint64_t seen, Clock::time_point until) {
 
 void Mailbox::wake_all() {
   const std::lock_guard lock(mutex_);  // else a waiter that has just looked would miss it
+  ++losses_;
   ++news_;
   for (Waiter* waiter : waiters_) waiter->called.notify_one();
 }

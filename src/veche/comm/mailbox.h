@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -28,9 +30,14 @@ class Mailbox {
   std::optional<Received> take(std::optional<NodeId> from, Tag tag);
   // Whether one is on its way.
   bool expects(NodeId from, Tag tag) const;
-  // Waits for it until `until`, or until `lost` says that `from` will not send any more.
-  Received receive(std::optional<NodeId> from, Tag tag, Clock::time_point until,
-                   const std::function<bool()>& lost);
+  // Waits for it until `until`, or until `lost` names somebody who will not send any more. It is asked when
+  // there is no message, with the mailbox locked, and may throw.
+  using Lost = std::function<std::optional<NodeId>()>;
+  Received receive(std::optional<NodeId> from, Tag tag, Clock::time_point until, const Lost& lost);
+
+  // For those who wait for anyone: a peer that is not `alive` and that nobody was told of yet under this tag.
+  // Called with or without the mailbox locked, by one thread a tag.
+  std::optional<NodeId> next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive);
 
   // Counts everything that those who wait may want to look at. Read before looking in vain, it lets them
   // sleep without missing what came in between.
@@ -63,10 +70,13 @@ class Mailbox {
   void call(NodeId from, Tag tag);
 
   mutable std::mutex mutex_;
-  std::deque<Letter> letters_;    // guarded by mutex_
-  std::vector<Waiter*> waiters_;  // guarded by mutex_
-  std::uint64_t numbers_ = 0;     // guarded by mutex_
-  std::uint64_t news_ = 0;        // guarded by mutex_
+  std::deque<Letter> letters_;             // guarded by mutex_
+  std::vector<Waiter*> waiters_;           // guarded by mutex_
+  std::uint64_t numbers_ = 0;              // guarded by mutex_
+  std::uint64_t news_ = 0;                 // guarded by mutex_
+  std::atomic<int> losses_ = 0;            // how often it was told of one
+  std::mutex told_mutex_;                  // taken after mutex_
+  std::map<Tag, std::vector<bool>> told_;  // whose loss was told; guarded by told_mutex_
 };
 
 }  // namespace veche

@@ -11,9 +11,8 @@ void counted(Channel& channel, Work work) {
   const NativeCollectives::Outcome result = work(start + channel.patience.limit());
   if (result.outcome != Received::Outcome::message) channel.give_up(result.missing, result.outcome);
   channel.patience.note(channel.endpoint.now() - start);
-  channel.waited += result.waited;
-  channel.sent.bytes += result.sent.bytes;
-  channel.sent.messages += result.sent.messages;
+  channel.count_wait(result.waited);
+  channel.count(result.sent);
 }
 
 }  // namespace

@@ -6,8 +6,7 @@ namespace veche {
 
 // Waits so long in the endpoint's time: for a message that nobody ever sends.
 inline void rest(Endpoint& endpoint, Time length) {
-  constexpr Tag kSilence{~0ULL};
-  if (length > Time(0)) endpoint.receive(endpoint.id(), kSilence, endpoint.now() + length);
+  if (length > Time(0)) endpoint.receive(endpoint.id(), tags::nobody, endpoint.now() + length);
 }
 
 }  // namespace veche

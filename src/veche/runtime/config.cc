@@ -42,7 +42,7 @@ std::vector<std::string> section_names() {
 std::optional<std::int64_t> implied_nodes(const Settings& settings) {
   if (settings.model.get<std::string>("name") == "quadratic" && settings.model.has("a"))
     return static_cast<std::int64_t>(std::get<Value::List>(settings.model.at("a").data).size());
-  if (!settings.strategy_info.uses_topology) return {};
+  if (!find_strategy(settings.strategy.get<std::string>("name")).uses_topology()) return {};
   try {
     return make_topology({.graph = settings.topology.get<std::string>("graph"),
                           .weights = "metropolis",
@@ -140,8 +140,7 @@ Settings Config::resolve(Model model) const {
   if (!strategy.contains("name")) strategy.insert_or_assign("name", Value{std::string("consensus")});
   const auto* strategy_name = std::get_if<std::string>(&strategy.at("name").data);
   if (strategy_name == nullptr) throw RequestError("strategy.name must be a word");
-  settings.strategy_info = find_strategy(*strategy_name);
-  std::vector<KeySpec> strategy_keys = settings.strategy_info.keys;
+  std::vector<KeySpec> strategy_keys = find_strategy(*strategy_name).keys;
   strategy_keys.push_back({.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"});
   settings.strategy = checked("strategy", strategy, strategy_keys);
 

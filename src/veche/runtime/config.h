@@ -7,14 +7,12 @@
 #include <string_view>
 
 #include "veche/base/value.h"
-#include "veche/train/strategy.h"
 
 namespace veche {
 
 // What a run is: every key checked and every default filled in. One section, one Options.
 struct Settings {
   Options run, model, data, optimizer, cluster, topology, strategy;
-  StrategyInfo strategy_info;
   bool brings_data = false;  // the learner needs no data set
 
   int nodes() const { return cluster.get<int>("nodes"); }

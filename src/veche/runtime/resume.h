@@ -3,7 +3,9 @@
 #include <memory>
 #include <span>
 
-#include "veche/runtime/training_node.h"
+#include "veche/runtime/checkpoint.h"
+#include "veche/runtime/run_plan.h"
+#include "veche/train/node.h"
 
 namespace veche {
 

@@ -8,13 +8,22 @@
 
 #include "veche/base/errors.h"
 #include "veche/data/shuffle.h"
+#include "veche/runtime/powers.h"
+#include "veche/runtime/registry.h"
 
 namespace veche {
 namespace {
 
+const StrategyInfo& strategy_of(const Settings& settings) {
+  return find_strategy(settings.strategy.get<std::string>("name"));
+}
+
+Pace pace_of(const Settings& settings) { return strategy_of(settings).pace(settings.strategy); }
+bool is_async(const Settings& settings) { return pace_of(settings) != Pace::in_step; }
+
 int nodes_with_data(const Settings& settings) {
   const int nodes = settings.nodes();
-  const int idle = settings.strategy_info.idle_nodes(settings.strategy);
+  const int idle = strategy_of(settings).idle_nodes(settings.strategy);
   if (idle >= nodes)
     throw RequestError(fmt::format("cluster.nodes = {} leaves nobody to train: {} serve", nodes, idle));
   return nodes - idle;
@@ -66,7 +75,7 @@ double choose_shuffle(const Settings& settings) {
         fmt::format("data.shuffle = \"{}\" needs nodes whose epochs begin together: choose data.uneven = "
                     "\"wait\" or data.shuffle = \"local\"",
                     rule));
-  if (exchanged > 0 && settings.strategy_info.own_pace(settings.strategy))
+  if (exchanged > 0 && is_async(settings))
     throw RequestError(fmt::format(
         "data.shuffle = \"{}\" needs nodes whose epochs begin together, and here each goes at its own pace: "
         "choose data.shuffle = \"local\"",
@@ -75,46 +84,42 @@ double choose_shuffle(const Settings& settings) {
 }
 
 bool shares_steps(const Settings& settings) {
-  return settings.strategy_info.own_pace(settings.strategy) &&
-         !settings.strategy_info.equal_steps(settings.strategy) &&
-         settings.cluster.get<std::string>("work") == "shared";
+  return pace_of(settings) == Pace::async && settings.cluster.get<std::string>("work") == "shared";
 }
 
 std::shared_ptr<const Topology> build_topology(const Settings& settings) {
-  const StrategyInfo& info = settings.strategy_info;
-  if (!info.uses_topology) return {};
+  const StrategyInfo& info = strategy_of(settings);
+  if (!info.uses_topology()) return {};
   const int nodes = info.graph_nodes(settings.strategy, settings.nodes());
   if (nodes == 1 && settings.nodes() > 1) return {};  // a single group has nobody to talk to
   return make_topology({.graph = settings.topology.get<std::string>("graph"),
                         .weights = settings.topology.get<std::string>("weights"),
                         .nodes = nodes,
                         .seed = settings.seed(),
-                        .directed_allowed = info.directed_graph});
+                        .directed_allowed = info.graph == StrategyInfo::Graph::directed});
 }
 
-SamplePlan count_samples(const Settings& settings, const NodePowers& powers, const Partition& partition,
-                         std::size_t batch) {
+SamplePlan count_samples(const Settings& settings, const NodePowers& powers, const DataPlan& data) {
   std::vector<std::size_t> sizes;
-  for (const auto& shard : partition) sizes.push_back(shard.size());
-  const bool own_pace = settings.strategy_info.own_pace(settings.strategy);
-  const bool repeat = settings.data.get<std::string>("uneven") == "repeat" || own_pace;
-  SamplePlan plan{
-      sizes, batch,
-      settings.strategy_info.one_learner || own_pace ? std::vector<std::uint64_t>{} : powers.train_every,
-      repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait};
+  for (const auto& shard : data.partition) sizes.push_back(shard.size());
+  const bool repeat = settings.data.get<std::string>("uneven") == "repeat" || is_async(settings);
+  const bool all_alike = strategy_of(settings).one_learner || is_async(settings);
+  SamplePlan plan{sizes, data.batch, all_alike ? std::vector<std::uint64_t>{} : powers.train_every,
+                  repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
+                  static_cast<std::size_t>(settings.nodes() - nodes_with_data(settings))};
   plan.lose(settings.cluster.get<double>("lose"), settings.seed());
   return plan;
 }
 
-void read_eval_mode(const std::string& mode, LoopPlan& loop) {
+void read_eval_mode(const std::string& mode, TrainingPlan& plan) {
   constexpr std::string_view kSample = "sample:";
   if (mode == "average") return;
-  loop.evaluate_own = mode == "all" ? LoopPlan::Who::all : LoopPlan::Who::sample;
+  plan.evaluate_own = mode == "all" ? TrainingPlan::Who::all : TrainingPlan::Who::sample;
   if (mode == "all") return;
   const char* end = mode.data() + mode.size();
   const char* number = mode.starts_with(kSample) ? mode.data() + kSample.size() : end;
-  const auto [stop, error] = std::from_chars(number, end, loop.sample_size);
-  if (error != std::errc() || stop != end || loop.sample_size < 1)
+  const auto [stop, error] = std::from_chars(number, end, plan.sample_size);
+  if (error != std::errc() || stop != end || plan.sample_size < 1)
     throw RequestError(fmt::format(
         "run.eval = \"{}\" does not exist; choose average, all or sample:K, such as sample:3", mode));
 }
@@ -136,11 +141,11 @@ PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uin
     return static_cast<std::uint64_t>(
         std::llround(model.get<double>(key) * static_cast<double>(std::max<std::uint64_t>(epoch, 1))));
   };
-  if (settings.strategy_info.own_pace(settings.strategy))
+  if (is_async(settings))
     throw RequestError(
         fmt::format("model.prune needs nodes that go in step to agree about a mask; strategy \"{}\" lets "
                     "them go at their own pace",
-                    settings.strategy_info.name));
+                    strategy_of(settings).name));
   plan.fraction = model.get<double>("prune");
   plan.from = step("prune_at");
   plan.until = model.has("prune_until") ? step("prune_until") : plan.from;
@@ -153,63 +158,70 @@ PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uin
   return plan;
 }
 
-LoopPlan plan_loop(const Settings& settings, const NodePowers& powers, const SamplePlan& samples,
-                   double steps_per_epoch) {
+std::uint64_t total_steps(const Settings& settings, double steps_per_epoch) {
   const Options& run = settings.run;
+  if (run.has("steps")) return static_cast<std::uint64_t>(run.get<std::int64_t>("steps"));
+  return std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * steps_per_epoch));
+}
+
+DataPlan plan_data(const Settings& settings, const NodePowers& powers, const NodeFolders& folders) {
+  return {.train = folders.source.train,
+          .test = folders.source.test,
+          .partition = divide(settings, powers, folders),
+          .exchanged = choose_shuffle(settings),
+          .batch = static_cast<std::size_t>(settings.data.get<std::int64_t>("batch")),
+          .augment = choose_augmentation(settings, folders.source)};
+}
+
+TrainingPlan plan_training(const Settings& settings, const NodePowers& powers, const NodeFolders& folders) {
+  const Options& run = settings.run;
+  DataPlan data = plan_data(settings, powers, folders);
+  std::shared_ptr<const Topology> topology = build_topology(settings);
+  const SamplePlan samples = count_samples(settings, powers, data);
+  const double steps_per_epoch = count_steps(settings, samples, data.partition);
+  const std::uint64_t steps = total_steps(settings, steps_per_epoch);
   const auto epoch = static_cast<std::uint64_t>(std::llround(steps_per_epoch));
-  LoopPlan loop;
-  loop.steps = run.has("steps")
-                   ? static_cast<std::uint64_t>(run.get<std::int64_t>("steps"))
-                   : std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * steps_per_epoch));
   const auto every = [&](const char* key) {
-    const auto steps = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
-    return steps != 0 ? steps : epoch;
+    const auto given = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
+    return given != 0 ? given : epoch;
   };
-  loop.evaluate_every = every("eval_every");
-  loop.checkpoint_every = every("checkpoint_every");
+  TrainingPlan plan{
+      .steps = steps,
+      .steps_per_epoch = steps_per_epoch,
+      .shared_steps = shares_steps(settings),
+      .evaluate_every = every("eval_every"),
+      .checkpoint_every = every("checkpoint_every"),
+      .target_accuracy = {},
+      .seed = settings.seed(),
+      .clip = settings.optimizer.get<double>("clip"),
+      .slowness = powers.slowness,
+      .stall_probability = powers.stall_probability,
+      .stall_seconds = powers.stall_seconds,
+      .pruning = plan_pruning(settings, epoch, steps),
+      .strategy = strategy_of(settings),
+      .strategy_options = settings.strategy,
+      .optimizer_options = settings.optimizer,
+      .topology = std::move(topology),
+      .mix_every = powers.mix_every,
+      .samples = samples,
+      .schedule = {settings.optimizer, {steps, std::max(steps_per_epoch, 1.0), settings.nodes()}},
+      .data = std::move(data)};
   if (run.has("target_accuracy")) {
-    loop.target_accuracy = run.get<double>("target_accuracy");
-    if (*loop.target_accuracy > 1)
+    plan.target_accuracy = run.get<double>("target_accuracy");
+    if (*plan.target_accuracy > 1)
       throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
   }
-  read_eval_mode(run.get<std::string>("eval"), loop);
-  loop.seed = settings.seed();
-  loop.clip = settings.optimizer.get<double>("clip");
-  loop.step_without_samples = settings.strategy_info.shares_gradients;
-  loop.strategy_steps = settings.strategy_info.makes_the_step;
-  loop.own_data = settings.brings_data;
-  loop.samples = samples;
-  loop.own_pace = settings.strategy_info.own_pace(settings.strategy);
-  loop.shared_steps = shares_steps(settings);
-  loop.slowness = powers.slowness;
-  loop.stall_probability = powers.stall_probability;
-  loop.stall_seconds = powers.stall_seconds;
-  loop.pruning = plan_pruning(settings, epoch, loop.steps);
-  return loop;
+  read_eval_mode(run.get<std::string>("eval"), plan);
+  return plan;
 }
 
 }  // namespace
 
 RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
     : settings(given),
-      powers(read_powers(settings.cluster, settings.nodes(), one_machine)),
       folders(open_source(settings, processes)),
       source(folders.source),
-      augment(choose_augmentation(settings, source)),
-      partition(divide(settings, powers, folders)),
-      exchanged(choose_shuffle(settings)),
-      topology(build_topology(settings)),
-      samples(count_samples(settings, powers, partition, batch())),
-      steps_per_epoch(count_steps(settings, samples, partition)),
-      loop(plan_loop(settings, powers, samples, steps_per_epoch)),
-      schedule(settings.optimizer, {loop.steps, std::max(steps_per_epoch, 1.0), settings.nodes()}) {}
-
-std::vector<Loader::Shard> RunPlan::shards_of(std::size_t learner) const {
-  std::vector<Loader::Shard> shards;
-  for (std::size_t node = 0; node < partition.size(); ++node)
-    if (!partition[node].empty() && (settings.strategy_info.one_learner || node == learner))
-      shards.push_back({static_cast<int>(node), partition[node]});
-  return shards;
-}
+      training(
+          plan_training(settings, read_powers(settings.cluster, settings.nodes(), one_machine), folders)) {}
 
 }  // namespace veche

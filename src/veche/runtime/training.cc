@@ -1,20 +1,17 @@
 #include "veche/runtime/training.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <thread>
 
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/runtime/checkpoint.h"
+#include "veche/runtime/learner_of.h"
 #include "veche/runtime/loader_watch.h"
 #include "veche/runtime/model_export.h"
-#include "veche/runtime/node_run.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/resume.h"
 #include "veche/runtime/run_folder.h"
@@ -24,20 +21,6 @@
 
 namespace veche {
 namespace {
-
-// Those who lost a peer only tell the consequence; somebody else has the cause.
-void rethrow_cause(const std::vector<std::exception_ptr>& errors) {
-  std::exception_ptr consequence;
-  for (const std::exception_ptr& error : errors) {
-    if (!error) continue;
-    try {
-      std::rethrow_exception(error);
-    } catch (const PeerLost&) {
-      if (!consequence) consequence = error;
-    }
-  }
-  if (consequence) std::rethrow_exception(consequence);
-}
 
 void check_transport(const TrainingRequest& request) {
   const auto transport = request.settings.cluster.get<std::string>("transport");
@@ -68,54 +51,54 @@ std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
   return plan;
 }
 
-// Passes to compute at a time: the cores that this process may use, shared with the other ranks of the host.
-int cores_for(const Job* job) {
-  const int allowed = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (job == nullptr) return allowed;
-  const int share = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / job->ranks_on_this_host();
-  return std::clamp(share, 1, allowed);
+std::unique_ptr<Cluster> make_cluster(const TrainingRequest& request, const RunPlan& plan) {
+  const int slots = plan.settings.cluster.get<int>("slots");
+  if (request.job != nullptr) return request.job->cluster(plan.learners(), slots);
+  if (request.cluster) return request.cluster(plan.learners());
+  return std::make_unique<ThreadsCluster>(plan.learners(), slots);
 }
 
 // Making it checks the whole request; nothing is written before `run`.
 class Training {
  public:
   explicit Training(const TrainingRequest& request)
-      : request_(request),
-        made_plan_(make_plan(request)),
-        cluster_(request.job != nullptr ? request.job->cluster(plan_.learners())
-                                        : std::make_unique<ThreadsCluster>(plan_.learners())) {
+      : request_(request), made_plan_(make_plan(request)), cluster_(make_cluster(request, plan_)) {
     together(request_.job, [&] {
       for (const NodeId id : cluster_->here()) {
         auto endpoint = cluster_->endpoint(id);
         if (request_.network) endpoint = request_.network(std::move(endpoint));
-        nodes_.push_back(std::make_unique<Node>(request_, plan_, std::move(endpoint)));
+        nodes_.push_back(
+            std::make_unique<Node>(std::move(endpoint), learner_of(request_, plan_, id), plan_.training));
       }
     });
-    info_.strategy = plan_.settings.strategy_info.name;
-    info_.topology = plan_.topology ? plan_.topology->describe() : "";
+    info_.strategy = plan_.training.strategy.name;
+    info_.topology = plan_.training.topology ? plan_.training.topology->describe() : "";
     info_.model = request_.learner ? "own" : plan_.settings.model.get<std::string>("name");
     info_.data = plan_.source.name;
     info_.nodes = plan_.settings.nodes();
-    info_.parameters = nodes_.empty() ? 0 : nodes_.front()->learner->parameters().size();
-    info_.steps = plan_.loop.steps;
-    info_.steps_per_epoch = plan_.steps_per_epoch;
+    info_.parameters = nodes_.empty() ? 0 : nodes_.front()->learner().parameters().size();
+    info_.steps = plan_.training.steps;
+    info_.steps_per_epoch = plan_.training.steps_per_epoch;
   }
 
   TrainingResult run() {
     const std::optional<RunFolder> folder = open_folder();
     if (folder) store_.emplace(folder->checkpoints(), plan_.learners());
     if (!request_.resume.empty()) find_checkpoint(*folder);
-    if (folder && leads()) write_layout(*folder, info_.model, *nodes_.front()->learner);
+    if (folder) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner()); });
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
     // All that could be recorded of it already is, with the times it took.
     const bool had_ended =
-        folder && info_.first_step >= plan_.loop.steps && std::filesystem::exists(folder->summary());
+        folder && info_.first_step >= plan_.training.steps && std::filesystem::exists(folder->summary());
     if (had_ended)
       notice(fmt::format("{} had ended; --set run.{}=.. makes it longer", folder->path().string(),
                          plan_.settings.run.has("steps") ? "steps" : "epochs"));
     std::optional<Recorder> recorder;
-    if (folder && !had_ended && leads()) recorder.emplace(*folder, info_, request_.observer);
+    if (folder)
+      lead([&] {
+        if (!had_ended) recorder.emplace(*folder, info_, request_.observer);
+      });
     if (request_.observer != nullptr) request_.observer->on_start(info_);
 
     TrainingResult result;
@@ -124,16 +107,29 @@ class Training {
     result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(observer()), result.parameters);
     if (request_.job != nullptr) gather(result);
     tell_damage(result);
-    if (folder && leads() && !had_ended && result.last.stopped != "interrupted")
-      write_file(folder->summary(), summary(result).dump(2) + "\n");
+    if (folder) lead([&] { put_away(*folder, recorder ? &*recorder : nullptr, result); });
     return result;
   }
 
  private:
   bool leads() const { return request_.job == nullptr || request_.job->rank() == 0; }
+  // What one does for all; where it fails, all learn why.
+  void lead(const std::function<void()>& work) const {
+    together(request_.job, [&] {
+      if (leads()) work();
+    });
+  }
   RunObserver* observer() const { return leads() ? request_.observer : nullptr; }
   void notice(const std::string& sentence) const {
     if (observer() != nullptr) observer()->on_notice(sentence);
+  }
+
+  // A run that has its summary had ended, with all its measurements. `recorder` is null when it was so
+  // before.
+  static void put_away(const RunFolder& folder, Recorder* recorder, const TrainingResult& result) {
+    if (recorder == nullptr) return;
+    recorder->finish();
+    if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
   }
 
   void tell_damage(TrainingResult& result) const {
@@ -150,12 +146,12 @@ class Training {
   // Made by the one who leads and opened by the others, who must see the same files.
   std::optional<RunFolder> open_folder() const {
     std::optional<RunFolder> folder;
-    together(request_.job, [&] {
-      if (!leads()) return;
+    const auto tell = [this](const std::string& sentence) { notice(sentence); };
+    lead([&] {
       if (!request_.resume.empty())
-        folder = RunFolder::open(request_.resume);
+        folder = RunFolder::resume(request_.resume, tell);
       else if (request_.keep)
-        folder = RunFolder::create(plan_.settings);
+        folder = RunFolder::create(plan_.settings, tell);
     });
     if (request_.job == nullptr) return folder;
     const std::string path =
@@ -171,10 +167,11 @@ class Training {
 
   void find_checkpoint(const RunFolder& folder) {
     std::string chosen;  // a step; nothing: there is no checkpoint
-    if (leads()) store_->remove_unfinished();
-    if (leads())
+    lead([&] {
+      store_->remove_unfinished();
       if (const auto step = store_->newest([&](const std::string& sentence) { notice(sentence); }))
         chosen = std::to_string(*step);
+    });
     if (request_.job != nullptr) chosen = request_.job->exchange(chosen).front();
     together(request_.job, [&] {
       if (chosen.empty())
@@ -182,7 +179,7 @@ class Training {
       else
         resume_from(std::stoull(chosen), folder);
     });
-    if (leads()) write_file(folder.config(), plan_.settings.to_toml());  // its length may have been changed
+    lead([&] { write_file(folder.config(), plan_.settings.to_toml()); });  // its length may have been changed
   }
 
   void resume_from(std::uint64_t checkpoint, const RunFolder& folder) {
@@ -215,39 +212,38 @@ class Training {
 
   Evaluation run_nodes(Observer* observer, std::vector<std::vector<float>>& parameters) {
     Prefetcher prefetcher(plan_.settings.data.get<int>("workers"));
-    const int wanted = plan_.settings.cluster.get<int>("slots");
-    Slots slots(wanted > 0 ? wanted : cores_for(request_.job));
     std::optional<LoaderWatch> watch;
     if (observer != nullptr && !nodes_.empty())
       watch.emplace(*observer,
                     LoaderWatch::Watched{prefetcher, loaders_here(),
-                                         [&clock = *nodes_.front()->endpoint] { return clock.now(); }},
+                                         [&clock = nodes_.front()->endpoint()] { return clock.now(); }},
                     [this](const std::string& sentence) { notice(sentence); });
-    const NodeSurroundings around{request_,   plan_, prefetcher, slots, store_ ? &*store_ : nullptr,
-                                  checkpoint_};
+    static const std::atomic<bool> never = false;
+    const NodeServices services{
+        .prefetcher = prefetcher,
+        .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
+        .observer = watch ? &*watch : nullptr,
+        .checkpointer = store_ ? &*store_ : nullptr,
+        .spare_learner = [this] { return learner_of(request_, plan_, NodeId{0}); }};
     std::vector<Evaluation> results(nodes_.size());
-    std::vector<std::exception_ptr> errors(nodes_.size());
-    const auto node_main = [&](std::size_t i) {
-      const std::unique_ptr<Node> node = std::move(nodes_[i]);
-      try {
-        results[i] = run_node(*node, watch && node->index() == 0 ? &*watch : nullptr, around);
-        parameters[node->index()].assign(node->learner->parameters().begin(),
-                                         node->learner->parameters().end());
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t i = 0; i < results.size(); ++i) threads.emplace_back(node_main, i);
-    }
-    together(request_.job, [&] { rethrow_cause(errors); });
+    together(request_.job, [&] {
+      cluster_->run([&](NodeId id) {
+        const std::size_t here = index_of(id);
+        results[here] = nodes_[here]->run(services);
+        const std::span<const float> x = nodes_[here]->learner().parameters();
+        parameters[static_cast<std::size_t>(id.value)].assign(x.begin(), x.end());
+      });
+    });
     return results.empty() ? Evaluation{} : results.front();
+  }
+
+  std::size_t index_of(NodeId id) const {
+    return static_cast<std::size_t>(id.value - nodes_.front()->endpoint().id().value);
   }
 
   std::size_t loaders_here() const {
     return static_cast<std::size_t>(std::ranges::count_if(cluster_->here(), [&](NodeId id) {
-      return !plan_.shards_of(static_cast<std::size_t>(id.value)).empty();
+      return !plan_.training.shards_of(static_cast<std::size_t>(id.value)).empty();
     }));
   }
 

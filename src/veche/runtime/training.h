@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "veche/comm/cluster.h"
+#include "veche/model/learner.h"
 #include "veche/runtime/config.h"
-#include "veche/train/loop.h"
+#include "veche/train/observer.h"
 
 namespace veche {
 
@@ -47,6 +48,8 @@ struct TrainingRequest {
   // The ranks that train together; none: all nodes are threads of this process. Every rank makes the same
   // request; rank 0 alone observes and writes the run's folder, but for the checkpoints of the others' nodes.
   Job* job = nullptr;
+  // Another engine than threads, for so many nodes, where there is no job.
+  std::function<std::unique_ptr<Cluster>(int nodes)> cluster = {};
   // Wraps every node's endpoint, in tests: a network with bad luck.
   std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "veche/base/vector_math.h"
 #include "veche/comm/allreduce_table.h"
@@ -38,15 +37,10 @@ class AllReduce : public Strategy {
     begun_ = 0;
   }
 
-  void after_backward(std::uint64_t) override {
+  Gradient after_backward(std::uint64_t) override {
     while (begun_ < buckets_.size()) begin(buckets_[begun_++]);
     complete_all_reduces(under_way_, algorithm_);
-    for (Bucket& bucket : buckets_) {
-      context_.channel.sent.bytes += bucket.channel.sent.bytes;
-      context_.channel.sent.messages += bucket.channel.sent.messages;
-      bucket.channel.sent = {};
-      context_.channel.waited += std::exchange(bucket.channel.waited, Time(0));
-    }
+    return Gradient::shared;
   }
 
  private:
@@ -73,12 +67,11 @@ class AllReduce : public Strategy {
     const NativeCollectives* native = channel.endpoint.native();
     if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps())
       length = gradient.size();
+    length = std::max(length, gradient.size() / Tag::kChildren + 1);
     // From the end, where the backward pass begins.
     for (std::size_t to = gradient.size(); to > 0;) {
       const std::size_t from = (to - 1) / length * length;
-      const Tag tag{channel.tag.value + ((buckets_.size() + 1) << 32)};
-      buckets_.push_back(
-          {from, gradient.subspan(from, to - from), {channel.endpoint, channel.pool, channel.patience, tag}});
+      buckets_.push_back({from, gradient.subspan(from, to - from), channel.child(buckets_.size())});
       to = from;
     }
     for (Bucket& bucket : buckets_) under_way_.push_back({bucket.channel, bucket.part});
@@ -136,7 +129,6 @@ StrategyInfo allreduce_strategy() {
        .fallback = Value{std::string()},
        .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
   };
-  info.shares_gradients = true;
   info.make = [](StrategyContext context) { return std::make_unique<AllReduce>(std::move(context)); };
   return info;
 }

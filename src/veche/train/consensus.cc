@@ -4,9 +4,9 @@
 
 #include "veche/base/errors.h"
 #include "veche/base/vector_math.h"
+#include "veche/train/async.h"
 #include "veche/train/key_helpers.h"
 #include "veche/train/mixer.h"
-#include "veche/train/own_pace.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -33,13 +33,16 @@ class Consensus : public Strategy {
       for (const auto& part : context_.optimizer.state()) vectors_.push_back(part);
   }
 
-  void after_backward(std::uint64_t step) override {
+  Gradient after_backward(std::uint64_t step) override {
     if (combine_first_) mix_when_due(step);
+    return Gradient::own;
   }
   // What is mixed after the step is written where the neighbours will read it.
   std::span<float> step_target(std::uint64_t step) override {
     if (combine_first_ || vectors_.size() != 1 || !due(step, every(context_.channel.me().value))) return {};
-    return mixer_.room(*mixing(step, 0), vectors_.front().size(), active(step));
+    of_round_ = mixing(step, 0);
+    round_.emplace(mixer_.begin(*of_round_, vectors_.front().size(), active(step)));
+    return round_->mine();
   }
   void after_step(std::uint64_t step) override {
     if (!combine_first_) mix_when_due(step);
@@ -51,8 +54,14 @@ class Consensus : public Strategy {
   }
 
   void mix_when_due(std::uint64_t step) {
-    for (std::uint64_t round = 0; round < rounds_; ++round)
-      mixer_.mix(*mixing(step, round), vectors_, active(step));
+    for (std::uint64_t round = 0; round < rounds_; ++round) {
+      if (!round_) {
+        mixer_.mix(*mixing(step, round), vectors_, active(step));
+        continue;
+      }
+      round_->finish(vectors_);
+      round_.reset();
+    }
   }
   std::shared_ptr<const Mixing> mixing(std::uint64_t step, std::uint64_t round) const {
     return context_.topology->at(step / every_ * rounds_ + round);
@@ -66,7 +75,9 @@ class Consensus : public Strategy {
   const std::uint64_t every_;
   const std::uint64_t rounds_;
   const bool combine_first_;
-  std::vector<std::span<float>> vectors_;  // what is mixed
+  std::vector<std::span<float>> vectors_;   // what is mixed
+  std::shared_ptr<const Mixing> of_round_;  // that round_ refers to
+  std::optional<Mixer::Round> round_;       // into which the optimiser has written
 };
 
 // Every node follows an estimate y of the mean gradient over all nodes instead of its own:
@@ -80,7 +91,7 @@ class GradientTracking : public Consensus {
     vectors_.emplace_back(tracked_);
   }
 
-  void after_backward(std::uint64_t step) override {
+  Gradient after_backward(std::uint64_t step) override {
     const std::span<float> gradient = context_.learner.gradients();
     mixer_.mix(*context_.topology->at(step), vectors_);  // x <- Wx, y <- Wy; y is zero before the first step
     for (std::size_t i = 0; i < tracked_.size(); ++i) {
@@ -88,11 +99,12 @@ class GradientTracking : public Consensus {
       previous_[i] = gradient[i];
       gradient[i] = tracked_[i];
     }
+    return Gradient::own;
   }
   std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
   void after_step(std::uint64_t /*step*/) override {}
 
-  std::vector<std::span<float>> state() override { return {tracked_, previous_}; }
+  SavedState state() override { return {{tracked_, previous_}, {}}; }
 
  private:
   std::vector<float> tracked_, previous_;
@@ -108,8 +120,9 @@ class D2 : public Consensus {
         before_(context_.learner.parameters().size()),
         previous_(context_.learner.parameters().size()) {}
 
-  void after_backward(std::uint64_t /*step*/) override {
+  Gradient after_backward(std::uint64_t /*step*/) override {
     std::ranges::copy(context_.learner.parameters(), before_.begin());
+    return Gradient::own;
   }
 
   std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
@@ -128,7 +141,7 @@ class D2 : public Consensus {
     mixer_.mix(*lazy_, vectors_);
   }
 
-  std::vector<std::span<float>> state() override { return {previous_}; }
+  SavedState state() override { return {{previous_}, {}}; }
 
  private:
   static Mixing lazy(const Mixing& mixing) {
@@ -153,7 +166,7 @@ std::unique_ptr<Strategy> make(StrategyContext context) {
       throw RequestError(
           "strategy.async = true mixes once at a time, with what is there: leave out strategy.correction, "
           "strategy.rounds and cluster.mix_every");
-    return make_consensus_at_own_pace(std::move(context));
+    return make_async_consensus(std::move(context));
   }
   if (correction == "none") return std::make_unique<Consensus>(std::move(context));
   const bool plain = context.options.get<std::int64_t>("every") == 1 &&
@@ -183,8 +196,8 @@ StrategyInfo consensus_strategy() {
       whole_key("max_age", 10, "async: own steps after which a neighbour's parameters are left out; 0: never",
                 0)};
   info.shorthand = "every";
-  info.uses_topology = true;
-  info.own_pace = [](const Options& options) { return options.get<bool>("async"); };
+  info.graph = StrategyInfo::Graph::undirected;
+  info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
   info.make = make;
   return info;
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "veche/base/vector_math.h"
+#include "veche/train/async.h"
 #include "veche/train/key_helpers.h"
-#include "veche/train/own_pace.h"
 
 namespace veche {
 namespace {
@@ -10,9 +10,9 @@ namespace {
 // x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, whenever that was; the
 // weight of one who has sent nothing, or nothing new enough, stays with the node itself. A neighbour is sent
 // new parameters only when it has taken the last ones, so that a slow one is never buried.
-class ConsensusAtOwnPace : public Strategy {
+class AsyncConsensus : public Strategy {
  public:
-  explicit ConsensusAtOwnPace(StrategyContext context)
+  explicit AsyncConsensus(StrategyContext context)
       : context_(std::move(context)),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         oldest_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("max_age"))),
@@ -23,10 +23,10 @@ class ConsensusAtOwnPace : public Strategy {
     if (due(step, every_)) mix(step);
   }
 
-  void finish()
-      override {  // nobody sends any more: what is under way must not surprise a later user of the tag
-    for (const Tag tag : {models(), receipts()})
-      while (endpoint().receive({}, tag, endpoint().now()).outcome == Received::Outcome::message) {
+  // Nobody sends any more: what is under way must not surprise a later user of the tags.
+  void finish() override {
+    for (Channel* channel : {&models_, &receipts_})
+      while (channel->receive(now()).outcome != Received::Outcome::timed_out) {
       }
   }
 
@@ -39,9 +39,7 @@ class ConsensusAtOwnPace : public Strategy {
     bool there = false;
   };
 
-  Tag models() const { return {context_.channel.tag.value << 8 | 1}; }
-  Tag receipts() const { return {context_.channel.tag.value << 8 | 2}; }
-  Endpoint& endpoint() { return context_.channel.endpoint; }
+  Time now() const { return context_.channel.endpoint.now(); }
 
   void mix(std::uint64_t step) {
     collect(step);
@@ -52,8 +50,7 @@ class ConsensusAtOwnPace : public Strategy {
     for (const int reader : mixing->readers(me)) {
       if (reader == me || !taken_[static_cast<std::size_t>(reader)]) continue;
       taken_[static_cast<std::size_t>(reader)] = false;
-      count(mine);
-      endpoint().send(NodeId{reader}, models(), mine);
+      models_.send(NodeId{reader}, mine);
     }
     double own = 0;
     inputs_.assign(1, mine.as<float>());
@@ -76,24 +73,23 @@ class ConsensusAtOwnPace : public Strategy {
 
   void collect(std::uint64_t step) {
     for (;;) {
-      Received received = endpoint().receive({}, models(), endpoint().now());
-      if (received.outcome != Received::Outcome::message) break;
+      Received received = models_.receive(now());
+      if (received.outcome == Received::Outcome::timed_out) break;
+      if (received.outcome == Received::Outcome::peer_lost) continue;
       newest_[static_cast<std::size_t>(received.from.value)] = {std::move(received.message), step, true};
-      endpoint().send(received.from, receipts(), Message{});
+      receipts_.send(received.from, Message{});
     }
     for (;;) {
-      const Received received = endpoint().receive({}, receipts(), endpoint().now());
-      if (received.outcome != Received::Outcome::message) break;
-      taken_[static_cast<std::size_t>(received.from.value)] = true;
+      const Received received = receipts_.receive(now());
+      if (received.outcome == Received::Outcome::timed_out) break;
+      if (received.outcome == Received::Outcome::message)
+        taken_[static_cast<std::size_t>(received.from.value)] = true;
     }
-  }
-
-  void count(const Message& message) {
-    context_.channel.sent.bytes += message.size();
-    context_.channel.sent.messages += 1;
   }
 
   StrategyContext context_;
+  Channel models_ = context_.channel.child(0);
+  Channel receipts_ = context_.channel.child(1);
   const std::uint64_t every_;
   const std::uint64_t oldest_;  // steps; 0: any age
   std::vector<Newest> newest_;  // by node
@@ -105,8 +101,8 @@ class ConsensusAtOwnPace : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_consensus_at_own_pace(StrategyContext context) {
-  return std::make_unique<ConsensusAtOwnPace>(std::move(context));
+std::unique_ptr<Strategy> make_async_consensus(StrategyContext context) {
+  return std::make_unique<AsyncConsensus>(std::move(context));
 }
 
 }  // namespace veche

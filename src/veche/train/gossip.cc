@@ -3,8 +3,8 @@
 
 #include "veche/base/random.h"
 #include "veche/base/vector_math.h"
+#include "veche/train/async.h"
 #include "veche/train/key_helpers.h"
-#include "veche/train/own_pace.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -87,10 +87,10 @@ StrategyInfo gossip_strategy() {
       flag_key("async", false, "AD-PSGD: train without pause, average with a random neighbour beside"),
       real_key("patience", 5, "async: seconds after which a neighbour that does not answer is skipped")};
   info.shorthand = "pairs";
-  info.uses_topology = true;
-  info.own_pace = [](const Options& options) { return options.get<bool>("async"); };
+  info.graph = StrategyInfo::Graph::undirected;
+  info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
-    if (context.options.get<bool>("async")) return make_gossip_at_own_pace(std::move(context));
+    if (context.options.get<bool>("async")) return make_async_gossip(std::move(context));
     return std::make_unique<Gossip>(std::move(context));
   };
   return info;

@@ -12,8 +12,7 @@
 namespace veche {
 namespace {
 
-constexpr Tag kInside{200};
-constexpr Tag kBetween{201};
+enum Conversation : std::uint64_t { kInside, kBetween };
 
 using Groups = std::vector<std::vector<NodeId>>;
 
@@ -70,7 +69,7 @@ class Hierarchical : public Strategy {
     });
     members_ = *mine;
     inside_endpoint_ = make_group(context_.channel.endpoint, members_);
-    inside_.emplace(Channel{*inside_endpoint_, context_.channel.pool, context_.channel.patience, kInside});
+    inside_.emplace(context_.channel.child(kInside, *inside_endpoint_));
     const bool by_members = context_.options.get<std::string>("across") == "members";
     const auto rank = static_cast<std::size_t>(inside_->me().value);
     for (const auto& group : groups) {
@@ -84,7 +83,7 @@ class Hierarchical : public Strategy {
     make_between(std::move(peers));
   }
 
-  void after_backward(std::uint64_t step) override {
+  Gradient after_backward(std::uint64_t step) override {
     double all = 0;
     for (const NodeId member : members_)
       all += static_cast<double>(context_.samples.count(static_cast<std::size_t>(member.value), step));
@@ -92,32 +91,27 @@ class Hierarchical : public Strategy {
     scale(context_.learner.gradients(), all == 0 ? 0.0F : static_cast<float>(count / all));
     all_reduce(*inside_, context_.learner.gradients());
     if (between_) between_->after_backward(step);
-    count_traffic();
+    return Gradient::shared;
   }
 
   void after_step(std::uint64_t step) override {
     if (between_) between_->after_step(step);
     if (tells_members_ && members_.size() < context_.nodes() && due(step, every_))
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
-    count_traffic();
   }
 
   void finish() override {
     if (between_) between_->finish();
     if (tells_members_ && members_.size() < context_.nodes())
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
-    count_traffic();
   }
 
-  std::vector<std::span<float>> state() override {
-    return between_ ? between_->state() : std::vector<std::span<float>>{};
-  }
+  SavedState state() override { return between_ ? between_->state() : SavedState{}; }
 
  private:
   void make_between(std::vector<NodeId> peers) {
     between_endpoint_ = make_group(context_.channel.endpoint, std::move(peers));
-    between_channel_.emplace(
-        Channel{*between_endpoint_, context_.channel.pool, context_.channel.patience, kBetween});
+    between_channel_.emplace(context_.channel.child(kBetween, *between_endpoint_));
     const auto name = context_.options.get<std::string>("between");
     for (const StrategyInfo& info : between_strategies()) {
       if (info.name != name) continue;
@@ -134,19 +128,8 @@ class Hierarchical : public Strategy {
                             {},
                             options,
                             context_.optimizer_options,
-                            context_.seed});
-    }
-  }
-
-  // What was sent in the two conversations is this strategy's traffic.
-  void count_traffic() {
-    for (Channel* channel :
-         {inside_ ? &*inside_ : nullptr, between_channel_ ? &*between_channel_ : nullptr}) {
-      if (channel == nullptr) continue;
-      context_.channel.sent.bytes += channel->sent.bytes;
-      context_.channel.sent.messages += channel->sent.messages;
-      channel->sent = {};
-      context_.channel.waited += std::exchange(channel->waited, Time(0));
+                            context_.seed,
+                            context_.limit_gradient});
     }
   }
 
@@ -175,8 +158,7 @@ StrategyInfo hierarchical_strategy() {
                every_key(),
                choice_key("across", {"leaders", "members"}, "who speaks for a group")};
   info.shorthand = "groups";
-  info.uses_topology = true;
-  info.shares_gradients = true;
+  info.graph = StrategyInfo::Graph::undirected;
   info.graph_nodes = [](const Options& options, int nodes) {
     return static_cast<int>(read_groups(options, nodes).size());
   };

@@ -10,8 +10,6 @@
 namespace veche {
 namespace {
 
-constexpr Tag kSharedTag{0x400};
-
 // Nodes that are threads of one process share one vector: each reads it as it is, computes, and adds what its
 // optimiser makes of it, without locks. Updates may be lost where two write at once; with many parameters
 // that is seldom and does not matter. The races are meant: every access is a relaxed atomic one.
@@ -21,7 +19,7 @@ class Hogwild : public Strategy {
     NativeCollectives* native = context_.channel.endpoint.native();
     if (native != nullptr) {
       const std::span<std::byte> memory =
-          native->shared_memory(kSharedTag, sizeof(std::uint64_t) + length() * sizeof(float));
+          native->shared_memory(tags::shared_vector, sizeof(std::uint64_t) + length() * sizeof(float));
       if (!memory.empty()) {
         updates_ = reinterpret_cast<std::uint64_t*>(memory.data());
         shared_ = reinterpret_cast<float*>(memory.data() + sizeof(std::uint64_t));
@@ -58,9 +56,9 @@ class Hogwild : public Strategy {
   }
   void finish() override { read_all(); }
 
-  std::unique_lock<std::mutex> hold() override {
+  void look_at_rest(const std::function<void()>& look) override {
     read_all();
-    return {};
+    look();
   }
   Staleness staleness() const override { return staleness_; }
 
@@ -93,7 +91,7 @@ StrategyInfo hogwild_strategy() {
   StrategyInfo info;
   info.name = "hogwild";
   info.rule = "threads of one process write one shared vector without locks";
-  info.own_pace = [](const Options&) { return true; };
+  info.pace = [](const Options&) { return Pace::async; };
   info.make = [](StrategyContext context) { return std::make_unique<Hogwild>(std::move(context)); };
   return info;
 }

@@ -3,8 +3,8 @@
 #include "veche/base/errors.h"
 #include "veche/base/vector_math.h"
 #include "veche/comm/collectives.h"
+#include "veche/train/async.h"
 #include "veche/train/key_helpers.h"
-#include "veche/train/own_pace.h"
 #include "veche/train/strategies.h"
 
 namespace veche {
@@ -32,8 +32,9 @@ class LocalSgd : public Strategy {
   }
 
   // The elastic force acts at the parameters at which the gradient was taken.
-  void after_backward(std::uint64_t step) override {
+  Gradient after_backward(std::uint64_t step) override {
     if (elastic_ > 0 && averages_after(step)) pull_together();
+    return Gradient::own;
   }
 
   void after_step(std::uint64_t step) override {
@@ -49,7 +50,7 @@ class LocalSgd : public Strategy {
     if (at_end_) average();
   }
 
-  std::vector<std::span<float>> state() override { return {common_, velocity_}; }
+  SavedState state() override { return {{common_, velocity_}, {}}; }
 
  private:
   struct Phase {
@@ -79,7 +80,8 @@ class LocalSgd : public Strategy {
     pair.set("phase", item);
     std::vector<double> numbers;
     if (std::holds_alternative<Value::List>(item.data)) numbers = pair.get<std::vector<double>>("phase");
-    if (numbers.size() != 2 || numbers[1] < 1)
+    if (numbers.size() != 2 || !(numbers[0] >= 0 && numbers[0] < 1e9) ||
+        !(numbers[1] >= 1 && numbers[1] < 1e15))
       throw RequestError("strategy.period as a list holds pairs [epoch, period], such as [[0, 1], [5, 8]]");
     phases_.push_back(
         {static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
@@ -159,10 +161,12 @@ StrategyInfo local_sgd_strategy() {
       choice_key("update", {"sync", "async"},
                  "async: each node gives its changes to a server at node 0 and waits for nobody")};
   info.shorthand = "period";
-  info.own_pace = [](const Options& options) { return options.get<std::string>("update") == "async"; };
+  info.pace = [](const Options& options) {
+    return options.get<std::string>("update") == "async" ? Pace::async : Pace::in_step;
+  };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
     if (context.options.get<std::string>("update") == "async")
-      return make_local_sgd_at_own_pace(std::move(context));
+      return make_async_local_sgd(std::move(context));
     return std::make_unique<LocalSgd>(std::move(context));
   };
   return info;

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "veche/base/errors.h"
+#include "veche/train/async.h"
 #include "veche/train/key_helpers.h"
-#include "veche/train/own_pace.h"
 #include "veche/train/server_link.h"
 
 namespace veche {
@@ -56,9 +56,9 @@ class ElasticRule : public ServerRule {
 
 // Every `period` steps of its own a worker gives what it has to a server at node 0 and takes the server's
 // model, or is drawn towards it, without waiting for other workers.
-class LocalSgdAtOwnPace : public Strategy {
+class AsyncLocalSgd : public Strategy {
  public:
-  explicit LocalSgdAtOwnPace(StrategyContext context)
+  explicit AsyncLocalSgd(StrategyContext context)
       : context_(std::move(context)),
         period_(read_period(context_.options)),
         elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
@@ -76,11 +76,12 @@ class LocalSgdAtOwnPace : public Strategy {
   }
 
   void start() override { link_.start(); }
-  void after_backward(std::uint64_t step) override {
-    if (elastic_ == 0 || !due(step, period_)) return;
+  Gradient after_backward(std::uint64_t step) override {
+    if (elastic_ == 0 || !due(step, period_)) return Gradient::own;
     const std::span<float> x = context_.learner.parameters();
     link_.exchange(x, pushed_, step);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= elastic_ * (x[i] - pushed_[i]);
+    return Gradient::own;
   }
   void after_step(std::uint64_t step) override {
     if (elastic_ > 0 || !due(step, period_)) return;
@@ -95,11 +96,11 @@ class LocalSgdAtOwnPace : public Strategy {
     link_.finish(context_.learner.parameters());
   }
 
-  std::unique_lock<std::mutex> hold() override { return link_.hold(); }
+  void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
   Staleness staleness() const override { return link_.staleness(); }
-  std::vector<std::span<float>> state() override {
-    std::vector<std::span<float>> all = link_.state();
-    all.emplace_back(begun_);
+  SavedState state() override {
+    SavedState all = link_.state();
+    all.vectors.emplace_back(begun_);
     return all;
   }
 
@@ -121,8 +122,8 @@ class LocalSgdAtOwnPace : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_local_sgd_at_own_pace(StrategyContext context) {
-  return std::make_unique<LocalSgdAtOwnPace>(std::move(context));
+std::unique_ptr<Strategy> make_async_local_sgd(StrategyContext context) {
+  return std::make_unique<AsyncLocalSgd>(std::move(context));
 }
 
 }  // namespace veche

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "veche/base/vector_math.h"
+#include "veche/comm/parts.h"
 #include "veche/data/loader.h"
 
 namespace veche {
@@ -20,10 +21,33 @@ double coefficient_of_variation(std::span<const NodeReport> nodes, double square
 
 }  // namespace
 
-std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine) {
-  std::vector<float> mean(mine.begin(), mine.end());
-  all_reduce(channel, mean);
-  scale(mean, 1.0F / static_cast<float>(channel.size()));
+// Every node averages a part of the vector, in the order of nodes, and tells everybody.
+std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
+  const int nodes = channel.size();
+  const int me = channel.me().value;
+  const auto counts = [&](int node) { return static_cast<std::size_t>(node) >= idle; };
+  for (int away = 1; counts(me) && away < nodes; ++away) {
+    const NodeId owner = wrapped(me + away, nodes);
+    channel.send(owner, channel.pool.copy_of(part_of(mine, nodes, owner.value)));
+  }
+  std::vector<float> mean(mine.size());
+  const std::span<float> own = part_of(std::span<float>(mean), nodes, me);
+  ModelAverage average(own);
+  for (int node = 0; node < nodes; ++node) {
+    if (!counts(node)) continue;
+    if (node == me)
+      average.add(part_of(mine, nodes, me));
+    else
+      average.add(channel.expect(NodeId{node}).as<float>());
+  }
+  average.finish();
+  const Message told = channel.pool.copy_of(std::span<const float>(own));
+  for (int away = 1; away < nodes; ++away) channel.send(wrapped(me + away, nodes), told);
+  for (int away = 1; away < nodes; ++away) {
+    const NodeId owner = wrapped(me - away, nodes);
+    std::ranges::copy(channel.expect(owner).as<float>(),
+                      part_of(std::span<float>(mean), nodes, owner.value).begin());
+  }
   return mean;
 }
 
@@ -37,20 +61,20 @@ void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idl
   evaluation.images_per_second = evaluation.seconds > 0 ? images / evaluation.seconds : 0;
 }
 
-Score evaluate_range(Learner& learner, const Dataset& data, std::size_t from, std::size_t to, Slots& slots) {
+Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
+                     std::size_t to) {
   BatchStorage storage;
   Score score;
   for (std::size_t at = from; at < to; at += kEvaluationBatch) {
     const Batch batch = read_batch(data, at, std::min(kEvaluationBatch, to - at), storage);
-    const Slots::Turn turn(slots, at);
-    score += learner.evaluate(batch);
+    endpoint.compute({.step = at}, [&] { score += learner.evaluate(batch); });
   }
   return score;
 }
 
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    Slots& slots) {
-  const std::vector<float> mean_buffers = mean_over_nodes(channel, learner.buffers());
+                    std::size_t idle) {
+  const std::vector<float> mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
   const std::vector<float> parameters(learner.parameters().begin(), learner.parameters().end());
   const std::vector<float> buffers(learner.buffers().begin(), learner.buffers().end());
   std::ranges::copy(mean, learner.parameters().begin());
@@ -58,8 +82,8 @@ Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> m
 
   const auto nodes = static_cast<std::size_t>(channel.size());
   const auto me = static_cast<std::size_t>(channel.me().value);
-  const Score slice =
-      evaluate_range(learner, data, data.size() * me / nodes, data.size() * (me + 1) / nodes, slots);
+  const Score slice = evaluate_range(channel.endpoint, learner, data, data.size() * me / nodes,
+                                     data.size() * (me + 1) / nodes);
   std::ranges::copy(parameters, learner.parameters().begin());
   std::ranges::copy(buffers, learner.buffers().begin());
 

@@ -7,7 +7,7 @@
 namespace veche {
 
 // Every node comes to the same answer, without asking the others.
-bool Mixer::together(const Mixing& mixing, std::size_t length, const Active& active) {
+bool Mixer::in_place(const Mixing& mixing, std::size_t length, const Active& active) {
   if (!steady_ || channel_.endpoint.native() == nullptr) return false;
   for (int node = 0; active && node < mixing.nodes(); ++node)
     if (!active(node)) return false;
@@ -24,46 +24,48 @@ bool Mixer::together(const Mixing& mixing, std::size_t length, const Active& act
   return neighbours_ != nullptr && length == length_;
 }
 
-std::span<float> Mixer::room(const Mixing& mixing, std::size_t length, const Active& active) {
-  filled_ = true;
-  if (together(mixing, length, active)) return neighbours_->mine();
-  mine_ = channel_.pool.make(length * sizeof(float));
-  return mine_->writable<float>();
+Mixer::Round::Round(Mixer& mixer, const Mixing& mixing, std::size_t length, Active active)
+    : mixer_(mixer),
+      mixing_(mixing),
+      active_(std::move(active)),
+      in_place_(mixer.in_place(mixing, length, active_)) {
+  if (!in_place_) message_ = mixer_.channel_.pool.make(length * sizeof(float));
+}
+
+void Mixer::Round::finish(std::span<const std::span<float>> vectors) {
+  Channel& channel = mixer_.channel_;
+  const int me = channel.me().value;
+  mixer_.whole_.clear();
+  if (in_place_) {
+    exchange(channel, *mixer_.neighbours_);
+    std::size_t source = 0;
+    for (const Weight& weight : mixing_.row(me))
+      mixer_.whole_.push_back(weight.node == me ? mixer_.neighbours_->mine()
+                                                : mixer_.neighbours_->from(source++));
+    return mixer_.sum(mixing_, vectors);
+  }
+  for (const int reader : mixing_.readers(me))
+    if (mixes(reader)) channel.send(NodeId{reader}, message_);
+  if (!mixes(me)) return;
+  for (const Weight& weight : mixing_.row(me)) {
+    mixer_.messages_.push_back(weight.node == me ? message_ : channel.expect(NodeId{weight.node}));
+    mixer_.whole_.push_back(mixer_.messages_.back().as<float>());
+  }
+  mixer_.sum(mixing_, vectors);
+  mixer_.messages_.clear();
 }
 
 void Mixer::mix(const Mixing& mixing, std::span<const std::span<float>> vectors, const Active& active) {
   const int me = channel_.me().value;
   const auto mixes = [&](int node) { return !active || active(node); };
   if (!mixes(me) && !std::ranges::any_of(mixing.readers(me), mixes)) return;
-
-  if (!filled_) {
-    // Neighbours read this copy while the vectors themselves are being overwritten.
-    std::size_t length = 0;
-    for (const auto& vector : vectors) length += vector.size();
-    auto end = room(mixing, length, active).begin();
-    for (const auto& vector : vectors) end = std::ranges::copy(vector, end).out;
-  }
-  filled_ = false;
-
-  whole_.clear();
-  if (!mine_) {
-    exchange(channel_, *neighbours_);
-    std::size_t source = 0;
-    for (const Weight& weight : mixing.row(me))
-      whole_.push_back(weight.node == me ? neighbours_->mine() : neighbours_->from(source++));
-    return sum(mixing, vectors);
-  }
-
-  const Message mine = *std::exchange(mine_, std::nullopt);
-  for (const int reader : mixing.readers(me))
-    if (mixes(reader)) channel_.send(NodeId{reader}, mine);
-  if (!mixes(me)) return;
-  for (const Weight& weight : mixing.row(me)) {
-    messages_.push_back(weight.node == me ? mine : channel_.expect(NodeId{weight.node}));
-    whole_.push_back(messages_.back().as<float>());
-  }
-  sum(mixing, vectors);
-  messages_.clear();
+  // Neighbours read this copy while the vectors themselves are being overwritten.
+  std::size_t length = 0;
+  for (const auto& vector : vectors) length += vector.size();
+  Round round = begin(mixing, length, active);
+  auto end = round.mine().begin();
+  for (const auto& vector : vectors) end = std::ranges::copy(vector, end).out;
+  round.finish(vectors);
 }
 
 void Mixer::sum(const Mixing& mixing, std::span<const std::span<float>> vectors) {

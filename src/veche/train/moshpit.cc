@@ -12,8 +12,6 @@
 namespace veche {
 namespace {
 
-constexpr std::uint64_t kFirstTag = 100;  // one conversation an axis
-
 // Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round
 // along the next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on
 // any grid.
@@ -62,17 +60,13 @@ class Moshpit : public Strategy {
       if (const std::int64_t node = start + k * stride; node < static_cast<std::int64_t>(context_.nodes()))
         members.push_back(NodeId{static_cast<int>(node)});
     endpoints_.push_back(make_group(context_.channel.endpoint, std::move(members)));
-    lines_.push_back(
-        {*endpoints_.back(), context_.channel.pool, context_.channel.patience, Tag{kFirstTag + axis}});
+    lines_.push_back(context_.channel.child(axis, *endpoints_.back()));
   }
 
   void average(Channel& line) {
     const std::span<float> x = context_.learner.parameters();
     scale(x, 1.0F / static_cast<float>(line.size()));
     all_reduce(line, x);
-    context_.channel.sent.bytes += line.sent.bytes;
-    context_.channel.sent.messages += line.sent.messages;
-    line.sent = {};
   }
 
   StrategyContext context_;

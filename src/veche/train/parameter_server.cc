@@ -2,9 +2,9 @@
 
 #include "veche/base/errors.h"
 #include "veche/base/vector_math.h"
+#include "veche/train/async.h"
 #include "veche/train/delay_line.h"
 #include "veche/train/key_helpers.h"
-#include "veche/train/own_pace.h"
 #include "veche/train/server_policy.h"
 #include "veche/train/server_tree.h"
 #include "veche/train/strategies.h"
@@ -29,7 +29,8 @@ class ParameterServer : public Strategy {
           layers_of(context_.learner, tree_.part(context_.learner.parameters(), context_.me())));
   }
 
-  void after_backward(std::uint64_t step) override {
+  Gradient after_backward(std::uint64_t step) override {
+    context_.limit_gradient();
     const double share = mean_ ? context_.samples.share(context_.me(), context_.nodes(), step) : 1;
     scale(context_.learner.gradients(), static_cast<float>(share));
     // Everybody goes through the servers in the same order and never waits while sending: nobody can be
@@ -37,11 +38,13 @@ class ParameterServer : public Strategy {
     delay_.pass(context_.learner.gradients());
     for (std::size_t server = 0; server < tree_.servers(); ++server) push(server, step);
     for (std::size_t server = 0; server < tree_.servers(); ++server) pull(server);
+    return Gradient::used;
   }
 
-  std::vector<std::span<float>> state() override {
-    std::vector<std::span<float>> all = optimizer_ ? optimizer_->state() : std::vector<std::span<float>>{};
-    delay_.add_state(all);
+  SavedState state() override {
+    SavedState all;
+    if (optimizer_) all.vectors = optimizer_->state();
+    delay_.add_state(all.vectors);
     return all;
   }
 
@@ -80,7 +83,7 @@ class ParameterServer : public Strategy {
 std::unique_ptr<Strategy> make(StrategyContext context) {
   const ServerPolicy policy = read_policy(context.options);
   if (policy.meets()) return std::make_unique<ParameterServer>(std::move(context));
-  return make_parameter_server_at_own_pace(std::move(context));
+  return make_async_parameter_server(std::move(context));
 }
 
 }  // namespace
@@ -107,13 +110,14 @@ StrategyInfo parameter_server_strategy() {
                choice_key("reduce", {"auto", "mean", "sum"},
                           "of the nodes' gradients; auto: mean, but w - lr g of each for async")};
   info.shorthand = "servers";
-  info.shares_gradients = true;
-  info.makes_the_step = true;
   info.idle_nodes = [](const Options& options) {
     return options.get<bool>("dedicated") ? options.get<int>("servers") : 0;
   };
-  info.own_pace = [](const Options& options) { return !read_policy(options).meets(); };
-  info.equal_steps = [](const Options& options) { return read_policy(options).bounded(); };
+  info.pace = [](const Options& options) {
+    const ServerPolicy policy = read_policy(options);
+    if (policy.meets()) return Pace::in_step;
+    return policy.bounded() ? Pace::async_equal_steps : Pace::async;
+  };
   info.make = make;
   return info;
 }

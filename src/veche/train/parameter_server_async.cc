@@ -1,6 +1,6 @@
 #include "veche/base/vector_math.h"
+#include "veche/train/async.h"
 #include "veche/train/delay_line.h"
-#include "veche/train/own_pace.h"
 #include "veche/train/server_link.h"
 
 namespace veche {
@@ -16,7 +16,7 @@ class OptimizerRule : public ServerRule {
                            layers_of(context.learner,
                                      server_tree(context).part(context.learner.parameters(), context.me())))),
         policy_(policy),
-        updates_per_step_(policy.together ? 1 : context.nodes()) {}
+        updates_per_step_(policy.together ? 1 : context.samples.trainers(context.nodes())) {}
 
   void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
              std::span<const float> seen, std::uint64_t update) override {
@@ -46,9 +46,9 @@ class OptimizerRule : public ServerRule {
 };
 
 // Workers push gradients and pull parameters whenever they have one; servers never meet them all.
-class ParameterServerAtOwnPace : public Strategy {
+class AsyncParameterServer : public Strategy {
  public:
-  explicit ParameterServerAtOwnPace(StrategyContext context)
+  explicit AsyncParameterServer(StrategyContext context)
       : context_(std::move(context)),
         policy_(read_policy(context_.options)),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
@@ -64,21 +64,23 @@ class ParameterServerAtOwnPace : public Strategy {
     if (!joined_) link_.join(context_.learner.parameters(), step);
     joined_ = true;
   }
-  void after_backward(std::uint64_t step) override {
+  Gradient after_backward(std::uint64_t step) override {
+    context_.limit_gradient();
     const std::span<float> gradient = context_.learner.gradients();
     delay_.pass(gradient);
     if (share_ != 1) scale(gradient, share_);
     const bool lost = context_.samples.lost(context_.me(), step);
     link_.exchange(lost ? std::span<const float>() : gradient, context_.learner.parameters(), step);
+    return Gradient::used;
   }
   void leave() override { link_.leave(); }
   void finish() override { link_.finish(context_.learner.parameters()); }
 
-  std::unique_lock<std::mutex> hold() override { return link_.hold(); }
+  void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
   Staleness staleness() const override { return link_.staleness(); }
-  std::vector<std::span<float>> state() override {
-    std::vector<std::span<float>> all = link_.state();
-    delay_.add_state(all);
+  SavedState state() override {
+    SavedState all = link_.state();
+    delay_.add_state(all.vectors);
     return all;
   }
 
@@ -93,8 +95,8 @@ class ParameterServerAtOwnPace : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_parameter_server_at_own_pace(StrategyContext context) {
-  return std::make_unique<ParameterServerAtOwnPace>(std::move(context));
+std::unique_ptr<Strategy> make_async_parameter_server(StrategyContext context) {
+  return std::make_unique<AsyncParameterServer>(std::move(context));
 }
 
 }  // namespace veche

@@ -26,8 +26,9 @@ class PushSum : public Strategy {
         if (target == me) sources_.push_back(NodeId{node});
   }
 
-  void after_backward(std::uint64_t /*step*/) override {
+  Gradient after_backward(std::uint64_t /*step*/) override {
     std::ranges::copy(context_.learner.parameters(), before_.begin());
+    return Gradient::own;
   }
 
   void after_step(std::uint64_t step) override {
@@ -37,7 +38,7 @@ class PushSum : public Strategy {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = vector_[i] / weight_;
   }
 
-  std::vector<std::span<float>> state() override { return {vector_, std::span(&weight_, 1)}; }
+  SavedState state() override { return {{vector_, std::span(&weight_, 1)}, {}}; }
 
  private:
   void push() {
@@ -72,8 +73,7 @@ StrategyInfo push_sum_strategy() {
   info.rule = "directed graphs: vectors and weights are pushed along the edges, x/w is the model";
   info.keys = {every_key()};
   info.shorthand = "every";
-  info.uses_topology = true;
-  info.directed_graph = true;
+  info.graph = StrategyInfo::Graph::directed;
   info.make = [](StrategyContext context) { return std::make_unique<PushSum>(std::move(context)); };
   return info;
 }

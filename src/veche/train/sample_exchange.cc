@@ -51,9 +51,7 @@ void SampleExchange::exchange(const Partition& now) {
   const auto me = static_cast<std::size_t>(plan_.stands_for.front());
   // Nobody sends before all have let go of the last epoch's: memory never holds two epochs' visitors.
   visitors_->dismiss();
-  const Traffic before = channel_.sent;
-  barrier(channel_);
-  channel_.sent = before;  // samples only
+  barrier(meeting_);
   for (std::size_t other = 0; other < now.size(); ++other) {
     if (other == me) continue;
     if (const auto samples = lent(me, other, now); !samples.empty())
@@ -76,7 +74,8 @@ std::vector<std::uint32_t> SampleExchange::lent(std::size_t from, std::size_t to
 }
 
 Traffic SampleExchange::sent() const {
-  return {before_.bytes + channel_.sent.bytes, before_.messages + channel_.sent.messages};
+  const Traffic now = channel_.sent();
+  return {before_.bytes + now.bytes, before_.messages + now.messages};
 }
 
 }  // namespace veche

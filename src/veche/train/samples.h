@@ -11,7 +11,7 @@ namespace veche {
 
 // Who trains on how many samples at which step: known to everybody without talking. A node of unequal power
 // trains at every qt-th step only. Nodes with fewer batches than others wait for the next epoch or begin
-// theirs anew.
+// theirs anew. The first nodes may be idle: they have no samples and never train.
 class SamplePlan {
  public:
   enum class Uneven { wait, repeat };
@@ -19,8 +19,12 @@ class SamplePlan {
   SamplePlan() = default;
   // Without sizes the learners bring their own data: one sample a step.
   SamplePlan(std::vector<std::size_t> shard_sizes, std::size_t batch, std::vector<std::uint64_t> train_every,
-             Uneven uneven)
-      : sizes_(std::move(shard_sizes)), batch_(batch), train_every_(std::move(train_every)), uneven_(uneven) {
+             Uneven uneven, std::size_t idle = 0)
+      : sizes_(std::move(shard_sizes)),
+        batch_(batch),
+        train_every_(std::move(train_every)),
+        uneven_(uneven),
+        idle_(idle) {
     for (std::size_t node = 0; node < sizes_.size(); ++node)
       if (sizes_[node] > 0)
         steps_per_epoch_ = std::max(steps_per_epoch_, (batches(node) - 1) * every(node) + 1);
@@ -35,7 +39,7 @@ class SamplePlan {
     return lose_ > 0 && RandomStream(seed_, "lose", node, step).uniform() < lose_;
   }
 
-  bool has_data(std::size_t node) const { return sizes_.empty() || sizes_[node] > 0; }
+  bool has_data(std::size_t node) const { return node >= idle_ && (sizes_.empty() || sizes_[node] > 0); }
   std::size_t trainers(std::size_t nodes) const {
     std::size_t count = 0;
     for (std::size_t node = 0; node < nodes; ++node) count += has_data(node) ? 1 : 0;
@@ -51,7 +55,7 @@ class SamplePlan {
   // Steps until every sample of every node was seen.
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
   bool trains(std::size_t node, std::uint64_t step) const {
-    return (sizes_.empty() ? step : step % steps_per_epoch_) % every(node) == 0;
+    return node >= idle_ && (sizes_.empty() ? step : step % steps_per_epoch_) % every(node) == 0;
   }
   // How many of its batches the node has taken before `step`, and how many make an epoch for its loader.
   std::uint64_t taken(std::size_t node, std::uint64_t step) const {
@@ -78,7 +82,7 @@ class SamplePlan {
 
   // The part of all data that `node` has: its weight in a mean over data.
   double weight(std::size_t node, std::size_t nodes) const {
-    if (sizes_.empty()) return 1.0 / static_cast<double>(nodes);
+    if (sizes_.empty()) return has_data(node) ? 1.0 / static_cast<double>(trainers(nodes)) : 0;
     std::size_t all = 0;
     for (const std::size_t size : sizes_) all += size;
     return static_cast<double>(sizes_[node]) / static_cast<double>(all);
@@ -94,6 +98,7 @@ class SamplePlan {
   std::size_t batch_ = 1;
   std::vector<std::uint64_t> train_every_;
   Uneven uneven_ = Uneven::wait;
+  std::size_t idle_ = 0;
   std::uint64_t steps_per_epoch_ = 1;
   double lose_ = 0;
   std::uint64_t seed_ = 1;

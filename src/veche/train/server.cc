@@ -18,17 +18,17 @@ Server::Server(std::span<const float> start, std::vector<bool> trainers, ServerP
   if (policy_.together) sum_.resize(parameters_.size());
 }
 
-std::vector<std::span<float>> Server::state() {
-  std::vector<std::span<float>> all{parameters_};
-  for (const std::span<float> part : rule_->state()) all.push_back(part);
+SavedState Server::state() {
+  SavedState all{{parameters_}, {&version_}};
+  for (const std::span<float> part : rule_->state()) all.vectors.push_back(part);
   return all;
 }
 
-void Server::take(const Letter& letter) {
-  switch (letter.kind) {
-    case Letter::Kind::join:
+void Server::take(const ServerMessage& message) {
+  switch (message.kind) {
+    case ServerMessage::Kind::join:
       // One that goes on from a checkpoint may be too far ahead to begin, as if it had just pushed.
-      for (Letter::Party party : letter.parties) {
+      for (ServerMessage::Party party : message.parties) {
         workers_[party.worker].clock = party.clock--;
         if (policy_.together)
           answer({&party, 1});
@@ -36,27 +36,27 @@ void Server::take(const Letter& letter) {
           held_.push_back(party);
       }
       break;
-    case Letter::Kind::push:
-      policy_.together ? gather(letter) : push(letter);
+    case ServerMessage::Kind::push:
+      policy_.together ? gather(message) : push(message);
       break;
-    case Letter::Kind::leave:
-      for (const Letter::Party& party : letter.parties) workers_[party.worker].trains = false;
+    case ServerMessage::Kind::leave:
+      for (const ServerMessage::Party& party : message.parties) workers_[party.worker].trains = false;
       if (policy_.together) update_together();
       break;
-    case Letter::Kind::fetch: {
-      std::vector<Letter::Party> parties = letter.parties;
+    case ServerMessage::Kind::fetch: {
+      std::vector<ServerMessage::Party> parties = message.parties;
       answer(parties);
       break;
     }
-    case Letter::Kind::parameters:
+    case ServerMessage::Kind::parameters:
       throw std::logic_error("a server was sent parameters");
   }
   answer_those_allowed();
 }
 
 // Applied at once; the answer may have to wait for others.
-void Server::push(const Letter& letter) {
-  for (const Letter::Party& party : letter.parties) {
+void Server::push(const ServerMessage& message) {
+  for (const ServerMessage::Party& party : message.parties) {
     const auto behind = slowest();
     const std::uint64_t lead = behind && party.clock > *behind ? party.clock - *behind : 0;
     staleness_.lead = std::max(staleness_.lead, lead);
@@ -64,32 +64,32 @@ void Server::push(const Letter& letter) {
       throw std::logic_error("worker " + std::to_string(party.worker) + " is " + std::to_string(lead) +
                              " clocks ahead of the slowest");
     workers_[party.worker].clock = party.clock + 1;
-    if (letter.size > 0) staleness_.note(version_ - party.version);
+    if (message.size > 0) staleness_.note(age(party));
   }
   const bool first = rule_->answers_first();
   if (first) {
-    std::vector<Letter::Party> parties = letter.parties;
+    std::vector<ServerMessage::Party> parties = message.parties;
     answer(parties);
   }
-  if (letter.size > 0) {
-    const Letter::Party& one = letter.parties.front();
-    rule_->apply(parameters_, letter.numbers(), version_ - one.version, workers_[one.worker].seen, version_);
-    version_ += letter.parties.size();
+  if (message.size > 0) {
+    const ServerMessage::Party& one = message.parties.front();
+    rule_->apply(parameters_, message.numbers(), age(one), workers_[one.worker].seen, version_);
+    version_ += message.parties.size();
   }
-  if (!first) held_.insert(held_.end(), letter.parties.begin(), letter.parties.end());
+  if (!first) held_.insert(held_.end(), message.parties.begin(), message.parties.end());
 }
 
-void Server::gather(const Letter& letter) {
-  if (letter.parties.front().version != version_) {  // the update it was meant for is made
-    staleness_.dropped += letter.parties.size();
-    std::vector<Letter::Party> parties = letter.parties;
+void Server::gather(const ServerMessage& message) {
+  if (message.parties.front().version != version_) {  // the update it was meant for is made
+    staleness_.dropped += message.parties.size();
+    std::vector<ServerMessage::Party> parties = message.parties;
     return answer(parties);
   }
-  if (letter.size > 0) {
-    add(sum_, letter.numbers());
-    summed_ += letter.parties.size();
+  if (message.size > 0) {
+    add(sum_, message.numbers());
+    summed_ += message.parties.size();
   }
-  held_.insert(held_.end(), letter.parties.begin(), letter.parties.end());
+  held_.insert(held_.end(), message.parties.begin(), message.parties.end());
   update_together();
 }
 
@@ -105,7 +105,7 @@ void Server::update_together() {
   ++version_;
   summed_ = 0;
   std::ranges::fill(sum_, 0.0F);
-  std::vector<Letter::Party> parties = std::move(held_);
+  std::vector<ServerMessage::Party> parties = std::move(held_);
   held_.clear();
   answer(parties);
 }
@@ -114,17 +114,17 @@ void Server::answer_those_allowed() {
   if (policy_.together || held_.empty()) return;
   const auto behind = slowest();
   if (policy_.bounded() && !behind) return;
-  const auto waits = [&](const Letter::Party& party) {
+  const auto waits = [&](const ServerMessage::Party& party) {
     return policy_.bounded() && party.clock + 1 > *behind + policy_.lead;
   };
   const auto allowed = std::ranges::partition(held_, waits);
-  std::vector<Letter::Party> parties(allowed.begin(), allowed.end());
+  std::vector<ServerMessage::Party> parties(allowed.begin(), allowed.end());
   held_.erase(allowed.begin(), allowed.end());
   if (!parties.empty()) answer(parties);
 }
 
-void Server::answer(std::span<Letter::Party> parties) {
-  for (Letter::Party& party : parties) {
+void Server::answer(std::span<ServerMessage::Party> parties) {
+  for (ServerMessage::Party& party : parties) {
     party.version = version_;
     if (policy_.compensate > 0) workers_[party.worker].seen = parameters_;
   }

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "veche/train/letters.h"
+#include "veche/train/server_message.h"
 #include "veche/train/server_policy.h"
 #include "veche/train/staleness.h"
 
@@ -25,20 +26,21 @@ class ServerRule {
   virtual std::vector<std::span<float>> state() { return {}; }
 };
 
-// One part of the parameters and those who push to it. Knows nothing of messages and threads: takes letters,
+// One part of the parameters and those who push to it. Knows nothing of channels and threads: takes messages,
 // gives answers.
 class Server {
  public:
   // Whom to answer, with which parameters.
-  using Answer = std::function<void(std::span<const Letter::Party> parties, std::span<const float> numbers)>;
+  using Answer =
+      std::function<void(std::span<const ServerMessage::Party> parties, std::span<const float> numbers)>;
 
   Server(std::span<const float> start, std::vector<bool> trainers, ServerPolicy policy,
          std::unique_ptr<ServerRule> rule, Answer answer);
 
-  void take(const Letter& letter);
+  void take(const ServerMessage& message);
 
   std::span<float> parameters() { return parameters_; }
-  std::vector<std::span<float>> state();
+  SavedState state();
   const Staleness& staleness() const { return staleness_; }
 
  private:
@@ -48,13 +50,17 @@ class Server {
     std::vector<float> seen;  // kept for delay compensation only
   };
 
-  void push(const Letter& letter);
-  void gather(const Letter& letter);
+  void push(const ServerMessage& message);
+  void gather(const ServerMessage& message);
   void update_together();
   void answer_those_allowed();
-  void answer(std::span<Letter::Party> parties);
+  void answer(std::span<ServerMessage::Party> parties);
   std::optional<std::uint64_t> slowest() const;  // none until all have come
   std::size_t trainers() const;
+  // Updates made since. One that goes on from a checkpoint may know of more than the server was saved with.
+  std::uint64_t age(const ServerMessage::Party& party) const {
+    return version_ - std::min(version_, party.version);
+  }
 
   std::vector<float> parameters_;
   std::vector<Worker> workers_;
@@ -62,7 +68,7 @@ class Server {
   const std::unique_ptr<ServerRule> rule_;
   const Answer answer_;
   std::uint64_t version_ = 0;  // updates made
-  std::vector<Letter::Party> held_;
+  std::vector<ServerMessage::Party> held_;
   std::vector<float> sum_;    // of gradients that will be applied together
   std::uint64_t summed_ = 0;  // how many
   Staleness staleness_;

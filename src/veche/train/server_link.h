@@ -1,12 +1,8 @@
 #pragma once
 
-#include <atomic>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <thread>
 
 #include "veche/train/server.h"
 #include "veche/train/strategy.h"
@@ -14,18 +10,15 @@
 namespace veche {
 
 // A node's side of servers that nobody waits for: as a worker it exchanges vectors with all of them; where it
-// is a server itself, or stands between others and one, a thread of its own does that beside the training.
+// is a server itself, or stands between others and one, a helper does that beside the training.
 class ServerLink {
  public:
   // `make_rule` is asked on servers only, with the length of their part. The servers' parameters begin as the
   // learner's.
   ServerLink(StrategyContext& context, ServerTree tree, ServerPolicy policy,
              const std::function<std::unique_ptr<ServerRule>(std::size_t length)>& make_rule);
-  ~ServerLink();
-  ServerLink(const ServerLink&) = delete;
-  ServerLink& operator=(const ServerLink&) = delete;
 
-  // The worker's calls, by its one thread, in this order.
+  // The worker's calls, in this order.
   void start();
   void join(std::span<float> pulled, std::uint64_t clock);  // may have to wait until it is not too far ahead
   // Pushes a part to every server and then takes what they answer. An empty vector: it was lost.
@@ -33,42 +26,49 @@ class ServerLink {
   void leave();
   void finish(std::span<float> pulled);  // all have left
 
-  std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
-  Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
-  std::vector<std::span<float>> state() {
-    return server_ ? server_->state() : std::vector<std::span<float>>{};
+  void look_at_rest(const std::function<void()>& look) {
+    const std::lock_guard lock(mutex_);
+    look();
   }
+  Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
+  SavedState state();
 
  private:
-  Tag to_servers() const { return {context_.channel.tag.value << 8 | 1}; }
-  Tag to_worker() const { return {context_.channel.tag.value << 8 | 2}; }
-  bool is_between() const;
-  Letter::Party self(std::size_t server, std::uint64_t clock) const {
-    return {context_.me(), clock, versions_[server]};
-  }
+  // A message of the helper's that is ready to be sent.
+  struct Outgoing {
+    Channel& channel;
+    NodeId to;
+    Message message;
+  };
 
-  void send(NodeId to, Tag tag, Message message);
-  void send_up(Letter::Kind kind, std::size_t server, std::uint64_t clock, std::span<const float> numbers);
+  // Whether the way to this server begins with this node's own helper.
+  bool has_helper_for(std::size_t server) const {
+    return context_.me() == server || tree_.has_children(server);
+  }
+  NodeId next_to(std::size_t server) const {
+    return has_helper_for(server) ? context_.channel.me() : tree_.parent(server);
+  }
+  void send_up(ServerMessage::Kind kind, std::size_t server, std::uint64_t clock,
+               std::span<const float> numbers);
   void await_answers(std::span<float> pulled);
 
-  void serve();  // the thread
-  void handle(Letter letter);
-  void pass_up(Letter letter);
-  void pass_down(std::size_t server, std::span<const Letter::Party> parties, std::span<const float> numbers);
+  // The helper.
+  void serve();
+  void handle(ServerMessage message);
+  void pass_up(ServerMessage message);
+  void pass_down(std::size_t server, std::span<const ServerMessage::Party> parties,
+                 std::span<const float> numbers);
 
   StrategyContext& context_;
+  Channel to_servers_ = context_.channel.child(0);
+  Channel to_workers_ = context_.channel.child(1);
   const ServerTree tree_;
   const ServerPolicy policy_;
   std::vector<std::uint64_t> versions_;  // of each server's part that the worker has
-  std::mutex mutex_;
-  std::unique_ptr<Server> server_;  // of this node's part, if it has one; guarded by mutex_
-  std::deque<Letter> backlog_;      // of the thread
-  std::atomic<std::uint64_t> sent_bytes_ = 0;
-  std::atomic<std::uint64_t> sent_messages_ = 0;
-  std::atomic<bool> stop_ = false;
-  std::atomic<bool> failed_ = false;
-  std::exception_ptr error_;  // of the thread, when failed_
-  std::jthread thread_;
+  std::mutex mutex_;                     // never held across a message
+  std::unique_ptr<Server> server_;       // of this node's part, if it has one; guarded by mutex_
+  std::deque<ServerMessage> backlog_;    // of the helper
+  std::vector<Outgoing> outgoing_;       // of the helper
 };
 
 }  // namespace veche

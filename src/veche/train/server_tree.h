@@ -33,7 +33,10 @@ class ServerTree {
     for (std::size_t child = first; child < std::min(first + fanout_, nodes_); ++child)
       action(node_at(child, server));
   }
-  bool has_children(std::size_t server) const { return place(me_, server) * fanout_ + 1 < nodes_; }
+  bool has_children(std::size_t server) const { return has_children(me_, server); }
+  bool has_children(std::size_t node, std::size_t server) const {
+    return place(node, server) * fanout_ + 1 < nodes_;
+  }
 
   NodeId parent(std::size_t server) const { return node_at((place(me_, server) - 1) / fanout_, server); }
   // The child on the way down to `node`, which is below this one.

@@ -1,6 +1,7 @@
 #include "veche/comm/faulty/faulty.h"
 
 #include <mutex>
+#include <vector>
 
 #include "veche/base/random.h"
 #include "veche/comm/rest.h"
@@ -19,26 +20,32 @@ class FaultyEndpoint : public Endpoint {
   int size() const override { return inner_->size(); }
 
   void send(NodeId to, Tag tag, Message message) override {
-    const std::lock_guard lock(mutex_);
-    if (plan_.dies_after && sends_ >= *plan_.dies_after)
-      throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
-    ++sends_;
-    if (random_.uniform() < plan_.drop_probability) return;
-    // Those of one conversation stay in order.
-    if (held_ && held_->to == to && held_->tag == tag) release();
-    if (!held_ && random_.uniform() < plan_.overtake_probability) {
-      held_.emplace(Held{to, tag, std::move(message)});
-      return;
+    std::vector<Held> leaving;
+    {
+      const std::lock_guard lock(mutex_);
+      if (plan_.dies_after && sends_ >= *plan_.dies_after)
+        throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
+      ++sends_;
+      if (random_.uniform() < plan_.drop_probability) return;
+      // Those of one conversation stay in order.
+      if (held_ && held_->to == to && held_->tag == tag) release(leaving);
+      if (!held_ && random_.uniform() < plan_.overtake_probability) {
+        held_.emplace(Held{to, tag, std::move(message)});
+      } else {
+        leaving.push_back({to, tag, std::move(message)});
+        if (random_.uniform() < 0.5) release(leaving);
+      }
     }
-    inner_->send(to, tag, std::move(message));
-    if (random_.uniform() < 0.5) release();
+    send_all(leaving);
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    std::vector<Held> leaving;
     {
       const std::lock_guard lock(mutex_);
-      release();  // the answer that is waited for may depend on it
+      release(leaving);  // the answer that is waited for may depend on it
     }
+    send_all(leaving);
     Received received = inner_->receive(from, tag, deadline);
     Time delay{0};
     {
@@ -52,8 +59,20 @@ class FaultyEndpoint : public Endpoint {
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
   Traffic sent() const override { return inner_->sent(); }
+  void spawn(std::function<void()> helper) override { inner_->spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    return inner_->compute(what, work);
+  }
 
-  ~FaultyEndpoint() override { release(); }
+  ~FaultyEndpoint() override {
+    try {
+      std::vector<Held> leaving;
+      release(leaving);
+      send_all(leaving);
+    } catch (...) {
+      // Its node has ended: nothing leaves it any more.
+    }
+  }
 
  private:
   struct Held {
@@ -61,9 +80,12 @@ class FaultyEndpoint : public Endpoint {
     Tag tag;
     Message message;
   };
-  void release() {
-    if (held_) inner_->send(held_->to, held_->tag, std::move(held_->message));
+  void release(std::vector<Held>& leaving) {
+    if (held_) leaving.push_back(std::move(*held_));
     held_.reset();
+  }
+  void send_all(std::vector<Held>& leaving) {
+    for (Held& held : leaving) inner_->send(held.to, held.tag, std::move(held.message));
   }
 
   const std::unique_ptr<Endpoint> inner_;

@@ -22,17 +22,26 @@ class GroupEndpoint : public Endpoint {
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    Received received = whole_.receive(from ? std::optional(member(*from)) : std::nullopt, tag, deadline);
-    received.from = rank(received.from);
-    return received;
+    for (;;) {
+      Received received = whole_.receive(from ? std::optional(member(*from)) : std::nullopt, tag, deadline);
+      // Who waits for anyone hears of all losses: those of others are no concern of the group.
+      if (received.outcome == Received::Outcome::peer_lost && !is_member(received.from)) continue;
+      received.from = rank(received.from);
+      return received;
+    }
   }
 
   Time now() const override { return whole_.now(); }
   bool alive(NodeId peer) const override { return whole_.alive(member(peer)); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
+  void spawn(std::function<void()> helper) override { whole_.spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    return whole_.compute(what, work);
+  }
 
  private:
   NodeId member(NodeId rank) const { return members_.at(static_cast<std::size_t>(rank.value)); }
+  bool is_member(NodeId node) const { return std::ranges::find(members_, node) != members_.end(); }
   NodeId rank(NodeId node) const {
     const auto found = std::ranges::find(members_, node);
     if (found == members_.end())

@@ -11,13 +11,18 @@ using Clock = Mailbox::Clock;
 class MpiEndpoint : public Endpoint, private NativeCollectives {
  public:
   MpiEndpoint(std::shared_ptr<MpiBranch> branch, NodeId id)
-      : branch_(std::move(branch)), office_(branch_->office), id_(id), mailbox_(office_.mailbox(id)) {}
+      : branch_(std::move(branch)),
+        office_(branch_->office),
+        id_(id),
+        mailbox_(office_.mailbox(id)),
+        threads_(branch_->threads_of(id)) {}
   ~MpiEndpoint() override { office_.farewell(id_); }
 
   NodeId id() const override { return id_; }
   int size() const override { return office_.placement().nodes; }
 
   void send(NodeId to, Tag tag, Message message) override {
+    threads_.check();
     office_.placement().rank_of(to);  // refuses ids out of range
     if (!alive(to)) return;
     sent_bytes_ += message.size();
@@ -28,13 +33,20 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     if (from) office_.placement().rank_of(*from);
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
+    threads_.check();
+    if (auto there = mailbox_.take(from, tag)) return std::move(*there);
+    const Slots::Away away;
     Nap nap(office_.crowded());
     for (;;) {
+      threads_.check();
       const std::uint64_t seen = mailbox_.news();
       // Asked before looking for its messages: what it sent before it was lost is read first.
       const bool lost = from && *from != id_ && !alive(*from);
       if (auto letter = mailbox_.take(from, tag)) return std::move(*letter);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
+      if (!from)
+        if (const auto peer = mailbox_.next_loss(tag, size(), [this](NodeId other) { return alive(other); }))
+          return {Received::Outcome::peer_lost, *peer, {}};
       if (office_.look()) {
         nap.reset();
         continue;
@@ -43,6 +55,15 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
       if (const auto length = nap.next(); length > Nap::Duration::zero())
         mailbox_.wait_for_news(seen, std::min(until, Clock::now() + length));
     }
+  }
+
+  void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    threads_.check();
+    const Slots::Turn turn(branch_->slots, what.step);
+    const Clock::time_point start = Clock::now();
+    work();
+    return Clock::now() - start;
   }
 
   Time now() const override { return Clock::now() - start_; }
@@ -128,6 +149,7 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   PostOffice& office_;
   const NodeId id_;
   Mailbox& mailbox_;
+  NodeThreads& threads_;
   const Clock::time_point start_ = Clock::now();
   std::atomic<int> ahead_ = 0;  // sums begun and not finished
   std::atomic<std::uint64_t> sent_bytes_ = 0;

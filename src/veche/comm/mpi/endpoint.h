@@ -1,11 +1,14 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "veche/comm/mpi/host_sums.h"
 #include "veche/comm/mpi/native.h"
 #include "veche/comm/mpi/neighbours.h"
 #include "veche/comm/mpi/post_office.h"
+#include "veche/comm/node_threads.h"
+#include "veche/comm/slots.h"
 
 namespace veche {
 
@@ -15,13 +18,21 @@ struct MpiBranch {
   PostOffice office;
   std::optional<MpiSums> sums;              // where every rank has a node
   std::optional<MpiNeighbours> neighbours;  // where every rank has one
+  Slots slots;
+  std::deque<NodeThreads> threads;  // of the nodes here; last: helpers use all of the above
 
-  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
-      : office(comm, placement, crowded, given_up) {
+  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up, int places,
+            int ranks_here)
+      : office(comm, placement, crowded, given_up), slots(places, ranks_here) {
+    for (int i = 0; i < placement.nodes_here(); ++i)
+      threads.emplace_back([this, node = NodeId{placement.first_here() + i}] { office.farewell(node); });
     if (placement.nodes < placement.ranks) return;
     sums.emplace(office);
     if (placement.ranks > 1) host_sums = HostSums::make(office, comm, given_up);
     if (placement.nodes == placement.ranks) neighbours.emplace(office);
+  }
+  NodeThreads& threads_of(NodeId local) {
+    return threads.at(static_cast<std::size_t>(local.value - office.placement().first_here()));
   }
 };
 

@@ -25,6 +25,9 @@ class MpiCluster : public Cluster {
     return nodes;
   }
   std::unique_ptr<Endpoint> endpoint(NodeId node) override { return make_mpi_endpoint(branch_, node); }
+  void run(const std::function<void(NodeId)>& body) override {
+    run_as_threads(here(), body, [this](NodeId node) -> NodeThreads& { return branch_->threads_of(node); });
+  }
 
  private:
   std::shared_ptr<MpiBranch> branch_;
@@ -90,7 +93,7 @@ class MpiJob : public Job {
     return texts;
   }
 
-  std::unique_ptr<Cluster> cluster(int nodes) override {
+  std::unique_ptr<Cluster> cluster(int nodes, int slots) override {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(comm_, &comm);
     const Placement placement{nodes, size_, rank_};
@@ -98,7 +101,7 @@ class MpiJob : public Job {
     int crowded = std::max(1, placement.nodes_here()) * ranks_here_ > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, comm_);
     return std::make_unique<MpiCluster>(
-        std::make_shared<MpiBranch>(comm, placement, crowded != 0, given_up_));
+        std::make_shared<MpiBranch>(comm, placement, crowded != 0, given_up_, slots, ranks_here_));
   }
 
  private:

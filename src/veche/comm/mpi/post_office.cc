@@ -97,7 +97,7 @@ void PostOffice::send(NodeId from, NodeId to, Tag tag, Message message) {
 }
 
 void PostOffice::farewell(NodeId node) {
-  mark_gone(node);
+  if (!mark_gone(node)) return;
   const std::lock_guard lock(mutex_);
   for (int rank = 0; rank < placement_.ranks; ++rank)
     if (rank != placement_.rank) post(rank, {Kind::farewell, node.value, 0, 0, 0}, {}, {});
@@ -149,7 +149,10 @@ void PostOffice::read(const std::byte* letter, int from_rank) {
   std::memcpy(&header, letter, sizeof header);
   const NodeId from{header.from};
   const NodeId to{header.to};
-  if (header.kind == Kind::farewell) return mark_gone(from);
+  if (header.kind == Kind::farewell) {
+    mark_gone(from);
+    return;
+  }
   Message message = pool_.make(header.bytes);
   std::byte* const bytes = message.writable<std::byte>().data();
   if (header.kind == Kind::inside) {
@@ -208,9 +211,10 @@ bool PostOffice::finish_sending() {
   return !finished_.empty();
 }
 
-void PostOffice::mark_gone(NodeId node) {
-  alive_[static_cast<std::size_t>(node.value)] = false;
+bool PostOffice::mark_gone(NodeId node) {
+  const bool was_there = alive_[static_cast<std::size_t>(node.value)].exchange(false);
   for (Mailbox& mailbox : mailboxes_) mailbox.wake_all();
+  return was_there;
 }
 
 void PostOffice::look_now_and_then(const std::stop_token& stop) {

@@ -47,7 +47,7 @@ class PostOffice {
   bool alive(NodeId node) const { return alive_.at(static_cast<std::size_t>(node.value)); }
 
   void send(NodeId from, NodeId to, Tag tag, Message message);
-  // A node that lives here ends: everybody learns it after what it sent before.
+  // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
   void farewell(NodeId node);
   // Looks once at what has come and gone; true when something did.
   bool look();
@@ -66,7 +66,7 @@ class PostOffice {
   void read(const std::byte* letter, int from_rank);
   bool finish_arriving();
   bool finish_sending();
-  void mark_gone(NodeId node);
+  bool mark_gone(NodeId node);  // tells whether it was there
   void look_now_and_then(const std::stop_token& stop);
   bool at_rest();
 

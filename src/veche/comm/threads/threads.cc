@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -9,7 +10,9 @@
 
 #include "veche/comm/mailbox.h"
 #include "veche/comm/native.h"
+#include "veche/comm/node_threads.h"
 #include "veche/comm/parts.h"
+#include "veche/comm/slots.h"
 #include "veche/comm/threads/meeting.h"
 
 namespace veche {
@@ -20,9 +23,18 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 struct ThreadsCluster::Shared {
-  explicit Shared(int nodes)
-      : mailboxes(static_cast<std::size_t>(nodes)), alive(static_cast<std::size_t>(nodes)) {
+  Shared(int nodes, int places)
+      : slots(places), mailboxes(static_cast<std::size_t>(nodes)), alive(static_cast<std::size_t>(nodes)) {
     for (auto& flag : alive) flag = true;
+    for (int i = 0; i < nodes; ++i) threads.emplace_back([this, i] { lose(NodeId{i}); });
+  }
+
+  // Whoever waits for it, or is its own helper, looks again.
+  void lose(NodeId node) {
+    alive[static_cast<std::size_t>(node.value)] = false;
+    for (Mailbox& mailbox : mailboxes) mailbox.wake_all();
+    const std::lock_guard lock(meetings_mutex);
+    for (auto& [tag, meeting] : meetings) meeting.wake_all();
   }
 
   Mailbox& mailbox(NodeId node) {
@@ -44,29 +56,32 @@ struct ThreadsCluster::Shared {
   }
 
   const Clock::time_point start = Clock::now();
+  Slots slots;
   std::vector<Mailbox> mailboxes;
   std::vector<std::atomic<bool>> alive;
   std::mutex meetings_mutex;
   std::map<Tag, Meeting> meetings;                      // guarded by meetings_mutex; each then guards itself
   std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by meetings_mutex
+  std::deque<NodeThreads> threads;                      // last: helpers use all of the above
 };
 
 class ThreadsEndpoint : public Endpoint, private NativeCollectives {
  public:
   ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id)
-      : shared_(std::move(shared)), id_(id) {}
+      : shared_(std::move(shared)),
+        id_(id),
+        mailbox_(shared_->mailbox(id)),
+        threads_(shared_->threads[static_cast<std::size_t>(id.value)]) {}
 
   ~ThreadsEndpoint() override {
-    shared_->alive[static_cast<std::size_t>(id_.value)] = false;
-    for (Mailbox& mailbox : shared_->mailboxes) mailbox.wake_all();
-    const std::lock_guard lock(shared_->meetings_mutex);
-    for (auto& [tag, meeting] : shared_->meetings) meeting.wake_all();
+    if (alive(id_)) shared_->lose(id_);
   }
 
   NodeId id() const override { return id_; }
   int size() const override { return static_cast<int>(shared_->mailboxes.size()); }
 
   void send(NodeId to, Tag tag, Message message) override {
+    threads_.check();
     Mailbox& mailbox = shared_->mailbox(to);
     if (!alive(to)) return;
     sent_bytes_ += message.size();
@@ -75,11 +90,16 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    Mailbox& mailbox = shared_->mailbox(id_);
     if (from) shared_->mailbox(*from);  // refuses ids out of range
+    threads_.check();
+    if (auto there = mailbox_.take(from, tag)) return std::move(*there);
+    const Slots::Away away;
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    Received result =
-        mailbox.receive(from, tag, until, [this, &from] { return *from != id_ && !alive(*from); });
+    Received result = mailbox_.receive(from, tag, until, [&]() -> std::optional<NodeId> {
+      threads_.check();
+      if (!from) return mailbox_.next_loss(tag, size(), [this](NodeId peer) { return alive(peer); });
+      return *from == id_ || alive(*from) ? std::nullopt : from;
+    });
     if (result.outcome == Received::Outcome::timed_out) result.from = from.value_or(id_);
     return result;
   }
@@ -89,11 +109,22 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
   NativeCollectives* native() override { return this; }
 
+  void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    threads_.check();
+    const Slots::Turn turn(shared_->slots, what.step);
+    const Clock::time_point start = Clock::now();
+    work();
+    return Clock::now() - start;
+  }
+
  private:
   NativeCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
     Meeting& place = meeting(tag);
+    const Slots::Away away;
     const auto missing = place.all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+    threads_.check();
     if (missing)
       return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
     // Reading in place stands for messages: parts to their owners, and the sum of the own part to everybody.
@@ -130,6 +161,8 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
   const NodeId id_;
+  Mailbox& mailbox_;
+  NodeThreads& threads_;
   std::atomic<std::uint64_t> sent_bytes_ = 0;
   std::atomic<std::uint64_t> sent_messages_ = 0;
   std::mutex known_mutex_;
@@ -137,7 +170,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   std::atomic<const Known*> last_ = nullptr;
 };
 
-ThreadsCluster::ThreadsCluster(int nodes) : shared_(std::make_shared<Shared>(nodes)) {}
+ThreadsCluster::ThreadsCluster(int nodes, int slots) : shared_(std::make_shared<Shared>(nodes, slots)) {}
 
 std::vector<NodeId> ThreadsCluster::here() const {
   std::vector<NodeId> all;
@@ -148,6 +181,12 @@ std::vector<NodeId> ThreadsCluster::here() const {
 std::unique_ptr<Endpoint> ThreadsCluster::endpoint(NodeId node) {
   shared_->mailbox(node);
   return std::make_unique<ThreadsEndpoint>(shared_, node);
+}
+
+void ThreadsCluster::run(const std::function<void(NodeId)>& body) {
+  run_as_threads(here(), body, [this](NodeId node) -> NodeThreads& {
+    return shared_->threads[static_cast<std::size_t>(node.value)];
+  });
 }
 
 }  // namespace veche

@@ -1,4 +1,4 @@
-#include "veche/train/slots.h"
+#include "veche/comm/slots.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -2,16 +2,16 @@
 
 #include <limits>
 
-#include "veche/train/node_work.h"
+#include "veche/train/node.h"
 
 namespace veche {
 
 // Nodes that go together share how it goes about twice a second, and decide whether to stop, which all do
 // after the same step. Node 0 hears everybody and answers. Where steps are quick, each half of it is read a
 // step later than it was sent, so that nobody waits for the slowest.
-class GlanceExchange {
+class ProgressExchange {
  public:
-  explicit GlanceExchange(NodeWork& work) : work_(work) {}
+  explicit ProgressExchange(Node& node) : node_(node) {}
 
   // Tells whether to stop now. Every node calls it after every step.
   bool after_step();
@@ -27,18 +27,18 @@ class GlanceExchange {
   void begin();
   void answer();
   bool read_answer();
-  Channel& channel() const { return work_.parts().glance_channel; }
+  Channel& channel() const { return node_.progress(); }
 
-  NodeWork& work_;
-  std::uint64_t next_ = work_.step() + 1;  // step to begin after
-  std::uint64_t begun_ = work_.step();
+  Node& node_;
+  std::uint64_t next_ = node_.step() + 1;  // step to begin after
+  std::uint64_t begun_ = node_.step();
   std::uint64_t late_ = 0;  // steps between sending and reading
   bool under_way_ = false;
   bool answered_ = false;    // by node 0
-  std::uint64_t steps_ = 0;  // since the glance before
+  std::uint64_t steps_ = 0;  // since the report before
   Time took_{0};             // these
   Time trained_{0};          // until begun_
-  Glance mine_;
+  ProgressReport mine_;
   Answer answer_;  // the last one
 };
 

@@ -9,7 +9,7 @@
 namespace veche {
 
 // What workers and servers write to each other: numbers first, then who it concerns.
-struct Letter {
+struct ServerMessage {
   enum class Kind : std::uint32_t {
     join,        // worker up: it will push from this clock on, and wants the parameters
     push,        // worker up: its gradient, or nothing when that was lost; several may have been added up
@@ -32,8 +32,8 @@ struct Letter {
   std::span<const float> numbers() const { return message.as<float>().first(size); }
 };
 
-Message seal(MessagePool& pool, Letter::Kind kind, std::size_t server, std::span<const Letter::Party> parties,
-             std::span<const float> numbers);
-Letter open(Message message);
+Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t server,
+             std::span<const ServerMessage::Party> parties, std::span<const float> numbers);
+ServerMessage open(Message message);
 
 }  // namespace veche

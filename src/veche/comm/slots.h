@@ -14,23 +14,41 @@ namespace veche {
 // activations at once. Of those who wait, the one furthest behind goes first, because others wait for it;
 // then the one who came first.
 //
+// Who must wait for others inside a turn goes away meanwhile, and somebody else has the place.
+//
 // A place stays on its core. Left alone, Linux often wakes the next node on the core of another place: there
 // two then share a core for many milliseconds, while the one that became free rests.
 class Slots {
  public:
-  explicit Slots(int places);
+  // 0: as many as this process has cores, where it shares them with so many others like it.
+  explicit Slots(int places, int processes = 1);
   std::size_t waiting() const;  // how many, now
 
+  class Away;
   class Turn {
    public:
-    Turn(Slots& slots, std::uint64_t step) : slots_(slots), place_(slots.take(step)) {}
-    ~Turn() { slots_.give(place_); }
+    Turn(Slots& slots, std::uint64_t step);
+    ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
    private:
+    friend class Away;
     Slots& slots_;
-    const std::size_t place_;
+    const std::uint64_t step_;
+    std::size_t place_;
+  };
+
+  // Gives back the place of the calling thread, if it has one, for as long as this lives.
+  class Away {
+   public:
+    Away();
+    ~Away();
+    Away(const Away&) = delete;
+    Away& operator=(const Away&) = delete;
+
+   private:
+    Turn* const turn_;
   };
 
  private:

@@ -1,10 +1,11 @@
-#include "veche/runtime/training_node.h"
+#include "veche/runtime/learner_of.h"
 
 #include <fmt/format.h>
 
 #include "veche/base/random.h"
 #include "veche/model/weights.h"
 #include "veche/model/zoo.h"
+#include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
 namespace veche {
@@ -43,14 +44,5 @@ std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPla
     load_weights(*learner, settings.model.get<std::string>("init"));
   return learner;
 }
-
-Node::Node(const TrainingRequest& request, const RunPlan& plan, std::unique_ptr<Endpoint> given)
-    : endpoint(std::move(given)),
-      learner(learner_of(request, plan, endpoint->id())),
-      optimizer(make_optimizer(plan.settings.optimizer, layers_of(*learner))),
-      pruner(plan.loop.pruning, *learner, learner->parameters().size()),
-      strategy(plan.settings.strategy_info.make(
-          {strategy_channel, *learner, *optimizer, plan.schedule, plan.topology, plan.samples,
-           plan.powers.mix_every, plan.settings.strategy, plan.settings.optimizer, plan.settings.seed()})) {}
 
 }  // namespace veche

@@ -1,13 +1,24 @@
-#include "veche/train/slots.h"
+#include "veche/comm/slots.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 namespace veche {
 namespace {
+
+// Turns belong to threads, and who waits does not know who computes around it.
+thread_local Slots::Turn* turn_of_thread = nullptr;
+
+int cores_for(int processes) {
+  const int allowed = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (processes == 1) return allowed;
+  return std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / processes, 1, allowed);
+}
 
 // Empty where it cannot be told.
 cpu_set_t cores_of(pthread_t thread) {
@@ -37,7 +48,25 @@ struct Slots::Waiter {
   const cpu_set_t cores = cores_of(thread);  // once it runs where it should, it may be moved again
 };
 
-Slots::Slots(int places) : places_(static_cast<std::size_t>(places)) {}
+Slots::Slots(int places, int processes)
+    : places_(static_cast<std::size_t>(places > 0 ? places : cores_for(processes))) {}
+
+Slots::Turn::Turn(Slots& slots, std::uint64_t step) : slots_(slots), step_(step), place_(slots.take(step)) {
+  turn_of_thread = this;
+}
+Slots::Turn::~Turn() {
+  turn_of_thread = nullptr;
+  slots_.give(place_);
+}
+
+Slots::Away::Away() : turn_(std::exchange(turn_of_thread, nullptr)) {
+  if (turn_ != nullptr) turn_->slots_.give(turn_->place_);
+}
+Slots::Away::~Away() {
+  if (turn_ == nullptr) return;
+  turn_->place_ = turn_->slots_.take(turn_->step_);
+  turn_of_thread = turn_;
+}
 
 std::size_t Slots::waiting() const {
   const std::lock_guard lock(mutex_);

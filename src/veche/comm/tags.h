@@ -1,0 +1,38 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <stdexcept>
+
+namespace veche {
+
+// Which conversation a message belongs to: messages with one sender and one tag arrive in the order of
+// sending. A conversation may have conversations of its own, three deep.
+struct Tag {
+  std::uint64_t value = 0;
+  auto operator<=>(const Tag&) const = default;
+
+  constexpr Tag child(std::uint64_t which) const {
+    if (which >= kChildren || (value >> (64 - kChildBits)) != 0)
+      throw std::logic_error("a tag has no room for this child");
+    return {value << kChildBits | (which + 1)};
+  }
+
+  static constexpr int kChildBits = 20;
+  static constexpr std::uint64_t kChildren = (std::uint64_t{1} << kChildBits) - 1;
+};
+
+// The conversations of a run, all of them. Those of a strategy, such as the parts of a gradient or the two
+// directions between workers and a server, are children of `strategy`.
+namespace tags {
+inline constexpr Tag strategy{1};          // what the nodes' models agree by
+inline constexpr Tag control{2};           // barriers, evaluations and checkpoints of all nodes
+inline constexpr Tag samples{3};           // samples lent for an epoch
+inline constexpr Tag progress{4};          // nodes in step: how it goes, and whether to stop
+inline constexpr Tag to_coordinator{5};    // nodes at their own pace: what they have done
+inline constexpr Tag from_coordinator{6};  // and what they shall do
+inline constexpr Tag shared_vector{7};     // names memory that all nodes share, no messages
+inline constexpr Tag nobody{15};           // never sent: what a node waits for that only wants to rest
+}  // namespace tags
+
+}  // namespace veche
