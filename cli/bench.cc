@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -90,6 +91,7 @@ std::string usual_cifar10() {
 }
 
 void bench(Arguments arguments) {
+  if (std::isnan(arguments.options.target)) throw RequestError("--target is a percentage, not nan");
   if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
     const auto job = join_mpi_job(*launch);
     MpiPlainSum& sum = *mpi_plain_sum(launch->kind);

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/counter.h"
 #include "cli/data_commands.h"
 #include "cli/output.h"
 #include "veche/base/errors.h"
+#include "veche/base/read_text.h"
 #include "veche/data/fetch/fetch.h"
 
 namespace veche::cli {
@@ -24,10 +27,15 @@ struct Arguments {
 // Lines of "MD5  NAME", as md5sum writes them.
 std::map<std::string, std::string> read_sums(const std::string& file) {
   std::map<std::string, std::string> sums;
-  std::ifstream in(file);
-  if (!in) throw RequestError(fmt::format("'{}' cannot be read", file));
-  for (std::string digest, name; in >> digest >> name;)
+  constexpr std::uintmax_t kMostBytes = 16 << 20;
+  std::istringstream in(read_text(file, fmt::format("'{}'", file), kMostBytes));
+  const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  for (std::string digest, name; in >> digest >> name;) {
+    if (digest.size() != 32 || !std::ranges::all_of(digest, is_digit))
+      throw RequestError(
+          fmt::format("'{}' holds '{}' where md5sum writes 32 hexadecimal digits", file, digest));
     sums[name.starts_with('*') ? name.substr(1) : name] = digest;
+  }
   if (sums.empty()) throw RequestError(fmt::format("'{}' holds no lines of md5sum", file));
   return sums;
 }

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <sstream>
 
@@ -86,6 +87,8 @@ int run(int argc, char** argv) {
         "this machine has not enough memory for it: lower what makes it large, such as the number of nodes, "
         "the batch, the model's width or the images' size",
         kFailed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return say("'" + error.path1().string() + "': " + error.code().message(), kFailed);
   } catch (const std::exception& error) {
     return say(error.what(), kFailed);
   }

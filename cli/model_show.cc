@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
+#include "veche/base/memory.h"
 #include "veche/model/layout.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/config.h"
@@ -63,6 +64,8 @@ Shape read_shape(const std::string& text) {
   }
   if (extents.size() != 3 || at != end)
     throw RequestError(fmt::format("--input {} is not channels x height x width, such as 3x32x32", text));
+  check_memory(1.0 * sizeof(float) * extents[0] * extents[1] * extents[2], "--input " + text,
+               "choose a smaller one");
   return {extents[0], extents[1], extents[2]};
 }
 

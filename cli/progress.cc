@@ -13,14 +13,13 @@ constexpr auto kBetweenPlainLines = std::chrono::seconds(10);
 
 }  // namespace
 
-ProgressView::ProgressView(bool quiet) : quiet_(quiet) {}
-
 void ProgressView::on_start(const RunInfo& info) {
   info_ = info;
   smooth_loss_ = 0;
   start_ = Clock::now();
   last_line_ = start_ - kBetweenPlainLines;  // that the first step was made is told at once
   if (quiet_) return;
+  if (!title_.empty()) status_.line(title_);
   status_.line(fmt::format("{}: {} parameters{}", info.model, with_commas(info.parameters),
                            info.data.empty() ? "" : " on " + info.data));
   status_.line(fmt::format("{} node{}, {}{}", info.nodes, info.nodes == 1 ? "" : "s", info.strategy,

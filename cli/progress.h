@@ -13,7 +13,10 @@ namespace veche::cli {
 // standard error cannot be written.
 class ProgressView : public RunObserver {
  public:
-  explicit ProgressView(bool quiet);
+  explicit ProgressView(bool quiet) : quiet_(quiet) {}
+
+  // Stands above the run that starts next.
+  void title(std::string text) { title_ = std::move(text); }
 
   void on_start(const RunInfo& info) override;
   void on_notice(const std::string& sentence) override;
@@ -27,6 +30,7 @@ class ProgressView : public RunObserver {
   std::string where(std::uint64_t step) const;
 
   const bool quiet_;
+  std::string title_;
   RunInfo info_;
   Clock::time_point start_;
   Clock::time_point last_line_;

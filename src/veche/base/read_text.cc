@@ -19,6 +19,7 @@ class Opened {
     if (descriptor_ < 0) refuse(std::generic_category().message(errno));
     struct stat about {};
     const bool known = ::fstat(descriptor_, &about) == 0;
+    size_ = static_cast<std::uintmax_t>(about.st_size);
     if (known && S_ISREG(about.st_mode)) return;
     ::close(descriptor_);
     refuse(known && S_ISDIR(about.st_mode) ? "it is a folder" : "it is a device or a pipe, not a file");
@@ -27,10 +28,11 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  // Not by the size that the system tells: files that the system makes up have none.
+  // To the end, whatever size the system tells: files that it makes up have none.
   std::string read(std::uintmax_t most) const {
     constexpr std::size_t kPiece = std::size_t{1} << 16;
     std::string text;
+    if (size_ > most) refuse("it has more than " + std::to_string(most) + " bytes");
     for (;;) {
       const std::size_t before = text.size();
       text.resize(before + kPiece);
@@ -49,6 +51,7 @@ class Opened {
 
   const std::string& what_;
   const int descriptor_;
+  std::uintmax_t size_ = 0;
 };
 
 }  // namespace

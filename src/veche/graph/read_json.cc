@@ -59,6 +59,8 @@ StoredGraph read_neighbors(const json& object) {
   const json& lists = object.at("neighbors");
   stored.nodes = static_cast<int>(lists.size());
   for (int i = 0; i < stored.nodes; ++i) {
+    if (!lists[static_cast<std::size_t>(i)].is_array())
+      throw RequestError(fmt::format("'neighbors' has no list for node {}", i));
     for (const json& j : lists[static_cast<std::size_t>(i)]) stored.edges.push_back({i, node_number(j), {}});
   }
   return stored;

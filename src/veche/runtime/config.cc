@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uintmax_t kMostBytes = 16 << 20;  // of a configuration, lists of many nodes included
 constexpr std::size_t kLongestName = 200;        // of a run: file systems take 255 bytes
+constexpr std::size_t kLongestPath = 3000;       // to runs: the system takes 4095 bytes
 
 Value from_toml(const toml::node& node, const std::string& where) {
   if (const auto* value = node.as_boolean()) return {value->get()};
@@ -144,9 +145,10 @@ Settings Config::resolve(Model model) const {
   strategy_keys.push_back({.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"});
   settings.strategy = checked("strategy", strategy, strategy_keys);
 
-  if (settings.run.has("name") && settings.run.get<std::string>("name").size() > kLongestName)
-    throw RequestError(fmt::format("run.name has {} letters: {} are the most that file systems take",
-                                   settings.run.get<std::string>("name").size(), kLongestName));
+  for (const auto& [key, most] : {std::pair("name", kLongestName), std::pair("out", kLongestPath)})
+    if (const auto text = settings.run.get<std::string>(key, ""); text.size() > most)
+      throw RequestError(
+          fmt::format("run.{} has {} letters: {} are the most that can be used", key, text.size(), most));
   if (model != Model::own_learner) find_model(settings.model.get<std::string>("name"));
   settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
   if (!settings.data.has("name") && !settings.data.has("path"))

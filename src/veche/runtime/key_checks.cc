@@ -82,6 +82,8 @@ bool fits(const Value& value, Kind kind) {
   return true;
 }
 
+constexpr double kMostOfAnything = 1e15;  // where a key has no limit of its own: what is larger is a mistake
+
 // Limits hold for a number, and for every number of a list.
 void check_numbers(const std::string& where, const Value& value, const KeySpec& spec) {
   if (const auto* list = std::get_if<Value::List>(&value.data))
@@ -93,15 +95,21 @@ void check_numbers(const std::string& where, const Value& value, const KeySpec& 
   if (spec.least && (number < *spec.least || (spec.above_least && number == *spec.least)))
     throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.above_least ? "above" : "at least",
                                    *spec.least, to_toml(value)));
-  if (spec.most && (number > *spec.most || (spec.below_most && number == *spec.most)))
+  if (spec.infinite && std::isinf(number)) return;
+  const bool limited = spec.most || (spec.kind != Kind::any && spec.kind != Kind::list);
+  const double most = spec.most.value_or(kMostOfAnything);
+  if (limited && (number > most || (spec.below_most && number == most)))
     throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.below_most ? "below" : "at most",
-                                   *spec.most, to_toml(value)));
+                                   most, to_toml(value)));
 }
 
-// What a text may be that names things: not nothing, and writable into a configuration.
+// What names things may be: not nothing, and writable into a configuration.
 void check_words(const std::string& where, const Value& value, const KeySpec& spec) {
-  if (const auto* list = std::get_if<Value::List>(&value.data))
+  if (const auto* list = std::get_if<Value::List>(&value.data)) {
+    if (list->empty() && !spec.may_be_empty)
+      throw RequestError(fmt::format("{} is an empty list: give it items or leave it out", where));
     for (const Value& item : *list) check_words(where, item, spec);
+  }
   const auto* word = std::get_if<std::string>(&value.data);
   if (word == nullptr) return;
   if (word->empty() && (!spec.fallback || *spec.fallback != value))

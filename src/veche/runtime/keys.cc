@@ -14,7 +14,8 @@ Value whole(std::int64_t value) { return {value}; }
 Value real(double value) { return {value}; }
 Value flag(bool value) { return {value}; }
 
-constexpr double kMostNodes = 1e6;
+constexpr double kMostNodes = 1e5;
+constexpr double kMostEpochs = 1e9;
 
 // A table, a key a line or two: clang-format would give every field its own.
 // clang-format off
@@ -22,9 +23,10 @@ std::vector<KeySpec> run_keys() {
   return {
       {.name = "name", .kind = Kind::text, .fallback = {}, .help = "the run's folder; made up when absent"},
       {.name = "out", .kind = Kind::text, .fallback = text("runs"), .help = "where runs' folders are"},
-      {.name = "seed", .kind = Kind::whole, .fallback = whole(1), .help = "fixes everything random", .least = 0},
+      {.name = "seed", .kind = Kind::whole, .fallback = whole(1), .help = "fixes everything random", .least = 0,
+       .most = 9.3e18},
       {.name = "epochs", .kind = Kind::real, .fallback = {}, .help = "passes over the data; 0.5 is half of one",
-       .least = 0, .above_least = true},
+       .least = 0, .above_least = true, .most = kMostEpochs},
       {.name = "steps", .kind = Kind::whole, .fallback = {}, .help = "instead of epochs", .least = 1},
       {.name = "target_accuracy", .kind = Kind::real, .fallback = {},
        .help = "stop when the averaged model reaches it, such as 0.9", .least = 0, .above_least = true},
@@ -54,13 +56,16 @@ std::vector<KeySpec> model_keys() {
        .most = 1, .below_most = true},
       {.name = "label_smoothing", .kind = Kind::real, .fallback = {},
        .help = "this much of a label is spread over all classes in training", .least = 0, .most = 1, .below_most = true},
-      {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers"},
+      {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers",
+       .least = 1, .most = 1e9, .may_be_empty = true},
       {.name = "file", .kind = Kind::text, .fallback = {}, .help = "torchscript: the module's file, see docs/own-models.md"},
       {.name = "init", .kind = Kind::text, .fallback = {}, .help = "a safetensors file with the weights to start from"},
       {.name = "prune", .kind = Kind::real, .fallback = {},
        .help = "this part of the weights, the smallest, becomes zero and stays so", .least = 0, .most = 1, .below_most = true},
-      {.name = "prune_at", .kind = Kind::real, .fallback = real(1), .help = "epochs before the cut", .least = 0},
-      {.name = "prune_until", .kind = Kind::real, .fallback = {}, .help = "cut gradually until this epoch", .least = 0},
+      {.name = "prune_at", .kind = Kind::real, .fallback = real(1), .help = "epochs before the cut", .least = 0,
+       .most = kMostEpochs},
+      {.name = "prune_until", .kind = Kind::real, .fallback = {}, .help = "cut gradually until this epoch", .least = 0,
+       .most = kMostEpochs},
       {.name = "device", .kind = Kind::text, .fallback = text("cpu"),
        .help = "where the network computes: the processor, or the CUDA devices that a process sees, node by node",
        .choices = {"cpu", "cuda"}},
@@ -85,7 +90,8 @@ std::vector<KeySpec> data_keys() {
        .least = 1, .most = 4096},
       {.name = "bad", .kind = Kind::text, .fallback = text("refuse"),
        .help = "a damaged sample ends the run, or another of its class takes its place", .choices = {"refuse", "skip"}},
-      {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1},
+      {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1,
+       .most = 1e9},
       {.name = "partition", .kind = Kind::text, .fallback = {},
        .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "
                "sizes:[..], dirichlet:ALPHA, classes:K, folders"},
@@ -131,10 +137,11 @@ std::vector<KeySpec> optimizer_keys() {
        .least = 0},
       {.name = "schedule", .kind = Kind::text, .fallback = text("constant"), .help = "of the learning rate",
        .choices = schedule_names()},
-      {.name = "milestones", .kind = Kind::reals, .fallback = {}, .help = "multi-step: epochs at which it drops"},
+      {.name = "milestones", .kind = Kind::reals, .fallback = {}, .help = "multi-step: epochs at which it drops",
+       .least = 0, .most = kMostEpochs, .may_be_empty = true},
       {.name = "gamma", .kind = Kind::real, .fallback = real(0.1), .help = "multi-step: factor", .least = 0},
       {.name = "warmup_epochs", .kind = Kind::real, .fallback = real(0), .help = "linear rise at the start",
-       .least = 0},
+       .least = 0, .most = kMostEpochs},
       {.name = "scale_lr", .kind = Kind::flag, .fallback = flag(false),
        .help = "multiply the rate by the number of nodes"},
   };
