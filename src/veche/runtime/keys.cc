@@ -1,5 +1,7 @@
 #include "veche/runtime/keys.h"
 
+#include <limits>
+
 #include "veche/data/source.h"
 #include "veche/train/optimizer.h"
 #include "veche/train/schedule.h"
@@ -120,7 +122,7 @@ std::vector<KeySpec> optimizer_keys() {
       {.name = "name", .kind = Kind::text, .fallback = text("adam"), .help = "sgd, adam, adamw or lars",
        .choices = optimizer_names()},
       {.name = "lr", .kind = Kind::real, .fallback = {}, .help = "learning rate: sgd 0.05, adam 0.001, lars 1", .least = 0,
-       .above_least = false},
+       .most = std::numeric_limits<float>::max()},
       {.name = "momentum", .kind = Kind::real, .fallback = real(0), .help = "sgd, lars", .least = 0},
       {.name = "nesterov", .kind = Kind::flag, .fallback = flag(false), .help = "sgd: Nesterov's form"},
       {.name = "beta1", .kind = Kind::real, .fallback = real(0.9), .help = "adam", .least = 0, .most = 1,
