@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import unittest
+import zlib
 
 from veche_runs import LONGEST, SMALL, RunsTest, assignments, wait_for
 
@@ -28,6 +29,16 @@ def let_nothing_be_renamed(folder):
     return lambda: folder.chmod(0o700)
 
 
+def png(seed):
+    """A grey image of 8x8 pixels."""
+    def chunk(kind, data):
+        return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+
+    rows = b"".join(b"\0" + bytes((seed * 7 + y * 8 + x * x) % 256 for x in range(8)) for y in range(8))
+    header = (8).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
 class Failures(RunsTest):
     def failed(self, process):
         """The one sentence on standard error of a process that ends by itself."""
@@ -43,22 +54,24 @@ class Failures(RunsTest):
             for label in ("a", "b"):
                 (images / split / label).mkdir(parents=True)
                 for i in range(count):
-                    header = b"P5 8 8 255\n"
-                    (images / split / label / f"{i}.pgm").write_bytes(header + bytes((i * 7 + j) % 256 for j in range(64)))
-        packed = self.folder / "set.veche"
+                    (images / split / label / f"{i}.png").write_bytes(png(i if split == "train" else 100 + i))
+        packed = self.folder / "packed"
         done = self.veche("data", "pack", images, packed)
         self.assertEqual(done.returncode, 0, done.stderr)
-        content = bytearray(packed.read_bytes())
-        sample = bytes((19 * 7 + j) % 256 for j in range(64))  # the last of a class of the test set
-        at = content.rfind(sample)
-        self.assertGreater(at, 0)
-        content[at + 30] ^= 1
-        packed.write_bytes(content)
+        flipped = 0
+        for file in packed.rglob("*"):
+            content = bytearray(file.read_bytes()) if file.is_file() else b""
+            at = content.rfind(png(119))  # the last of a class of the test set
+            if at >= 0:
+                content[at + 60] ^= 1
+                file.write_bytes(content)
+                flipped += 1
+        self.assertEqual(flipped, 1)
         for name, settings in STRATEGIES.items():
             with self.subTest(name):
                 process = self.start("train", "-q", *assignments(
                     SMALL, settings, {"data.path": packed, "run.steps": 100000, "run.eval_every": 20, "data.batch": 5}))
-                self.assertIn("set.veche", self.failed(process))
+                self.assertIn("damaged", self.failed(process))
 
     def test_a_checkpoint_that_cannot_be_committed(self):
         for name, settings in STRATEGIES.items():

@@ -41,6 +41,7 @@ inline void run_nodes(int nodes, const std::function<void(TestNode&)>& body, con
     TestNode node(std::move(endpoints[i]));
     try {
       body(node);
+      node.endpoint->flush();
     } catch (const std::exception& error) {
       failures[i] = error.what();
     }

@@ -58,6 +58,9 @@ class Endpoint {
   // told of each lost peer once a tag, after what it had sent.
   virtual Received receive(std::optional<NodeId> from, Tag tag, Time deadline) = 0;
 
+  // Whoever holds back what was sent lets it go. A node calls it before it ends.
+  virtual void flush() {}
+
   virtual Time now() const = 0;
   virtual bool alive(NodeId peer) const = 0;
   virtual Traffic sent() const = 0;

@@ -80,7 +80,9 @@ Evaluation Node::run(const NodeServices& services) {
   pruner_.settle();
   if (step_ == 0) prune();
   strategy_->start();
-  return plan_.async() ? run_async(*this) : run_in_step(*this);
+  Evaluation last = plan_.async() ? run_async(*this) : run_in_step(*this);
+  endpoint_->flush();
+  return last;
 }
 
 void Node::check(const Score& score, std::uint64_t step) const {

@@ -39,13 +39,18 @@ class FaultyEndpoint : public Endpoint {
     send_all(leaving);
   }
 
-  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+  void flush() override {
     std::vector<Held> leaving;
     {
       const std::lock_guard lock(mutex_);
-      release(leaving);  // the answer that is waited for may depend on it
+      release(leaving);
     }
     send_all(leaving);
+    inner_->flush();
+  }
+
+  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    flush();  // the answer that is waited for may depend on it
     Received received = inner_->receive(from, tag, deadline);
     Time delay{0};
     {
@@ -62,16 +67,6 @@ class FaultyEndpoint : public Endpoint {
   void spawn(std::function<void()> helper) override { inner_->spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     return inner_->compute(what, work);
-  }
-
-  ~FaultyEndpoint() override {
-    try {
-      std::vector<Held> leaving;
-      release(leaving);
-      send_all(leaving);
-    } catch (...) {
-      // Its node has ended: nothing leaves it any more.
-    }
   }
 
  private:

@@ -31,6 +31,7 @@ class GroupEndpoint : public Endpoint {
     }
   }
 
+  void flush() override { whole_.flush(); }
   Time now() const override { return whole_.now(); }
   bool alive(NodeId peer) const override { return whole_.alive(member(peer)); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
