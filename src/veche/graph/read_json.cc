@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "veche/base/errors.h"
@@ -15,8 +16,8 @@ using nlohmann::json;
 
 // Numbers beyond an int would be cut to another node.
 int node_number(const json& value) {
-  const auto number = value.get<std::int64_t>();
-  if (!value.is_number_integer() || value.is_number_float() || number < -1 || number > Graph::most_nodes)
+  const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : -1;
+  if (number < 0 || number > std::numeric_limits<int>::max())
     throw RequestError(fmt::format("{} is not the number of a node", value.dump().substr(0, 60)));
   return static_cast<int>(number);
 }
