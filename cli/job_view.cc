@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/launch.h"
+#include "cli/output.h"
 #include "veche/base/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
@@ -21,16 +22,16 @@ void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& c
   std::optional<std::uint64_t> step;
   try {
     step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const std::string& sentence) {
-      fmt::print(stderr, "note: {}\n", sentence);
+      tell("note: {}\n", one_line(sentence));
     });
-  } catch (const Error& error) {  // the folder itself may be what was lost
-    fmt::print(stderr, "note: {}\n", error.what());
+  } catch (const std::exception& error) {  // the folder itself may be what was lost
+    tell("note: {}\n", one_line(error.what()));
     return;
   }
   if (step)
-    fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, command);
+    tell("Saved after step {}. Go on with:\n  {}\n", *step, command);
   else
-    fmt::print(stderr, "Nothing was saved yet: start it again.\n");
+    tell("Nothing was saved yet: start it again.\n");
 }
 
 JobView::JobView(bool quiet, Job& job, Reporter* reporter)
@@ -50,7 +51,7 @@ void JobView::on_start(const RunInfo& info) {
 void JobView::tell_failure(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(told_, true)) return;
-  fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
+  tell_sentence(sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
   if (reporter_ != nullptr) reporter_->nothing_to_tell();
 }

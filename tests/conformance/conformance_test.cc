@@ -26,7 +26,7 @@ std::vector<Case> all_cases() {
     if (info.name == "hogwild") continue;  // never twice the same: own_pace_test
     for (const int nodes : {1, 2, 3, 4, 5, 7, 8, 16})
       for (const Network network : {Network::quiet, Network::unlucky})
-        if (nodes > 1 || !info.uses_topology) cases.push_back({info.name, nodes, network});
+        if (nodes > 1 || !info.uses_topology()) cases.push_back({info.name, nodes, network});
   }
   return cases;
 }

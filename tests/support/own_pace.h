@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cctype>
+
 #include "tests/support/train.h"
 
 namespace veche::testing {
@@ -30,6 +33,18 @@ inline std::vector<Assignments> own_pace_variants() {
 inline std::string name_of(const Assignments& variant) {
   std::string name;
   for (const std::string& assignment : variant) name += assignment.substr(assignment.find('.') + 1) + " ";
+  return name;
+}
+
+// The same as a part of a test's name.
+inline std::string test_name_of(const Assignments& variant) {
+  std::string name;
+  for (const std::string& assignment : variant) {
+    const std::string key = assignment.substr(assignment.find('.') + 1);
+    name += (name.empty() ? "" : "_") + (key.starts_with("name=") ? key.substr(5) : key);
+  }
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 

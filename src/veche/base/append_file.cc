@@ -19,8 +19,17 @@ int open_or_fail(const std::filesystem::path& file) {
   return descriptor;
 }
 
+// Room first, so that nobody who reads meanwhile sees half a record of those that do not fit. Where the file
+// system knows no such thing, writing tells. 0 or the reason.
+int reserve(int descriptor, std::size_t at, std::size_t bytes) {
+  const bool reserved =
+      ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0;
+  return !reserved && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) ? errno : 0;
+}
+
 // 0 or the reason.
 int write_at(int descriptor, std::string_view bytes, std::size_t at) {
+  if (const int error = reserve(descriptor, at, bytes.size()); error != 0) return error;
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;

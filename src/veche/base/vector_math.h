@@ -16,9 +16,6 @@ void weighted_sum(std::span<float> out, std::span<const std::span<const float>> 
 void sum(std::span<float> out, std::span<const std::span<float>> vectors);
 // Every one of the vectors becomes the sum of all. There is at least one.
 void sum_everywhere(std::span<const std::span<float>> vectors);
-// out = the mean of the inputs, of which there is at least one: what the average of models is everywhere.
-// Added up in the order given, beginning with the first, then multiplied by one over their number.
-void average_in_order(std::span<float> out, std::span<const std::span<const float>> inputs);
 // into += x
 void add(std::span<float> into, std::span<const float> x);
 // x *= factor

@@ -92,11 +92,11 @@ void CheckpointStore::write(std::uint64_t step, NodeId node, const NodeState& st
 
 void CheckpointStore::commit(std::uint64_t step) {
   for (int node = 0; node < nodes_; ++node)
-    if (!fs::exists(file(unfinished(step), NodeId{node})))
-      throw RunError(
-          fmt::format("node {} saved itself elsewhere than in {}: run.out must lie on a file system that "
-                      "all hosts share",
-                      node, unfinished(step).string()));
+    if (const fs::path saved = file(unfinished(step), NodeId{node}); !fs::exists(saved))
+      throw RunError(fmt::format(
+          "{} is gone, though node {} saved itself there: it was removed, or run.out lies on a file system "
+          "that not all hosts share",
+          saved.string(), node));
   remove_folder(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/base/nesting.h"
+#include "veche/base/read_text.h"
 #include "veche/base/vector_math.h"
 #include "veche/model/layout.h"
 #include "veche/model/weights.h"
@@ -16,6 +17,8 @@ namespace veche {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::uintmax_t kMostLayout = 64 << 20;
 
 json to_json(const std::vector<TensorLayout>& layout) {
   json tensors = json::array();
@@ -41,17 +44,21 @@ struct RunLayout {
 };
 
 RunLayout read_layout(const RunFolder& run) {
-  std::ifstream file(run.layout());
-  if (!file)
+  std::error_code unknown;
+  if (!std::filesystem::exists(run.layout(), unknown))
     throw RequestError(
         fmt::format("{} is missing: the run is of an older Veche; resume it once, and it will "
                     "be there",
                     run.layout().string()));
+  const std::string text = read_text(run.layout(), run.layout().string(), kMostLayout);
   try {
-    const json content = json::parse(file);
+    check_json_nesting(text);
+    const json content = json::parse(text);
     return {content.at("model"), from_json(content.at("parameters")), from_json(content.at("buffers"))};
   } catch (const json::exception&) {
     throw RequestError(fmt::format("{} is damaged", run.layout().string()));
+  } catch (const RequestError& error) {
+    throw RequestError(fmt::format("{} is damaged: {}", run.layout().string(), error.what()));
   }
 }
 

@@ -29,7 +29,10 @@ class AsyncLoop {
     barrier(node_.control());  // nobody makes a step any more
     node_.strategy().finish();
     if (node_.first()) await_coordinator();
-    if (stopped == "interrupted") return interrupted_at(stop.step);
+    if (stopped == "interrupted") {
+      barrier(node_.control());  // who finishes later may need the helpers of who finished first
+      return interrupted_at(stop.step);
+    }
     std::uint64_t all = 0;
     for (const std::uint64_t steps : gather(node_.control(), node_.step())) all += steps;
     node_.set_mean_step(all / plan_.samples.trainers(node_.nodes()));

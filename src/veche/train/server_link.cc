@@ -8,7 +8,12 @@ namespace veche {
 
 ServerLink::ServerLink(StrategyContext& context, ServerTree tree, ServerPolicy policy,
                        const std::function<std::unique_ptr<ServerRule>(std::size_t length)>& make_rule)
-    : context_(context), tree_(tree), policy_(policy), versions_(tree.servers()) {
+    : context_(context),
+      tree_(tree),
+      policy_(policy),
+      versions_(tree.servers()),
+      gone_(context.nodes()),
+      unanswered_(tree.servers()) {
   const std::size_t me = context_.me();
   if (me >= tree_.servers()) return;
   std::vector<bool> trainers;
@@ -77,10 +82,9 @@ void ServerLink::finish(std::span<float> pulled) {
 
 void ServerLink::serve() {
   for (;;) {
-    if (backlog_.empty()) {
-      Received received = to_servers_.receive();
-      if (received.outcome != Received::Outcome::message) continue;  // workers notice for themselves
-      backlog_.push_back(open(std::move(received.message)));
+    while (backlog_.empty()) {
+      check_answers_can_come();
+      hear(kForever);
     }
     ServerMessage message = std::move(backlog_.front());
     backlog_.pop_front();
@@ -90,9 +94,32 @@ void ServerLink::serve() {
   }
 }
 
+bool ServerLink::hear(Time deadline) {
+  Received received = to_servers_.receive(deadline);
+  if (received.outcome == Received::Outcome::message) backlog_.push_back(open(std::move(received.message)));
+  if (received.outcome == Received::Outcome::peer_lost)
+    gone_[static_cast<std::size_t>(received.from.value)] = true;
+  return received.outcome != Received::Outcome::timed_out;
+}
+
+// Workers notice for themselves when the node they ask is gone, but not when one further up is, or one whose
+// push their answer waits for.
+void ServerLink::check_answers_can_come() {
+  const auto lost = std::ranges::find(gone_, true);
+  if (lost != gone_.end() && server_ && server_->holds_answers())
+    to_servers_.give_up(NodeId{static_cast<int>(lost - gone_.begin())}, Received::Outcome::peer_lost);
+  for (std::size_t server = 0; server < tree_.servers(); ++server) {
+    if (unanswered_[server] == 0) continue;
+    const NodeId next = tree_.parent(server);
+    if (gone_[static_cast<std::size_t>(next.value)]) to_servers_.give_up(next, Received::Outcome::peer_lost);
+  }
+}
+
 void ServerLink::handle(ServerMessage message) {
-  if (message.kind == ServerMessage::Kind::parameters)
+  if (message.kind == ServerMessage::Kind::parameters) {
+    unanswered_[message.server] -= message.parties.size();
     return pass_down(message.server, message.parties, message.numbers());
+  }
   if (message.server != context_.me()) return pass_up(std::move(message));
   const std::lock_guard lock(mutex_);
   server_->take(message);
@@ -103,10 +130,7 @@ void ServerLink::handle(ServerMessage message) {
 void ServerLink::pass_up(ServerMessage message) {
   std::vector<float> sum;  // empty: it goes on as it came
   if (message.kind == ServerMessage::Kind::push && message.size > 0) {
-    for (;;) {
-      Received received = to_servers_.receive(context_.channel.endpoint.now());
-      if (received.outcome != Received::Outcome::message) break;
-      backlog_.push_back(open(std::move(received.message)));
+    while (hear(context_.channel.endpoint.now())) {
     }
     const bool any_version = !policy_.together && !policy_.damp && policy_.compensate == 0;
     std::erase_if(backlog_, [&](const ServerMessage& other) {
@@ -120,6 +144,7 @@ void ServerLink::pass_up(ServerMessage message) {
       return true;
     });
   }
+  if (message.kind != ServerMessage::Kind::leave) unanswered_[message.server] += message.parties.size();
   outgoing_.push_back(
       {to_servers_, tree_.parent(message.server),
        sum.empty() ? message.message

@@ -54,6 +54,10 @@ class ServerLink {
 
   // The helper.
   void serve();
+  // Takes one message or loss; whether there was one before the deadline.
+  bool hear(Time deadline);
+  // Throws PeerLost when answers that others wait for cannot come any more.
+  void check_answers_can_come();
   void handle(ServerMessage message);
   void pass_up(ServerMessage message);
   void pass_down(std::size_t server, std::span<const ServerMessage::Party> parties,
@@ -69,6 +73,8 @@ class ServerLink {
   std::unique_ptr<Server> server_;       // of this node's part, if it has one; guarded by mutex_
   std::deque<ServerMessage> backlog_;    // of the helper
   std::vector<Outgoing> outgoing_;       // of the helper
+  std::vector<bool> gone_;               // of the helper: nodes that have sent all they ever will
+  std::vector<std::size_t> unanswered_;  // of the helper: by server, of those it has passed up
 };
 
 }  // namespace veche

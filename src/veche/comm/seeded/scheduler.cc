@@ -1,0 +1,158 @@
+#include "veche/comm/seeded/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace veche {
+namespace {
+
+constexpr Time kLongestCall{20e-6};
+
+}  // namespace
+
+void Scheduler::Turn::give() {
+  const std::lock_guard lock(mutex_);
+  here_ = true;
+  given_.notify_one();
+}
+
+void Scheduler::Turn::await() {
+  std::unique_lock lock(mutex_);
+  given_.wait(lock, [this] { return here_; });
+  here_ = false;
+}
+
+bool Scheduler::Turn::await_for(std::chrono::duration<double> limit) {
+  std::unique_lock lock(mutex_);
+  return given_.wait_for(lock, limit, [this] { return here_; });
+}
+
+Scheduler::Scheduler(std::uint64_t seed, Limits limits) : limits_(limits), random_(seed, "schedule") {}
+
+std::size_t Scheduler::start(std::string name, std::function<void()> work) {
+  auto made = std::make_unique<Task>();
+  Task& task = *made;
+  task.name = std::move(name);
+  // Under some seeds a task hardly ever gets its turn: what others do meanwhile is then seen.
+  task.weight = random_.below(4) == 0 ? 0.03 : 1;
+  task.thread = std::jthread([this, &task, work = std::move(work)]() mutable {
+    task.turn.await();
+    if (given_up_.empty()) work();
+    work = {};  // what it holds goes while the task still counts
+    task.ended = true;
+    hand_over();
+  });
+  tasks_.push_back(std::move(made));
+  return tasks_.size() - 1;
+}
+
+void Scheduler::give_up(std::string why) {
+  if (given_up_.empty()) given_up_ = std::move(why);
+}
+
+void Scheduler::run() {
+  hand_over();
+  for (std::uint64_t heard = calls_; !all_ended_.await_for(limits_.silence); heard = calls_)
+    if (heard == calls_) abort_in_silence();
+  for (const auto& task : tasks_) task->thread.join();
+}
+
+Scheduler::Task& Scheduler::running() {
+  Task* task = running_;
+  if (task == nullptr || task->thread.get_id() != std::this_thread::get_id())
+    throw std::logic_error(
+        "an endpoint is used by a thread that is neither a node of a run nor a helper (Endpoint::spawn)");
+  return *task;
+}
+
+void Scheduler::let_time_pass() {
+  ++calls_;
+  now_ = now_ + random_.uniform() * kLongestCall.count();
+}
+
+void Scheduler::pass() {
+  running();
+  let_time_pass();
+  if (random_.below(2) == 0) hand_over();
+}
+
+void Scheduler::wait(const Wait& wait) {
+  Task& me = running();
+  let_time_pass();
+  me.wait = &wait;
+  hand_over();
+  me.wait = nullptr;
+}
+
+void Scheduler::hand_over() {
+  Task* const me = running_;
+  Task* const next = choose();
+  if (next == me) return;
+  const bool comes_back = me != nullptr && !me->ended;
+  running_ = next;
+  (next == nullptr ? all_ended_ : next->turn).give();
+  if (comes_back) me->turn.await();  // `me` is not to be touched otherwise: the run may be over
+}
+
+Time Scheduler::due(const Task& task) const {
+  return task.wait == nullptr || !given_up_.empty() ? Time(0) : task.wait->due();
+}
+
+// Time stands still while anybody can go on, but for what calls take; then it jumps to when somebody can.
+Scheduler::Task* Scheduler::choose() {
+  Time earliest = kForever;
+  std::vector<Task*> ready;
+  bool any = false;
+  for (const auto& task : tasks_) {
+    if (task->ended) continue;
+    any = true;
+    const Time when = due(*task);
+    earliest = std::min(earliest, when);
+    if (when <= now()) ready.push_back(task.get());
+  }
+  if (!any) return nullptr;
+  if (ready.empty()) {
+    if (earliest - now() > limits_.jump)
+      give_up(fmt::format("nobody can go on, {:.6f} s after the start: {}", now().count(), who_waits()));
+    else
+      now_ = earliest.count();
+    return choose();
+  }
+  if (now() > limits_.length && given_up_.empty())
+    give_up(fmt::format("the run does not end within {} s: {}", limits_.length.count(), who_waits()));
+  return &by_weight(ready);
+}
+
+Scheduler::Task& Scheduler::by_weight(const std::vector<Task*>& ready) {
+  double all = 0;
+  for (const Task* task : ready) all += task->weight;
+  double drawn = random_.uniform() * all;
+  for (Task* task : ready)
+    if ((drawn -= task->weight) < 0) return *task;
+  return *ready.back();
+}
+
+std::string Scheduler::who_waits() const {
+  std::string all;
+  for (const auto& task : tasks_)
+    if (!task->ended)
+      all += (all.empty() ? "" : "; ") + task->name +
+             (task->wait == nullptr ? " could go on" : " waits for " + task->wait->what());
+  return all;
+}
+
+// A thread that is kept from going on by a mutex cannot be ended: nothing but the process can.
+void Scheduler::abort_in_silence() {
+  const Task* const task = running_;
+  fmt::print(stderr,
+             "{} has not been heard of for {} s: it computes, or waits for a mutex that another holds across "
+             "a wait; of the others, {}\n",
+             task == nullptr ? "nobody" : task->name, limits_.silence.count(), who_waits());
+  std::abort();
+}
+
+}  // namespace veche

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "tests/support/own_pace.h"
+#include "tests/support/problem.h"
+#include "tests/support/train.h"
+#include "veche/comm/seeded/seeded.h"
+#include "veche/runtime/registry.h"
+
+namespace veche::testing {
+
+// Of every test that tries many; `make soak` sets SEEDS.
+inline std::uint64_t seeds() {
+  const char* given = std::getenv("SEEDS");
+  return given == nullptr ? 200 : std::stoull(given);
+}
+
+inline int nodes_for(std::uint64_t seed) {
+  constexpr std::array kNodes{2, 3, 5};
+  return kNodes[seed % kNodes.size()];
+}
+
+// No wait of a strategy is as long as that: who would go on by a deadline alone is taken for stuck.
+inline SeededOptions in_order_of(std::uint64_t seed) { return {.seed = seed, .stuck_after = Time(3)}; }
+
+inline Config seeded_problem(const Assignments& variant, int nodes, int steps) {
+  Config config = quadratic_problem("none", nodes);
+  config.set("run.steps=" + std::to_string(steps));
+  config.set("data.workers=0");  // no threads but the engine's
+  for (const std::string& assignment : variant)
+    config.set(nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment);
+  return config;
+}
+
+// Every strategy whose nodes go in step, and more forms of some.
+inline std::vector<Assignments> seeded_in_step_variants() {
+  std::vector<Assignments> all;
+  for (const StrategyInfo& info : strategies())
+    if (info.name != "hogwild") all.push_back({"strategy.name=" + info.name});
+  const std::vector<Assignments> forms = {
+      {"strategy.name=parameter-server", "strategy.servers=2", "strategy.fanout=2"},
+      {"strategy.name=parameter-server", "strategy.dedicated=true"},
+      {"strategy.name=allreduce", "strategy.algorithm=ring"},
+      {"strategy.name=allreduce", "strategy.algorithm=halving-doubling"},
+      {"strategy.name=local-sgd", "strategy.period=3", "strategy.outer=nesterov"},
+      {"strategy.name=local-sgd", "strategy.period=2", "strategy.elastic=0.2"},
+      {"strategy.name=consensus", "strategy.correction=gradient-tracking"},
+      {"strategy.name=consensus", "strategy.correction=d2", "strategy.order=combine-then-adapt"},
+      {"strategy.name=gossip", "strategy.draw=matching"},
+      {"strategy.name=hierarchical", "strategy.between=gossip"}};
+  all.insert(all.end(), forms.begin(), forms.end());
+  return all;
+}
+
+// Every form whose nodes wait for nobody. Hogwild has no shared memory here.
+inline std::vector<Assignments> seeded_own_pace_variants() {
+  std::vector<Assignments> all = own_pace_variants();
+  std::erase(all, Assignments{"strategy.name=hogwild"});
+  const std::vector<Assignments> forms = {
+      {"strategy.name=parameter-server", "strategy.update=async", "strategy.servers=2", "strategy.fanout=2"},
+      {"strategy.name=parameter-server", "strategy.update=async", "strategy.dedicated=true"},
+      {"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=3",
+       "strategy.dedicated=true"},
+      {"strategy.name=gossip", "strategy.async=true", "topology.graph=star", "strategy.every=2"}};
+  all.insert(all.end(), forms.begin(), forms.end());
+  return all;
+}
+
+// A run that leaves nothing behind, on the seeded engine.
+inline TrainingRequest seeded_request(Settings settings, const SeededOptions& options) {
+  TrainingRequest request;
+  request.settings = std::move(settings);
+  request.keep = false;
+  request.cluster = [options](int nodes) { return std::make_unique<SeededCluster>(nodes, options); };
+  return request;
+}
+
+}  // namespace veche::testing
