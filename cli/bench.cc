@@ -25,6 +25,7 @@
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/runtime/together.h"
 
 namespace veche::cli {
 namespace {
@@ -95,10 +96,12 @@ void bench(Arguments arguments) {
   if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
     const auto job = join_mpi_job(*launch);
     MpiPlainSum& sum = *mpi_plain_sum(launch->kind);
-    const std::vector<BenchCase> cases =
-        arguments.name == "neighbours"
-            ? measure_neighbours(*job, *mpi_neighbourhoods(launch->kind), sum, arguments.options)
-            : measure_ranks(*job, sum, arguments.options);
+    std::vector<BenchCase> cases;
+    together(job.get(), [&] {
+      cases = arguments.name == "neighbours"
+                  ? measure_neighbours(*job, *mpi_neighbourhoods(launch->kind), sum, arguments.options)
+                  : measure_ranks(*job, sum, arguments.options);
+    });
     if (job->rank() == 0) print_json(cases);
     return;
   }

@@ -190,7 +190,7 @@ int in_job(const Arguments& arguments, Work work) {
     if (job->rank() == 0) view.tell_failure(error.what());
     try {
       job->exchange("", Time(5));
-    } catch (const RunError&) {
+    } catch (const Error&) {
       // They hang, and are ended with this process.
     }
     return wrong ? kWrongRequest : kFailed;

@@ -1,8 +1,9 @@
-// One rank of a job that goes wrong in the way its argument names; failing_ranks_test.py starts it and looks at
-// what comes of it. Every other wait here is far longer than a test waits.
+// One rank of a job that goes wrong in the way its argument names; failing_ranks_test.py starts it and looks
+// at what comes of it. Every other wait here is far longer than a test waits.
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -152,6 +153,21 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
        [](Job& job) {
          if (job.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(1000));
          Here::fail();
+       }},
+      {"one-stops-in-a-sum",
+       [](Job& job) {
+         job.on_loss([](const std::string& sentence) { std::cerr << "told: " << sentence << std::endl; });
+         run_nodes(job, [](Endpoint& endpoint) {
+           if (endpoint.id() == NodeId{1})
+             endpoint.spawn([&endpoint] {
+               endpoint.receive(endpoint.id(), kTag, endpoint.now() + Time(0.5));
+               raise(SIGSTOP);
+             });
+           for (std::vector<float> data(8'000'000);;) {
+             const auto outcome = endpoint.native()->all_reduce(kTag, data, endpoint.now() + Time(2));
+             if (outcome.outcome != Received::Outcome::message) throw PeerLost(outcome.missing, "is missed");
+           }
+         });
        }},
       {"the-first-hangs",
        [](Job& job) {

@@ -61,6 +61,14 @@ class FailingRanks(unittest.TestCase):
     def test_one_who_hangs_does_not_keep_the_others(self):
         self.check("one-hangs", 2, r"^rank [02] on \S+: the cause$", everybody=False)
 
+    def test_one_who_stops_in_a_sum_is_not_waited_for(self):
+        # Where every rank has a core, inside MPI_Allreduce, most likely; else in the memory that ranks share.
+        for ranks in (2, 3):
+            returned, told, seconds = run("one-stops-in-a-sum", ranks)
+            self.assertLess(seconds, PROMPTLY, told)
+            self.assertEqual(returned, 1, told)
+            self.assertRegex(told, r"a sum over all ranks does not end though all have come|node \d is missed")
+
     def test_a_first_rank_that_hangs_tells_nevertheless(self):
         returned, told, seconds = run("the-first-hangs")
         self.assertLess(seconds, PROMPTLY, told)

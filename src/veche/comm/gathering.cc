@@ -21,7 +21,7 @@ constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish together
 constexpr int kLeastPauses = 8;
 constexpr int kMostPauses = 512;
 constexpr int kYields = 4;
-constexpr std::chrono::steady_clock::duration kGlance = std::chrono::milliseconds(100);
+constexpr std::chrono::milliseconds kGlance{100};  // from one look up to the next, while asleep
 
 std::size_t cores() {
   static const std::size_t count = std::max(1U, std::thread::hardware_concurrency());  // asks the system
@@ -93,17 +93,17 @@ std::optional<Gathering::Missing> Gathering::meet(NodeId me, Seat& seat, std::si
     const std::optional<NodeId> lost = work.first_lost();
     if (lost || Clock::now() >= deadline) {
       const std::optional<NodeId> absent = first_absent(operation);
-      if (withdraw(operation) || (work.between_processes() && Clock::now() >= deadline))
+      if (withdraw(operation) ||
+          (work.between_processes() && Clock::now() >= deadline && !finished(operation)))
         return Missing{lost.value_or(absent.value_or(wrapped(me.value + 1, nodes))), lost.has_value()};
     }
     News::Look look(state_.news);
     if (finished(operation) || has_work(operation) || work.first_lost() != lost) continue;
     // Once all have come the end is near and sure, whatever the deadline says.
     const Clock::time_point asleep = Clock::now();
-    const Clock::time_point glance =
-        asleep + (work.between_processes() ? kGlance : Clock::duration(std::chrono::seconds(1)));
+    const Clock::time_point glance = asleep + kGlance;
     const bool sure = lost || asleep >= deadline;
-    look.sleep(sure ? glance : work.between_processes() ? std::min(deadline, glance) : deadline);
+    look.sleep(sure ? glance : work.between_processes() ? std::min(glance, deadline) : deadline);
     seat.slept += Clock::now() - asleep;
   }
 }

@@ -18,10 +18,12 @@ namespace {
 using Clock = JobState::Clock;
 
 // For those who know of a failure to come to the exchange in which all agree on it.
-constexpr std::chrono::seconds kToAgree{5};
-// Then the job is ended, wherever its ranks are. The first one speaks; the others give it the time.
-constexpr std::chrono::seconds kToEnd{7};
+constexpr std::chrono::seconds kToAgree{8};
+// Then the job is ended, wherever its ranks are. The first one speaks; the others give it the time: one who
+// could not agree must not end the job before the first has spoken.
+constexpr std::chrono::seconds kToEnd{11};
 constexpr std::chrono::seconds kToSpeak{5};
+static_assert(kToAgree + kToSpeak > kToEnd);
 constexpr std::chrono::milliseconds kToBeRead{300};  // launchers drop what they have not read yet
 constexpr auto kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -144,10 +146,11 @@ void MpiRanks::glance() {
 
 void MpiRanks::lose(int rank) {
   std::unique_lock lock(mutex_);
-  const Failure failure = known_.value_or(
-      Failure{Failure::Kind::failed, name_of(rank) + " is gone: its process was killed or crashed"});
+  const std::optional<Failure> cause = known_;  // which the first rank knows too, and tells
   lock.unlock();
-  end_job(failure, rank == 0 ? 1 : 0);
+  if (cause) return end_job(*cause, 0);
+  end_job({Failure::Kind::failed, name_of(rank) + " is gone: its process was killed or crashed"},
+          rank == 0 ? 1 : 0);
 }
 
 void MpiRanks::end_job(const Failure& failure, int speaker) {
