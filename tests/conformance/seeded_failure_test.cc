@@ -4,7 +4,6 @@
 
 #include <fstream>
 
-#include "tests/support/network.h"
 #include "tests/support/seeded.h"
 #include "tests/support/temporary_folder.h"
 #include "veche/base/errors.h"
@@ -121,7 +120,7 @@ TEST_P(SeededRun, EndsWithTheCauseWhenANodeFails) {
     for (const std::string& assignment : joined({"optimizer.name=sgd", "run.steps=1000000", "data.workers=0",
                                                  "cluster.nodes=" + std::to_string(nodes)},
                                                 GetParam()))
-      config.set(nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment);
+      config.set(testing::fitting(assignment, nodes));
     TrainingRequest request =
         testing::seeded_request(config.resolve(Config::Model::own_learner), testing::in_order_of(seed));
     request.learner = [&](NodeId node) {

@@ -27,12 +27,16 @@ inline int nodes_for(std::uint64_t seed) {
 // No wait of a strategy is as long as that: who would go on by a deadline alone is taken for stuck.
 inline SeededOptions in_order_of(std::uint64_t seed) { return {.seed = seed, .stuck_after = Time(3)}; }
 
+// Of a variant: there are no more servers than nodes.
+inline std::string fitting(const std::string& assignment, int nodes) {
+  return nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment;
+}
+
 inline Config seeded_problem(const Assignments& variant, int nodes, int steps) {
   Config config = quadratic_problem("none", nodes);
   config.set("run.steps=" + std::to_string(steps));
   config.set("data.workers=0");  // no threads but the engine's
-  for (const std::string& assignment : variant)
-    config.set(nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment);
+  for (const std::string& assignment : variant) config.set(fitting(assignment, nodes));
   return config;
 }
 
