@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct BenchOptions {
   double target = 88;                 // slow-network: per cent of test samples that must be right
   std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
   std::string data;                   // load: a set of images, CIFAR-10 as a rule; empty: made up
+  std::function<void(const std::string&)> tell;  // people a sentence on the way; always there
 };
 
 // One comparison. The results of both sides were checked against each other before anything was timed.

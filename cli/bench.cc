@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "bench/train/crowd.h"
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
@@ -72,13 +74,13 @@ void print_table(const std::vector<BenchCase>& cases) {
                c.required == 0
                    ? ""
                    : fmt::format("{:.2f}x {}", c.required, c.ratio >= c.required ? "kept" : "MISSED")});
-  fmt::print("{}", table.text());
+  answer("{}", table.text());
 }
 
 void print_json(const std::vector<BenchCase>& cases) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const BenchCase& result : cases) rows.push_back(to_json(result));
-  fmt::print("{}\n", nlohmann::ordered_json{{"cases", rows}}.dump());
+  answer_json(nlohmann::ordered_json{{"cases", rows}});
 }
 
 // Where CIFAR-10 lies when nobody has said; nothing: nowhere.
@@ -89,6 +91,7 @@ std::string usual_cifar10() {
 }
 
 void bench(Arguments arguments) {
+  if (std::isnan(arguments.options.target)) throw RequestError("--target is a percentage, not nan");
   if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
     const auto job = join_mpi_job(*launch);
     MpiPlainSum& sum = *mpi_plain_sum(launch->kind);
@@ -100,6 +103,7 @@ void bench(Arguments arguments) {
     return;
   }
   if (arguments.options.data.empty()) arguments.options.data = usual_cifar10();
+  arguments.options.tell = [](const std::string& sentence) { tell("{}\n", sentence); };
   std::vector<std::string> names{"all"};
   for (const Bench& bench : benches()) names.push_back(bench.name);
   if (std::ranges::find(names, arguments.name) == names.end())
@@ -107,7 +111,7 @@ void bench(Arguments arguments) {
   std::vector<BenchCase> cases;
   for (const Bench& bench : benches()) {
     if (arguments.name == "all" ? bench.only_by_name : arguments.name != bench.name) continue;
-    fmt::print(stderr, "{}: {} ...\n", bench.name, bench.what);
+    tell("{}: {} ...\n", bench.name, bench.what);
     for (BenchCase& result : bench.run(arguments.options)) cases.push_back(std::move(result));
   }
   if (!arguments.json) return print_table(cases);

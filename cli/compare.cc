@@ -6,12 +6,16 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "cli/job_view.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/runtime/keys.h"
 #include "veche/runtime/registry.h"
+#include "veche/runtime/run_plan.h"
 #include "veche/runtime/summary.h"
 #include "veche/runtime/together.h"
 
@@ -80,6 +84,14 @@ std::string folder_name(const std::string& variant, std::int64_t seed) {
   return fmt::format("{}-seed{}", name, seed);
 }
 
+// Two runs cannot have one folder.
+void refuse_twins(const std::vector<Variant>& variants) {
+  std::set<std::string> names;
+  for (const Variant& variant : variants)
+    if (!names.insert(folder_name(variant.name, 0)).second)
+      throw RequestError(fmt::format("--compare has '{}' twice, or two that are named alike", variant.name));
+}
+
 struct Statistic {
   double mean = 0;
   double deviation = 0;
@@ -139,7 +151,7 @@ void print_table(const Json& lines, bool has_target) {
                    : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
                                  line["seconds"]["std"].get<double>())});
   }
-  fmt::print(stderr, "\n{}", table.text());
+  tell("\n{}", table.text());
 }
 
 // The first rank's clock names it.
@@ -163,8 +175,15 @@ int compare(const Comparison& comparison, ProgressView& view) {
     if (job != nullptr && job->size() > 1) config.prefer_nodes(job->size());
     return config;
   };
+  refuse_twins(variants);
   together(job, [&] {  // refuses before the first one runs
-    for (const Variant& variant : variants) configured(variant).resolve();
+    for (const Variant& variant : variants) {
+      const Settings settings = configured(variant).resolve();
+      if (job == nullptr)
+        RunPlan{settings};
+      else
+        RunPlan{settings, job->ranks_on_this_host(), job->on_one_host()};
+    }
   });
 
   const Settings common = configured(variants.front()).resolve();
@@ -175,10 +194,10 @@ int compare(const Comparison& comparison, ProgressView& view) {
   for (const Variant& variant : variants) {
     std::vector<TrainingResult> runs;
     for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
-      if (shows) fmt::print(stderr, "\n== {}, seed {}\n", variant.name, seed);
+      view.title(fmt::format("\n== {}, seed {}", variant.name, seed));
       Config config = configured(variant);
       config.set("run.seed=" + std::to_string(seed));
-      config.set("run.out=\"" + folder.string() + "\"");
+      config.set("run.out=" + to_toml(Value{folder.string()}));
       config.set("run.name=" + folder_name(variant.name, seed));
       TrainingRequest request;
       request.settings = config.resolve();
@@ -196,10 +215,10 @@ int compare(const Comparison& comparison, ProgressView& view) {
   if (!leads) return 0;
   const Json result{{"comparison", lines}, {"runs", summaries}};
   write_file(folder / "compare.json", result.dump(2) + "\n");
-  if (comparison.json) fmt::print("{}\n", result.dump());
+  if (comparison.json) answer_json(result);
   if (shows) {
     print_table(lines, common.run.has("target_accuracy"));
-    fmt::print(stderr, "\n  runs and compare.json  {}\n", folder.string());
+    tell("\n  runs and compare.json  {}\n", folder.string());
   }
   return 0;
 }

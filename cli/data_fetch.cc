@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/counter.h"
 #include "cli/data_commands.h"
+#include "cli/output.h"
 #include "veche/base/errors.h"
+#include "veche/base/read_text.h"
 #include "veche/data/fetch/fetch.h"
 
 namespace veche::cli {
@@ -23,10 +27,15 @@ struct Arguments {
 // Lines of "MD5  NAME", as md5sum writes them.
 std::map<std::string, std::string> read_sums(const std::string& file) {
   std::map<std::string, std::string> sums;
-  std::ifstream in(file);
-  if (!in) throw RequestError(fmt::format("'{}' cannot be read", file));
-  for (std::string digest, name; in >> digest >> name;)
+  constexpr std::uintmax_t kMostBytes = 16 << 20;
+  std::istringstream in(read_text(file, fmt::format("'{}'", file), kMostBytes));
+  const auto is_digit = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  for (std::string digest, name; in >> digest >> name;) {
+    if (digest.size() != 32 || !std::ranges::all_of(digest, is_digit))
+      throw RequestError(
+          fmt::format("'{}' holds '{}' where md5sum writes 32 hexadecimal digits", file, digest));
     sums[name.starts_with('*') ? name.substr(1) : name] = digest;
+  }
   if (sums.empty()) throw RequestError(fmt::format("'{}' holds no lines of md5sum", file));
   return sums;
 }
@@ -37,15 +46,15 @@ void run(const Arguments& arguments) {
   if (!arguments.sums.empty()) options.md5 = read_sums(arguments.sums);
   options.tell = [&](const std::string& sentence) {
     counter.clear();
-    fmt::print(stderr, "{}\n", sentence);
+    tell("{}\n", sentence);
   };
   options.progress = [&](std::uint64_t done, std::uint64_t all) { counter.show(done, all); };
   const std::string place = fetch(arguments.name, options).string();
   counter.clear();
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"name", arguments.name}, {"place", place}}.dump());
+    answer_json(nlohmann::ordered_json{{"name", arguments.name}, {"place", place}});
   } else {
-    fmt::print("{} is in {}; data.name = \"{}\" trains on it\n", arguments.name, place, arguments.name);
+    answer("{} is in {}; data.name = \"{}\" trains on it\n", arguments.name, place, arguments.name);
   }
 }
 

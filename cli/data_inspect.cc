@@ -7,6 +7,7 @@
 #include "cli/counter.h"
 #include "cli/data_commands.h"
 #include "cli/data_options.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/files.h"
 #include "veche/data/inspect.h"
@@ -52,7 +53,7 @@ std::string range(int least, int most) {
 }
 
 void print(const DataSource& source, const Inspection& found) {
-  fmt::print("{}: {}{}\n", source.name, source.kind, source.place.empty() ? "" : " in " + source.place);
+  answer("{}: {}{}\n", source.name, source.kind, source.place.empty() ? "" : " in " + source.place);
   Table table({"class", "train", "test"});
   std::size_t train = 0, test = 0;
   for (const auto& one : found.classes) {
@@ -61,14 +62,14 @@ void print(const DataSource& source, const Inspection& found) {
     test += one.test;
   }
   table.row({"all", with_commas(train), with_commas(test)});
-  fmt::print("{}", table.text());
-  fmt::print("  size       {} x {} pixels, {} channel{}, {} stored\n",
-             range(found.least_width, found.most_width), range(found.least_height, found.most_height),
-             found.channels, found.channels == 1 ? "" : "s", bytes(static_cast<double>(found.bytes)));
-  fmt::print("  mean       {:.4f}\n  deviation  {:.4f}\n", fmt::join(found.mean, "  "),
-             fmt::join(found.deviation, "  "));
-  if (found.damaged > 0 || !found.damage.empty()) fmt::print("{} damaged:\n", with_commas(found.damaged));
-  for (const std::string& sentence : found.damage) fmt::print("  {}\n", sentence);
+  answer("{}", table.text());
+  answer("  size       {} x {} pixels, {} channel{}, {} stored\n", range(found.least_width, found.most_width),
+         range(found.least_height, found.most_height), found.channels, found.channels == 1 ? "" : "s",
+         bytes(static_cast<double>(found.bytes)));
+  answer("  mean       {:.4f}\n  deviation  {:.4f}\n", fmt::join(found.mean, "  "),
+         fmt::join(found.deviation, "  "));
+  if (found.damaged > 0 || !found.damage.empty()) answer("{} damaged:\n", with_commas(found.damaged));
+  for (const std::string& sentence : found.damage) answer("  {}\n", sentence);
 }
 
 void run(const Arguments& arguments) {
@@ -82,7 +83,7 @@ void run(const Arguments& arguments) {
       inspect(source, arguments.threads, [&](std::size_t done, std::size_t all) { counter.show(done, all); });
   counter.clear();
   if (arguments.json) {
-    fmt::print("{}\n", to_json(source, found).dump());
+    answer_json(to_json(source, found));
   } else {
     print(source, found);
   }
@@ -90,7 +91,7 @@ void run(const Arguments& arguments) {
     constexpr int kRows = 25, kColumns = 12;
     const std::vector<std::uint8_t> picture = encode_png(contact_sheet(source, kRows, kColumns));
     write_file(arguments.sheet, {reinterpret_cast<const char*>(picture.data()), picture.size()});
-    if (!arguments.json) fmt::print("  sheet      {}\n", arguments.sheet);
+    if (!arguments.json) answer("  sheet      {}\n", arguments.sheet);
   }
   if (found.damaged > 0)
     throw RunError(fmt::format("{} of the samples of {} are damaged", found.damaged, source.name));

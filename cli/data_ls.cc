@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data_commands.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/data/known_sets.h"
 #include "veche/data/open.h"
@@ -56,9 +57,9 @@ void list(const std::string& folder, bool json) {
                row.place.empty() ? "not here: veche data fetch " + row.name : row.place});
   }
   if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"sets", sets}}.dump());
+    answer_json(nlohmann::ordered_json{{"sets", sets}});
   } else {
-    fmt::print("{}", table.text());
+    answer("{}", table.text());
   }
 }
 

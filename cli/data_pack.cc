@@ -7,6 +7,7 @@
 #include "cli/counter.h"
 #include "cli/data_commands.h"
 #include "cli/data_options.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/data/pack/pack.h"
 
@@ -39,13 +40,13 @@ void run(Arguments& arguments) {
     const nlohmann::ordered_json json{{"out", arguments.out},      {"train", result.train},
                                       {"test", result.test},       {"bytes", result.bytes},
                                       {"damaged", result.damaged}, {"damage", result.damage}};
-    fmt::print("{}\n", json.dump());
+    answer_json(json);
     return;
   }
-  fmt::print("{}: {} training and {} test images, {}\n", arguments.out, with_commas(result.train),
-             with_commas(result.test), bytes(static_cast<double>(result.bytes)));
-  if (result.damaged > 0) fmt::print("{} damaged images were left out:\n", with_commas(result.damaged));
-  for (const std::string& sentence : result.damage) fmt::print("  {}\n", sentence);
+  answer("{}: {} training and {} test images, {}\n", arguments.out, with_commas(result.train),
+         with_commas(result.test), bytes(static_cast<double>(result.bytes)));
+  if (result.damaged > 0) answer("{} damaged images were left out:\n", with_commas(result.damaged));
+  for (const std::string& sentence : result.damage) answer("  {}\n", sentence);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data_commands.h"
+#include "cli/output.h"
 #include "cli/split_picture.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
@@ -73,7 +74,7 @@ void print_table(const SplitCounts& split) {
                                      static_cast<std::size_t>(std::ranges::count(split.counts[node], 0u))));
     table.row(cells);
   }
-  fmt::print("{}", table.text());
+  answer("{}", table.text());
 }
 
 void print_json(const RunPlan& plan, const SplitCounts& split) {
@@ -83,12 +84,11 @@ void print_json(const RunPlan& plan, const SplitCounts& split) {
                      {"samples", split.samples(node)},
                      {"skew", skew(split, node)},
                      {"per_class", split.counts[node]}});
-  fmt::print("{}\n", nlohmann::ordered_json{{"data", plan.source.name},
-                                            {"partition", plan.settings.data.get<std::string>("partition")},
-                                            {"samples", plan.source.train->size()},
-                                            {"classes", split.classes},
-                                            {"nodes", nodes}}
-                         .dump());
+  answer_json(nlohmann::ordered_json{{"data", plan.source.name},
+                                     {"partition", plan.settings.data.get<std::string>("partition")},
+                                     {"samples", plan.source.train->size()},
+                                     {"classes", split.classes},
+                                     {"nodes", nodes}});
 }
 
 void check_plot(const std::string& file) {

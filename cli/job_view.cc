@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "cli/launch.h"
+#include "cli/output.h"
+#include "veche/base/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
@@ -14,11 +19,19 @@ std::string resume_command(const std::filesystem::path& folder, const Job* job) 
 }
 
 void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) {
-  const auto step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const auto&) {});
+  std::optional<std::uint64_t> step;
+  try {
+    step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const std::string& sentence) {
+      tell("note: {}\n", one_line(sentence));
+    });
+  } catch (const std::exception& error) {  // the folder itself may be what was lost
+    tell("note: {}\n", one_line(error.what()));
+    return;
+  }
   if (step)
-    fmt::print(stderr, "Saved after step {}. Go on with:\n  {}\n", *step, command);
+    tell("Saved after step {}. Go on with:\n  {}\n", *step, command);
   else
-    fmt::print(stderr, "Nothing was saved yet: start it again.\n");
+    tell("Nothing was saved yet: start it again.\n");
 }
 
 JobView::JobView(bool quiet, Job& job, Reporter* reporter)
@@ -37,7 +50,8 @@ void JobView::on_start(const RunInfo& info) {
 
 void JobView::tell_failure(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
-  fmt::print(stderr, "veche: {}\n", sentence);  // at once: the launcher may not leave much time
+  if (std::exchange(told_, true)) return;
+  tell_sentence(sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
   if (reporter_ != nullptr) reporter_->nothing_to_tell();
 }

@@ -23,14 +23,15 @@ class JobView : public ProgressView {
   ~JobView() override { job_.on_loss({}); }
 
   void on_start(const RunInfo& info) override;
-  // One sentence, and how to go on when something was saved. Any thread.
+  // One sentence, and how to go on when something was saved. Once; any thread.
   void tell_failure(const std::string& sentence);
 
  private:
   Job& job_;
   Reporter* const reporter_;  // may be null
   std::mutex mutex_;
-  std::filesystem::path folder_;  // guarded by mutex_
+  std::filesystem::path folder_;  // guarded by mutex_, as the next
+  bool told_ = false;
 };
 
 }  // namespace veche::cli

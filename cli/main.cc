@@ -1,21 +1,26 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <new>
+#include <sstream>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "veche/base/cut_files.h"
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 
 namespace {
 
+using veche::cli::answer_text;
+using veche::cli::flush_output;
 using veche::cli::kFailed;
 using veche::cli::kWrongRequest;
+using veche::cli::tell_sentence;
 
 int say(const std::string& sentence, int code) {
-  fmt::print(stderr, "veche: {}\n", sentence);
+  flush_output();  // what was found out before comes first
+  tell_sentence(sentence);
   return code;
 }
 
@@ -38,10 +43,17 @@ std::string about_leftovers(const CLI::App& app, const std::string& message) {
   return fmt::format("there is no command '{}'{}", left.front(), veche::suggestion(left.front(), known));
 }
 
-}  // namespace
+// An empty word, as a script's unset variable leaves it, is not an option that was left out.
+void refuse_empty_words(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_items_expected_min() > 0)
+      option->check([](const std::string& word) {
+        return std::string(word.empty() ? "the word is empty; give one, or leave the option out" : "");
+      });
+  for (CLI::App* command : app.get_subcommands({})) refuse_empty_words(*command);
+}
 
-int main(int argc, char** argv) {
-  veche::explain_cut_files();
+int run(int argc, char** argv) {
   CLI::App app{"Veche trains one neural network on many nodes that agree with each other."};
   app.name("veche");
   app.require_subcommand(0, 1);
@@ -52,12 +64,16 @@ int main(int argc, char** argv) {
   veche::cli::add_model(app);
   veche::cli::add_bench(app);
   veche::cli::add_topology(app);
+  refuse_empty_words(app);
   try {
     app.parse(argc, argv);
-    if (app.get_subcommands().empty()) fmt::print("{}", app.help());
+    if (app.get_subcommands().empty()) answer_text(app.help());
     return exit_code;
   } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
+    std::ostringstream text;
+    const int code = app.exit(asked, text, text);
+    answer_text(text.str());
+    return code;
   } catch (const CLI::ExtrasError& error) {
     return say(about_leftovers(app, error.what()), kWrongRequest);
   } catch (const CLI::RequiredError& error) {  // of a command's own command, when another word stands there
@@ -66,7 +82,26 @@ int main(int argc, char** argv) {
     return say(error.what(), kWrongRequest);
   } catch (const veche::RequestError& error) {
     return say(error.what(), kWrongRequest);
+  } catch (const std::bad_alloc&) {
+    return say(
+        "this machine has not enough memory for it: lower what makes it large, such as the number of nodes, "
+        "the batch, the model's width or the images' size",
+        kFailed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return say("'" + error.path1().string() + "': " + error.code().message(), kFailed);
   } catch (const std::exception& error) {
     return say(error.what(), kFailed);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  veche::cli::prepare_output();
+  veche::explain_cut_files();
+  const int code = run(argc, argv);
+  const std::string failure = veche::cli::end_output();
+  if (failure.empty()) return code;
+  veche::cli::tell_sentence(failure);
+  return code == 0 ? kFailed : code;
 }

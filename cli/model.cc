@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/model_show.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/runtime/model_export.h"
 
@@ -21,11 +22,12 @@ void export_it(const ExportWords& words, const CLI::Option& node) {
   ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
   if (node.count() > 0) request.node = NodeId{words.node};
   const ExportResult result = export_model(request);
-  fmt::print(stderr, "{}: {} of step {}, {} tensors, {}\n", words.out,
-             request.node        ? fmt::format("node {}", words.node)
-             : result.nodes == 1 ? "the model"
-                                 : fmt::format("the average of {} nodes", result.nodes),
-             result.step, result.tensors, bytes(static_cast<double>(result.bytes)));
+  for (const std::string& sentence : result.notices) tell("note: {}\n", one_line(sentence));
+  tell("{}: {} of step {}, {} tensors, {}\n", words.out,
+       request.node        ? fmt::format("node {}", words.node)
+       : result.nodes == 1 ? "the model"
+                           : fmt::format("the average of {} nodes", result.nodes),
+       result.step, result.tensors, bytes(static_cast<double>(result.bytes)));
 }
 
 void add_export(CLI::App& model) {

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/errors.h"
+#include "veche/base/memory.h"
 #include "veche/model/layout.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/config.h"
@@ -62,6 +64,8 @@ Shape read_shape(const std::string& text) {
   }
   if (extents.size() != 3 || at != end)
     throw RequestError(fmt::format("--input {} is not channels x height x width, such as 3x32x32", text));
+  check_memory(1.0 * sizeof(float) * extents[0] * extents[1] * extents[2], "--input " + text,
+               "choose a smaller one");
   return {extents[0], extents[1], extents[2]};
 }
 
@@ -127,10 +131,10 @@ void list_all_models(bool json) {
                model ? bytes(static_cast<double>(bytes_of(*model))) : ""});
   }
   if (json)
-    fmt::print("{}\n", ordered_json{{"models", rows}}.dump());
+    answer_json(ordered_json{{"models", rows}});
   else
-    fmt::print("{}", table.text());
-  if (!missing.empty()) fmt::print(stderr, "veche: FLOPs and bytes are left out: {}\n", missing);
+    answer("{}", table.text());
+  if (!missing.empty()) tell_sentence("FLOPs and bytes are left out: " + missing);
 }
 
 void show_model(const ShowWords& words) {
@@ -143,17 +147,17 @@ void show_model(const ShowWords& words) {
     object.update(costs(model));
     object["layers"] = to_json(model.parameters);
     object["buffers"] = to_json(model.buffers);
-    fmt::print("{}\n", object.dump());
+    answer_json(object);
     return;
   }
   Table table({"tensor", "shape", "numbers", ""});
   add_rows(table, model.parameters, "");
   add_rows(table, model.buffers, "buffer");
-  fmt::print("{}", table.text());
-  fmt::print("{} for {}x{}x{}, {} classes: {} parameters, {}, {} FLOPs an image forward\n", spec.name,
-             spec.input.channels, spec.input.height, spec.input.width, spec.classes,
-             with_commas(numbers(model.parameters)), bytes(static_cast<double>(bytes_of(model))),
-             rounded(flops(model)));
+  answer("{}", table.text());
+  answer("{} for {}x{}x{}, {} classes: {} parameters, {}, {} FLOPs an image forward\n", spec.name,
+         spec.input.channels, spec.input.height, spec.input.width, spec.classes,
+         with_commas(numbers(model.parameters)), bytes(static_cast<double>(bytes_of(model))),
+         rounded(flops(model)));
 }
 
 }  // namespace veche::cli

@@ -3,17 +3,20 @@
 #include <chrono>
 #include <string>
 
+#include "cli/status_line.h"
 #include "veche/runtime/training.h"
 
 namespace veche::cli {
 
-std::string bar(double part);  // a bar of which this part is full
-
 // Shows a run on standard error: one line that is drawn anew on a terminal, now and then a plain line
-// elsewhere. Several runs may follow each other.
+// elsewhere. Several runs may follow each other. Called by threads that train: nothing here throws because
+// standard error cannot be written.
 class ProgressView : public RunObserver {
  public:
-  explicit ProgressView(bool quiet);
+  explicit ProgressView(bool quiet) : quiet_(quiet) {}
+
+  // Stands above the run that starts next.
+  void title(std::string text) { title_ = std::move(text); }
 
   void on_start(const RunInfo& info) override;
   void on_notice(const std::string& sentence) override;
@@ -24,16 +27,17 @@ class ProgressView : public RunObserver {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void line(const std::string& text);
   std::string where(std::uint64_t step) const;
 
   const bool quiet_;
-  const bool terminal_;
+  std::string title_;
   RunInfo info_;
   Clock::time_point start_;
   Clock::time_point last_line_;
   double smooth_loss_ = 0;
-  bool drawn_ = false;
+  StatusLine status_;
+  std::string before_, after_;  // what is drawn
+  double part_ = 0;
 };
 
 }  // namespace veche::cli

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cli/job_view.h"
+#include "cli/output.h"
 
 namespace veche::cli {
 namespace {
@@ -36,8 +37,7 @@ void stand_by(int pipe, const std::string& resume_words) {
   }
   if (well || folder.empty()) return;
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // after what the launcher says
-  fmt::print(stderr,
-             "veche: the job has ended because a rank was killed or crashed; the launcher names it\n");
+  tell("veche: the job has ended because a rank was killed or crashed; the launcher names it\n");
   tell_how_to_go_on(folder, resume_words + " " + std::filesystem::relative(folder).string());
 }
 
@@ -52,6 +52,7 @@ Reporter::Reporter(std::string resume_words) {
     for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) std::signal(signal, SIG_IGN);
     ::close(ends[1]);
     ::close(STDOUT_FILENO);
+    prepare_output();
     stand_by(ends[0], resume_words);
     ::_exit(0);
   }

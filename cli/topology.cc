@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/topology_commands.h"
 #include "cli/topology_report.h"
 #include "veche/base/errors.h"
@@ -24,14 +25,13 @@ void run(const Arguments& arguments) {
   const TopologyReport report = examine(arguments.question);
   write_pictures(report, arguments.svg, arguments.png);
   if (report.contraction.rate >= 1) {
-    fmt::print(
-        stderr,
-        "veche: warning: with these weights the nodes never agree (rho is 1); metropolis always converges\n");
+    tell_sentence(
+        "warning: with these weights the nodes never agree (rho is 1); metropolis always converges");
   }
   if (arguments.json) {
-    fmt::print("{}\n", to_json(report).dump());
+    answer_json(to_json(report));
   } else {
-    fmt::print("{}", to_text(report));
+    answer("{}", to_text(report));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/text.h"
 #include "cli/topology_commands.h"
 #include "cli/topology_report.h"
@@ -31,7 +32,7 @@ void run(const Arguments& arguments) {
       row.erase("weights");
       rows.push_back(std::move(row));
     }
-    fmt::print("{}\n", nlohmann::ordered_json{{"topologies", rows}}.dump());
+    answer_json(nlohmann::ordered_json{{"topologies", rows}});
     return;
   }
   const bool sized = !arguments.question.model.empty();
@@ -56,7 +57,7 @@ void run(const Arguments& arguments) {
     if (sized) row.push_back(bytes(4.0 * static_cast<double>(*report.parameters) * report.sends * count));
     table.row(std::move(row));
   }
-  fmt::print("{}", table.text());
+  answer("{}", table.text());
 }
 
 }  // namespace

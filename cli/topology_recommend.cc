@@ -1,12 +1,13 @@
 // `veche topology recommend`: the graph on which so many nodes agree fastest.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <fstream>
 #include <memory>
 
+#include "cli/output.h"
+#include "cli/status_line.h"
 #include "cli/text.h"
 #include "cli/topology_commands.h"
 #include "cli/topology_report.h"
@@ -75,20 +76,20 @@ Json as_file(const FoundGraph& found) {
   return {{"nodes", found.graph.nodes()}, {"edges", edges}, {"weights", weights}};
 }
 
-std::function<void(double, double)> progress_line() {
-  if (isatty(STDERR_FILENO) == 0) return {};
+std::function<void(double, double)> shown_on(StatusLine& status) {
+  if (!status.on_terminal()) return {};
   const auto start = std::chrono::steady_clock::now();
-  return [start](double part, double best) {
+  return [&status, start](double part, double best) {
     if (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500)) return;
-    fmt::print(stderr, "\rsearching {:3.0f} %, rho {:.4f} so far ", 100 * part, best);
-    std::fflush(stderr);
+    status.draw("searching", part, fmt::format("rho {:.4f} so far", best));
   };
 }
 
 void run(const Arguments& arguments) {
-  SearchRequest request{arguments.nodes, arguments.degree, arguments.seed, progress_line()};
-  const FoundGraph found = find_best_graph(request);
-  if (request.progress) fmt::print(stderr, "\r{:40}\r", "");
+  StatusLine status;
+  const FoundGraph found =
+      find_best_graph({arguments.nodes, arguments.degree, arguments.seed, shown_on(status)});
+  status.clear();
   if (!arguments.out.empty()) {
     std::ofstream file(arguments.out);
     if (!(file << as_file(found).dump() << '\n' << std::flush)) {
@@ -118,25 +119,24 @@ void run(const Arguments& arguments) {
                                 {"times_fewer_rounds", std::isfinite(times) ? Json(times) : Json(nullptr)}});
     }
     json.update(as_file(found));
-    fmt::print("{}\n", json.dump());
+    answer_json(json);
     return;
   }
-  fmt::print("{}, weights optimal: rho {:.6f}, {} rounds to a thousandth, degree {}\n",
-             graph.empty() ? "a graph found by search" : graph, found.rho,
-             rounds(rounds_to_shrink(found.rho, 1e-3)), degree);
+  answer("{}, weights optimal: rho {:.6f}, {} rounds to a thousandth, degree {}\n",
+         graph.empty() ? "a graph found by search" : graph, found.rho,
+         rounds(rounds_to_shrink(found.rho, 1e-3)), degree);
   Table table({"against", "degree", "rho", "rounds to 1/1000", "fewer rounds"});
   for (const Rival& rival : rivals) {
     table.row({rival.name, fmt::format("{}", rival.degree), fmt::format("{:.4f}", rival.rho),
                rounds(rounds_to_shrink(rival.rho, 1e-3)), times(advantage(found.rho, rival.rho))});
   }
-  fmt::print("{}", table.text());
+  answer("{}", table.text());
   if (graph.empty()) {
-    fmt::print(
+    answer(
         "No spec makes this graph: repeat with --out FILE and train with graph = \"file:FILE\", weights = "
         "\"file\".\n");
   } else {
-    fmt::print("Train with graph = \"{}\", weights = \"{}\".\n", graph,
-               found.spec.empty() ? "file" : "optimal");
+    answer("Train with graph = \"{}\", weights = \"{}\".\n", graph, found.spec.empty() ? "file" : "optimal");
   }
 }
 

@@ -2,16 +2,17 @@
 
 #include <atomic>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/interrupt.h"
 #include "cli/job_view.h"
 #include "cli/keys.h"
 #include "cli/launch.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/text.h"
@@ -24,20 +25,7 @@
 namespace veche::cli {
 namespace {
 
-constexpr int kInterrupted = 130;  // what shells expect of a program that ended on Ctrl-C
-
-std::atomic<bool> interrupted = false;  // the one thing a signal handler can reach
-
-void on_interrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);  // a second Ctrl-C ends at once
-}
-
-void catch_signals(const Job* job) {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  if (job != nullptr) std::signal(SIGUSR1, on_interrupt);  // what mpirun passes on to all ranks
-}
+constexpr int kInterrupted = 130;  // what shells expect of a program that ended on Ctrl-C; any interrupt here
 
 struct Arguments {
   std::string config;
@@ -91,37 +79,36 @@ void print_table(const TrainingResult& result) {
                duration(node.compute_seconds), duration(node.waiting_seconds),
                duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
   }
-  fmt::print(stderr, "\n{}\n", table.text());
+  tell("\n{}\n", table.text());
   if (tested) {
     const Spread spread = accuracy_spread(last);
-    fmt::print(stderr, "  accuracy of the nodes  {:.2f} +- {:.2f} %\n", 100 * spread.mean, 100 * spread.std);
-    fmt::print(stderr, "  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
+    tell("  accuracy of the nodes  {:.2f} +- {:.2f} %\n", 100 * spread.mean, 100 * spread.std);
+    tell("  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
   }
   const Disagreement apart = disagreement(last);
-  fmt::print(stderr, "  disagreement           {:.3g} % (coefficient of variation of the parameters)\n",
-             100 * apart.cv);
-  fmt::print(stderr, "  speed                  {} {}/s, {} of training\n",
-             with_commas(static_cast<std::uint64_t>(last.images_per_second)),
-             result.info.data.empty() ? "steps" : "images", duration(last.seconds));
+  tell("  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
+  tell("  speed                  {} {}/s, {} of training\n",
+       with_commas(static_cast<std::uint64_t>(last.images_per_second)),
+       result.info.data.empty() ? "steps" : "images", duration(last.seconds));
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
-    fmt::print(stderr, "  staleness              {:.3g} on the average, {} at most, {} dropped\n",
-               staleness.mean(), staleness.most, with_commas(staleness.dropped));
+    tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
+         staleness.most, with_commas(staleness.dropped));
   const Traffic sent = total_sent(last);
-  fmt::print(stderr, "  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
-             with_commas(sent.messages));
+  tell("  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
+       with_commas(sent.messages));
   if (const Traffic samples = total_samples_sent(last); samples.messages > 0)
-    fmt::print(stderr, "  samples lent           {} in {} messages\n",
-               bytes(static_cast<double>(samples.bytes)), with_commas(samples.messages));
-  fmt::print(stderr, "  run                    {}\n", result.info.folder.string());
+    tell("  samples lent           {} in {} messages\n", bytes(static_cast<double>(samples.bytes)),
+         with_commas(samples.messages));
+  tell("  run                    {}\n", result.info.folder.string());
 }
 
 void print_what_next(const TrainingResult& result) {
   const std::string folder = result.info.folder.string();
-  fmt::print(stderr, "\nNext:\n");
-  fmt::print(stderr, "  veche train --set strategy.name=allreduce          the same with all-reduce\n");
-  fmt::print(stderr, "  veche train --set topology.graph=torus:3x3         nine nodes on a torus\n");
-  fmt::print(stderr, "  veche train {}/config.toml --set run.seed=2 --set run.name={}-2\n", folder,
-             result.info.folder.filename().string());
+  tell("\nNext:\n");
+  tell("  veche train --set strategy.name=allreduce          the same with all-reduce\n");
+  tell("  veche train --set topology.graph=torus:3x3         nine nodes on a torus\n");
+  tell("  veche train {}/config.toml --set run.seed=2 --set run.name={}-2\n", folder,
+       result.info.folder.filename().string());
 }
 
 // A launcher that started several of us without MPI between them: all would train the same.
@@ -134,7 +121,7 @@ void refuse_lonely_tasks(const Settings& settings) {
         tasks, tasks));
 }
 
-int train(const Arguments& arguments, Job* job, ProgressView& view) {
+int train(const Arguments& arguments, const std::atomic<bool>& interrupted, Job* job, ProgressView& view) {
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
   together(job, [&] {
@@ -147,13 +134,13 @@ int train(const Arguments& arguments, Job* job, ProgressView& view) {
   request.resume = arguments.resume;
   request.observer = &view;
   request.interrupted = &interrupted;
-  catch_signals(job);
   const TrainingResult result = run_training(request);
   if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
-  if (arguments.json) fmt::print("{}\n", summary(result).dump());
+  if (arguments.json) answer_json(summary(result));
+  flush_output();
   if (result.last.stopped == "interrupted") {
-    fmt::print(stderr, "\nStopped after step {} of {}, saved. Go on with:\n  {}\n", result.last.step,
-               result.info.steps, resume_command(result.info.folder, job));
+    tell("\nStopped after step {} of {}, saved. Go on with:\n  {}\n", result.last.step, result.info.steps,
+         resume_command(result.info.folder, job));
     return kInterrupted;
   }
   if (!arguments.quiet) {
@@ -163,9 +150,9 @@ int train(const Arguments& arguments, Job* job, ProgressView& view) {
   return 0;
 }
 
-int compare_runs(const Arguments& arguments, Job* job, ProgressView& view) {
+int compare_runs(const Arguments& arguments, const std::atomic<bool>& interrupted, Job* job,
+                 ProgressView& view) {
   if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
-  catch_signals(job);
   Config config;
   together(job, [&] { config = read_config(arguments); });
   return compare({.config = config,
@@ -186,14 +173,18 @@ int in_job(const Arguments& arguments, Work work) {
   std::optional<Reporter> reporter;
   if (launch && launch->kind == MpiKind::mpich && is_first_rank())
     reporter.emplace(launcher_words(launch->size) + " veche train --resume");
+  std::optional<Interrupts> interrupts;  // longer than the job: launchers repeat themselves until the end
   const std::unique_ptr<Job> job = join_job();
+  interrupts.emplace(job != nullptr);
   if (job == nullptr) {
     ProgressView view(arguments.quiet);
-    return work(arguments, nullptr, view);
+    return work(arguments, interrupts->asked(), nullptr, view);
   }
   JobView view(arguments.quiet, *job, reporter ? &*reporter : nullptr);
   try {
-    return work(arguments, job.get(), view);
+    int code = 0;
+    together(job.get(), [&] { code = work(arguments, interrupts->asked(), job.get(), view); });
+    return code;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;
     if (job->rank() == 0) view.tell_failure(error.what());
@@ -227,7 +218,7 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
   command->callback([arguments, &exit_code] {
     if (arguments->keys)
-      fmt::print("{}", keys_page());
+      answer_text(keys_page());
     else if (!arguments->compare.empty())
       exit_code = in_job(*arguments, compare_runs);
     else

@@ -1,6 +1,5 @@
 #include "bench/load/small_files.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -63,8 +62,7 @@ SmallFiles::SmallFiles(const BenchOptions& options)
     : folder_(fs::temp_directory_path() / ("veche-bench-load-" + std::to_string(getpid()))) {
   if (options.data.empty()) {
     what = "made-up images";
-    fmt::print(stderr,
-               "load: no CIFAR-10 was found (--data or CIFAR10=FILE names one): made-up images instead\n");
+    options.tell("load: no CIFAR-10 was found (--data or CIFAR10=FILE names one): made-up images instead");
     write_made_up(options.quick ? 500 : 50000, options.quick ? 100 : 10000);
   } else {
     const DataSource given = open_path(options.data);

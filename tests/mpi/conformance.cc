@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <iostream>
+#include <map>
+#include <set>
 
 #include "cli/launch.h"
 #include "tests/support/network.h"
@@ -12,6 +14,8 @@
 #include "veche/base/errors.h"
 #include "veche/comm/allreduce.h"
 #include "veche/comm/native.h"
+#include "veche/comm/neighbourhood.h"
+#include "veche/comm/parts.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/training.h"
 
@@ -160,7 +164,7 @@ TEST(MpiEndpoint, DeadlinesPassAndLostPeersAreValues) {
     endpoint->send(NodeId{0}, Tag{7}, pool.make(1 << 20));
     return;  // and is gone
   }
-  EXPECT_EQ(endpoint->receive({}, Tag{1}, endpoint->now() + Time(0.01)).outcome,
+  EXPECT_EQ(endpoint->receive(endpoint->id(), Tag{1}, endpoint->now() + Time(0.01)).outcome,
             Received::Outcome::timed_out);
   if (endpoint->id() == NodeId{0}) {
     EXPECT_EQ(endpoint->receive(last, Tag{7}, Time(60)).outcome, Received::Outcome::message);
@@ -186,6 +190,135 @@ TEST(MpiAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {
           ASSERT_EQ(data[i], static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13))) << name;
         EXPECT_EQ(channel.sent().bytes, endpoint.sent().bytes);
       });
+}
+
+// `body` for every node, with two a rank and one place to compute.
+void on_every_node(const std::function<void(Endpoint&)>& body, int nodes_per_rank = 2) {
+  const auto cluster = job->cluster(nodes_per_rank * job->size(), 1);
+  std::map<NodeId, std::unique_ptr<Endpoint>> endpoints;
+  for (const NodeId node : cluster->here()) endpoints[node] = cluster->endpoint(node);
+  cluster->run([&](NodeId node) { body(*endpoints.at(node)); });
+}
+
+TEST(MpiExecution, AHelperThatWaitsIsEndedWithItsNode) {
+  std::atomic<int> ended = 0;
+  on_every_node([&](Endpoint& endpoint) {
+    endpoint.spawn([&endpoint, &ended] {
+      try {
+        while (endpoint.receive({}, Tag{1}, kForever).outcome != Received::Outcome::message) {
+        }
+      } catch (const NodeEnded&) {
+        ++ended;
+        throw;
+      }
+    });
+  });
+  EXPECT_EQ(ended, 2);
+}
+
+TEST(MpiExecution, WhoWaitsForAnyoneIsToldOfEachLossOnceATagAfterWhatItSent) {
+  on_every_node([&](Endpoint& endpoint) {
+    MessagePool pool;
+    const int others = endpoint.size() - 1;
+    for (const Tag tag : {Tag{1}, Tag{2}}) {
+      if (endpoint.id() != NodeId{0}) {
+        endpoint.send(NodeId{0}, tag, pool.make(100));
+        endpoint.send(NodeId{0}, tag, pool.make(100'000));
+        continue;
+      }
+      std::map<NodeId, int> messages;
+      std::set<NodeId> lost;
+      while (static_cast<int>(lost.size()) < others) {
+        const Received received = endpoint.receive({}, tag, endpoint.now() + Time(60));
+        ASSERT_NE(received.outcome, Received::Outcome::timed_out);
+        if (received.outcome == Received::Outcome::message) {
+          EXPECT_EQ(lost.count(received.from), 0U);
+          ++messages[received.from];
+        } else {
+          EXPECT_TRUE(lost.insert(received.from).second);
+          EXPECT_EQ(messages[received.from], 2);
+        }
+      }
+      EXPECT_EQ(endpoint.receive({}, tag, endpoint.now() + Time(0.01)).outcome, Received::Outcome::timed_out);
+    }
+  });
+}
+
+TEST(MpiExecution, ThePlaceToComputeIsGivenBackAroundEveryWait) {
+  on_every_node([&](Endpoint& endpoint) {
+    MessagePool pool;
+    const int n = endpoint.size();
+    endpoint.compute({}, [&] {
+      endpoint.send(wrapped(endpoint.id().value + 1, n), Tag{1}, pool.make(10));
+      EXPECT_EQ(endpoint.receive(wrapped(endpoint.id().value - 1, n), Tag{1}, Time(60)).outcome,
+                Received::Outcome::message);
+      std::vector<float> data(1000, 1.0F);
+      EXPECT_EQ(endpoint.native()->all_reduce(Tag{2}, data, Time(60)).outcome, Received::Outcome::message);
+      EXPECT_EQ(data.back(), static_cast<float>(n));
+    });
+  });
+  // The others come to the exchange when a helper of the first has found a place beside it.
+  on_every_node(
+      [&](Endpoint& endpoint) {
+        MessagePool pool;
+        const int n = endpoint.size();
+        const std::vector<NodeId> next{wrapped(endpoint.id().value + 1, n)};
+        const std::vector<NodeId> before{wrapped(endpoint.id().value - 1, n)};
+        const auto neighbours = endpoint.native()->neighbourhood(before, next, 1000);
+        if (endpoint.id() == NodeId{0})
+          endpoint.spawn([&endpoint] {
+            MessagePool own;
+            endpoint.receive(endpoint.id(), Tag{1}, kForever);
+            endpoint.compute({}, [&] {
+              for (int i = 1; i < endpoint.size(); ++i) endpoint.send(NodeId{i}, Tag{2}, own.make(1));
+            });
+          });
+        else
+          EXPECT_EQ(endpoint.receive(NodeId{0}, Tag{2}, Time(60)).outcome, Received::Outcome::message);
+        endpoint.compute({}, [&] {
+          endpoint.send(endpoint.id(), Tag{1}, pool.make(1));
+          EXPECT_EQ(neighbours->exchange(Time(60)).outcome, Received::Outcome::message);
+        });
+      },
+      1);
+}
+
+// They would count beyond int, and take more memory than there is.
+TEST(MpiEndpoint, NeighboursOfVeryLongVectorsUseMessages) {
+  on_every_rank([](Endpoint& endpoint, MessagePool&) {
+    const std::vector<NodeId> next{NodeId{(endpoint.id().value + 1) % endpoint.size()}};
+    const std::vector<NodeId> before{NodeId{(endpoint.id().value + endpoint.size() - 1) % endpoint.size()}};
+    EXPECT_EQ(endpoint.native()->neighbourhood(before, next, std::size_t{1} << 31), nullptr);
+    EXPECT_NE(endpoint.native()->neighbourhood(before, next, 10), nullptr);
+  });
+}
+
+TEST(Mpi, TextsOfAnyLengthAreExchanged) {
+  const auto text_of = [](int rank) {
+    return std::string(
+        rank % 2 == 0 ? 20'000'000 + static_cast<std::size_t>(rank) : static_cast<std::size_t>(rank),
+        static_cast<char>('a' + rank));
+  };
+  const std::vector<std::string> texts = job->exchange(text_of(job->rank()));
+  ASSERT_EQ(texts.size(), static_cast<std::size_t>(job->size()));
+  for (int rank = 0; rank < job->size(); ++rank)
+    EXPECT_TRUE(texts[static_cast<std::size_t>(rank)] == text_of(rank)) << rank;
+  for (const std::string& nothing : job->exchange("")) EXPECT_EQ(nothing, "");
+}
+
+TEST(Mpi, AFailureOfOneRankIsThrownByAllAndTheJobGoesOn) {
+  for (int round = 0; round < 3; ++round)
+    for (int culprit = 0; culprit < job->size(); ++culprit) {
+      try {
+        if (job->rank() == culprit) job->fail(RequestError("no"));
+        job->exchange("yes");
+        ADD_FAILURE() << "nobody noticed";
+      } catch (const RequestError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "rank " + std::to_string(culprit) + " on " + job->host_of(culprit) + ": no");
+      }
+    }
+  EXPECT_EQ(job->exchange("fine").back(), "fine");
 }
 
 TEST(Mpi, AFailureOnOneRankIsKnownToAll) {

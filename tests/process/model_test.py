@@ -3,10 +3,11 @@
 import json
 import pathlib
 import shutil
+import signal
 import sys
 import unittest
 
-from veche_runs import QUADRATIC, SMALL, RunsTest, assignments
+from veche_runs import LONGEST, QUADRATIC, SMALL, RunsTest, assignments, wait_for
 
 try:
     import torch
@@ -169,6 +170,22 @@ class Weights(WeightsTest):
     def test_quadratic(self):
         self.train("q", QUADRATIC)
         self.assertEqual(list(self.exported("q")), ["x"])
+
+
+class Served(WeightsTest):
+    def test_a_dedicated_server_is_no_part_of_the_average(self):
+        process = self.start("train", "-q", *assignments(SMALL, {
+            "strategy.name": "parameter-server", "strategy.update": "async", "strategy.dedicated": "true", "cluster.nodes": 3,
+            "run.steps": 10**6, "run.checkpoint_every": 20, "run.name": "a"}))
+        run = self.run_path("a")
+        self.assertTrue(wait_for(lambda: run.steps() and run.steps()[-1] >= 40, process))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(LONGEST), 130, process.stderr.read())
+        average = self.exported("a")
+        nodes = [self.exported("a", "--node", node) for node in range(3)]
+        for name, mean in average.items():
+            self.assertTrue(torch.equal(mean, (nodes[1][name] + nodes[2][name]) * 0.5), name)
+            self.assertFalse(torch.equal(nodes[1][name], nodes[0][name]), name)
 
 
 class Pruned(WeightsTest):

@@ -69,7 +69,7 @@ class Output(RunsTest):
 
     def test_progress_on_a_terminal(self):
         ours, theirs = pty.openpty()
-        process = self.start("train", *assignments(LONG), stdout=theirs, stderr=theirs)
+        process = self.start("train", *assignments(LONG), stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"})
         os.close(theirs)
         text = self.read_all(ours, process)
         self.assertEqual(process.wait(LONGEST), 0, text)

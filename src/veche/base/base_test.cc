@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "tests/support/temporary_folder.h"
@@ -119,6 +120,39 @@ TEST(MessagePool, UsesMemoryAgainOnceTheLastReaderLetsGo) {
   EXPECT_EQ(pool.make(1000).bytes().data(), first);
 }
 
+TEST(MessagePool, LetsGoOfWhatIsNoLongerNeeded) {
+  MessagePool pool;
+  constexpr std::size_t kLarge = 1 << 20;
+  {
+    std::vector<Message> burst;
+    for (std::size_t i = 0; i < 20; ++i) burst.push_back(pool.make(kLarge * (i + 1) / 10));
+  }
+  EXPECT_GT(pool.kept_bytes(), 20 * kLarge);
+  for (int i = 0; i < 5000; ++i) pool.make(1000);
+  EXPECT_LT(pool.kept_bytes(), 10000U);
+}
+
+TEST(MessagePool, KeepsWhatIsUsedAgainAndAgain) {
+  MessagePool pool;
+  std::set<const std::byte*> seen;
+  const auto step = [&] {
+    const Message a = pool.make(100000);
+    const Message b = pool.make(100000);
+    const Message c = pool.make(77);
+    for (const Message* message : {&a, &b, &c}) seen.insert(message->bytes().data());
+  };
+  for (int i = 0; i < 10000; ++i) step();
+  EXPECT_EQ(seen.size(), 3U) << "allocated anew";
+}
+
+TEST(MessagePool, UsesMemoryAgainForLengthsThatVaryALittle) {
+  MessagePool pool;
+  std::set<const std::byte*> seen;
+  for (std::size_t bytes = 900000; bytes < 901000; ++bytes) seen.insert(pool.make(bytes).bytes().data());
+  EXPECT_LE(seen.size(), 2U);
+  EXPECT_LT(pool.kept_bytes(), 4000000U);
+}
+
 TEST(MessagePool, MessagesOutliveIt) {
   Message message;
   {
@@ -191,6 +225,16 @@ TEST(FlushDenormals, HoldsInThreadsBegunMeanwhile) {
   EXPECT_GT(tiny(), 0);
 }
 #endif
+
+TEST(ModelAverage, IsTheSumInOrderTimesOneOverTheNumber) {
+  // In floats the order of a sum is seen: here what is small is lost before it can add up.
+  const std::vector<std::vector<float>> models{{1e8F, 3}, {3, 4}, {-1e8F, 5}};
+  std::vector<float> mean(2, 77.0F);
+  ModelAverage average(mean);
+  for (const auto& model : models) average.add(model);
+  average.finish();
+  EXPECT_EQ(mean, (std::vector<float>{0, 12 * (1.0F / 3)}));
+}
 
 TEST(VectorMath, NormsAndDistances) {
   const std::vector<float> x{3, 0, -4};

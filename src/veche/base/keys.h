@@ -24,6 +24,7 @@ struct KeySpec {
   std::optional<double> most = {};        // largest number allowed
   bool below_most = false;                // then `most` itself is not allowed
   bool infinite = false;                  // may be inf
+  bool may_be_empty = false;              // a list without items means something
 };
 
 }  // namespace veche

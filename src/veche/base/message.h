@@ -35,11 +35,14 @@ class Message {
 };
 
 // Gives out messages and takes their memory back when the last reader lets go, so that the steady state of a
-// run allocates nothing large. Thread-safe; messages may outlive the pool.
+// run allocates nothing large. Keeps what was needed lately and lets the rest go. Thread-safe; messages may
+// outlive the pool.
 class MessagePool {
  public:
   MessagePool();
   Message make(std::size_t bytes);
+  // Of memory that no message uses now.
+  std::size_t kept_bytes() const;
 
   template <class T>
   Message copy_of(std::span<const T> items) {

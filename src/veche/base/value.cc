@@ -1,7 +1,10 @@
 #include "veche/base/value.h"
 
+#include <limits>
 #include <stdexcept>
 #include <type_traits>
+
+#include "veche/base/errors.h"
 
 namespace veche {
 namespace {
@@ -23,7 +26,11 @@ T converted(const Value& value, std::string_view key) {
     if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*whole);
     if (const auto* real = std::get_if<double>(&value.data)) return *real;
   } else if constexpr (std::is_same_v<T, int>) {
-    if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return static_cast<int>(*whole);
+    if (const auto* whole = std::get_if<std::int64_t>(&value.data)) {
+      if (*whole < std::numeric_limits<int>::min() || *whole > std::numeric_limits<int>::max())
+        throw RequestError(std::string(key) + " = " + std::to_string(*whole) + " is too large a number");
+      return static_cast<int>(*whole);
+    }
   } else {
     if (const auto* exact = std::get_if<T>(&value.data)) return *exact;
   }

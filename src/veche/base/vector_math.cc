@@ -164,17 +164,20 @@ void sum_everywhere(std::span<const std::span<float>> vectors) {
   }
 }
 
-void average_in_order(std::span<float> out, std::span<const std::span<const float>> inputs) {
-  std::ranges::copy(inputs.front(), out.begin());
-  for (const auto& input : inputs.subspan(1)) add(out, input);
-  scale(out, 1.0F / static_cast<float>(inputs.size()));
-}
-
 void add(std::span<float> into, std::span<const float> x) {
   accumulate(into.data(), x.data(), 1.0F, into.size());
 }
 
 void scale(std::span<float> x, float factor) { scale_by(x.data(), factor, x.size()); }
+
+void ModelAverage::add(std::span<const float> model) {
+  if (count_++ == 0)
+    std::ranges::copy(model, out_.begin());
+  else
+    veche::add(out_, model);
+}
+
+void ModelAverage::finish() { scale(out_, 1.0F / static_cast<float>(count_)); }
 
 double squared_norm(std::span<const float> x) { return sum_of_squares(x.data(), x.size()); }
 

@@ -16,13 +16,25 @@ void weighted_sum(std::span<float> out, std::span<const std::span<const float>> 
 void sum(std::span<float> out, std::span<const std::span<float>> vectors);
 // Every one of the vectors becomes the sum of all. There is at least one.
 void sum_everywhere(std::span<const std::span<float>> vectors);
-// out = the mean of the inputs, of which there is at least one: what the average of models is everywhere.
-// Added up in the order given, beginning with the first, then multiplied by one over their number.
-void average_in_order(std::span<float> out, std::span<const std::span<const float>> inputs);
 // into += x
 void add(std::span<float> into, std::span<const float> x);
 // x *= factor
 void scale(std::span<float> x, float factor);
+// The average of models, taken in one way by all who need it, so that what is evaluated, exported and gone on
+// from is the same to the bit: the sum from the first added to the last, times one over their number.
+class ModelAverage {
+ public:
+  // Becomes the average; of the models' length.
+  explicit ModelAverage(std::span<float> out) : out_(out) {}
+  void add(std::span<const float> model);
+  // When all were added, of which there is at least one.
+  void finish();
+
+ private:
+  const std::span<float> out_;
+  int count_ = 0;
+};
+
 // Sum of squares, in double precision.
 double squared_norm(std::span<const float> x);
 

@@ -7,10 +7,14 @@
 #include <tuple>
 
 #include "veche/base/errors.h"
+#include "veche/base/nesting.h"
+#include "veche/base/read_text.h"
 #include "veche/comm/native.h"
 
 namespace veche {
 namespace {
+
+constexpr std::uintmax_t kMostBytes = 1 << 20;
 
 // How many times larger one is than the other, as a logarithm; nothing counts as one.
 double ratio(double a, double b) { return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0))); }
@@ -25,14 +29,23 @@ AllReduceTable::Row row_of(const toml::node& node) {
     throw RequestError("an entry needs nodes, bytes and algorithm");
   const AllReduceAlgorithm algorithm = all_reduce_named(*name);
   if (algorithm == AllReduceAlgorithm::automatic) throw RequestError("an entry cannot be \"auto\"");
-  return {static_cast<int>(*nodes), static_cast<std::size_t>(*bytes), algorithm};
+  constexpr std::int64_t kMostNodes = 1 << 30;
+  return {static_cast<int>(std::min(*nodes, kMostNodes)), static_cast<std::size_t>(*bytes), algorithm};
+}
+
+std::string read_table(const std::filesystem::path& file) try {
+  return read_text(file, "the table " + file.string(), kMostBytes);
+} catch (const RequestError& error) {
+  throw RequestError(std::string(error.what()) + "; make one with 'veche bench allreduce --tune FILE'");
 }
 
 }  // namespace
 
 AllReduceTable AllReduceTable::read(const std::filesystem::path& file) {
+  const std::string text = read_table(file);
   try {
-    const toml::table table = toml::parse_file(file.string());
+    check_toml_nesting(text);
+    const toml::table table = toml::parse(text);
     std::vector<Row> rows;
     if (const toml::array* entries = table["entry"].as_array())
       for (const toml::node& entry : *entries) rows.push_back(row_of(entry));

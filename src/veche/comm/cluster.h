@@ -46,9 +46,12 @@ class Job {
   // names it and its host; then the job ends.
   virtual void on_loss(std::function<void(const std::string& sentence)> told) = 0;
 
-  // Together: everybody's text, by rank. Throws RunError when the others do not come within `limit`; the job
-  // is then at its end.
+  // Together: everybody's text, by rank. Throws what another rank failed with or, as RunError, that the
+  // others do not come within `limit`; the job is then at its end.
   virtual std::vector<std::string> exchange(const std::string& mine, Time limit = kForever) = 0;
+  // This rank cannot go on: the others learn it at once, and those that wait for messages end their waits.
+  // In place of an exchange, whatever the others exchange then: all throw the same cause, naming its rank.
+  [[noreturn]] virtual void fail(const std::exception& why) = 0;
   // Together: so many nodes divided over the ranks in blocks. There may be fewer nodes than ranks. `slots` of
   // those here compute at a time; 0: as many as this rank has cores.
   virtual std::unique_ptr<Cluster> cluster(int nodes, int slots = 0) = 0;

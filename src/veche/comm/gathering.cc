@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "veche/comm/parts.h"
+
 namespace veche {
 namespace {
 
@@ -19,6 +21,7 @@ constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish together
 constexpr int kLeastPauses = 8;
 constexpr int kMostPauses = 512;
 constexpr int kYields = 4;
+constexpr std::chrono::steady_clock::duration kGlance = std::chrono::milliseconds(100);
 
 std::size_t cores() {
   static const std::size_t count = std::max(1U, std::thread::hardware_concurrency());  // asks the system
@@ -59,6 +62,7 @@ struct Blocks {
 
 std::optional<Gathering::Missing> Gathering::meet(NodeId me, Seat& seat, std::size_t length,
                                                   Clock::time_point deadline, Work& work) {
+  const int nodes = static_cast<int>(came_.size());
   const std::uint64_t operation = state_.finished.load(std::memory_order_acquire) + 1;
   came_[static_cast<std::size_t>(me.value)].store(Coming{operation, current_core()}.packed(),
                                                   std::memory_order_relaxed);
@@ -89,13 +93,17 @@ std::optional<Gathering::Missing> Gathering::meet(NodeId me, Seat& seat, std::si
     const std::optional<NodeId> lost = work.first_lost();
     if (lost || Clock::now() >= deadline) {
       const std::optional<NodeId> absent = first_absent(operation);
-      if (withdraw(operation)) return Missing{lost.value_or(absent.value_or(me)), lost.has_value()};
+      if (withdraw(operation) || (work.between_processes() && Clock::now() >= deadline))
+        return Missing{lost.value_or(absent.value_or(wrapped(me.value + 1, nodes))), lost.has_value()};
     }
     News::Look look(state_.news);
     if (finished(operation) || has_work(operation) || work.first_lost() != lost) continue;
     // Once all have come the end is near and sure, whatever the deadline says.
     const Clock::time_point asleep = Clock::now();
-    look.sleep(lost || asleep >= deadline ? asleep + std::chrono::seconds(1) : deadline);
+    const Clock::time_point glance =
+        asleep + (work.between_processes() ? kGlance : Clock::duration(std::chrono::seconds(1)));
+    const bool sure = lost || asleep >= deadline;
+    look.sleep(sure ? glance : work.between_processes() ? std::min(deadline, glance) : deadline);
     seat.slept += Clock::now() - asleep;
   }
 }

@@ -26,6 +26,10 @@ class Gathering {
     // Items [from, to) of everybody's; by whom and in which order changes no result.
     virtual void add_up(std::size_t from, std::size_t to) = 0;
     virtual std::optional<NodeId> first_lost() const = 0;
+    // Whether the nodes are in several processes, of which one may stop or end without a word. Those who wait
+    // then look up now and then, and leave at their deadline though all have come: nobody touches what is
+    // theirs.
+    virtual bool between_processes() const { return false; }
   };
 
   // What a node remembers from one operation to the next.

@@ -42,14 +42,14 @@ void walk(const fs::path& folder, const std::string& below, std::vector<std::str
           std::vector<std::string>& folders, int depth) {
   constexpr int kDeepest = 16;  // a link may lead in a circle
   if (depth > kDeepest) return;
-  std::error_code error;
+  std::error_code error, ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with('.')) continue;
     if (entry.is_directory(error)) {
       folders.push_back(below + name);
       walk(entry.path(), below + name + "/", files, folders, depth + 1);
-    } else {
+    } else if (!fs::is_other(entry.status(ignored))) {  // a pipe would be waited for
       files.push_back(below + name);
     }
   }

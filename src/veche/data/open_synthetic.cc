@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "veche/base/errors.h"
+#include "veche/base/memory.h"
 #include "veche/data/known_sets.h"
 #include "veche/data/open.h"
 #include "veche/data/synthetic.h"
@@ -39,6 +40,9 @@ Shape shape_of(const Options& options) {
 }  // namespace
 
 DataSource open_synthetic(const Options& options, std::uint64_t seed) {
+  if (options.has("path"))
+    throw RequestError(
+        "data.path is of a set with files, and data.name = \"synthetic\" has none: keep one of them");
   SyntheticOptions train{.shape = shape_of(options),
                          .samples = static_cast<std::size_t>(whole(options, "samples", 2000, 1)),
                          .classes = static_cast<int>(whole(options, "classes", 10, 2)),
@@ -48,6 +52,12 @@ DataSource open_synthetic(const Options& options, std::uint64_t seed) {
   }
   SyntheticOptions test = train;
   test.samples = static_cast<std::size_t>(whole(options, "test_samples", 500, 1));
+  const double bytes =
+      static_cast<double>(train.samples + test.samples) * static_cast<double>(train.shape.size());
+  check_memory(bytes, fmt::format("data.name = \"synthetic\" with {} images", train.samples + test.samples),
+               "lower data.samples, data.test_samples or data.shape");
+  const double classes = 4.0 * train.classes * static_cast<double>(train.shape.size());
+  check_memory(classes, fmt::format("data.classes = {}", train.classes), "lower it or data.shape");
   const OpenRequest request{.path = {}, .normalization = synthetic_normalization(), .policy = {}};
   DataSource source = from_memory(request, "made up", make_synthetic(train, "train", seed),
                                   make_synthetic(test, "test", seed), {});

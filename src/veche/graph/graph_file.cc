@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "veche/base/errors.h"
+#include "veche/base/read_text.h"
 
 namespace veche {
 namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
 
 struct Format {
   const char* name;
@@ -45,16 +46,12 @@ const std::vector<StoredGraph::Link>& edges_or_weights(const StoredGraph& stored
 int nodes_named(const std::vector<StoredGraph::Link>& links) {
   int largest = -1;
   for (const auto& link : links) largest = std::max({largest, link.from, link.to});
-  Graph::check_size(largest, 0);
+  Graph::check_size(static_cast<double>(largest) + 1, 0);
   return largest + 1;
 }
 
 std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw RequestError(fmt::format("the graph file '{}' cannot be read", path.string()));
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_text(path, fmt::format("the graph file '{}'", path.string()), kMostBytes);
   const Format format = format_of(path, text);
   try {
     return format.read(text);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veche/base/errors.h"
+#include "veche/base/nesting.h"
 #include "veche/graph/graph_file.h"
 #include "veche/graph/named_nodes.h"
 
@@ -11,6 +12,14 @@ namespace veche {
 namespace {
 
 using nlohmann::json;
+
+// Numbers beyond an int would be cut to another node.
+int node_number(const json& value) {
+  const auto number = value.get<std::int64_t>();
+  if (!value.is_number_integer() || value.is_number_float() || number < -1 || number > Graph::most_nodes)
+    throw RequestError(fmt::format("{} is not the number of a node", value.dump().substr(0, 60)));
+  return static_cast<int>(number);
+}
 
 // [[i, j], [i, j, w] ...]
 std::vector<StoredGraph::Link> read_links(const json& list, const char* what) {
@@ -22,7 +31,7 @@ std::vector<StoredGraph::Link> read_links(const json& list, const char* what) {
     if (!fits)
       throw RequestError(fmt::format("'{}' has {}, which is not [node, node] or [node, node, weight]", what,
                                      item.dump().substr(0, 60)));
-    StoredGraph::Link link{item[0], item[1], {}};
+    StoredGraph::Link link{node_number(item[0]), node_number(item[1]), {}};
     if (item.size() == 3) link.weight = item[2].get<double>();
     links.push_back(link);
   }
@@ -50,7 +59,9 @@ StoredGraph read_neighbors(const json& object) {
   const json& lists = object.at("neighbors");
   stored.nodes = static_cast<int>(lists.size());
   for (int i = 0; i < stored.nodes; ++i) {
-    for (const json& j : lists[static_cast<std::size_t>(i)]) stored.edges.push_back({i, j.get<int>(), {}});
+    if (!lists[static_cast<std::size_t>(i)].is_array())
+      throw RequestError(fmt::format("'neighbors' has no list for node {}", i));
+    for (const json& j : lists[static_cast<std::size_t>(i)]) stored.edges.push_back({i, node_number(j), {}});
   }
   return stored;
 }
@@ -70,7 +81,7 @@ StoredGraph read_one(const json& object) {
     throw RequestError("it has no list of edges called 'edges'");
   if (object.contains("nodes")) {
     const json& nodes = object.at("nodes");
-    stored.nodes = nodes.is_array() ? static_cast<int>(nodes.size()) : nodes.get<int>();
+    stored.nodes = nodes.is_array() ? static_cast<int>(nodes.size()) : node_number(nodes);
   } else {
     stored.nodes = std::max(nodes_named(stored.edges), nodes_named(stored.weights));
   }
@@ -81,6 +92,7 @@ StoredGraph read_one(const json& object) {
 
 std::vector<StoredGraph> read_json_graphs(const std::string& text) {
   try {
+    check_json_nesting(text);
     const json parsed = json::parse(text);
     const bool several = parsed.is_array() || (parsed.is_object() && parsed.contains("rounds"));
     if (!several) return {read_one(parsed)};

@@ -205,6 +205,12 @@ FoundGraph find_best_graph(const SearchRequest& request) {
     throw RequestError(fmt::format("a graph needs at least 2 nodes, not {}", request.nodes));
   if (request.degree < 1)
     throw RequestError(fmt::format("each node needs at least 1 neighbour, not {}", request.degree));
+  const double edges = 0.5 * request.nodes * std::min(request.degree, request.nodes - 1);
+  if (request.nodes > SearchRequest::most_nodes || edges > SearchRequest::most_edges)
+    throw RequestError(fmt::format(
+        "a search goes through graphs of up to {} nodes and {} edges, not {} and {:.0f}: take "
+        "expander:{}, which is good at any size, or a smaller degree",
+        SearchRequest::most_nodes, SearchRequest::most_edges, request.nodes, edges, request.nodes));
   return Search(request).run();
 }
 

@@ -18,6 +18,8 @@ struct FoundGraph {
 };
 
 struct SearchRequest {
+  static constexpr int most_nodes = 10'000, most_edges = 500'000;  // beyond that it would take hours
+
   int nodes = 0;
   int degree = 0;  // the most neighbours a node may have
   std::uint64_t seed = 1;
@@ -26,7 +28,7 @@ struct SearchRequest {
 
 // Looks among known families, circulants, and random regular graphs improved by exchanging the ends of edges
 // for as long as that helps; the best few get optimal weights. The same answer for the same request. Throws
-// RequestError when no connected graph has so small a degree.
+// RequestError when no connected graph has so small a degree, or it would be too large to search for.
 FoundGraph find_best_graph(const SearchRequest& request);
 
 }  // namespace veche

@@ -52,10 +52,11 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
   std::vector<Graph> graphs;
   std::vector<Mixing> rounds;
   std::vector<std::string> names;
-  for (std::string_view rest = list; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    SpecGraph one = read_spec(rest.substr(0, end), context);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  if (list.empty()) throw RequestError("a schedule lists its graphs, as in schedule:ring:8,star:8");
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    SpecGraph one = read_spec(list.substr(begin, end - begin), context);
+    begin = end + 1;
     if (!graphs.empty() && one.graph.nodes() != graphs[0].nodes()) {
       throw RequestError(
           fmt::format("the graphs of a schedule must have the same nodes, but '{}' has {} and '{}' has {}",
@@ -65,7 +66,6 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
     graphs.push_back(std::move(one.graph));
     names.push_back(std::move(one.name));
   }
-  if (graphs.empty()) throw RequestError("a schedule lists its graphs, as in schedule:ring:8,star:8");
   return cyclic_topology(std::move(graphs), std::move(rounds),
                          fmt::format("schedule:{}, {}", fmt::join(names, ","), rule));
 }

@@ -1,70 +1,21 @@
 #include "veche/runtime/checkpoint.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/base/vector_math.h"
+#include "veche/runtime/checkpoint_file.h"
 
 namespace veche {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<char, 8> kMagic = {'v', 'e', 'c', 'h', 'e', 'c', 'k', '1'};
 constexpr std::size_t kKept = 2;
-
-struct Header {
-  std::array<char, 8> magic = kMagic;
-  std::uint32_t node = 0;
-  std::uint32_t nodes = 0;
-  std::uint64_t step = 0;
-  double loss_sum = 0;
-  std::int64_t correct = 0;
-  std::int64_t count = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t messages = 0;
-  double evaluated_loss_sum = 0;
-  std::int64_t evaluated_correct = 0;
-  std::int64_t evaluated_count = 0;
-  std::uint64_t vectors = 0;
-};
-
-std::uint32_t checksum(std::uint32_t sum, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return sum;  // zlib takes a null pointer for the wish to begin anew
-  return static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-// One pass over a file that only tells whether it is whole.
-bool is_whole(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return false;
-  auto left = static_cast<std::size_t>(in.tellg());
-  if (left < sizeof(Header) + sizeof(std::uint32_t)) return false;
-  in.seekg(0);
-  left -= sizeof(std::uint32_t);
-  std::uint32_t sum = 0;
-  std::vector<std::byte> chunk(std::min<std::size_t>(left, 1 << 20));
-  bool first = true;
-  while (left > 0) {
-    const std::span<std::byte> part(chunk.data(), std::min(left, chunk.size()));
-    if (!in.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size())))
-      return false;
-    if (first && std::memcmp(part.data(), kMagic.data(), kMagic.size()) != 0) return false;
-    first = false;
-    sum = checksum(sum, part);
-    left -= part.size();
-  }
-  std::uint32_t stored = 0;
-  return in.read(reinterpret_cast<char*>(&stored), sizeof stored) && stored == sum;
-}
-
 constexpr std::string_view kFinished = "step-";
 constexpr std::string_view kUnfinished = "unfinished-";
 
@@ -80,11 +31,32 @@ std::optional<std::uint64_t> step_of(const fs::path& folder, std::string_view pr
 // Steps of the checkpoints of this kind, newest first.
 std::vector<std::uint64_t> steps_of(const fs::path& folder, std::string_view prefix) {
   std::vector<std::uint64_t> steps;
-  if (fs::exists(folder))
-    for (const auto& entry : fs::directory_iterator(folder))
-      if (const auto step = step_of(entry.path(), prefix)) steps.push_back(*step);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (const auto step = step_of(entry.path(), prefix)) steps.push_back(*step);
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw RunError(cannot_be(folder, "read", error.value()));
   std::ranges::sort(steps, std::greater{});
   return steps;
+}
+
+// Of the right sizes, its numbers to be read yet.
+SavedModel model_in(const CheckpointReader& saved) {
+  const auto& sizes = saved.sizes();
+  if (sizes.size() < 2) throw RunError(saved.path().string() + " holds no model");
+  return {std::vector<float>(sizes[0]), std::vector<float>(sizes[1])};
+}
+
+void remove_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (error) throw RunError(cannot_be(folder, "removed", error.value()));
+}
+
+// An old one that cannot be removed harms nobody; the next time it is tried again.
+void try_to_remove(const fs::path& folder) {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
 }
 
 }  // namespace
@@ -113,52 +85,36 @@ fs::path CheckpointStore::file(const fs::path& step_folder, NodeId node) const {
 }
 
 void CheckpointStore::write(std::uint64_t step, NodeId node, const NodeState& state) {
-  fs::create_directories(unfinished(step));
-  Header header;
-  header.node = static_cast<std::uint32_t>(node.value);
-  header.nodes = static_cast<std::uint32_t>(nodes_);
-  header.step = state.step;
-  header.loss_sum = state.train.loss_sum;
-  header.correct = state.train.correct;
-  header.count = state.train.count;
-  header.bytes = state.sent.bytes;
-  header.messages = state.sent.messages;
-  header.evaluated_loss_sum = state.evaluated.loss_sum;
-  header.evaluated_correct = state.evaluated.correct;
-  header.evaluated_count = state.evaluated.count;
-  header.vectors = state.vectors.size();
-  std::vector<std::uint64_t> sizes;
-  for (const auto& vector : state.vectors) sizes.push_back(vector.size());
-
-  std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(&header, 1)),
-                                                std::as_bytes(std::span(sizes))};
-  for (const auto& vector : state.vectors) parts.push_back(std::as_bytes(vector));
-  std::uint32_t sum = 0;
-  for (const auto& part : parts) sum = checksum(sum, part);
-  parts.push_back(std::as_bytes(std::span(&sum, 1)));
-  write_file(file(unfinished(step), node), parts);
+  make_folder_durably(folder_);
+  make_folder_durably(unfinished(step));
+  write_checkpoint(file(unfinished(step), node), node, nodes_, state);
 }
 
 void CheckpointStore::commit(std::uint64_t step) {
   for (int node = 0; node < nodes_; ++node)
-    if (!fs::exists(file(unfinished(step), NodeId{node})))
-      throw RunError(
-          fmt::format("node {} saved itself elsewhere than in {}: run.out must lie on a file system that "
-                      "all hosts share",
-                      node, unfinished(step).string()));
-  fs::remove_all(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
+    if (const fs::path saved = file(unfinished(step), NodeId{node}); !fs::exists(saved))
+      throw RunError(fmt::format(
+          "{} is gone, though node {} saved itself there: it was removed, or run.out lies on a file system "
+          "that not all hosts share",
+          saved.string(), node));
+  remove_folder(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;
   for (const std::uint64_t found :
        steps_of(folder_, kFinished))  // later ones were damaged, or this run would have gone on from them
-    if (found > step || ++kept > kKept) fs::remove_all(step_folder(found));
+    if (found > step || ++kept > kKept) try_to_remove(step_folder(found));
   for (const std::uint64_t left :
        steps_of(folder_, kUnfinished))  // by a kill; the others may be at the next step's
-    if (left < step) fs::remove_all(unfinished(left));
+    if (left < step) try_to_remove(unfinished(left));
 }
 
 void CheckpointStore::remove_unfinished() const {
-  for (const std::uint64_t left : steps_of(folder_, kUnfinished)) fs::remove_all(unfinished(left));
+  for (const std::uint64_t left : steps_of(folder_, kUnfinished)) remove_folder(unfinished(left));
+}
+
+std::optional<std::uint64_t> CheckpointStore::latest() const {
+  const std::vector<std::uint64_t> steps = steps_of(folder_, kFinished);
+  return steps.empty() ? std::nullopt : std::optional(steps.front());
 }
 
 std::optional<std::uint64_t> CheckpointStore::newest(
@@ -166,7 +122,7 @@ std::optional<std::uint64_t> CheckpointStore::newest(
   for (const std::uint64_t step : steps_of(folder_, kFinished)) {
     int whole = 0;
     int nodes = 1;  // until its first file has told
-    while (whole < nodes && is_whole(file(step_folder(step), NodeId{whole}))) {
+    while (whole < nodes && is_whole_checkpoint(file(step_folder(step), NodeId{whole}))) {
       if (whole == 0) nodes = nodes_at(step);
       ++whole;
     }
@@ -177,72 +133,68 @@ std::optional<std::uint64_t> CheckpointStore::newest(
   return {};
 }
 
-struct CheckpointStore::Opened {
-  explicit Opened(fs::path file) : path(std::move(file)), in(path, std::ios::binary) {
-    take(std::as_writable_bytes(std::span(&header, 1)));
-    if (header.vectors > fs::file_size(path) / sizeof(std::uint64_t))
-      throw RunError(path.string() + " is damaged");
-    sizes.resize(header.vectors);
-    take(std::as_writable_bytes(std::span(sizes)));
-  }
-  void take(std::span<std::byte> into) {
-    if (!in.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size())))
-      throw RunError(path.string() + " cannot be read to its end");
-  }
-  // Its first vectors are as long as these.
-  void check_begins_with(const std::vector<std::span<float>>& vectors, bool fits = true) const {
-    fits = fits && sizes.size() >= vectors.size();
-    for (std::size_t i = 0; fits && i < vectors.size(); ++i) fits = sizes[i] == vectors[i].size();
-    if (!fits)
-      throw RequestError(path.string() +
-                         " is of another model, optimiser or number of nodes than config.toml");
-  }
-
-  const fs::path path;
-  std::ifstream in;
-  Header header;
-  std::vector<std::uint64_t> sizes;  // of the vectors, which follow
-};
-
 void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) const {
-  Opened opened(file(step_folder(step), node));
-  const Header& header = opened.header;
-  opened.check_begins_with(state.vectors, header.nodes == static_cast<std::uint32_t>(nodes_) &&
-                                              opened.sizes.size() == state.vectors.size());
+  CheckpointReader saved(file(step_folder(step), node));
+  const CheckpointHeader& header = saved.header();
+  saved.check_begins_with(state.vectors);
+  if (header.nodes != static_cast<std::uint32_t>(nodes_) || saved.sizes().size() != state.vectors.size() ||
+      (header.numbers != 0 && header.numbers != state.numbers.size()))
+    saved.does_not_fit();
   state.step = header.step;
   state.train = {header.loss_sum, header.correct, header.count};
   state.sent = {header.bytes, header.messages};
   state.evaluated = {header.evaluated_loss_sum, header.evaluated_correct, header.evaluated_count};
-  for (const auto& vector : state.vectors) opened.take(std::as_writable_bytes(vector));
+  for (std::size_t i = 0; i < header.numbers; ++i) *state.numbers[i] = saved.numbers()[i];
+  for (const auto& vector : state.vectors) saved.take(vector);
 }
 
 SavedModel CheckpointStore::read_model(std::uint64_t step, NodeId node) const {
-  Opened opened(file(step_folder(step), node));
-  if (opened.sizes.size() < 2) throw RunError(opened.path.string() + " holds no model");
-  SavedModel model{std::vector<float>(opened.sizes[0]), std::vector<float>(opened.sizes[1])};
-  opened.take(std::as_writable_bytes(std::span(model.parameters)));
-  opened.take(std::as_writable_bytes(std::span(model.buffers)));
+  CheckpointReader saved(file(step_folder(step), node));
+  SavedModel model = model_in(saved);
+  saved.take(model.parameters);
+  saved.take(model.buffers);
+  return model;
+}
+
+SavedModel CheckpointStore::read_average_model(std::uint64_t step) const {
+  SavedModel model = model_in(CheckpointReader(file(step_folder(step), NodeId{0})));
+  NodeState state;
+  state.vectors = {model.parameters, model.buffers};
+  model.nodes = read_average(step, state);
   return model;
 }
 
 int CheckpointStore::nodes_at(std::uint64_t step) const {
-  return static_cast<int>(Opened(file(step_folder(step), NodeId{0})).header.nodes);
+  return static_cast<int>(CheckpointReader(file(step_folder(step), NodeId{0})).header().nodes);
 }
 
-void CheckpointStore::read_average(std::uint64_t step, NodeState& state) const {
-  const int nodes = nodes_at(step);
-  for (const auto& vector : state.vectors) std::ranges::fill(vector, 0.0F);
+std::vector<NodeId> CheckpointStore::averaged_at(std::uint64_t step) const {
+  std::vector<NodeId> all;
+  std::vector<NodeId> training;
+  for (int node = 0; node < nodes_at(step); ++node) {
+    all.push_back(NodeId{node});
+    if (CheckpointReader(file(step_folder(step), NodeId{node})).header().trains != 0)
+      training.push_back(NodeId{node});
+  }
+  return training.empty() ? all : training;  // somebody trains in every run
+}
+
+int CheckpointStore::read_average(std::uint64_t step, NodeState& state) const {
+  const std::vector<NodeId> nodes = averaged_at(step);
   std::vector<float> one;
-  for (int node = 0; node < nodes; ++node) {
-    Opened saved(file(step_folder(step), NodeId{node}));
+  std::vector<ModelAverage> averages(state.vectors.begin(), state.vectors.end());
+  for (const NodeId node : nodes) {
+    CheckpointReader saved(file(step_folder(step), node));
     saved.check_begins_with(state.vectors);
-    state.step = saved.header.step;
-    for (const auto& vector : state.vectors) {
-      one.resize(vector.size());
-      saved.take(std::as_writable_bytes(std::span(one)));
-      for (std::size_t i = 0; i < one.size(); ++i) vector[i] += one[i] / static_cast<float>(nodes);
+    state.step = saved.header().step;
+    for (std::size_t i = 0; i < averages.size(); ++i) {
+      one.resize(state.vectors[i].size());
+      saved.take(one);
+      averages[i].add(one);
     }
   }
+  for (ModelAverage& average : averages) average.finish();
+  return static_cast<int>(nodes.size());
 }
 
 }  // namespace veche

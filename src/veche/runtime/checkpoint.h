@@ -9,10 +9,11 @@
 
 namespace veche {
 
-// What a model is, of one node's checkpoint.
+// What a model is, of one node's checkpoint or the average of several.
 struct SavedModel {
   std::vector<float> parameters;
   std::vector<float> buffers;
+  int nodes = 1;  // so many
 };
 
 // Checkpoints in a folder: step-K/ with one file a node. A folder gets its name only when all its files are
@@ -31,23 +32,28 @@ class CheckpointStore : public Checkpointer {
   // What a killed run has left half-made. Only while nobody writes.
   void remove_unfinished() const;
 
+  // The step of the last one, whole or not.
+  std::optional<std::uint64_t> latest() const;
   // The newest checkpoint all of whose files are whole. `warn` is told, in a sentence, about each one passed
   // over.
   std::optional<std::uint64_t> newest(const std::function<void(const std::string&)>& warn) const;
-  // Fills `state` (its vectors in place, of the sizes they have) from that checkpoint. Throws RequestError
-  // when they do not fit: the file is of another model.
+  // Fills `state` (its vectors and numbers in place, as many as it has and of the sizes they have) from that
+  // checkpoint. Throws RequestError when they do not fit: the file is of another model. One of an older Veche
+  // holds no numbers, which then keep their values.
   void read(std::uint64_t step, NodeId node, NodeState& state) const;
   SavedModel read_model(std::uint64_t step, NodeId node) const;
-  // How many nodes saved that checkpoint, and the mean over them of the first vectors, as many as `state`
-  // has; it gets the step and no counters.
+  // How many nodes saved that checkpoint.
   int nodes_at(std::uint64_t step) const;
-  void read_average(std::uint64_t step, NodeState& state) const;
+  // The average, of those of them that train, of the first vectors, as many as `state` has; it gets the step
+  // and no counters. Returns how many nodes it is of.
+  int read_average(std::uint64_t step, NodeState& state) const;
+  SavedModel read_average_model(std::uint64_t step) const;
 
  private:
-  struct Opened;
   std::filesystem::path file(const std::filesystem::path& step_folder, NodeId node) const;
   std::filesystem::path step_folder(std::uint64_t step) const;
   std::filesystem::path unfinished(std::uint64_t step) const;
+  std::vector<NodeId> averaged_at(std::uint64_t step) const;
 
   const std::filesystem::path folder_;
   const int nodes_;

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/base/nesting.h"
+#include "veche/base/read_text.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/keys.h"
 #include "veche/runtime/registry.h"
@@ -15,6 +14,10 @@
 
 namespace veche {
 namespace {
+
+constexpr std::uintmax_t kMostBytes = 16 << 20;  // of a configuration, lists of many nodes included
+constexpr std::size_t kLongestName = 200;        // of a run: file systems take 255 bytes
+constexpr std::size_t kLongestPath = 3000;       // to runs: the system takes 4095 bytes
 
 Value from_toml(const toml::node& node, const std::string& where) {
   if (const auto* value = node.as_boolean()) return {value->get()};
@@ -55,19 +58,18 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
 }  // namespace
 
 Config Config::from_file(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file))
-    throw RequestError("the configuration " + file.string() + " cannot be read: is the path right?");
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  return from_text(text, file.string());
+  return from_text(read_text(file, "the configuration " + file.string(), kMostBytes), file.string());
 }
 
 Config Config::from_text(std::string_view text, const std::string& origin) {
   toml::table table;
   try {
+    check_toml_nesting(text);
     table = toml::parse(text);
   } catch (const toml::parse_error& error) {
     throw RequestError(fmt::format("{} line {}: {}", origin, error.source().begin.line, error.description()));
+  } catch (const RequestError& error) {
+    throw RequestError(origin + " " + error.what());
   }
   Config config;
   for (const auto& [section, node] : table) {
@@ -93,10 +95,13 @@ void Config::set(std::string_view assignment) {
   const std::string text(assignment.substr(equals + 1));
   Value value{text};
   try {
+    check_toml_nesting(text);
     const toml::table parsed = toml::parse("value = " + text);
     if (parsed.size() == 1) value = from_toml(*parsed.get("value"), section + "." + key);
   } catch (const toml::parse_error&) {
     // A word without quotes, such as ring:4.
+  } catch (const RequestError& error) {
+    throw RequestError(fmt::format("--set {}.{}: {}", section, key, error.what()));
   }
   sections_[section].insert_or_assign(key, std::move(value));
 }
@@ -140,6 +145,10 @@ Settings Config::resolve(Model model) const {
   strategy_keys.push_back({.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"});
   settings.strategy = checked("strategy", strategy, strategy_keys);
 
+  for (const auto& [key, most] : {std::pair("name", kLongestName), std::pair("out", kLongestPath)})
+    if (const auto text = settings.run.get<std::string>(key, ""); text.size() > most)
+      throw RequestError(
+          fmt::format("run.{} has {} letters: {} are the most that can be used", key, text.size(), most));
   if (model != Model::own_learner) find_model(settings.model.get<std::string>("name"));
   settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
   if (!settings.data.has("name") && !settings.data.has("path"))

@@ -6,7 +6,7 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
-#include <string>
+#include <utility>
 
 namespace veche {
 namespace {
@@ -60,14 +60,26 @@ std::string event(std::uint64_t step, unsigned what, std::string_view content) {
          field(what, Wire::bytes, content);
 }
 
+// A second later where a run that was killed at once has the name.
+std::filesystem::path new_name(const std::filesystem::path& folder, std::uint64_t from_step) {
+  for (double time = wall_time();; ++time) {
+    const auto name = folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", time, from_step);
+    if (!std::filesystem::exists(name)) return name;
+  }
+}
+
 }  // namespace
 
 EventFile::EventFile(const std::filesystem::path& folder, std::uint64_t from_step)
-    : out_(folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", wall_time(), from_step),
-           std::ios::binary) {
+    : file_(new_name(folder, from_step)) {
   record(event(0, 3, "brain.Event:2"));
   const std::string started = field(1, Wire::varint, varint(1));  // SessionLog.status = START
   if (from_step > 0) record(event(from_step + 1, 7, started));
+  flush();
+}
+
+void EventFile::flush() {
+  if (!records_.empty()) file_.append(std::exchange(records_, {}));
 }
 
 void EventFile::scalar(std::string_view name, std::uint64_t step, double value) {
@@ -79,7 +91,8 @@ void EventFile::scalar(std::string_view name, std::uint64_t step, double value) 
 
 void EventFile::record(std::string_view event) {
   const std::string length = raw(static_cast<std::uint64_t>(event.size()));
-  out_ << length << raw(masked(crc32c(length))) << event << raw(masked(crc32c(event)));
+  records_.append(length).append(raw(masked(crc32c(length))));
+  records_.append(event).append(raw(masked(crc32c(event))));
 }
 
 }  // namespace veche

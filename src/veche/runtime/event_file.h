@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <string>
 #include <string_view>
+
+#include "veche/base/append_file.h"
 
 namespace veche {
 
@@ -13,15 +15,19 @@ namespace veche {
 class EventFile {
  public:
   // `from_step`: what TensorBoard has of later steps, from a run that was interrupted, is to be forgotten.
+  // Throws RunError when the file cannot be made.
   EventFile(const std::filesystem::path& folder, std::uint64_t from_step);
 
   void scalar(std::string_view name, std::uint64_t step, double value);
-  void flush() { out_.flush(); }
+  // Hands over what was said since, to be in the file whole or not at all: readers stop at half a record.
+  void flush();
+  AppendFile& file() { return file_; }
 
  private:
   void record(std::string_view event);
 
-  std::ofstream out_;
+  AppendFile file_;
+  std::string records_;  // not handed over yet
 };
 
 }  // namespace veche

@@ -1,12 +1,7 @@
 #include "veche/runtime/keys.h"
 
-#include <fmt/format.h>
+#include <limits>
 
-#include <algorithm>
-#include <cmath>
-
-#include "veche/base/errors.h"
-#include "veche/base/nearest.h"
 #include "veche/data/source.h"
 #include "veche/train/optimizer.h"
 #include "veche/train/schedule.h"
@@ -21,7 +16,8 @@ Value whole(std::int64_t value) { return {value}; }
 Value real(double value) { return {value}; }
 Value flag(bool value) { return {value}; }
 
-constexpr double kMostNodes = 1e6;
+constexpr double kMostNodes = 1e5;
+constexpr double kMostEpochs = 1e9;
 
 // A table, a key a line or two: clang-format would give every field its own.
 // clang-format off
@@ -29,9 +25,10 @@ std::vector<KeySpec> run_keys() {
   return {
       {.name = "name", .kind = Kind::text, .fallback = {}, .help = "the run's folder; made up when absent"},
       {.name = "out", .kind = Kind::text, .fallback = text("runs"), .help = "where runs' folders are"},
-      {.name = "seed", .kind = Kind::whole, .fallback = whole(1), .help = "fixes everything random", .least = 0},
+      {.name = "seed", .kind = Kind::whole, .fallback = whole(1), .help = "fixes everything random", .least = 0,
+       .most = 9.3e18},
       {.name = "epochs", .kind = Kind::real, .fallback = {}, .help = "passes over the data; 0.5 is half of one",
-       .least = 0, .above_least = true},
+       .least = 0, .above_least = true, .most = kMostEpochs},
       {.name = "steps", .kind = Kind::whole, .fallback = {}, .help = "instead of epochs", .least = 1},
       {.name = "target_accuracy", .kind = Kind::real, .fallback = {},
        .help = "stop when the averaged model reaches it, such as 0.9", .least = 0, .above_least = true},
@@ -61,13 +58,16 @@ std::vector<KeySpec> model_keys() {
        .most = 1, .below_most = true},
       {.name = "label_smoothing", .kind = Kind::real, .fallback = {},
        .help = "this much of a label is spread over all classes in training", .least = 0, .most = 1, .below_most = true},
-      {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers"},
+      {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers",
+       .least = 1, .most = 1e9, .may_be_empty = true},
       {.name = "file", .kind = Kind::text, .fallback = {}, .help = "torchscript: the module's file, see docs/own-models.md"},
       {.name = "init", .kind = Kind::text, .fallback = {}, .help = "a safetensors file with the weights to start from"},
       {.name = "prune", .kind = Kind::real, .fallback = {},
        .help = "this part of the weights, the smallest, becomes zero and stays so", .least = 0, .most = 1, .below_most = true},
-      {.name = "prune_at", .kind = Kind::real, .fallback = real(1), .help = "epochs before the cut", .least = 0},
-      {.name = "prune_until", .kind = Kind::real, .fallback = {}, .help = "cut gradually until this epoch", .least = 0},
+      {.name = "prune_at", .kind = Kind::real, .fallback = real(1), .help = "epochs before the cut", .least = 0,
+       .most = kMostEpochs},
+      {.name = "prune_until", .kind = Kind::real, .fallback = {}, .help = "cut gradually until this epoch", .least = 0,
+       .most = kMostEpochs},
       {.name = "device", .kind = Kind::text, .fallback = text("cpu"),
        .help = "where the network computes: the processor, or the CUDA devices that a process sees, node by node",
        .choices = {"cpu", "cuda"}},
@@ -92,7 +92,8 @@ std::vector<KeySpec> data_keys() {
        .least = 1, .most = 4096},
       {.name = "bad", .kind = Kind::text, .fallback = text("refuse"),
        .help = "a damaged sample ends the run, or another of its class takes its place", .choices = {"refuse", "skip"}},
-      {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1},
+      {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1,
+       .most = 1e9},
       {.name = "partition", .kind = Kind::text, .fallback = {},
        .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "
                "sizes:[..], dirichlet:ALPHA, classes:K, folders"},
@@ -121,7 +122,7 @@ std::vector<KeySpec> optimizer_keys() {
       {.name = "name", .kind = Kind::text, .fallback = text("adam"), .help = "sgd, adam, adamw or lars",
        .choices = optimizer_names()},
       {.name = "lr", .kind = Kind::real, .fallback = {}, .help = "learning rate: sgd 0.05, adam 0.001, lars 1", .least = 0,
-       .above_least = false},
+       .most = std::numeric_limits<float>::max()},
       {.name = "momentum", .kind = Kind::real, .fallback = real(0), .help = "sgd, lars", .least = 0},
       {.name = "nesterov", .kind = Kind::flag, .fallback = flag(false), .help = "sgd: Nesterov's form"},
       {.name = "beta1", .kind = Kind::real, .fallback = real(0.9), .help = "adam", .least = 0, .most = 1,
@@ -138,10 +139,11 @@ std::vector<KeySpec> optimizer_keys() {
        .least = 0},
       {.name = "schedule", .kind = Kind::text, .fallback = text("constant"), .help = "of the learning rate",
        .choices = schedule_names()},
-      {.name = "milestones", .kind = Kind::reals, .fallback = {}, .help = "multi-step: epochs at which it drops"},
+      {.name = "milestones", .kind = Kind::reals, .fallback = {}, .help = "multi-step: epochs at which it drops",
+       .least = 0, .most = kMostEpochs, .may_be_empty = true},
       {.name = "gamma", .kind = Kind::real, .fallback = real(0.1), .help = "multi-step: factor", .least = 0},
       {.name = "warmup_epochs", .kind = Kind::real, .fallback = real(0), .help = "linear rise at the start",
-       .least = 0},
+       .least = 0, .most = kMostEpochs},
       {.name = "scale_lr", .kind = Kind::flag, .fallback = flag(false),
        .help = "multiply the rate by the number of nodes"},
   };
@@ -183,89 +185,6 @@ std::vector<KeySpec> topology_keys() {
 }
 // clang-format on
 
-std::string kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::flag:
-      return "true or false";
-    case Kind::whole:
-      return "a whole number";
-    case Kind::real:
-      return "a number";
-    case Kind::text:
-      return "a word";
-    case Kind::list:
-      return "a list such as [1, 2]";
-    case Kind::wholes:
-      return "a list of whole numbers such as [1, 2]";
-    case Kind::reals:
-      return "a list of numbers such as [1, 2.5]";
-    case Kind::texts:
-      return "a word or a list of words";
-    case Kind::any:
-      break;
-  }
-  return "a value";
-}
-
-// No number in it is infinite or not a number at all.
-bool is_finite(const Value& value) {
-  if (const auto* number = std::get_if<double>(&value.data)) return std::isfinite(*number);
-  const auto* list = std::get_if<Value::List>(&value.data);
-  return list == nullptr || std::ranges::all_of(*list, is_finite);
-}
-
-bool fits(const Value& value, Kind kind) {
-  const auto list_of = [&](Kind item_kind) {
-    const auto* list = std::get_if<Value::List>(&value.data);
-    return list != nullptr &&
-           std::ranges::all_of(*list, [&](const Value& item) { return fits(item, item_kind); });
-  };
-  switch (kind) {
-    case Kind::flag:
-      return std::holds_alternative<bool>(value.data);
-    case Kind::whole:
-      return std::holds_alternative<std::int64_t>(value.data);
-    case Kind::real:
-      return std::holds_alternative<double>(value.data) || std::holds_alternative<std::int64_t>(value.data);
-    case Kind::text:
-      return std::holds_alternative<std::string>(value.data);
-    case Kind::list:
-      return std::holds_alternative<Value::List>(value.data);
-    case Kind::wholes:
-      return list_of(Kind::whole);
-    case Kind::reals:
-      return list_of(Kind::real);
-    case Kind::texts:
-      return fits(value, Kind::text) || list_of(Kind::text);
-    case Kind::any:
-      break;
-  }
-  return true;
-}
-
-void check(const std::string& where, const Value& value, const KeySpec& spec) {
-  if (!fits(value, spec.kind))
-    throw RequestError(fmt::format("{} must be {}, not {}", where, kind_name(spec.kind), to_toml(value)));
-  if (!spec.infinite && !is_finite(value))
-    throw RequestError(fmt::format("{} must be {}, not {}", where,
-                                   spec.kind == Kind::real ? "a finite number" : "made of finite numbers",
-                                   to_toml(value)));
-  if (const auto* word = std::get_if<std::string>(&value.data); word != nullptr && !spec.choices.empty())
-    if (std::ranges::find(spec.choices, *word) == spec.choices.end())
-      throw RequestError(
-          fmt::format("{} = \"{}\" does not exist{}", where, *word, suggestion(*word, spec.choices)));
-  if (spec.kind != Kind::whole && spec.kind != Kind::real) return;
-  const double number = std::holds_alternative<double>(value.data)
-                            ? std::get<double>(value.data)
-                            : static_cast<double>(std::get<std::int64_t>(value.data));
-  if (spec.least && (number < *spec.least || (spec.above_least && number == *spec.least)))
-    throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.above_least ? "above" : "at least",
-                                   *spec.least, to_toml(value)));
-  if (spec.most && (number > *spec.most || (spec.below_most && number == *spec.most)))
-    throw RequestError(fmt::format("{} must be {} {}, not {}", where, spec.below_most ? "below" : "at most",
-                                   *spec.most, to_toml(value)));
-}
-
 }  // namespace
 
 const std::vector<SectionSpec>& sections() {
@@ -275,51 +194,6 @@ const std::vector<SectionSpec>& sections() {
       {"cluster", cluster_keys()}, {"topology", topology_keys()},
   };
   return all;
-}
-
-Options checked(const std::string& section, const std::map<std::string, Value, std::less<>>& given,
-                const std::vector<KeySpec>& keys) {
-  Options options;
-  for (const KeySpec& spec : keys)
-    if (spec.fallback) options.set(spec.name, *spec.fallback);
-  for (const auto& [key, value] : given) {
-    const auto spec = std::ranges::find(keys, key, &KeySpec::name);
-    if (spec == keys.end()) {
-      std::vector<std::string> names;
-      for (const KeySpec& known : keys) names.push_back(known.name);
-      if (const std::string near = nearest(key, names); !near.empty()) names = {near};
-      for (std::string& name : names) name = section + "." + name;
-      throw RequestError(fmt::format("there is no key {}.{}; {}", section, key,
-                                     names.size() == 1
-                                         ? fmt::format("did you mean '{}'?", names.front())
-                                         : fmt::format("choose one of {}", fmt::join(names, ", "))));
-    }
-    check(section + "." + key, value, *spec);
-    options.set(key, value);
-  }
-  return options;
-}
-
-std::string to_toml(const Value& value) {
-  struct Writer {
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(std::int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const {
-      const std::string digits = fmt::format("{}", v);  // the shortest that reads back the same
-      return digits.find_first_of(".ein") == std::string::npos ? digits + ".0" : digits;
-    }
-    std::string operator()(const std::string& v) const {
-      std::string escaped;
-      for (const char c : v) escaped += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-      return '"' + escaped + '"';
-    }
-    std::string operator()(const Value::List& v) const {
-      std::string items;
-      for (const Value& item : v) items += (items.empty() ? "" : ", ") + to_toml(item);
-      return '[' + items + ']';
-    }
-  };
-  return std::visit(Writer{}, value.data);
 }
 
 }  // namespace veche

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/base/nesting.h"
+#include "veche/base/read_text.h"
 #include "veche/base/vector_math.h"
 #include "veche/model/layout.h"
 #include "veche/model/weights.h"
@@ -16,6 +17,8 @@ namespace veche {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::uintmax_t kMostLayout = 64 << 20;
 
 json to_json(const std::vector<TensorLayout>& layout) {
   json tensors = json::array();
@@ -41,17 +44,21 @@ struct RunLayout {
 };
 
 RunLayout read_layout(const RunFolder& run) {
-  std::ifstream file(run.layout());
-  if (!file)
+  std::error_code unknown;
+  if (!std::filesystem::exists(run.layout(), unknown))
     throw RequestError(
         fmt::format("{} is missing: the run is of an older Veche; resume it once, and it will "
                     "be there",
                     run.layout().string()));
+  const std::string text = read_text(run.layout(), run.layout().string(), kMostLayout);
   try {
-    const json content = json::parse(file);
+    check_json_nesting(text);
+    const json content = json::parse(text);
     return {content.at("model"), from_json(content.at("parameters")), from_json(content.at("buffers"))};
   } catch (const json::exception&) {
     throw RequestError(fmt::format("{} is damaged", run.layout().string()));
+  } catch (const RequestError& error) {
+    throw RequestError(fmt::format("{} is damaged: {}", run.layout().string(), error.what()));
   }
 }
 
@@ -71,28 +78,51 @@ void check_fit(const std::vector<TensorLayout>& layout, std::size_t size, const 
   if (count != size) throw RequestError(run.layout().string() + " does not fit the checkpoint");
 }
 
-// What evaluations call the average model, buffers too.
-SavedModel mean_model(const CheckpointStore& store, std::uint64_t step) {
-  SavedModel mean = store.read_model(step, NodeId{0});
-  for (int node = 1; node < store.nodes(); ++node) {
-    const SavedModel other = store.read_model(step, NodeId{node});
-    if (other.parameters.size() != mean.parameters.size() || other.buffers.size() != mean.buffers.size())
-      throw RequestError("the nodes' models differ in size: choose one with --node");
-    add(mean.parameters, other.parameters);
-    add(mean.buffers, other.buffers);
-  }
-  scale(mean.parameters, 1.0F / static_cast<float>(store.nodes()));
-  scale(mean.buffers, 1.0F / static_cast<float>(store.nodes()));
-  return mean;
-}
-
-void check_place(const std::filesystem::path& out) {
+// Where the file is to lie.
+std::filesystem::path check_place(const std::filesystem::path& out) {
   namespace fs = std::filesystem;
   if (fs::is_directory(out))
     throw RequestError(fmt::format("{} is a folder; name a file, such as {}", out.string(),
                                    (out / "model.safetensors").string()));
-  if (out.has_parent_path() && !fs::is_directory(out.parent_path()))
-    throw RequestError(fmt::format("the folder {} does not exist", out.parent_path().string()));
+  const fs::path place = place_of(out);
+  if (place.has_parent_path() && !fs::is_directory(place.parent_path()))
+    throw RequestError(fmt::format("the folder {} does not exist", place.parent_path().string()));
+  return place;
+}
+
+struct Found {
+  std::uint64_t step = 0;
+  SavedModel model;
+};
+
+Found read_newest(const RunFolder& run, const ExportRequest& request, std::vector<std::string>& notices) {
+  const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
+  const auto step = store.newest([&](const std::string& sentence) { notices.push_back(sentence); });
+  if (!step)
+    throw RequestError(fmt::format("{} has no whole checkpoint{}{}", run.path().string(),
+                                   notices.empty() ? "" : "; ", fmt::join(notices, "; ")));
+  const int nodes = store.nodes_at(*step);
+  if (request.node && (request.node->value < 0 || request.node->value >= nodes))
+    throw RequestError(
+        fmt::format("there is no node {}: the run has nodes 0 to {}", request.node->value, nodes - 1));
+  return {*step, request.node ? store.read_model(*step, *request.node) : store.read_average_model(*step)};
+}
+
+// A run that is going on removes old ones, perhaps the very one that is read. Then there are newer ones.
+Found read_newest_of_any(const RunFolder& run, const ExportRequest& request,
+                         std::vector<std::string>& notices) {
+  const CheckpointStore store(run.checkpoints(), 1);
+  for (int attempt = 0;; ++attempt) {
+    const auto latest = store.latest();
+    const auto moved_on = [&] { return attempt < 100 && store.latest() != latest; };
+    notices.clear();
+    try {
+      Found found = read_newest(run, request, notices);
+      if (notices.empty() || !moved_on()) return found;
+    } catch (const Error&) {
+      if (!moved_on()) throw;
+    }
+  }
 }
 
 }  // namespace
@@ -106,32 +136,28 @@ void write_layout(const RunFolder& run, const std::string& model, const Learner&
 
 ExportResult export_model(const ExportRequest& request) {
   const RunFolder run = RunFolder::open(request.run);
-  const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
-  std::string damage;
-  const auto step = store.newest([&](const std::string& sentence) { damage = "; " + sentence; });
-  if (!step) throw RequestError(fmt::format("{} has no whole checkpoint{}", run.path().string(), damage));
-  if (request.node && (request.node->value < 0 || request.node->value >= store.nodes()))
-    throw RequestError(fmt::format("there is no node {}: the run has nodes 0 to {}", request.node->value,
-                                   store.nodes() - 1));
+  ExportResult result;
+  const auto [step, model] = read_newest_of_any(run, request, result.notices);
   const RunLayout layout = read_layout(run);
-  const SavedModel model = request.node ? store.read_model(*step, *request.node) : mean_model(store, *step);
   check_fit(layout.parameters, model.parameters.size(), run);
   check_fit(layout.buffers, model.buffers.size(), run);
-  check_place(request.out);
+  const std::filesystem::path place = check_place(request.out);
 
   SafetensorsWriter writer;
   writer.note("format", "pt");  // what Python's readers look for
   writer.note("veche", request.version);
   writer.note("run", run.name());
   writer.note("model", layout.model);
-  writer.note("step", std::to_string(*step));
+  writer.note("step", std::to_string(step));
   writer.note("node", request.node ? std::to_string(request.node->value) : "average");
   add_tensors(writer, layout.parameters, model.parameters);
   add_tensors(writer, layout.buffers, model.buffers);
   const auto parts = writer.parts();
-  write_file(request.out, parts);
+  write_file(place, parts);
 
-  ExportResult result{*step, store.nodes(), layout.parameters.size() + layout.buffers.size(), 0};
+  result.step = step;
+  result.nodes = model.nodes;
+  result.tensors = layout.parameters.size() + layout.buffers.size();
   for (const auto& part : parts) result.bytes += part.size();
   return result;
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "veche/base/node_id.h"
 #include "veche/model/learner.h"
@@ -17,19 +18,21 @@ void write_layout(const RunFolder& run, const std::string& model, const Learner&
 struct ExportRequest {
   std::filesystem::path run;
   std::filesystem::path out;
-  std::optional<NodeId> node = {};  // none: the mean over the nodes, which evaluations call the average model
-  std::string version;              // of the program, for the file's metadata
+  // None: the mean over the nodes that train, which evaluations call the average model, to the bit.
+  std::optional<NodeId> node = {};
+  std::string version;  // of the program, for the file's metadata
 };
 
 struct ExportResult {
   std::uint64_t step = 0;
-  int nodes = 0;
+  int nodes = 0;  // whose average it is
   std::size_t tensors = 0;
   std::uint64_t bytes = 0;
+  std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
 };
 
 // Writes the newest whole checkpoint as safetensors. Throws RequestError when the run, the node or the place
-// is wrong, before anything is written.
+// is wrong, before anything is written; what fails leaves the place as it was.
 ExportResult export_model(const ExportRequest& request);
 
 }  // namespace veche

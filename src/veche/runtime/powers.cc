@@ -10,6 +10,8 @@
 namespace veche {
 namespace {
 
+constexpr double kMostUnequal = 1e6;
+
 std::vector<std::uint64_t> frequencies(const Options& cluster, const char* key, int nodes) {
   if (!cluster.has(key)) return {};
   std::vector<std::int64_t> numbers;
@@ -39,6 +41,9 @@ NodePowers read_powers(const Options& cluster, int nodes, bool one_machine) {
   powers.mix_every = frequencies(cluster, "mix_every", nodes);
   if (powers.train_every.empty() && !powers.speed.empty()) {
     const double fastest = std::ranges::max(powers.speed);
+    if (fastest / std::ranges::min(powers.speed) > kMostUnequal)
+      throw RequestError(fmt::format(
+          "cluster.speed makes one node more than {:.0f} times as quick as another", kMostUnequal));
     for (const double speed : powers.speed)
       powers.train_every.push_back(static_cast<std::uint64_t>(std::llround(fastest / speed)));
   }

@@ -1,28 +1,41 @@
 #pragma once
 
-#include <fstream>
+#include <string>
 
+#include "veche/base/append_file.h"
 #include "veche/runtime/event_file.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/training.h"
 
 namespace veche {
 
-// Writes every evaluation to metrics.jsonl and to TensorBoard's events, and passes everything on.
+// Writes every evaluation to metrics.jsonl and to TensorBoard's events, and passes everything on. While the
+// disk is full the run goes on: what is to be written is kept in memory until there is room again, and the
+// observer gets a notice of it, and of what is lost in the end.
 class Recorder : public Observer {
  public:
   // When a run is resumed, what was measured after its checkpoint is forgotten: it will be measured again.
-  Recorder(const RunFolder& folder, const RunInfo& info, Observer* next);
+  // Throws RunError when the files cannot be written to. `next` may be null.
+  Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* next);
+  ~Recorder() override;
 
   void on_progress(const Progress& progress) override;
   void on_measuring() override;
   void on_evaluation(const Evaluation& evaluation) override;
 
+  // When the run has ended. Throws RunError, a sentence, when something could not be written to the last.
+  void finish();
+
  private:
+  void write_kept();
+  std::string loss();  // a sentence; empty when nothing is lost
+
   const RunInfo info_;
-  Observer* const next_;
-  std::ofstream lines_;
+  RunObserver* const next_;
+  AppendFile lines_;
   EventFile events_;
+  bool behind_ = false;  // something is kept, and a notice said so
+  bool finished_ = false;
 };
 
 }  // namespace veche

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <vector>
 
 #include "veche/base/errors.h"
 #include "veche/base/files.h"
@@ -25,41 +26,123 @@ std::string made_up_name(const Settings& settings) {
   return fmt::format("{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(now));
 }
 
+// Made on the way to a run, and removed again when it comes to nothing.
+class NewFolders {
+ public:
+  // Whether it is new.
+  bool make(const fs::path& folder) {
+    if (!make_folder_durably(folder)) return false;
+    made_.push_back(folder);
+    return true;
+  }
+  void make_with_parents(const fs::path& folder) {
+    if (folder.empty() || fs::is_directory(folder)) return;
+    make_with_parents(folder.parent_path());
+    make(folder);
+  }
+  void keep() { made_.clear(); }
+
+  ~NewFolders() {
+    std::error_code ignored;  // others may have put something in
+    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
+  }
+
+ private:
+  std::vector<fs::path> made_;
+};
+
+// What a run that was killed at its very beginning leaves: nobody's loss.
+bool was_never_a_run(const RunFolder& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.path(), error))
+    if (entry.path() != folder.lock() && entry.path() != folder.config().string() + ".new") return false;
+  return !error;
+}
+
+[[noreturn]] void refuse_taken(const RunFolder& folder) {
+  throw RequestError(
+      fmt::format("run.name = \"{}\" is taken by {}; choose another, or continue it with "
+                  "`veche train --resume {}`",
+                  folder.name(), folder.path().string(), folder.path().string()));
+}
+
+// Found only in the midst of training otherwise.
+void check_places(const RunFolder& folder) {
+  for (const fs::path& file : {folder.metrics(), folder.summary(), folder.layout()}) place_of(file);
+  if (fs::exists(folder.checkpoints()) && !fs::is_directory(folder.checkpoints()))
+    throw RequestError(folder.checkpoints().string() + " is not a folder, which a run keeps its models in");
+}
+
 }  // namespace
 
-RunFolder RunFolder::create(const Settings& settings) {
+bool RunFolder::take(const Notice& notice) {
+  const auto lock = std::make_shared<const FileLock>(this->lock());
+  if (lock->outcome() == FileLock::Outcome::unsupported && notice)
+    notice(fmt::format("{} cannot be locked ({}): see to it yourself that only one program trains in it",
+                       path_.string(), lock->why()));
+  lock_ = lock;
+  return lock->outcome() != FileLock::Outcome::taken;
+}
+
+RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
   const fs::path out = settings.run.get<std::string>("out");
   const bool named = settings.run.has("name");
   const std::string wanted = named ? settings.run.get<std::string>("name") : made_up_name(settings);
   if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
     throw RequestError(
         fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
-  std::error_code error;
-  fs::create_directories(out, error);
-  if (error)
-    throw RequestError(fmt::format("run.out = \"{}\" cannot be made: {}", out.string(), error.message()));
-  std::string name = wanted;
-  for (int attempt = 2; !fs::create_directory(out / name, error); ++attempt) {
-    if (error)
-      throw RequestError(
-          fmt::format("the run's folder {} cannot be made: {}", (out / name).string(), error.message()));
-    if (named)
-      throw RequestError(
-          fmt::format("run.name = \"{}\" is taken by {}; choose another, or continue it with "
-                      "`veche train --resume {}`",
-                      name, (out / name).string(), (out / name).string()));
-    name = fmt::format("{}-{}", wanted, attempt);
+  NewFolders made;
+  try {
+    made.make_with_parents(out);
+  } catch (const RunError& error) {
+    throw RequestError(fmt::format("run.out = \"{}\" will not do: {}", out.string(), error.what()));
   }
-  RunFolder folder(out / name);
+  RunFolder folder(out / wanted);
+  const auto ours = [&] {
+    const bool own_making = made.make(folder.path());
+    if (!own_making && !was_never_a_run(folder)) return false;
+    // Somebody may be quicker, and somebody may have been: hence the second look.
+    return folder.take(notice) && was_never_a_run(folder) &&
+           (own_making || folder.lock_->outcome() == FileLock::Outcome::held);
+  };
+  try {
+    for (int attempt = 2; !ours(); ++attempt) {
+      if (named) refuse_taken(folder);
+      folder = RunFolder(out / fmt::format("{}-{}", wanted, attempt));
+    }
+  } catch (const RunError& error) {
+    throw RequestError(fmt::format("there is no place for the run: {}", error.what()));
+  }
   Settings complete = settings;
-  complete.run.set("name", {name});
-  write_file(folder.config(), complete.to_toml());
+  complete.run.set("name", {folder.name()});
+  try {
+    write_file(folder.config(), complete.to_toml());
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(folder.lock(), ignored);
+    throw;
+  }
+  made.keep();
   return folder;
+}
+
+RunFolder RunFolder::resume(const fs::path& path, const Notice& notice) {
+  RunFolder folder = open(path);
+  check_places(folder);
+  try {
+    if (folder.take(notice)) return folder;
+  } catch (const RunError& error) {
+    throw RequestError(fmt::format("the run cannot go on in {}: {}", folder.path().string(), error.what()));
+  }
+  throw RequestError(fmt::format("{} is being trained by {}: wait until it has ended, or stop it",
+                                 folder.path().string(),
+                                 folder.lock_->why().empty() ? "another program" : folder.lock_->why()));
 }
 
 RunFolder RunFolder::open(const fs::path& path) {
   RunFolder folder(fs::path(path / "").parent_path());
-  if (!fs::exists(folder.config()))
+  std::error_code error;
+  if (!fs::exists(folder.config(), error))
     throw RequestError(
         fmt::format("{} is not a run's folder: it has no config.toml", folder.path().string()));
   return folder;

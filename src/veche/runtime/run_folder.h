@@ -1,19 +1,28 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "veche/base/file_lock.h"
 #include "veche/runtime/config.h"
 
 namespace veche {
 
-// runs/NAME/: all that a run leaves. Made only when everything else about the run has been found right.
+// runs/NAME/: all that a run leaves. Made only when everything else about the run has been found right. Who
+// trains holds the folder's lock, in every copy of this, until it ends.
 class RunFolder {
  public:
+  using Notice = std::function<void(const std::string& sentence)>;
+
   // A new folder with the resolved configuration in it. Refuses a name that is taken; makes one up when there
-  // is none.
-  static RunFolder create(const Settings& settings);
-  // One that exists, to resume.
+  // is none. What fails leaves no folder.
+  static RunFolder create(const Settings& settings, const Notice& notice = {});
+  // One that exists, to go on with. Refuses one in which somebody trains, or in which something has the place
+  // of the run's files.
+  static RunFolder resume(const std::filesystem::path& path, const Notice& notice = {});
+  // One that exists, to read; somebody may be training in it.
   static RunFolder open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -23,10 +32,15 @@ class RunFolder {
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
   std::filesystem::path layout() const { return path_ / "layout.json"; }
+  std::filesystem::path lock() const { return path_ / "lock"; }
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  // Tells whether it is ours now; where there are no locks nobody else is assumed.
+  bool take(const Notice& notice);
+
   std::filesystem::path path_;
+  std::shared_ptr<const FileLock> lock_;  // none: only to read
 };
 
 }  // namespace veche

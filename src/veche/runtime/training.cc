@@ -85,7 +85,7 @@ class Training {
     const std::optional<RunFolder> folder = open_folder();
     if (folder) store_.emplace(folder->checkpoints(), plan_.learners());
     if (!request_.resume.empty()) find_checkpoint(*folder);
-    if (folder && leads()) write_layout(*folder, info_.model, nodes_.front()->learner());
+    if (folder) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner()); });
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
     // All that could be recorded of it already is, with the times it took.
@@ -95,7 +95,10 @@ class Training {
       notice(fmt::format("{} had ended; --set run.{}=.. makes it longer", folder->path().string(),
                          plan_.settings.run.has("steps") ? "steps" : "epochs"));
     std::optional<Recorder> recorder;
-    if (folder && !had_ended && leads()) recorder.emplace(*folder, info_, request_.observer);
+    if (folder)
+      lead([&] {
+        if (!had_ended) recorder.emplace(*folder, info_, request_.observer);
+      });
     if (request_.observer != nullptr) request_.observer->on_start(info_);
 
     TrainingResult result;
@@ -104,16 +107,29 @@ class Training {
     result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(observer()), result.parameters);
     if (request_.job != nullptr) gather(result);
     tell_damage(result);
-    if (folder && leads() && !had_ended && result.last.stopped != "interrupted")
-      write_file(folder->summary(), summary(result).dump(2) + "\n");
+    if (folder) lead([&] { put_away(*folder, recorder ? &*recorder : nullptr, result); });
     return result;
   }
 
  private:
   bool leads() const { return request_.job == nullptr || request_.job->rank() == 0; }
+  // What one does for all; where it fails, all learn why.
+  void lead(const std::function<void()>& work) const {
+    together(request_.job, [&] {
+      if (leads()) work();
+    });
+  }
   RunObserver* observer() const { return leads() ? request_.observer : nullptr; }
   void notice(const std::string& sentence) const {
     if (observer() != nullptr) observer()->on_notice(sentence);
+  }
+
+  // A run that has its summary had ended, with all its measurements. `recorder` is null when it was so
+  // before.
+  static void put_away(const RunFolder& folder, Recorder* recorder, const TrainingResult& result) {
+    if (recorder == nullptr) return;
+    recorder->finish();
+    if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
   }
 
   void tell_damage(TrainingResult& result) const {
@@ -130,12 +146,12 @@ class Training {
   // Made by the one who leads and opened by the others, who must see the same files.
   std::optional<RunFolder> open_folder() const {
     std::optional<RunFolder> folder;
-    together(request_.job, [&] {
-      if (!leads()) return;
+    const auto tell = [this](const std::string& sentence) { notice(sentence); };
+    lead([&] {
       if (!request_.resume.empty())
-        folder = RunFolder::open(request_.resume);
+        folder = RunFolder::resume(request_.resume, tell);
       else if (request_.keep)
-        folder = RunFolder::create(plan_.settings);
+        folder = RunFolder::create(plan_.settings, tell);
     });
     if (request_.job == nullptr) return folder;
     const std::string path =
@@ -151,10 +167,11 @@ class Training {
 
   void find_checkpoint(const RunFolder& folder) {
     std::string chosen;  // a step; nothing: there is no checkpoint
-    if (leads()) store_->remove_unfinished();
-    if (leads())
+    lead([&] {
+      store_->remove_unfinished();
       if (const auto step = store_->newest([&](const std::string& sentence) { notice(sentence); }))
         chosen = std::to_string(*step);
+    });
     if (request_.job != nullptr) chosen = request_.job->exchange(chosen).front();
     together(request_.job, [&] {
       if (chosen.empty())
@@ -162,7 +179,7 @@ class Training {
       else
         resume_from(std::stoull(chosen), folder);
     });
-    if (leads()) write_file(folder.config(), plan_.settings.to_toml());  // its length may have been changed
+    lead([&] { write_file(folder.config(), plan_.settings.to_toml()); });  // its length may have been changed
   }
 
   void resume_from(std::uint64_t checkpoint, const RunFolder& folder) {

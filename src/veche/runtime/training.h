@@ -10,6 +10,7 @@
 #include "veche/comm/cluster.h"
 #include "veche/model/learner.h"
 #include "veche/runtime/config.h"
+#include "veche/train/diverged.h"
 #include "veche/train/observer.h"
 
 namespace veche {

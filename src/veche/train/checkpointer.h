@@ -17,9 +17,9 @@ struct NodeState {
   Score train;             // since the last evaluation
   Score evaluated;         // what it was then
   Traffic sent;
-  std::vector<std::span<float>> vectors;  // parameters, buffers, the optimiser's, the strategy's
-  std::vector<std::uint64_t*> numbers;    // the strategy's
-  bool trains = true;                     // its model is one of those that make the average
+  std::vector<std::span<float>> vectors = {};  // parameters, buffers, the optimiser's, the strategy's
+  std::vector<std::uint64_t*> numbers = {};    // the strategy's counters
+  bool trains = true;                          // its model is part of the average of the nodes' models
 };
 
 // Where nodes put themselves away. `write` is called by every node, on its own thread; when all have

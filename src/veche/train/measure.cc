@@ -30,17 +30,17 @@ std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine
     const NodeId owner = wrapped(me + away, nodes);
     channel.send(owner, channel.pool.copy_of(part_of(mine, nodes, owner.value)));
   }
-  std::vector<Message> arrived(static_cast<std::size_t>(nodes));
-  std::vector<std::span<const float>> parts;
-  for (int node = 0; node < nodes; ++node) {
-    if (!counts(node)) continue;
-    if (node != me) arrived[static_cast<std::size_t>(node)] = channel.expect(NodeId{node});
-    parts.push_back(node == me ? part_of(mine, nodes, me)
-                               : arrived[static_cast<std::size_t>(node)].as<float>());
-  }
   std::vector<float> mean(mine.size());
   const std::span<float> own = part_of(std::span<float>(mean), nodes, me);
-  average_in_order(own, parts);
+  ModelAverage average(own);
+  for (int node = 0; node < nodes; ++node) {
+    if (!counts(node)) continue;
+    if (node == me)
+      average.add(part_of(mine, nodes, me));
+    else
+      average.add(channel.expect(NodeId{node}).as<float>());
+  }
+  average.finish();
   const Message told = channel.pool.copy_of(std::span<const float>(own));
   for (int away = 1; away < nodes; ++away) channel.send(wrapped(me + away, nodes), told);
   for (int away = 1; away < nodes; ++away) {

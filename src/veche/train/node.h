@@ -6,20 +6,14 @@
 #include <optional>
 #include <string>
 
-#include "veche/base/errors.h"
 #include "veche/train/checkpointer.h"
+#include "veche/train/diverged.h"
 #include "veche/train/observer.h"
 #include "veche/train/plan.h"
 #include "veche/train/progress_report.h"
 #include "veche/train/sample_exchange.h"
 
 namespace veche {
-
-// Thrown when a loss is no longer a number.
-class Diverged : public RunError {
- public:
-  using RunError::RunError;
-};
 
 // What a process has for the nodes that live in it, while they train.
 struct NodeServices {

@@ -32,8 +32,8 @@ struct NodeReport {
   double compute_seconds = 0;   // with the rest that makes a slow node slow
   double waiting_seconds = 0;   // for a place to compute in, for others, or stalled
   double communication_seconds = 0;
-  Staleness staleness;  // of what it has applied
-  Traffic sent;         // by the strategy
+  Staleness staleness;   // of what it has applied
+  Traffic sent;          // by the strategy
   Traffic samples_sent;  // lent to others, data.shuffle
 };
 

@@ -18,14 +18,13 @@ ServerPolicy read_policy(const Options& options) {
                        "\" nobody is waited for");
   if (policy.together && (policy.damp || policy.compensate > 0))
     throw RequestError("strategy.damp and strategy.compensate are for update = \"async\" or \"ssp\"");
-  if (update != "ssp") return policy;
   const Value& staleness = options.at("staleness");
   const auto* number = std::get_if<std::int64_t>(&staleness.data);
   const auto* real = std::get_if<double>(&staleness.data);
   if ((number == nullptr || *number < 0) &&
       (real == nullptr || *real != std::numeric_limits<double>::infinity()))
     throw RequestError("strategy.staleness is a number of clocks from 0, or inf");
-  if (number != nullptr) policy.lead = static_cast<std::uint64_t>(*number);
+  if (update == "ssp" && number != nullptr) policy.lead = static_cast<std::uint64_t>(*number);
   return policy;
 }
 

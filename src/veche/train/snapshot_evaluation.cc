@@ -21,11 +21,11 @@ SnapshotEvaluation::SnapshotEvaluation(std::vector<Snapshot> snapshots, std::uin
       endpoint_(endpoint),
       test_(plan.data.test.get()) {
   result_.step = step;
-  std::vector<std::span<const float>> inputs;
+  mean_.resize(snapshots_.front().numbers().size());
+  ModelAverage average(mean_);
   for (std::size_t node = plan.idle(); node < snapshots_.size(); ++node)
-    inputs.push_back(snapshots_[node].numbers());
-  mean_.resize(inputs.front().size());
-  average_in_order(mean_, inputs);
+    average.add(snapshots_[node].numbers());
+  average.finish();
   const std::span<const float> mean = std::span(mean_).first(parameters_);
   for (std::size_t node = 0; node < snapshots_.size(); ++node) {
     NodeReport report = snapshots_[node].report;

@@ -1,5 +1,8 @@
 #include "veche/comm/mpi/endpoint.h"
 
+#include <limits>
+
+#include "veche/base/errors.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
 
@@ -33,19 +36,22 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     if (from) office_.placement().rank_of(*from);
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
-    threads_.check();
+    check();
     if (auto there = mailbox_.take(from, tag)) return std::move(*there);
     const Slots::Away away;
     Nap nap(office_.crowded());
     for (;;) {
-      threads_.check();
+      check();
       const std::uint64_t seen = mailbox_.news();
       // Asked before looking for its messages: what it sent before it was lost is read first.
       const bool lost = from && *from != id_ && !alive(*from);
       if (auto letter = mailbox_.take(from, tag)) return std::move(*letter);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
+      const auto may_send = [&](NodeId peer) {
+        return peer == id_ || alive(peer) || mailbox_.expects(peer, tag);
+      };
       if (!from)
-        if (const auto peer = mailbox_.next_loss(tag, size(), [this](NodeId other) { return alive(other); }))
+        if (const auto peer = mailbox_.next_loss(tag, size(), may_send))
           return {Received::Outcome::peer_lost, *peer, {}};
       if (office_.look()) {
         nap.reset();
@@ -59,7 +65,7 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
 
   void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
-    threads_.check();
+    check();
     const Slots::Turn turn(branch_->slots, what.step);
     const Clock::time_point start = Clock::now();
     work();
@@ -72,28 +78,44 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   NativeCollectives* native() override { return branch_->sums ? this : nullptr; }
 
  private:
+  // Before and inside every wait: throws when the node has ended or a helper has failed, or the job has.
+  void check() const {
+    threads_.check();
+    if (const int rank = office_.job().failed; rank >= 0)
+      throw PeerLost(NodeId{office_.placement().first_of(rank)}, "is gone: its rank has failed");
+  }
+
   bool overlaps() const override { return true; }
   bool between_hosts() const override { return office_.placement().ranks > 1 && !branch_->host_sums; }
 
   void begin_all_reduce(Tag tag, std::span<float> data) override {
+    check();
     ++ahead_;
     branch_->sums->begin(id_, tag, data);
   }
 
   Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
+    check();
+    const Slots::Away away;
+    const Outcome outcome = sum(tag, data, deadline);
+    if (outcome.outcome != Received::Outcome::message) check();
+    return outcome;
+  }
+
+  Outcome sum(Tag tag, std::span<float> data, Time deadline) {
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
     MpiSums& sums = *branch_->sums;
     const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
     if (!begun && branch_->host_sums && branch_->host_sums->is_best_for(data.size())) {
       if (const auto missing = branch_->host_sums->sum(id_, data, until)) {
-        office_.give_up();  // the others may be anywhere in it
+        office_.job().given_up = true;  // the others may be anywhere in it
         return {
             missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
       }
       return done(data, branch_->host_sums->take_slept(id_));
     }
     if (begun) --ahead_;
-    const MpiSums::End end = begun ? sums.finish(id_, tag, until) : sums.whole(id_, tag, data, until);
+    const MpiSums::End end = begun ? sums.finish(id_, tag, data, until) : sums.whole(id_, tag, data, until);
     return end == MpiSums::End::done ? done(data, Time(0)) : missing(end);
   }
 
@@ -109,11 +131,12 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
 
   std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
                                                std::span<const NodeId> readers, std::size_t length) override {
-    if (!branch_->neighbours) return nullptr;
+    constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with int
+    if (!branch_->neighbours || length > kMost) return nullptr;
     return std::make_unique<Counted>(*this, branch_->neighbours->make(sources, readers, length, start_));
   }
 
-  // A neighbourhood whose traffic is this endpoint's, and whose failure is the end.
+  // A neighbourhood whose traffic is this endpoint's.
   class Counted : public Neighbourhood {
    public:
     Counted(MpiEndpoint& endpoint, std::unique_ptr<Neighbourhood> inner)
@@ -121,8 +144,10 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     std::span<float> mine() override { return inner_->mine(); }
     std::span<const float> from(std::size_t source) const override { return inner_->from(source); }
     Outcome exchange(Time deadline) override {
+      endpoint_.check();
+      const Slots::Away away;
       const Outcome outcome = inner_->exchange(deadline);
-      if (outcome.outcome != Received::Outcome::message) endpoint_.office_.give_up();
+      if (outcome.outcome != Received::Outcome::message) endpoint_.check();
       endpoint_.sent_bytes_ += outcome.sent.bytes;
       endpoint_.sent_messages_ += outcome.sent.messages;
       return outcome;
@@ -134,13 +159,12 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   };
 
   Outcome missing(MpiSums::End end) const {
-    office_.give_up();  // MPI cannot take back what the others have begun
+    office_.job().given_up = true;  // MPI cannot take back what the others have begun
     Outcome outcome;
     outcome.missing = wrapped(id_.value + 1, size());  // MPI does not tell who did not come
     if (end == MpiSums::End::lost) {
       outcome.outcome = Received::Outcome::peer_lost;
-      for (int i = 0; i < size(); ++i)
-        if (!alive(NodeId{i})) outcome.missing = NodeId{i};
+      outcome.missing = office_.first_lost().value_or(outcome.missing);
     }
     return outcome;
   }

@@ -12,7 +12,7 @@
 
 namespace veche {
 
-// What the nodes of a rank share. Closing it, by whoever leaves last, is done by all ranks together.
+// What the nodes of a rank share. All ranks close it together; never, when something was left behind in MPI.
 struct MpiBranch {
   std::unique_ptr<HostSums> host_sums;  // where all ranks are on one host; closed last: by then all are there
   PostOffice office;
@@ -21,14 +21,13 @@ struct MpiBranch {
   Slots slots;
   std::deque<NodeThreads> threads;  // of the nodes here; last: helpers use all of the above
 
-  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up, int places,
-            int ranks_here)
-      : office(comm, placement, crowded, given_up), slots(places, ranks_here) {
+  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, JobState& job, int places, int ranks_here)
+      : office(comm, placement, crowded, job), slots(places, ranks_here) {
     for (int i = 0; i < placement.nodes_here(); ++i)
       threads.emplace_back([this, node = NodeId{placement.first_here() + i}] { office.farewell(node); });
     if (placement.nodes < placement.ranks) return;
     sums.emplace(office);
-    if (placement.ranks > 1) host_sums = HostSums::make(office, comm, given_up);
+    if (placement.ranks > 1) host_sums = HostSums::make(office, comm);
     if (placement.nodes == placement.ranks) neighbours.emplace(office);
   }
   NodeThreads& threads_of(NodeId local) {

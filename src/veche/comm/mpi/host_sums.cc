@@ -54,19 +54,15 @@ class HostSums::Part : public Gathering::Work {
     veche::sum(sums_.total_.subspan(from, to - from), place_.parts);
   }
 
-  std::optional<NodeId> first_lost() const override {
-    for (int i = 0; i < sums_.office_.placement().nodes; ++i)
-      if (!sums_.office_.alive(NodeId{i})) return NodeId{i};
-    return {};
-  }
+  std::optional<NodeId> first_lost() const override { return sums_.office_.first_lost(); }
+  bool between_processes() const override { return true; }
 
  private:
   const HostSums& sums_;
   Place& place_;
 };
 
-std::unique_ptr<HostSums> HostSums::make(const PostOffice& office, MPI_Comm comm,
-                                         const std::atomic<bool>& given_up) {
+std::unique_ptr<HostSums> HostSums::make(const PostOffice& office, MPI_Comm comm) {
   MPI_Comm host = MPI_COMM_NULL;
   MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
   int ranks_here = 0;
@@ -89,24 +85,18 @@ std::unique_ptr<HostSums> HostSums::make(const PostOffice& office, MPI_Comm comm
   layout.start = static_cast<std::byte*>(start);
   if (office.placement().rank == 0) layout.make();
   MPI_Barrier(comm);
-  return std::unique_ptr<HostSums>(new HostSums(office, given_up, window, layout));
+  return std::unique_ptr<HostSums>(new HostSums(office, window, layout));
 }
 
-HostSums::HostSums(const PostOffice& office, const std::atomic<bool>& given_up, MPI_Win window,
-                   const Layout& layout)
+HostSums::HostSums(const PostOffice& office, MPI_Win window, const Layout& layout)
     : office_(office),
       first_here_(office.placement().first_here()),
-      given_up_(given_up),
       window_(window),
       places_(static_cast<std::size_t>(office.placement().nodes_here())),
       total_(layout.part(0)),
       gathering_(layout.state(), layout.came()) {
   for (Place& place : places_) place.parts.resize(layout.nodes);
   for (std::size_t i = 0; i < layout.nodes; ++i) slots_.push_back(layout.part(i + 1));
-}
-
-HostSums::~HostSums() {
-  if (!given_up_) MPI_Win_free(&window_);
 }
 
 bool HostSums::is_best_for(std::size_t floats) const {

@@ -19,11 +19,10 @@ namespace veche {
 class HostSums {
  public:
   // All ranks together. Nothing where ranks are on several hosts or get no memory to share.
-  // The office may close before; `given_up` as for it.
-  static std::unique_ptr<HostSums> make(const PostOffice& office, MPI_Comm comm,
-                                        const std::atomic<bool>& given_up);
-  // All ranks together, unless given up.
-  ~HostSums();
+  // The office may close before.
+  static std::unique_ptr<HostSums> make(const PostOffice& office, MPI_Comm comm);
+  // All ranks together.
+  ~HostSums() { MPI_Win_free(&window_); }
   HostSums(const HostSums&) = delete;
   HostSums& operator=(const HostSums&) = delete;
 
@@ -40,7 +39,7 @@ class HostSums {
  private:
   class Part;
   struct Layout;
-  HostSums(const PostOffice& office, const std::atomic<bool>& given_up, MPI_Win window, const Layout& layout);
+  HostSums(const PostOffice& office, MPI_Win window, const Layout& layout);
   struct Place {
     Gathering::Seat seat;
     std::vector<std::span<float>> parts;  // scratch
@@ -49,7 +48,6 @@ class HostSums {
 
   const PostOffice& office_;
   const int first_here_;
-  const std::atomic<bool>& given_up_;
   MPI_Win window_;
   std::vector<Place> places_;            // of the nodes here, each its own
   std::span<float> total_;               // shared, as the next

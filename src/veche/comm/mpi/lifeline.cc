@@ -1,9 +1,11 @@
 #include "veche/comm/mpi/lifeline.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,7 +25,18 @@ constexpr auto kPatience =
     std::chrono::seconds(5);  // for all to come; then those who did not are not watched
 constexpr int kConnectMilliseconds = 2000;
 constexpr int kGlanceMilliseconds = 100;  // between looks whether to stop
-constexpr std::int32_t kFarewell = -1;    // else: the rank that was lost
+constexpr int kFrameSeconds = 10;         // for the rest of what has begun to come
+constexpr std::uint32_t kLongestReport = 1 << 16;
+
+// What is told over a line, before the report of a failure.
+enum Kind : std::int32_t { kFarewell, kLost, kFailed };
+struct Frame {
+  std::int32_t kind = kFarewell;
+  std::int32_t rank = 0;
+  std::uint64_t exchange = 0;
+  std::uint32_t length = 0;
+  std::uint32_t unused = 0;
+};
 
 struct Greeting {
   std::uint64_t word = 0;  // strangers do not know it
@@ -40,6 +53,27 @@ bool ready(int socket, short events, int milliseconds) {
 
 bool read_all(int socket, void* into, std::size_t bytes) {
   return recv(socket, into, bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
+}
+
+bool read_frame(int socket, Frame& frame, std::string& report) {
+  if (!read_all(socket, &frame, sizeof frame) || frame.length > kLongestReport) return false;
+  report.resize(frame.length);
+  return report.empty() || read_all(socket, report.data(), report.size());
+}
+
+// What has begun to come is waited for, a host that is gone is noticed though nothing is sent to it.
+void make_patient(int socket, int seconds) {
+  fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+  const timeval patience{seconds, 0};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const auto set = [&](int level, int option, int value) {
+    setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 6);
 }
 
 int connected(const std::string& address, std::uint16_t port) {
@@ -94,36 +128,38 @@ std::string Lifeline::listen(int& socket) {
   return where.str();
 }
 
-Lifeline::Lifeline(int rank, int ranks, int socket, const std::string& where, std::function<void(int)> lost)
-    : lost_(std::move(lost)) {
-  if (where.empty() || ranks == 1) return;
-  if (rank == 0)
-    accept_all(socket, ranks, where.substr(0, where.find(' ')));
-  else
-    connect_to_first(rank, where);
-  if (!lines_.empty()) watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+Lifeline::Lifeline(int rank, int ranks, int socket, const std::string& where, Calls calls)
+    : calls_(std::move(calls)) {
+  if (ranks == 1) {
+    if (socket >= 0) close(socket);
+    return;
+  }
+  if (!where.empty() && rank == 0) accept_all(socket, ranks, where.substr(0, where.find(' ')));
+  if (!where.empty() && rank != 0) connect_to_first(rank, where);
+  watcher_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
 Lifeline::~Lifeline() {
   watcher_ = {};
-  for (const Line& line : lines_) {
-    send(line.socket, &kFarewell, sizeof kFarewell, MSG_NOSIGNAL);
-    close(line.socket);
-  }
+  send_all(kFarewell, {}, -1);
+  for (const Line& line : lines_) close(line.socket);
 }
+
+void Lifeline::tell(const News& news) { send_all(kFailed, news, -1); }
 
 void Lifeline::accept_all(int listener, int ranks, const std::string& word) {
   const auto until = Clock::now() + kPatience;
   while (static_cast<int>(lines_.size()) + 1 < ranks && Clock::now() < until) {
     if (!ready(listener, POLLIN, kGlanceMilliseconds)) continue;
     const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    const timeval patience{1, 0};
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    make_patient(socket, 1);
     Greeting greeting;
-    if (read_all(socket, &greeting, sizeof greeting) && std::to_string(greeting.word) == word)
+    if (read_all(socket, &greeting, sizeof greeting) && std::to_string(greeting.word) == word) {
+      make_patient(socket, kFrameSeconds);
       lines_.push_back({greeting.rank, socket});
-    else
+    } else {
       close(socket);
+    }
   }
   close(listener);
 }
@@ -136,27 +172,46 @@ void Lifeline::connect_to_first(int rank, const std::string& where) {
   for (std::string address; words >> address;) {
     const int socket = connected(address, port);
     if (socket < 0) continue;
+    make_patient(socket, kFrameSeconds);
     send(socket, &greeting, sizeof greeting, MSG_NOSIGNAL);
     lines_.push_back({0, socket});
     return;
   }
 }
 
+void Lifeline::send_all(std::int32_t kind, const News& news, int except) {
+  const std::string report = news.report.substr(0, kLongestReport);
+  const Frame frame{kind, news.rank, news.exchange, static_cast<std::uint32_t>(report.size()), 0};
+  std::string bytes(sizeof frame, '\0');
+  std::memcpy(bytes.data(), &frame, sizeof frame);
+  bytes += report;
+  const std::lock_guard lock(sending_);
+  for (const Line& line : lines_)
+    if (line.rank != except) send(line.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
 void Lifeline::watch(const std::stop_token& stop) {
   std::vector<pollfd> looks;
   for (const Line& line : lines_) looks.push_back({line.socket, POLLIN, 0});
   while (!stop.stop_requested()) {
+    calls_.glance();
     if (poll(looks.data(), looks.size(), kGlanceMilliseconds) <= 0) continue;
     for (std::size_t i = 0; i < looks.size(); ++i) {
       if (looks[i].revents == 0) continue;
-      std::int32_t news = lines_[i].rank;  // the line is cut: its other end is lost
-      if (recv(looks[i].fd, &news, sizeof news, MSG_DONTWAIT) == sizeof news && news == kFarewell) {
+      Frame frame{kLost, lines_[i].rank, 0, 0, 0};
+      News news;
+      if (!read_frame(looks[i].fd, frame, news.report))
+        frame = {kLost, lines_[i].rank, 0, 0, 0};  // it is cut
+      news.rank = frame.rank;
+      news.exchange = frame.exchange;
+      if (frame.kind == kFarewell) {
         looks[i].fd = -1;
         continue;
       }
       if (stop.stop_requested()) return;
-      for (const Line& line : lines_) send(line.socket, &news, sizeof news, MSG_NOSIGNAL);
-      return lost_(news);
+      send_all(frame.kind, news, lines_[i].rank);
+      if (frame.kind == kLost) return calls_.lost(news.rank);
+      calls_.has_failed(news);
     }
   }
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -8,21 +10,38 @@
 namespace veche {
 
 // Tells at once when a rank of a job has ended without a word: killed, crashed, its host gone. MPI itself may
-// wait for ever for such a rank. Every rank holds a socket to rank 0, which the system closes with the
-// process; rank 0 passes the news on. Where sockets cannot be opened there is none, and the launcher is left
-// to notice.
+// wait for ever for such a rank. Carries a rank's failure to all others as quickly, wherever they are. Every
+// rank holds a socket to rank 0, which the system closes with the process; rank 0 passes the news on. Where
+// sockets cannot be opened there is none, and the launcher is left to notice.
 class Lifeline {
  public:
+  // A rank that cannot go on, the number of the exchange in which it will say so, and its words.
+  struct News {
+    int rank = 0;
+    std::uint64_t exchange = 0;
+    std::string report;
+  };
+
+  // All by a thread of the lifeline's.
+  struct Calls {
+    std::function<void(int rank)> lost;                // at most once
+    std::function<void(const News& news)> has_failed;  // another rank
+    std::function<void()> glance;                      // ten times a second
+  };
+
   // Rank 0: where the others find it, to be handed to them.
   static std::string listen(int& socket);
 
   // Rank 0 with its listening socket, the others with what it handed to them (socket is -1). Rank 0 returns
-  // when all have come or after a few seconds. `lost` is called at most once, by a thread of the lifeline's.
-  Lifeline(int rank, int ranks, int socket, const std::string& where, std::function<void(int rank)> lost);
+  // when all have come or after a few seconds.
+  Lifeline(int rank, int ranks, int socket, const std::string& where, Calls calls);
   // Says farewell: those that end later are no loss.
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
+
+  // This rank cannot go on. Any thread.
+  void tell(const News& news);
 
  private:
   struct Line {
@@ -33,9 +52,12 @@ class Lifeline {
   void accept_all(int listener, int ranks, const std::string& word);
   void connect_to_first(int rank, const std::string& where);
   void watch(const std::stop_token& stop);
+  // To all lines but that of this rank.
+  void send_all(std::int32_t kind, const News& news, int except);
 
-  std::function<void(int)> lost_;
+  const Calls calls_;
   std::vector<Line> lines_;  // constant once made
+  std::mutex sending_;       // one frame after the other
   std::jthread watcher_;
 };
 

@@ -6,8 +6,18 @@
 namespace veche {
 namespace {
 
-constexpr std::size_t kPart = std::size_t{1} << 30;   // floats: MPI counts with int
-constexpr std::size_t kSmall = std::size_t{1} << 16;  // floats up to which waiting is most of it
+using Clock = MpiSums::Clock;
+
+constexpr std::size_t kPart = std::size_t{1} << 30;  // floats: MPI counts with int
+// Floats up to which MPI adds up a copy that it can be left with. Longer sums take MPI's blocking call, which
+// is faster and in place, but cannot be left: it begins when all have come. Where ranks outnumber cores, also
+// because it looks for the others without rest.
+constexpr std::size_t kSmall = std::size_t{1} << 11;
+constexpr std::size_t kSmallCrowded = std::size_t{1} << 16;
+// Those waited for are often just not on a core: it is offered to them many times before sleeping.
+constexpr int kOffers = 500;
+// What was sent by one who is gone may still be on its way.
+constexpr std::chrono::seconds kOnItsWay{1};
 
 template <class Call>
 void in_parts(std::span<float> data, Call call) {
@@ -19,20 +29,25 @@ void add_to(std::span<float> sum, std::span<const float> data) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += data[i];
 }
 
-// Those waited for are often just not on a core: it is offered to them many times before sleeping.
-constexpr int kOffers = 500;
+// A wait that ends at its deadline, or soon after somebody was lost.
+class Limit {
+ public:
+  Limit(const PostOffice& office, Clock::time_point until) : office_(office), until_(until) {}
 
-void wait_quietly(std::vector<MPI_Request>& requests) {
-  Nap nap(true);
-  for (int done = 0, offers = 0;;) {
-    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (done != 0) return;
-    if (++offers < kOffers)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(nap.next());
+  std::optional<MpiSums::End> reached() {
+    if (!lost_ && office_.first_lost()) {
+      lost_ = true;
+      until_ = std::min(until_, Clock::now() + kOnItsWay);
+    }
+    if (Clock::now() < until_) return {};
+    return lost_ ? MpiSums::End::lost : MpiSums::End::timed_out;
   }
-}
+
+ private:
+  const PostOffice& office_;
+  Clock::time_point until_;
+  bool lost_ = false;
+};
 
 }  // namespace
 
@@ -41,9 +56,7 @@ MpiSums::MpiSums(PostOffice& office)
   MPI_Comm_dup(office.comm(), &comm_);
 }
 
-MpiSums::~MpiSums() {
-  if (!office_.given_up()) MPI_Comm_free(&comm_);
-}
+MpiSums::~MpiSums() { MPI_Comm_free(&comm_); }
 
 std::size_t MpiSums::index(NodeId node) const {
   return static_cast<std::size_t>(node.value - office_.placement().first_here());
@@ -53,11 +66,12 @@ MpiSums::Key MpiSums::next(std::map<std::pair<NodeId, Tag>, std::uint64_t>& coun
   return {tag, counts[{node, tag}]++};
 }
 
-void MpiSums::begin(NodeId node, Tag tag, std::span<float> data) {
+void MpiSums::begin(NodeId node, Tag tag, std::span<const float> data) {
+  Message copy = pool_.copy_of(data);
   const std::lock_guard lock(mutex_);
   Sum& sum = sums_[next(begun_, node, tag)];
-  sum.parts.resize(nodes_here_);
-  sum.parts[index(node)] = data;
+  sum.copies.resize(nodes_here_);
+  sum.copies[index(node)] = std::move(copy);
   if (++sum.come == nodes_here_) start(sum);
 }
 
@@ -67,22 +81,20 @@ bool MpiSums::has_begun(NodeId node, Tag tag) {
 }
 
 void MpiSums::start(Sum& sum) {
-  sum.copy = pool_.make(sum.parts.front().size_bytes());
-  const std::span<float> total = sum.copy.writable<float>();
-  std::ranges::copy(sum.parts.front(), total.begin());
-  for (std::size_t i = 1; i < nodes_here_; ++i) add_to(total, sum.parts[i]);
+  sum.total = std::move(sum.copies.front());
+  const std::span<float> total = sum.total.writable<float>();
+  for (std::size_t i = 1; i < nodes_here_; ++i) add_to(total, sum.copies[i].as<float>());
+  sum.copies.clear();
   in_parts(total, [&](float* data, int count) {
     MPI_Iallreduce(MPI_IN_PLACE, data, count, MPI_FLOAT, MPI_SUM, comm_, &sum.requests.emplace_back());
   });
-  sum.under_way = true;
 }
 
 void MpiSums::test(Sum& sum) {
   int done = 0;
   MPI_Testall(static_cast<int>(sum.requests.size()), sum.requests.data(), &done, MPI_STATUSES_IGNORE);
   if (done == 0) return;
-  for (const std::span<float>& part : sum.parts) std::ranges::copy(sum.copy.as<float>(), part.begin());
-  sum.done = true;
+  sum.end = End::done;
   changed_.notify_all();
 }
 
@@ -90,20 +102,16 @@ void MpiSums::leave(const Key& key, Sum& sum) {
   if (++sum.left == nodes_here_) sums_.erase(key);
 }
 
-MpiSums::End MpiSums::finish(NodeId node, Tag tag, Mailbox::Clock::time_point until) {
+MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock::time_point until) {
   std::unique_lock lock(mutex_);
   const Key key = next(finished_, node, tag);
   Sum& sum = sums_.at(key);
+  Limit limit(office_, until);
   Nap nap(office_.crowded());
   for (;;) {
-    if (sum.under_way && !sum.done) test(sum);
-    if (sum.done) {
-      leave(key, sum);
-      return End::done;
-    }
-    // Left behind with its copy, which MPI may still write to.
-    if (anybody_lost()) return End::lost;
-    if (Mailbox::Clock::now() >= until) return End::timed_out;
+    if (sum.come == nodes_here_ && !sum.end) test(sum);
+    if (sum.end) break;
+    if (const auto end = limit.reached()) return *end;  // MPI keeps the copy
     const auto length = nap.next();
     if (length > Nap::Duration::zero()) {
       changed_.wait_for(lock, length);
@@ -112,61 +120,86 @@ MpiSums::End MpiSums::finish(NodeId node, Tag tag, Mailbox::Clock::time_point un
       lock.lock();
     }
   }
+  lock.unlock();
+  std::ranges::copy(sum.total.as<float>(), data.begin());
+  lock.lock();
+  leave(key, sum);
+  return End::done;
 }
 
-MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Mailbox::Clock::time_point until) {
-  if (nodes_here_ == 1) {
-    sum_now(data);
-    return End::done;
-  }
+MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Clock::time_point until) {
+  if (nodes_here_ == 1) return sum_now(std::span(&data, 1), until);
   std::unique_lock lock(mutex_);
   const Key key = next(begun_, node, tag);
   next(finished_, node, tag);
   Sum& sum = sums_[key];
   sum.parts.resize(nodes_here_);
   sum.parts[index(node)] = data;
-  if (++sum.come < nodes_here_) {
-    while (!sum.done) {
-      if (anybody_lost()) return End::lost;
-      if (Mailbox::Clock::now() >= until) return End::timed_out;
-      changed_.wait_for(lock, std::chrono::milliseconds(100));
-    }
-  } else {
-    lock.unlock();  // the others of this sum are asleep
-    for (std::size_t i = 1; i < nodes_here_; ++i) add_to(sum.parts.front(), sum.parts[i]);
-    sum_now(sum.parts.front());
-    for (std::size_t i = 1; i < nodes_here_; ++i) std::ranges::copy(sum.parts.front(), sum.parts[i].begin());
+  sum.until = std::min(sum.until, until);
+  if (++sum.come == nodes_here_ && !sum.end) {
+    lock.unlock();  // the others of this sum wait for it, whatever their deadlines: these are kept here
+    const End end = sum_now(sum.parts, sum.until);
     lock.lock();
-    sum.done = true;
+    sum.end = end;
     changed_.notify_all();
   }
+  for (Limit limit(office_, until); !sum.end;) {
+    // The first who leaves ends it for all: nobody touches its data then.
+    if (sum.come < nodes_here_) sum.end = limit.reached();
+    if (!sum.end) changed_.wait_for(lock, std::chrono::milliseconds(100));
+  }
+  const End end = *sum.end;
+  changed_.notify_all();
   leave(key, sum);
+  return end;
+}
+
+MpiSums::End MpiSums::sum_now(std::span<const std::span<float>> parts, Clock::time_point until) {
+  const std::span<float> total = parts.front();
+  if (total.size() <= (office_.crowded() ? kSmallCrowded : kSmall)) return sum_copy(parts, until);
+  const Clock::time_point start = Clock::now();
+  std::vector<MPI_Request> requests(1);
+  MPI_Ibarrier(comm_, requests.data());
+  if (const End end = wait(requests, until); end != End::done) return end;
+  // From here on only one who is gone or hangs can be missing. The job ends it all if that takes as long
+  // again.
+  office_.job().call_ends = (Clock::now() + (until - start)).time_since_epoch().count();
+  for (const std::span<float>& part : parts.subspan(1)) add_to(total, part);
+  in_parts(total, [&](float* part, int count) {
+    MPI_Allreduce(MPI_IN_PLACE, part, count, MPI_FLOAT, MPI_SUM, comm_);
+  });
+  office_.job().call_ends = 0;
+  for (const std::span<float>& part : parts.subspan(1)) std::ranges::copy(total, part.begin());
   return End::done;
 }
 
-// MPI's blocking sums are the fastest and look for each other without rest. Where ranks outnumber cores they
-// therefore begin when all have come.
-void MpiSums::sum_now(std::span<float> data) {
+MpiSums::End MpiSums::sum_copy(std::span<const std::span<float>> parts, Clock::time_point until) {
+  Message total = pool_.copy_of(std::span<const float>(parts.front()));
+  for (const std::span<float>& part : parts.subspan(1)) add_to(total.writable<float>(), part);
   std::vector<MPI_Request> requests;
-  if (office_.crowded() && data.size() <= kSmall) {
-    in_parts(data, [&](float* part, int count) {
-      MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_FLOAT, MPI_SUM, comm_, &requests.emplace_back());
-    });
-    return wait_quietly(requests);
-  }
-  if (office_.crowded()) {
-    MPI_Ibarrier(comm_, &requests.emplace_back());
-    wait_quietly(requests);
-  }
-  in_parts(data, [&](float* part, int count) {
-    MPI_Allreduce(MPI_IN_PLACE, part, count, MPI_FLOAT, MPI_SUM, comm_);
+  in_parts(total.writable<float>(), [&](float* part, int count) {
+    MPI_Iallreduce(MPI_IN_PLACE, part, count, MPI_FLOAT, MPI_SUM, comm_, &requests.emplace_back());
   });
+  if (const End end = wait(requests, until); end != End::done) {
+    leave_behind(std::move(total));
+    return end;
+  }
+  for (const std::span<float>& part : parts) std::ranges::copy(total.as<float>(), part.begin());
+  return End::done;
 }
 
-bool MpiSums::anybody_lost() const {
-  for (int i = 0; i < office_.placement().nodes; ++i)
-    if (!office_.alive(NodeId{i})) return true;
-  return false;
+MpiSums::End MpiSums::wait(std::vector<MPI_Request>& requests, Clock::time_point until) {
+  Limit limit(office_, until);
+  Nap nap(office_.crowded());
+  for (int done = 0, offers = office_.crowded() ? 0 : kOffers;;) {
+    MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (done != 0) return End::done;
+    if (const auto end = limit.reached()) return *end;
+    if (++offers < kOffers)
+      std::this_thread::yield();
+    else if (const auto length = nap.next(); length > Nap::Duration::zero())
+      std::this_thread::sleep_for(length);
+  }
 }
 
 }  // namespace veche

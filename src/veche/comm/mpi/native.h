@@ -16,32 +16,38 @@
 namespace veche {
 
 // Sums over all nodes by MPI's own collectives: the nodes of a rank add up among themselves, then the ranks.
-// Sums are begun in the same order on every node, whatever their tags, as MPI wants it. Any thread.
+// Sums are begun in the same order on every node, whatever their tags, as MPI wants it. Who leaves without
+// the sum leaves nothing of its caller's that MPI or another thread would still touch; the job is at its end.
+// Any thread.
 class MpiSums {
  public:
+  using Clock = Mailbox::Clock;
+
   // All ranks together; every rank has a node.
   explicit MpiSums(PostOffice& office);
   ~MpiSums();
 
   enum class End { done, timed_out, lost };
 
-  // Two moments, to compute in between: MPI adds up a copy, so that `data` may go away if it comes to the
-  // worst.
-  void begin(NodeId node, Tag tag, std::span<float> data);
+  // Two moments, to compute in between: MPI adds up a copy.
+  void begin(NodeId node, Tag tag, std::span<const float> data);
   bool has_begun(NodeId node, Tag tag);
-  End finish(NodeId node, Tag tag, Mailbox::Clock::time_point until);
-  // All at once, in place.
-  End whole(NodeId node, Tag tag, std::span<float> data, Mailbox::Clock::time_point until);
+  End finish(NodeId node, Tag tag, std::span<float> data, Clock::time_point until);
+  // All at once, in place where that pays.
+  End whole(NodeId node, Tag tag, std::span<float> data, Clock::time_point until);
 
  private:
   struct Sum {
-    std::vector<std::span<float>> parts;  // of the nodes here
     std::size_t come = 0;
     std::size_t left = 0;
-    Message copy;
+    std::optional<End> end;
+    // One that was begun: what the nodes here brought, then all of it.
+    std::vector<Message> copies;
+    Message total;
     std::vector<MPI_Request> requests;
-    bool under_way = false;
-    bool done = false;
+    // One that is done as a whole: the nodes' own, and the earliest of their deadlines.
+    std::vector<std::span<float>> parts;
+    Clock::time_point until = Clock::time_point::max();
   };
   using Key = std::pair<Tag, std::uint64_t>;  // which of the sums with this tag
 
@@ -50,8 +56,9 @@ class MpiSums {
   void start(Sum& sum);
   void test(Sum& sum);
   void leave(const Key& key, Sum& sum);
-  void sum_now(std::span<float> data);
-  bool anybody_lost() const;
+  End sum_now(std::span<const std::span<float>> parts, Clock::time_point until);
+  End sum_copy(std::span<const std::span<float>> parts, Clock::time_point until);
+  End wait(std::vector<MPI_Request>& requests, Clock::time_point until);
 
   PostOffice& office_;
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -1,5 +1,7 @@
 #include "veche/comm/mpi/neighbours.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -16,6 +18,9 @@ constexpr std::chrono::seconds kOnItsWay{1};
 class MpiNeighbourhood : public Neighbourhood {
  public:
   explicit MpiNeighbourhood(NeighbourTerms terms) : terms_(std::move(terms)), mine_(terms_.length) {}
+  ~MpiNeighbourhood() override {
+    if (broken_) leave_behind(std::move(mine_));
+  }
 
   std::span<float> mine() override { return mine_; }
 
@@ -24,8 +29,8 @@ class MpiNeighbourhood : public Neighbourhood {
 
   int count() const { return static_cast<int>(terms_.length); }
 
-  // Waiting takes no core, ends, and notices who is lost. Requests of one lost are left behind with their
-  // memory: the job is at its end.
+  // Waiting takes no core, ends, and notices who is lost. Requests are then left behind with their memory:
+  // the job is at its end.
   Outcome wait(std::vector<MPI_Request>& requests, Time deadline) {
     const auto start = Clock::now();
     auto until = terms_.origin + std::chrono::duration_cast<Clock::duration>(deadline);
@@ -44,14 +49,20 @@ class MpiNeighbourhood : public Neighbourhood {
         until = std::min(until, Clock::now() + kOnItsWay);
       }
       if (Clock::now() >= until) {
-        outcome.missing = NodeId{missing >= 0 ? missing : terms_.sources.front()};
-        broken_ = true;
+        if (missing < 0) missing = (terms_.sources.empty() ? terms_.readers : terms_.sources).front();
+        outcome.missing = NodeId{missing};
+        give_up();
         break;
       }
       if (const auto length = nap.next(); length > Nap::Duration::zero()) std::this_thread::sleep_for(length);
     }
     outcome.waited = Clock::now() - start;
     return outcome;
+  }
+
+  void give_up() {
+    broken_ = true;
+    if (terms_.job != nullptr) terms_.job->given_up = true;
   }
 
   const NeighbourTerms terms_;
@@ -75,10 +86,10 @@ class Persistent : public MpiNeighbourhood {
   }
 
   ~Persistent() override {
-    if (broken_) return;
-    for (MPI_Request& request : sets_[next_].requests) {
-      MPI_Cancel(&request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (!broken_) cancel(sets_[next_].requests);
+    if (broken_) {
+      leave_behind(std::move(sets_));
+      return;
     }
     for (std::vector<MPI_Request>* requests : {&sets_[0].requests, &sets_[1].requests, &sending_})
       for (MPI_Request& request : *requests) MPI_Request_free(&request);
@@ -105,11 +116,18 @@ class Persistent : public MpiNeighbourhood {
     std::vector<MPI_Request> requests;
   };
 
+  // What has begun to come is let in.
+  void cancel(std::vector<MPI_Request>& requests) {
+    for (MPI_Request& request : requests) MPI_Cancel(&request);
+    const Time now = Clock::now() - terms_.origin;
+    wait(requests, now + kOnItsWay);
+  }
+
   static void start(std::vector<MPI_Request>& requests) {
     MPI_Startall(static_cast<int>(requests.size()), requests.data());
   }
 
-  Set sets_[2];
+  std::array<Set, 2> sets_;
   std::size_t next_ = 0;  // the set that is being received
   std::vector<MPI_Request> sending_;
 };
@@ -124,7 +142,10 @@ class Collective : public MpiNeighbourhood {
                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_);
   }
   ~Collective() override {
-    if (!broken_) MPI_Comm_free(&graph_);
+    if (broken_)
+      leave_behind(std::move(received_));
+    else
+      MPI_Comm_free(&graph_);
   }
 
   Outcome exchange(Time deadline) override {
@@ -146,6 +167,9 @@ class Plain : public MpiNeighbourhood {
  public:
   explicit Plain(NeighbourTerms terms)
       : MpiNeighbourhood(std::move(terms)), received_(terms_.sources.size() * terms_.length) {}
+  ~Plain() override {
+    if (broken_) leave_behind(std::move(received_));
+  }
 
   Outcome exchange(Time deadline) override {
     std::vector<MPI_Request> requests;
@@ -168,21 +192,25 @@ class Plain : public MpiNeighbourhood {
 
 MpiNeighbours::MpiNeighbours(PostOffice& office) : office_(office) { MPI_Comm_dup(office.comm(), &comm_); }
 
-MpiNeighbours::~MpiNeighbours() {
-  if (!office_.given_up()) MPI_Comm_free(&comm_);
-}
+MpiNeighbours::~MpiNeighbours() { MPI_Comm_free(&comm_); }
 
 std::unique_ptr<Neighbourhood> MpiNeighbours::make(std::span<const NodeId> sources,
                                                    std::span<const NodeId> readers, std::size_t length,
                                                    Clock::time_point origin) {
-  NeighbourTerms terms{
-      .comm = comm_, .length = length, .tag = made_++, .crowded = office_.crowded(), .origin = origin};
+  NeighbourTerms terms{.comm = comm_,
+                       .length = length,
+                       .tag = made_++,
+                       .crowded = office_.crowded(),
+                       .origin = origin,
+                       .job = &office_.job()};
   for (const NodeId source : sources) terms.sources.push_back(source.value);
   for (const NodeId reader : readers) terms.readers.push_back(reader.value);
-  terms.lost = [this, who = terms.sources] {
-    for (const int node : who)
-      if (!office_.alive(NodeId{node})) return node;
-    return -1;
+  std::vector<int> all = terms.sources;
+  all.insert(all.end(), terms.readers.begin(), terms.readers.end());
+  all.push_back(office_.placement().first_here());  // a helper of its own may have failed
+  terms.lost = [this, all] {
+    const auto lost = std::ranges::find_if(all, [&](int node) { return !office_.alive(NodeId{node}); });
+    return lost != all.end() ? *lost : office_.job().failed.load();
   };
   return persistent_neighbourhood(std::move(terms));
 }

@@ -12,8 +12,7 @@
 
 namespace veche {
 
-// Who exchanges with whom, one node a rank. `lost`, which may be empty, tells who of them is gone; -1:
-// nobody.
+// Who exchanges with whom, one node a rank. `lost`, which may be empty, tells who is gone; -1: nobody.
 struct NeighbourTerms {
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<int> sources = {};
@@ -22,6 +21,7 @@ struct NeighbourTerms {
   int tag = 0;                                        // another for every neighbourhood of a communicator
   bool crowded = false;                               // ranks outnumber cores
   std::chrono::steady_clock::time_point origin = {};  // of the time that deadlines are told in
+  JobState* job = nullptr;                            // may be null
   std::function<int()> lost = {};
 };
 

@@ -41,11 +41,11 @@ int Placement::rank_of(NodeId node) const {
   return of;
 }
 
-PostOffice::PostOffice(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up)
+PostOffice::PostOffice(MPI_Comm comm, Placement placement, bool crowded, JobState& job)
     : comm_(comm),
       placement_(placement),
       crowded_(crowded),
-      given_up_(given_up),
+      job_(job),
       mailboxes_(static_cast<std::size_t>(placement.nodes_here())),
       alive_(static_cast<std::size_t>(placement.nodes)),
       letter_requests_(kLettersAwaited) {
@@ -61,10 +61,9 @@ PostOffice::PostOffice(MPI_Comm comm, Placement placement, bool crowded, std::at
 
 PostOffice::~PostOffice() {
   for (int i = placement_.first_here(); i < placement_.first_of(placement_.rank + 1); ++i)
-    if (alive(NodeId{i})) farewell(NodeId{i});
+    farewell(NodeId{i});
   Nap nap(crowded_);
   while (!at_rest()) {
-    if (given_up_) return;  // MPI is of no use any more, and the process about to end
     if (look())
       nap.reset();
     else
@@ -78,6 +77,12 @@ PostOffice::~PostOffice() {
   }
   MPI_Comm comm = comm_;
   MPI_Comm_free(&comm);
+}
+
+std::optional<NodeId> PostOffice::first_lost() const {
+  for (int i = 0; i < placement_.nodes; ++i)
+    if (!alive(NodeId{i})) return NodeId{i};
+  return {};
 }
 
 Mailbox& PostOffice::mailbox(NodeId local) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "veche/comm/mailbox.h"
+#include "veche/comm/mpi/job_state.h"
 #include "veche/comm/mpi/nap.h"
 
 namespace veche {
@@ -33,18 +34,20 @@ struct Placement {
 class PostOffice {
  public:
   // All ranks together. The communicator is its own and freed at the end.
-  // `given_up` tells that ranks are missing: then nobody is waited for.
-  PostOffice(MPI_Comm comm, Placement placement, bool crowded, std::atomic<bool>& given_up);
+  PostOffice(MPI_Comm comm, Placement placement, bool crowded, JobState& job);
   // All ranks together: returns when every node of every rank has said farewell.
   ~PostOffice();
 
   const Placement& placement() const { return placement_; }
   bool crowded() const { return crowded_; }
-  bool given_up() const { return given_up_; }
-  void give_up() { given_up_ = true; }
+  JobState& job() const { return job_; }
   MPI_Comm comm() const { return comm_; }
   Mailbox& mailbox(NodeId local);
-  bool alive(NodeId node) const { return alive_.at(static_cast<std::size_t>(node.value)); }
+  bool alive(NodeId node) const {
+    return alive_.at(static_cast<std::size_t>(node.value)) &&
+           (job_.failed < 0 || job_.failed != placement_.rank_of(node));
+  }
+  std::optional<NodeId> first_lost() const;
 
   void send(NodeId from, NodeId to, Tag tag, Message message);
   // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
@@ -73,7 +76,7 @@ class PostOffice {
   const MPI_Comm comm_;
   const Placement placement_;
   const bool crowded_;
-  std::atomic<bool>& given_up_;
+  JobState& job_;
   std::deque<Mailbox> mailboxes_;  // of the nodes here; each guards itself
   std::vector<std::atomic<bool>> alive_;
   MessagePool pool_;

@@ -1,6 +1,11 @@
 #include "veche/model/torch/models.h"
 
+#include <fmt/format.h>
+
+#include <new>
+
 #include "veche/base/errors.h"
+#include "veche/base/memory.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/norm.h"
 #include "veche/model/torch/options.h"
@@ -97,6 +102,11 @@ void check_stem(const ModelSpec& spec, bool understood) {
     throw RequestError("model.stem: '" + spec.name + "' has one beginning only; leave the key out");
 }
 
+// The key that makes it so.
+std::string too_large(const ModelSpec& spec) {
+  return (spec.options.has("hidden") ? "model.hidden: '" : "model.name: '") + spec.name + "'";
+}
+
 // The largest number of groups below the one asked for that divides the channels everywhere.
 int nearest_groups(const Model& model, ModelSpec spec, int groups) {
   while (--groups > 1) {
@@ -110,6 +120,14 @@ int nearest_groups(const Model& model, ModelSpec spec, int groups) {
   return std::max(groups, 1);
 }
 
+// Its numbers and their gradients; nothing has been written into them yet, and so nothing taken.
+void check_size(const ModelSpec& spec, const Network& network) {
+  double numbers = 0;
+  for (const at::Tensor& tensor : network.parameters()) numbers += static_cast<double>(tensor.numel());
+  check_memory(2 * sizeof(float) * numbers, too_large(spec) + fmt::format(" with {:.0f} parameters", numbers),
+               "choose a smaller one");
+}
+
 }  // namespace
 
 std::shared_ptr<Network> make_network(const ModelSpec& spec) {
@@ -121,7 +139,14 @@ std::shared_ptr<Network> make_network(const ModelSpec& spec) {
   check_probability(spec, "dropout", model.keys.dropout);
   check_probability(spec, "stochastic_depth", model.keys.stochastic_depth);
   try {
-    return model.make(spec);
+    const std::shared_ptr<Network> network = model.make(spec);
+    check_size(spec, *network);
+    return network;
+  } catch (const std::bad_alloc&) {
+    throw RequestError(too_large(spec) + " is larger than this machine's memory: choose a smaller one");
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    throw RequestError(too_large(spec) + " cannot be made: " + text.substr(0, text.find('\n')));
   } catch (const GroupsDoNotFit& misfit) {
     const int groups = norm_of(spec).groups;
     throw RequestError("model.norm: " + std::to_string(groups) + " groups do not divide the " +

@@ -91,7 +91,8 @@ class Script : public Network {
 std::shared_ptr<Network> make_script(const ModelSpec& spec) {
   const auto file = spec.options.get<std::string>("file");
   const std::string who = "model.file: '" + file + "'";
-  if (!std::filesystem::is_regular_file(file)) throw RequestError(who + " is missing or is no file");
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) throw RequestError(who + " is missing or is no file");
   std::optional<torch::jit::Module> module;
   try {
     module = torch::jit::load(file, at::kCPU);

@@ -1,0 +1,63 @@
+#include "veche/base/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "veche/base/errors.h"
+
+namespace veche {
+namespace {
+
+constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t number_in(const char* file) {
+  std::ifstream in(file);
+  std::uint64_t value = 0;
+  return in >> value ? value : kUnknown;  // "max" is none
+}
+
+std::uint64_t of_the_machine() {
+  std::ifstream in("/proc/meminfo");
+  for (std::string key, unit; in >> key;) {
+    std::uint64_t kilobytes = 0;
+    if (!(in >> kilobytes)) break;
+    if (key == "MemAvailable:") return kilobytes * 1024;
+    std::getline(in, unit);
+  }
+  return kUnknown;
+}
+
+std::uint64_t of_the_container() {
+  const std::uint64_t most = number_in("/sys/fs/cgroup/memory.max");
+  const std::uint64_t used = number_in("/sys/fs/cgroup/memory.current");
+  if (most == kUnknown || used == kUnknown) return kUnknown;
+  // Pages of files count as used, but are given up when somebody needs the room.
+  std::uint64_t files = 0;
+  std::ifstream in("/sys/fs/cgroup/memory.stat");
+  std::string key;
+  for (std::uint64_t value = 0; in >> key >> value;)
+    if (key == "file") files = value;
+  const std::uint64_t held = used - std::min(used, files);
+  return most - std::min(most, held);
+}
+
+std::string text(double bytes) {
+  return bytes < 1e12 ? fmt::format("{:.1f} GB", bytes / 1e9) : fmt::format("{:.4g} TB", bytes / 1e12);
+}
+
+}  // namespace
+
+std::uint64_t available_memory() { return std::min(of_the_machine(), of_the_container()); }
+
+void check_memory(double bytes, const std::string& what, const std::string& hint) {
+  if (bytes < 1e8) return;  // nobody is short of so little, and asking takes time
+  const auto available = static_cast<double>(available_memory());
+  if (bytes > available)
+    throw RequestError(fmt::format("{} needs {} of memory, and {} are available: {}", what, text(bytes),
+                                   text(available), hint));
+}
+
+}  // namespace veche

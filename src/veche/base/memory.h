@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace veche {
+
+// Bytes that this process could still be given without swapping: what the machine has available, or what its
+// container leaves of it. All there are where the system does not tell.
+std::uint64_t available_memory();
+
+// Throws RequestError when so many bytes are more than is available: "WHAT needs 4.0 TB of memory, and 7.9 GB
+// are available: HINT". Asked before something large is made, since a system that promises more memory than
+// it has ends the program later, without a word.
+void check_memory(double bytes, const std::string& what, const std::string& hint);
+
+}  // namespace veche

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/comm/endpoint.h"
+#include "veche/comm/failure.h"
+#include "veche/comm/mpi/job_state.h"
+#include "veche/comm/mpi/lifeline.h"
+
+namespace veche {
+
+// The ranks of a job as they meet, agree on how something ended, and learn who cannot go on. A failure goes
+// two ways: at once over the lifeline, so that those who wait for messages come to the next exchange; and in
+// that exchange, where all agree on it. Ranks that do not come to it, since they compute or hang inside MPI,
+// are ended with the job: the sentence is known by then. Methods as those of Job.
+class MpiRanks {
+ public:
+  // All ranks together.
+  MpiRanks();
+  ~MpiRanks();
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int ranks_here() const { return ranks_here_; }
+  MPI_Comm comm() const { return comm_; }
+  JobState& state() { return state_; }
+  const std::string& host_of(int rank) const { return hosts_.at(static_cast<std::size_t>(rank)); }
+
+  void on_loss(std::function<void(const std::string&)> told);
+  std::vector<std::string> exchange(const std::string& mine, Time limit);
+  [[noreturn]] void fail(const std::exception& why);
+
+  // Together and last. True when all ranks have come to their end and nothing is left behind inside MPI.
+  bool all_end_well();
+  // Ends the job by MPI_Abort. The first rank speaks before; the others give it the time.
+  [[noreturn]] void end_job(int speaker = 0);
+
+ private:
+  std::vector<std::string> meet(const std::string& mine, Time limit, const Failure& otherwise);
+  bool wait(MPI_Request& request, JobState::Clock::time_point until);
+  void tell_all(const Failure& mine, std::uint64_t exchange);
+  void learn(const Lifeline::News& news);
+  std::string name_of(int rank) const { return "rank " + std::to_string(rank) + " on " + host_of(rank); }
+
+  // By the lifeline's thread. The others may be anywhere, even inside MPI for ever: nothing is unwound.
+  void glance();
+  void lose(int rank);
+  void end_job(const Failure& failure, int speaker);
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  int ranks_here_ = 1;
+  std::vector<std::string> hosts_;
+  JobState state_;
+
+  // The main thread's: what all have agreed on last, and why they do not meet any more.
+  std::optional<Failure> agreed_;
+  std::optional<Failure> verdict_;
+
+  std::mutex mutex_;
+  // Guarded by mutex_: exchanges done, and the failure that was told beside them, since when, and the number
+  // of the exchange in which all agree on it.
+  std::uint64_t exchanges_ = 0;
+  std::optional<Failure> known_;
+  JobState::Clock::time_point learned_;
+  std::uint64_t agreed_in_ = 0;
+  int exit_code_ = 1;
+
+  std::mutex telling_;
+  std::function<void(const std::string&)> told_;  // guarded by telling_
+
+  std::optional<Lifeline> lifeline_;  // last: its thread uses the others
+};
+
+}  // namespace veche
