@@ -46,6 +46,7 @@ class Watcher : public RunObserver {
 class SeededRun : public ::testing::TestWithParam<Assignments> {
  protected:
   static std::uint64_t seeds() { return testing::seeds() / 20; }
+  static std::uint64_t seeds_on_disk() { return testing::seeds() / 40; }  // where files are synced
   bool has(const std::string& assignment) const {
     return std::ranges::find(GetParam(), assignment) != GetParam().end();
   }
@@ -85,11 +86,11 @@ TEST_P(SeededRun, EndsWhenSomebodyWantsItTo) {
 
 TEST_P(SeededRun, GoesOnFromACheckpoint) {
   const testing::TemporaryFolder folder;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds_on_disk(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Assignments kept = {"run.checkpoint_every=5", "run.out=" + folder.path().string(),
+    const Assignments kept = {"run.checkpoint_every=20", "run.out=" + folder.path().string(),
                               "run.name=run-" + std::to_string(seed)};
-    TrainingRequest request = this->request(seed, 25, kept);
+    TrainingRequest request = this->request(seed, 60, kept);
     Watcher watcher;
     std::atomic<bool> interrupted = false;
     watcher.progressed = [&] { interrupted = true; };
@@ -97,14 +98,14 @@ TEST_P(SeededRun, GoesOnFromACheckpoint) {
     request.observer = &watcher;
     request.interrupted = &interrupted;
     EXPECT_EQ(run_training(request).last.stopped, "interrupted");
-    TrainingRequest rest = this->request(seed, 25, kept);
+    TrainingRequest rest = this->request(seed, 60, kept);
     rest.cluster = [&](int nodes) { return std::make_unique<SeededCluster>(nodes, slow_steps(seed + 1000)); };
     rest.keep = true;
     rest.resume = folder.path() / ("run-" + std::to_string(seed));
     const TrainingResult result = run_training(rest);
     EXPECT_EQ(result.last.stopped, "steps");
     if (in_step()) {
-      EXPECT_EQ(result.parameters, run_training(this->request(seed, 25)).parameters);
+      EXPECT_EQ(result.parameters, run_training(this->request(seed, 60)).parameters);
     }
   }
 }
@@ -148,7 +149,7 @@ TEST_P(SeededRun, EndsWithTheCauseWhenTheObserverFails) {
 
 TEST_P(SeededRun, EndsWithTheCauseWhenNothingCanBeSaved) {
   const testing::TemporaryFolder folder;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds_on_disk(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TrainingRequest request = this->request(seed, 100'000,
                                             {"run.checkpoint_every=5", "run.out=" + folder.path().string(),
