@@ -40,6 +40,7 @@ class Server {
   void take(const ServerMessage& message);
 
   std::span<float> parameters() { return parameters_; }
+  bool holds_answers() const { return !held_.empty(); }  // until others have pushed
   SavedState state();
   const Staleness& staleness() const { return staleness_; }
 

@@ -83,7 +83,7 @@ void ServerLink::finish(std::span<float> pulled) {
 void ServerLink::serve() {
   for (;;) {
     while (backlog_.empty()) {
-      check_ways_up();
+      check_answers_can_come();
       hear(kForever);
     }
     ServerMessage message = std::move(backlog_.front());
@@ -102,8 +102,12 @@ bool ServerLink::hear(Time deadline) {
   return received.outcome != Received::Outcome::timed_out;
 }
 
-// Workers notice for themselves when the node they ask is gone, but not when one further up is.
-void ServerLink::check_ways_up() {
+// Workers notice for themselves when the node they ask is gone, but not when one further up is, or one whose
+// push their answer waits for.
+void ServerLink::check_answers_can_come() {
+  const auto lost = std::ranges::find(gone_, true);
+  if (lost != gone_.end() && server_ && server_->holds_answers())
+    to_servers_.give_up(NodeId{static_cast<int>(lost - gone_.begin())}, Received::Outcome::peer_lost);
   for (std::size_t server = 0; server < tree_.servers(); ++server) {
     if (unanswered_[server] == 0) continue;
     const NodeId next = tree_.parent(server);

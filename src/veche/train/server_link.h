@@ -57,7 +57,7 @@ class ServerLink {
   // Takes one message or loss; whether there was one before the deadline.
   bool hear(Time deadline);
   // Throws PeerLost when answers that others wait for cannot come any more.
-  void check_ways_up();
+  void check_answers_can_come();
   void handle(ServerMessage message);
   void pass_up(ServerMessage message);
   void pass_down(std::size_t server, std::span<const ServerMessage::Party> parties,
