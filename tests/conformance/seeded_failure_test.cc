@@ -4,7 +4,6 @@
 
 #include <fstream>
 
-#include "tests/support/network.h"
 #include "tests/support/seeded.h"
 #include "tests/support/temporary_folder.h"
 #include "veche/base/errors.h"
@@ -47,6 +46,7 @@ class Watcher : public RunObserver {
 class SeededRun : public ::testing::TestWithParam<Assignments> {
  protected:
   static std::uint64_t seeds() { return testing::seeds() / 20; }
+  static std::uint64_t seeds_on_disk() { return testing::seeds() / 40; }  // where files are synced
   bool has(const std::string& assignment) const {
     return std::ranges::find(GetParam(), assignment) != GetParam().end();
   }
@@ -86,11 +86,11 @@ TEST_P(SeededRun, EndsWhenSomebodyWantsItTo) {
 
 TEST_P(SeededRun, GoesOnFromACheckpoint) {
   const testing::TemporaryFolder folder;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds_on_disk(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Assignments kept = {"run.checkpoint_every=5", "run.out=" + folder.path().string(),
+    const Assignments kept = {"run.checkpoint_every=20", "run.out=" + folder.path().string(),
                               "run.name=run-" + std::to_string(seed)};
-    TrainingRequest request = this->request(seed, 25, kept);
+    TrainingRequest request = this->request(seed, 60, kept);
     Watcher watcher;
     std::atomic<bool> interrupted = false;
     watcher.progressed = [&] { interrupted = true; };
@@ -98,14 +98,14 @@ TEST_P(SeededRun, GoesOnFromACheckpoint) {
     request.observer = &watcher;
     request.interrupted = &interrupted;
     EXPECT_EQ(run_training(request).last.stopped, "interrupted");
-    TrainingRequest rest = this->request(seed, 25, kept);
+    TrainingRequest rest = this->request(seed, 60, kept);
     rest.cluster = [&](int nodes) { return std::make_unique<SeededCluster>(nodes, slow_steps(seed + 1000)); };
     rest.keep = true;
     rest.resume = folder.path() / ("run-" + std::to_string(seed));
     const TrainingResult result = run_training(rest);
     EXPECT_EQ(result.last.stopped, "steps");
     if (in_step()) {
-      EXPECT_EQ(result.parameters, run_training(this->request(seed, 25)).parameters);
+      EXPECT_EQ(result.parameters, run_training(this->request(seed, 60)).parameters);
     }
   }
 }
@@ -121,7 +121,7 @@ TEST_P(SeededRun, EndsWithTheCauseWhenANodeFails) {
     for (const std::string& assignment : joined({"optimizer.name=sgd", "run.steps=1000000", "data.workers=0",
                                                  "cluster.nodes=" + std::to_string(nodes)},
                                                 GetParam()))
-      config.set(nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment);
+      config.set(testing::fitting(assignment, nodes));
     TrainingRequest request =
         testing::seeded_request(config.resolve(Config::Model::own_learner), testing::in_order_of(seed));
     request.learner = [&](NodeId node) {
@@ -149,7 +149,7 @@ TEST_P(SeededRun, EndsWithTheCauseWhenTheObserverFails) {
 
 TEST_P(SeededRun, EndsWithTheCauseWhenNothingCanBeSaved) {
   const testing::TemporaryFolder folder;
-  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds_on_disk(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     TrainingRequest request = this->request(seed, 100'000,
                                             {"run.checkpoint_every=5", "run.out=" + folder.path().string(),
