@@ -57,7 +57,6 @@ class InTheWay(FailureTest):
         self.assertEqual(run.steps()[-1], 20000)
 
     def test_a_commit_that_fails(self):
-        run = self.train_job(RANKS, "mine", SHORT, {"strategy.name": "none"})
         obstacle = run.path / "checkpoint/step-200"
         obstacle.mkdir()
         if os.geteuid() == 0:  # who may remove everything but what is mounted
