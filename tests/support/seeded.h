@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/network.h"
 #include "tests/support/own_pace.h"
 #include "tests/support/problem.h"
 #include "tests/support/train.h"
@@ -80,11 +81,12 @@ inline std::vector<Assignments> seeded_own_pace_variants() {
   return all;
 }
 
-// A run that leaves nothing behind, on the seeded engine.
+// A run that leaves nothing behind, on the seeded engine; a network with bad luck where the seed says so.
 inline TrainingRequest seeded_request(Settings settings, const SeededOptions& options) {
   TrainingRequest request;
   request.settings = std::move(settings);
   request.keep = false;
+  if (options.seed % 4 == 3) request.network = unlucky();
   request.cluster = [options](int nodes) { return std::make_unique<SeededCluster>(nodes, options); };
   return request;
 }

@@ -64,7 +64,13 @@ class FaultyEndpoint : public Endpoint {
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
   Traffic sent() const override { return inner_->sent(); }
-  void spawn(std::function<void()> helper) override { inner_->spawn(std::move(helper)); }
+  // What it has sent last must not be held until the node's next call: that may be the wait for its answer.
+  void spawn(std::function<void()> helper) override {
+    inner_->spawn([this, helper = std::move(helper)] {
+      helper();
+      flush();
+    });
+  }
   Time compute(const Work& what, const std::function<void()>& work) override {
     return inner_->compute(what, work);
   }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "veche/base/random.h"
 #include "veche/comm/endpoint.h"

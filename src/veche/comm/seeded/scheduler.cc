@@ -55,6 +55,7 @@ void Scheduler::give_up(std::string why) {
 }
 
 void Scheduler::run() {
+  if (tasks_.empty()) return;
   hand_over();
   for (std::uint64_t heard = calls_; !all_ended_.await_for(limits_.silence); heard = calls_)
     if (heard == calls_) abort_in_silence();

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "veche/comm/seeded/letters.h"
+#include "veche/comm/seeded/scheduler.h"
+#include "veche/comm/seeded/seeded.h"
+
+namespace veche {
+
+// What the endpoints of a seeded cluster share. But for `alive` and what was sent, for whoever has the
+// scheduler's baton.
+class SeededNodes {
+ public:
+  SeededNodes(int nodes, const SeededOptions& options);
+
+  struct One {
+    std::atomic<bool> alive = true;
+    std::atomic<std::uint64_t> bytes = 0, messages = 0;  // sent
+    bool ended = false;
+    std::vector<std::exception_ptr> errors;  // of its helpers, then its own
+    std::vector<std::size_t> helpers;        // tasks
+    Letters letters;
+    double slowness = 1;
+  };
+  One& operator[](NodeId node);  // refuses ids out of range
+  int size() const { return static_cast<int>(all_.size()); }
+
+  void run(const std::function<void(NodeId)>& body);
+  void spawn(NodeId node, std::function<void()> helper);
+
+  // At every call of a node or its helpers: throws what a helper has thrown, or NodeEnded.
+  void check(NodeId node);
+  // Lets others go until `due`, or until the node has ended or failed.
+  void wait(NodeId node, const std::function<Time()>& due, const std::function<std::string()>& what);
+
+  const SeededOptions options;
+  Scheduler scheduler;
+
+ private:
+  void run_one(NodeId node, const std::function<void(NodeId)>& body);
+
+  std::vector<One> all_;
+};
+
+}  // namespace veche
