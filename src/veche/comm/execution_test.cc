@@ -78,7 +78,9 @@ TEST(Execution, WhoWaitsForAnyoneIsToldOfALossOnceATag) {
       const Received received = endpoint.receive({}, Tag{1}, kForever);
       if (received.outcome == Received::Outcome::message) ++messages;
       if (received.outcome != Received::Outcome::peer_lost) continue;
-      if (received.from == NodeId{1}) EXPECT_EQ(messages, 1);
+      if (received.from == NodeId{1}) {
+        EXPECT_EQ(messages, 1);
+      }
       lost.push_back(received.from.value);
     }
     EXPECT_EQ(endpoint.receive({}, Tag{1}, endpoint.now() + Time(0.01)).outcome,
