@@ -21,9 +21,9 @@ inline constexpr char kTorchLearnerSymbol[] = "veche_torch_learner";
 
 // A learner around a module of one's own, which keeps the weights it comes with. `forward` turns images
 // (N, C, H, W) into logits (N, classes); of the spec the input, the classes, the seed, the node and the
-// options label_smoothing and device are used. From now on the module's tensors are views of the learner's vectors:
-// replace none. Dropout and other random operations in it are repeatable. Throws RequestError when input and
-// classes do not fit.
+// options label_smoothing and device are used. From now on the module's tensors are views of the learner's
+// vectors: replace none. Dropout and other random operations in it are repeatable. Throws RequestError when
+// input and classes do not fit.
 inline std::unique_ptr<Learner> make_torch_learner(std::shared_ptr<torch::nn::Module> module,
                                                    TorchForward forward, const ModelSpec& spec) {
   const Module library{"veche_torch.so", "neural networks", "libtorch-dev"};

@@ -30,9 +30,12 @@ struct Case {
 // losses ten steps later by percents, in PyTorch with itself in another memory layout too. Hence its small
 // rates.
 const Case kCases[] = {
-    {"cnn", "sgd", 0.01, {1, 28, 28}, 25},        {"cnn", "adam", 0.0003, {1, 28, 28}, 25},
-    {"resnet20", "sgd", 0.0003, {3, 32, 32}, 32}, {"resnet20", "adam", 0.00003, {3, 32, 32}, 32},
-    {"resnet20", "sgd", 0.0003, {1, 28, 28}, 25}, {"mlp", "sgd", 0.01, {1, 28, 28}, 25},
+    {"cnn", "sgd", 0.01, {1, 28, 28}, 25},
+    {"cnn", "adam", 0.0003, {1, 28, 28}, 25},
+    {"resnet20", "sgd", 0.0003, {3, 32, 32}, 32},
+    {"resnet20", "adam", 0.00003, {3, 32, 32}, 32},
+    {"resnet20", "sgd", 0.0003, {1, 28, 28}, 25},
+    {"mlp", "sgd", 0.01, {1, 28, 28}, 25},
     {"mlp", "adamw", 0.001, {1, 12, 12}, 25, 0.1, 0.5, false},
     {"cnn", "sgd", 0.01, {1, 12, 12}, 25, 0.2, 0.05, false},
     {"cnn", "lars", 1.0, {1, 12, 12}, 25, 0, 0.01, true},

@@ -42,9 +42,7 @@ class Supply {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw RequestError("'" + origin_ + "' " + why);
-  }
+  [[noreturn]] void refuse(const std::string& why) const { throw RequestError("'" + origin_ + "' " + why); }
 
   const StoredTensor* take(const TensorLayout& wanted) {
     const auto found = tensors_.find(wanted.name);
