@@ -8,7 +8,7 @@ import time
 import unittest
 
 from jobs import Jobs
-from veche_runs import QUADRATIC, assignments, wait_for
+from veche_runs import QUADRATIC, assignments, put_in_the_way, wait_for
 
 RANKS = 3
 PROMPTLY = 30  # seconds, on a busy machine; those who did not know what had failed waited for more than a minute
@@ -37,12 +37,7 @@ class InTheWay(FailureTest):
             with self.subTest(name):
                 run = self.train_job(RANKS, f"of-{name}", SHORT)
                 place = run.path / name
-                if place.is_dir():
-                    shutil.rmtree(place)
-                    place.write_text("")
-                else:
-                    place.unlink()
-                    place.mkdir()
+                put_in_the_way(place)
                 self.resume_fails(run, 2, rf"veche: rank 0 on \S+: {place} is ")
 
     def test_a_summary_that_cannot_be_written(self):

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 
 from events_test import frames
-from veche_runs import LONGEST, QUADRATIC, SMALL, RunsTest, assignments, is_whole, wait_for
+from veche_runs import LONGEST, QUADRATIC, SMALL, RunsTest, assignments, is_whole, put_in_the_way, wait_for
 
 MEASURED = QUADRATIC | {"run.steps": 10**9, "run.eval_every": 10**4, "run.checkpoint_every": 10**9}
 
@@ -193,12 +193,7 @@ class InTheWay(DiskTest):
             with self.subTest(name):
                 run = self.train(f"of-{name}", QUADRATIC, {"run.steps": 3})
                 place = run.path / name
-                if place.is_dir():
-                    shutil.rmtree(place)
-                    place.write_text("not a folder")
-                else:
-                    place.unlink()
-                    place.mkdir()
+                put_in_the_way(place)
                 before = sorted(run.path.rglob("*")), (run.path / "config.toml").read_text()
                 done = self.veche("train", "--resume", run.path, "--set", "run.steps=10000")
                 self.assert_one_sentence(done, 2, str(place))

@@ -122,8 +122,8 @@ class Streams(RunsTest):
 
 
 class Hangup(RunsTest):
-    def interrupted(self, *signals, **options):
-        process = self.start("train", *assignments(ENDLESS | {"run.name": "mine"}), **options)
+    def interrupted(self, *signals, settings={}, **options):
+        process = self.start("train", *assignments(ENDLESS | {"run.name": "mine"} | settings), **options)
         self.assertTrue(wait_for((self.folder / "runs/mine/metrics.jsonl").exists, process))
         for number in signals:
             process.send_signal(number)
@@ -150,9 +150,11 @@ class Hangup(RunsTest):
         self.assertEqual(len(self.run_path("mine").steps()), 1)
 
     def test_nohup(self):
-        process = self.interrupted(signal.SIGHUP, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        time.sleep(0.3)  # in which it goes on
-        self.assertIsNone(process.poll())
+        process = self.interrupted(signal.SIGHUP, settings={"run.checkpoint_every": 500},
+                                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        run = self.run_path("mine")
+        told = max(run.steps(), default=0)
+        self.assertTrue(wait_for(lambda: max(run.steps(), default=0) > told + 2000, process))  # it goes on
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(LONGEST), 130)
 

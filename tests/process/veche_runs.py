@@ -65,6 +65,16 @@ def is_whole(file):
     return len(content) > 4 and zlib.crc32(content[:-4]) == int.from_bytes(content[-4:], "little")
 
 
+def put_in_the_way(place):
+    """A file where there was a folder, and a folder where there was a file."""
+    if place.is_dir():
+        shutil.rmtree(place)
+        place.write_text("not a folder")
+    else:
+        place.unlink()
+        place.mkdir()
+
+
 def wait_for(what, process=None, seconds=LONGEST):
     """Waits until what() is true or the process has ended; tells whether it became true."""
     deadline = time.monotonic() + seconds

@@ -7,17 +7,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
 
 namespace veche {
 namespace {
-
-int open_or_fail(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw RunError(cannot_be(file, "opened", errno));
-  return descriptor;
-}
 
 // Room first, so that nobody who reads meanwhile sees half a record of those that do not fit. Where the file
 // system knows no such thing, writing tells. 0 or the reason.
@@ -44,7 +37,7 @@ int write_at(int descriptor, std::string_view bytes, std::size_t at) {
 }  // namespace
 
 AppendFile::AppendFile(std::filesystem::path file)
-    : file_(std::move(file)), descriptor_(open_or_fail(file_)) {
+    : file_(std::move(file)), descriptor_(open_or_fail(file_, O_WRONLY | O_CREAT)) {
   struct stat status {};
   if (::fstat(descriptor_, &status) == 0) size_ = static_cast<std::size_t>(status.st_size);
 }

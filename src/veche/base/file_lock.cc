@@ -8,17 +8,10 @@
 #include <cerrno>
 #include <system_error>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
 
 namespace veche {
 namespace {
-
-int open_or_fail(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw RunError(cannot_be(file, "opened", errno));
-  return descriptor;
-}
 
 std::string me() {
   std::array<char, 256> host{};
@@ -36,7 +29,7 @@ std::string read_line(int descriptor) {
 
 }  // namespace
 
-FileLock::FileLock(const std::filesystem::path& file) : descriptor_(open_or_fail(file)) {
+FileLock::FileLock(const std::filesystem::path& file) : descriptor_(open_or_fail(file, O_RDWR | O_CREAT)) {
   int locked = 0;
   do locked = ::flock(descriptor_, LOCK_EX | LOCK_NB);
   while (locked != 0 && errno == EINTR);

@@ -20,7 +20,7 @@ constexpr int kNewFile = O_WRONLY | O_CREAT | O_TRUNC;
   throw RunError(cannot_be(file, what, errno));
 }
 
-int open_or_fail(const std::filesystem::path& file, const std::filesystem::path& called, int flags) {
+int open_called(const std::filesystem::path& called, const std::filesystem::path& file, int flags) {
   const int descriptor = ::open(file.c_str(), flags | O_CLOEXEC, 0644);
   if (descriptor < 0) fail(called, "opened");
   return descriptor;
@@ -36,10 +36,12 @@ std::string cannot_be(const std::filesystem::path& file, const char* what, int e
   return file.string() + " cannot be " + what + ": " + std::generic_category().message(error);
 }
 
+int open_or_fail(const std::filesystem::path& file, int flags) { return open_called(file, file, flags); }
+
 OutputFile::OutputFile(std::filesystem::path file)
-    : called_(std::move(file)), descriptor_(open_or_fail(called_, called_, kNewFile)) {}
+    : called_(std::move(file)), descriptor_(open_or_fail(called_, kNewFile)) {}
 OutputFile::OutputFile(const std::filesystem::path& file, std::filesystem::path called)
-    : called_(std::move(called)), descriptor_(open_or_fail(file, called_, kNewFile)) {}
+    : called_(std::move(called)), descriptor_(open_called(called_, file, kNewFile)) {}
 
 OutputFile::~OutputFile() { ::close(descriptor_); }
 

@@ -46,6 +46,9 @@ void sync_folder(const std::filesystem::path& folder);
 // same time.
 bool make_folder_durably(const std::filesystem::path& folder);
 
+// A descriptor, closed on exec; `flags` as for open(2).
+int open_or_fail(const std::filesystem::path& file, int flags);
+
 // The sentence of a failure: "FILE cannot be WHAT: REASON".
 std::string cannot_be(const std::filesystem::path& file, const char* what, int error);
 

@@ -183,10 +183,11 @@ int CheckpointStore::read_average(std::uint64_t step, NodeState& state) const {
   const std::vector<NodeId> nodes = averaged_at(step);
   std::vector<float> one;
   std::vector<ModelAverage> averages(state.vectors.begin(), state.vectors.end());
+  std::uint64_t steps = 0;  // of nodes that are asynchronous each has made its own
   for (const NodeId node : nodes) {
     CheckpointReader saved(file(step_folder(step), node));
     saved.check_begins_with(state.vectors);
-    state.step = saved.header().step;
+    steps += saved.header().step;
     for (std::size_t i = 0; i < averages.size(); ++i) {
       one.resize(state.vectors[i].size());
       saved.take(one);
@@ -194,6 +195,7 @@ int CheckpointStore::read_average(std::uint64_t step, NodeState& state) const {
     }
   }
   for (ModelAverage& average : averages) average.finish();
+  state.step = steps / nodes.size();
   return static_cast<int>(nodes.size());
 }
 

@@ -44,8 +44,8 @@ class CheckpointStore : public Checkpointer {
   SavedModel read_model(std::uint64_t step, NodeId node) const;
   // How many nodes saved that checkpoint.
   int nodes_at(std::uint64_t step) const;
-  // The average, of those of them that train, of the first vectors, as many as `state` has; it gets the step
-  // and no counters. Returns how many nodes it is of.
+  // The average, of those of them that train, of the first vectors, as many as `state` has; it gets the mean
+  // of their steps and no counters. Returns how many nodes it is of.
   int read_average(std::uint64_t step, NodeState& state) const;
   SavedModel read_average_model(std::uint64_t step) const;
 

@@ -139,6 +139,21 @@ TEST_F(Checkpoints, HaveOneAverageOfThoseWhoTrain) {
   EXPECT_EQ(node.first, 1U) << "counters have no average";
 }
 
+TEST_F(Checkpoints, OfNodesThatMadeStepsOfTheirOwnAreAtTheMean) {
+  CheckpointStore store(path, 2);
+  for (const int node : {0, 1}) {
+    Node saved(node);
+    NodeState state = saved.state();
+    state.step = node == 0 ? 10 : 21;
+    store.write(15, NodeId{node}, state);
+  }
+  store.commit(15);
+  Node node;
+  NodeState resumed = node.state();
+  store.read_average(15, resumed);
+  EXPECT_EQ(resumed.step, 15U);
+}
+
 TEST_F(Checkpoints, AreOfAllWhereNobodyTrains) {
   save(5, 2, {false, false});
   EXPECT_EQ(CheckpointStore(path, 2).read_average_model(5).nodes, 2);

@@ -31,7 +31,7 @@ struct Order {
 
 class Coordinator {
  public:
-  // `node` is node 0. `checkpoint`: the number of the one the run goes on from.
+  // `node` is node 0.
   explicit Coordinator(Node& node);
 
   // Until the nodes have been told to stop and everything is put away, which it then tells node 0 (`done`).

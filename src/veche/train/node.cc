@@ -75,6 +75,7 @@ void Node::open_data() {
 
 Evaluation Node::run(const NodeServices& services) {
   services_ = &services;
+  // However it ends: the prefetcher may be gone before this node is.
   const std::unique_ptr<Node, void (*)(Node*)> closed(this, [](Node* node) { node->loader_.reset(); });
   open_data();
   pruner_.settle();
