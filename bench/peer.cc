@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -20,12 +20,12 @@
 #include "bench/train/agree.h"
 #include "bench/train/crowd.h"
 #include "cli/commands.h"
-#include "cli/launch.h"
 #include "cli/output.h"
 #include "cli/text.h"
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
-#include "veche/runtime/together.h"
+#include "veche/comm/mpi/launch.h"
+#include "veche/errors.h"
+#include "veche/runtime/on_all_ranks.h"
 
 namespace veche::cli {
 namespace {
@@ -97,7 +97,7 @@ void bench(Arguments arguments) {
     const auto job = join_mpi_job(*launch);
     MpiPlainSum& sum = *mpi_plain_sum(launch->kind);
     std::vector<BenchCase> cases;
-    together(job.get(), [&] {
+    on_all_ranks(job.get(), [&] {
       cases = arguments.name == "neighbours"
                   ? measure_neighbours(*job, *mpi_neighbourhoods(launch->kind), sum, arguments.options)
                   : measure_ranks(*job, sum, arguments.options);

@@ -11,13 +11,13 @@
 #include "cli/job_view.h"
 #include "cli/output.h"
 #include "cli/text.h"
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
-#include "veche/runtime/keys.h"
+#include "veche/errors.h"
+#include "veche/runtime/config_keys.h"
+#include "veche/runtime/on_all_ranks.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/summary.h"
-#include "veche/runtime/together.h"
 
 namespace veche::cli {
 namespace {
@@ -106,10 +106,10 @@ Statistic statistic(const std::vector<double>& values) {
 }
 
 // One line of the table: a variant over its repeats. With a single run the deviation is over its nodes.
-Json line(const Variant& variant, const std::vector<TrainingResult>& runs) {
+Json line(const Variant& variant, const std::vector<RunResult>& runs) {
   std::vector<double> accuracy, average, speed, sent, seconds, loss;
   bool reached = true;
-  for (const TrainingResult& run : runs) {
+  for (const RunResult& run : runs) {
     accuracy.push_back(accuracy_spread(run.last).mean);
     average.push_back(run.last.average_model.accuracy());
     loss.push_back(total_train(run.last).loss());
@@ -176,7 +176,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
     return config;
   };
   refuse_twins(variants);
-  together(job, [&] {  // refuses before the first one runs
+  on_all_ranks(job, [&] {  // refuses before the first one runs
     for (const Variant& variant : variants) {
       const Settings settings = configured(variant).resolve();
       if (job == nullptr)
@@ -192,7 +192,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
   Json lines = Json::array();
   Json summaries = Json::array();
   for (const Variant& variant : variants) {
-    std::vector<TrainingResult> runs;
+    std::vector<RunResult> runs;
     for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
       view.title(fmt::format("\n== {}, seed {}", variant.name, seed));
       Config config = configured(variant);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/progress.h"
-#include "veche/runtime/config.h"
+#include "veche/config.h"
 #include "veche/runtime/training.h"
 
 namespace veche::cli {

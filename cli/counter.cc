@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/text.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche::cli {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/counter.h"
 #include "cli/data_commands.h"
 #include "cli/output.h"
-#include "veche/base/errors.h"
 #include "veche/base/read_text.h"
 #include "veche/data/fetch/fetch.h"
+#include "veche/errors.h"
 
 namespace veche::cli {
 namespace {

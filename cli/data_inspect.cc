@@ -10,8 +10,8 @@
 #include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/files.h"
-#include "veche/data/inspect.h"
-#include "veche/data/source.h"
+#include "veche/data/sets/inspect.h"
+#include "veche/data/sets/source.h"
 
 namespace veche::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/data_commands.h"
 #include "cli/output.h"
 #include "cli/text.h"
-#include "veche/data/known_sets.h"
-#include "veche/data/open.h"
+#include "veche/data/sets/known_sets.h"
+#include "veche/data/sets/open.h"
 
 namespace veche::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
-#include "veche/data/source.h"
+#include "veche/data/sets/source.h"
+#include "veche/errors.h"
 
 namespace veche::cli {
 

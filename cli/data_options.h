@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "veche/base/value.h"
+#include "veche/options.h"
 
 namespace veche::cli {
 

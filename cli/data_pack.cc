@@ -9,7 +9,7 @@
 #include "cli/data_options.h"
 #include "cli/output.h"
 #include "cli/text.h"
-#include "veche/data/pack/pack.h"
+#include "veche/data/formats/pack/pack.h"
 
 namespace veche::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "cli/split_picture.h"
 #include "cli/text.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/runtime/run_plan.h"
 
 namespace veche::cli {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "cli/launch.h"
 #include "cli/output.h"
-#include "veche/base/errors.h"
+#include "veche/comm/mpi/launch.h"
+#include "veche/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 

@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "veche/base/cut_files.h"
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/errors.h"
 
 namespace {
 

@@ -9,11 +9,11 @@
 
 #include "cli/output.h"
 #include "cli/text.h"
-#include "veche/base/errors.h"
 #include "veche/base/memory.h"
-#include "veche/model/layout.h"
+#include "veche/config.h"
+#include "veche/errors.h"
+#include "veche/model/tensor_layout.h"
 #include "veche/model/zoo.h"
-#include "veche/runtime/config.h"
 
 namespace veche::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "cli/text.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/graph/picture.h"
+#include "veche/graph/drawing/picture.h"
 
 namespace veche::cli {
 

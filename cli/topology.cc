@@ -7,8 +7,8 @@
 #include "cli/output.h"
 #include "cli/topology_commands.h"
 #include "cli/topology_report.h"
-#include "veche/base/errors.h"
-#include "veche/graph/mixing.h"
+#include "veche/errors.h"
+#include "veche/graph/weights/mixing.h"
 
 namespace veche::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/text.h"
 #include "cli/topology_commands.h"
 #include "cli/topology_report.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/graph/search.h"
 
 namespace veche::cli {

@@ -8,11 +8,11 @@
 #include <fstream>
 
 #include "cli/text.h"
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
-#include "veche/graph/picture.h"
-#include "veche/graph/schedule.h"
-#include "veche/graph/spec.h"
+#include "veche/errors.h"
+#include "veche/graph/drawing/picture.h"
+#include "veche/graph/families/spec.h"
+#include "veche/graph/topology_kinds.h"
 #include "veche/model/zoo.h"
 
 namespace veche::cli {

@@ -10,16 +10,16 @@
 #include "cli/compare.h"
 #include "cli/interrupt.h"
 #include "cli/job_view.h"
-#include "cli/keys.h"
-#include "cli/launch.h"
+#include "cli/key_table.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/text.h"
-#include "veche/base/errors.h"
+#include "veche/comm/mpi/launch.h"
+#include "veche/errors.h"
+#include "veche/runtime/on_all_ranks.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/summary.h"
-#include "veche/runtime/together.h"
 #include "veche/runtime/training.h"
 
 namespace veche::cli {
@@ -65,7 +65,7 @@ Config read_config(const Arguments& arguments) {
   return config;
 }
 
-void print_table(const TrainingResult& result) {
+void print_table(const RunResult& result) {
   const Evaluation& last = result.last;
   const bool tested = last.average_model.count > 0;
   Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "steps", "computing", "waiting",
@@ -102,7 +102,7 @@ void print_table(const TrainingResult& result) {
   tell("  run                    {}\n", result.info.folder.string());
 }
 
-void print_what_next(const TrainingResult& result) {
+void print_what_next(const RunResult& result) {
   const std::string folder = result.info.folder.string();
   tell("\nNext:\n");
   tell("  veche train --set strategy.name=allreduce          the same with all-reduce\n");
@@ -111,30 +111,15 @@ void print_what_next(const TrainingResult& result) {
        result.info.folder.filename().string());
 }
 
-// A launcher that started several of us without MPI between them: all would train the same.
-void refuse_lonely_tasks(const Settings& settings) {
-  const int tasks = tasks_without_mpi();
-  if (tasks > 1 && settings.cluster.get<std::string>("transport") == "auto")
-    throw RequestError(fmt::format(
-        "srun started {} tasks that know nothing of each other: use srun --mpi=pmix (Open MPI) or "
-        "--mpi=pmi2 (MPICH), or cluster.transport = \"threads\" for {} separate runs",
-        tasks, tasks));
-}
-
 int train(const Arguments& arguments, const std::atomic<bool>& interrupted, Job* job, ProgressView& view) {
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
-  together(job, [&] {
-    Config config = read_config(arguments);
-    if (job != nullptr && job->size() > 1) config.prefer_nodes(job->size());
-    request.settings = config.resolve();
-    if (job == nullptr) refuse_lonely_tasks(request.settings);
-  });
+  on_all_ranks(job, [&] { request.settings = settings_for(read_config(arguments), job); });
   request.job = job;
   request.resume = arguments.resume;
   request.observer = &view;
   request.interrupted = &interrupted;
-  const TrainingResult result = run_training(request);
+  const RunResult result = run_training(request);
   if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
   if (arguments.json) answer_json(summary(result));
   flush_output();
@@ -154,7 +139,7 @@ int compare_runs(const Arguments& arguments, const std::atomic<bool>& interrupte
                  ProgressView& view) {
   if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
   Config config;
-  together(job, [&] { config = read_config(arguments); });
+  on_all_ranks(job, [&] { config = read_config(arguments); });
   return compare({.config = config,
                   .variants = arguments.compare,
                   .repeat = arguments.repeat,
@@ -174,7 +159,7 @@ int in_job(const Arguments& arguments, Work work) {
   if (launch && launch->kind == MpiKind::mpich && is_first_rank())
     reporter.emplace(launcher_words(launch->size) + " veche train --resume");
   std::optional<Interrupts> interrupts;  // longer than the job: launchers repeat themselves until the end
-  const std::unique_ptr<Job> job = join_job();
+  const std::unique_ptr<Job> job = join_launched_job();
   interrupts.emplace(job != nullptr);
   if (job == nullptr) {
     ProgressView view(arguments.quiet);
@@ -183,7 +168,7 @@ int in_job(const Arguments& arguments, Work work) {
   JobView view(arguments.quiet, *job, reporter ? &*reporter : nullptr);
   try {
     int code = 0;
-    together(job.get(), [&] { code = work(arguments, interrupts->asked(), job.get(), view); });
+    on_all_ranks(job.get(), [&] { code = work(arguments, interrupts->asked(), job.get(), view); });
     return code;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;

@@ -1,15 +1,11 @@
 include(CMakePackageConfigHelpers)
 
-install(TARGETS veche veche_cli EXPORT veche-targets
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+install(TARGETS veche_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS veche EXPORT veche-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/veche/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/veche FILES_MATCHING PATTERN "*.h"
-        PATTERN "torch" EXCLUDE PATTERN "post_office.h" EXCLUDE)
-foreach(module veche_torch veche_cairo veche_archive veche_curl veche_openmpi veche_mpich)
-  if(TARGET ${module})
-    install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
-  endif()
-endforeach()
+install(DIRECTORY include/veche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+get_property(MODULES GLOBAL PROPERTY VECHE_MODULES)
+install(TARGETS ${MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
 
 configure_package_config_file(cmake/veche-config.cmake.in ${PROJECT_BINARY_DIR}/veche-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veche)

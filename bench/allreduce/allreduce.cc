@@ -5,8 +5,8 @@
 #include "bench/cluster/ranks.h"
 #include "bench/rounds.h"
 #include "bench/train/runs.h"
-#include "veche/base/errors.h"
-#include "veche/comm/allreduce_table.h"
+#include "veche/comm/allreduce/allreduce_table.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

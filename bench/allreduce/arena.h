@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "veche/comm/channel.h"
+#include "veche/channel.h"
 
 namespace veche {
 

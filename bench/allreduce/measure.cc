@@ -8,9 +8,9 @@
 
 #include "bench/allreduce/arena.h"
 #include "bench/rounds.h"
-#include "veche/base/errors.h"
-#include "veche/comm/allreduce_table.h"
+#include "veche/comm/allreduce/allreduce_table.h"
 #include "veche/comm/threads/threads.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

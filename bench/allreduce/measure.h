@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/bench.h"
-#include "veche/comm/allreduce.h"
+#include "veche/comm/allreduce/allreduce.h"
 
 namespace veche {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
+#include "veche/errors.h"
 
 namespace veche {
 

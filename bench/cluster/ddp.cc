@@ -5,7 +5,7 @@
 #include "bench/cluster/program.h"
 #include "bench/cluster/sides.h"
 #include "bench/rounds.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 extern char** environ;
 

@@ -7,9 +7,9 @@
 #include "bench/allreduce/sizes.h"
 #include "bench/cluster/program.h"
 #include "bench/rounds.h"
-#include "veche/base/errors.h"
-#include "veche/comm/allreduce.h"
+#include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/parts.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -10,9 +10,9 @@
 #include "bench/peer.h"
 #include "bench/rounds.h"
 #include "bench/step/task.h"
-#include "veche/base/errors.h"
-#include "veche/data/loader.h"
-#include "veche/train/optimizer.h"
+#include "veche/data/feed/loader.h"
+#include "veche/errors.h"
+#include "veche/train/optim/optimizer.h"
 
 namespace veche {
 

@@ -6,9 +6,9 @@
 
 #include "bench/load/access.h"
 #include "bench/rounds.h"
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
-#include "veche/data/decoded_set.h"
+#include "veche/data/sets/decoded_set.h"
+#include "veche/errors.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

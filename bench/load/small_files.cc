@@ -4,11 +4,11 @@
 
 #include <fstream>
 
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
-#include "veche/data/decoded_set.h"
-#include "veche/data/image/image.h"
-#include "veche/data/pack/pack.h"
+#include "veche/data/formats/image/image.h"
+#include "veche/data/formats/pack/pack.h"
+#include "veche/data/sets/decoded_set.h"
+#include "veche/errors.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "bench/bench.h"
-#include "veche/data/pixel_set.h"
-#include "veche/data/source.h"
+#include "veche/data/sets/pixel_set.h"
+#include "veche/data/sets/source.h"
 
 namespace veche {
 

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "bench/rounds.h"
-#include "veche/base/errors.h"
-#include "veche/base/hot.h"
-#include "veche/base/random.h"
-#include "veche/base/vector_math.h"
+#include "veche/base/multiversion.h"
+#include "veche/errors.h"
+#include "veche/random.h"
+#include "veche/vector_math.h"
 
 namespace veche {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t kLength = 1'500'000;
 constexpr int kRepeats = 40;
 constexpr int kQuickRepeats = 2;
 
-VECHE_HOT void triad(float* __restrict a, const float* b, const float* c, float s, std::size_t n) {
+VECHE_MULTIVERSION void triad(float* __restrict a, const float* b, const float* c, float s, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + s * c[i];
 }
 

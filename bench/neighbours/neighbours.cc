@@ -7,8 +7,8 @@
 
 #include "bench/cluster/program.h"
 #include "bench/rounds.h"
-#include "veche/base/errors.h"
 #include "veche/comm/neighbourhood.h"
+#include "veche/errors.h"
 #include "veche/graph/topology.h"
 
 namespace veche {
@@ -40,7 +40,7 @@ class Ranks {
   static constexpr std::size_t kMessages = 3;  // behind the ways
   static std::string name(std::size_t way) {
     return std::array{"persistent requests", "MPI_Isend and MPI_Irecv", "MPI_Ineighbor_allgather",
-                      "messages of the post office"}[way];
+                      "messages of the post progress_engine"}[way];
   }
 
   void exchange(std::size_t way) {

@@ -6,8 +6,8 @@
 #include "bench/peer.h"
 #include "bench/rounds.h"
 #include "bench/step/task.h"
-#include "veche/base/errors.h"
-#include "veche/train/optimizer.h"
+#include "veche/errors.h"
+#include "veche/train/optim/optimizer.h"
 
 namespace veche {
 

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
-#include "veche/model/layout.h"
+#include "veche/errors.h"
+#include "veche/model/tensor_layout.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

@@ -10,7 +10,7 @@
 #include <array>
 #include <chrono>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 extern char** environ;
 

@@ -12,8 +12,8 @@
 
 #include "bench/rounds.h"
 #include "bench/topology/command.h"
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
+#include "veche/errors.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "bench/rounds.h"
 #include "bench/train/runs.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -1,10 +1,10 @@
 #include "bench/train/runs.h"
 
-#include "veche/runtime/config.h"
+#include "veche/config.h"
 
 namespace veche {
 
-TrainingResult short_run(const std::vector<std::string>& assignments) {
+RunResult short_run(const std::vector<std::string>& assignments) {
   Config config = Config::from_text(R"(
     [data]
     name = "synthetic"

@@ -31,27 +31,17 @@ class Net : public torch::nn::Module {
 }  // namespace
 
 int main() try {
+  veche::register_model({.name = "net", .make = [](const veche::ModelSpec& spec) {
+                           torch::manual_seed(1);  // every node starts from the same weights
+                           return veche::make_torch_learner(std::make_shared<Net>(), spec);
+                         }});
   veche::Config config;
-  config.set("data.name=synthetic");
-  config.set("data.shape=[1, 8, 8]");
-  config.set("run.epochs=5");
-  config.set("cluster.nodes=4");
-  config.set("topology.graph=ring");
-  config.set("optimizer.name=sgd");
-  config.set("optimizer.momentum=0.9");
-
-  veche::TrainingRequest request;
-  request.settings = config.resolve();
-  request.learner = [](veche::NodeId node) {
-    torch::manual_seed(1);  // every node starts from the same weights
-    veche::ModelSpec spec;
-    spec.input = {1, 8, 8};
-    spec.classes = 10;
-    spec.node = node;
-    return veche::make_torch_learner(std::make_shared<Net>(), spec);
-  };
-  request.keep = false;  // no run folder
-  const veche::TrainingResult result = veche::run_training(request);
+  for (const char* key :
+       {"model.name=net", "data.name=synthetic", "data.shape=[1, 8, 8]", "run.epochs=5", "cluster.nodes=4",
+        "topology.graph=ring", "optimizer.name=sgd", "optimizer.momentum=0.9"})
+    config.set(key);
+  veche::Run run(config, {.keep = false});
+  const veche::RunResult result = run.wait();
 
   const double accuracy = result.last.average_model.accuracy();
   std::printf("%zu parameters on %d nodes: accuracy %.3f, nodes differ by %.3f %%\n", result.info.parameters,

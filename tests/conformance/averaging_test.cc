@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "tests/support/train.h"
-#include "veche/base/random.h"
-#include "veche/graph/mixing.h"
 #include "veche/graph/topology.h"
+#include "veche/graph/weights/mixing.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

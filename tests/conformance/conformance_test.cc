@@ -42,8 +42,8 @@ class Conformance : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Conformance, TheNetworkNeverChangesTheResult) {
   const Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
-  const TrainingResult quiet = train_over(Network::quiet, config);
-  const TrainingResult result = train_over(GetParam().network, config);
+  const RunResult quiet = train_over(Network::quiet, config);
+  const RunResult result = train_over(GetParam().network, config);
   EXPECT_EQ(result.last.stopped, "steps");
   EXPECT_EQ(result.last.step, 60U);
   EXPECT_EQ(result.parameters, quiet.parameters);
@@ -62,7 +62,7 @@ TEST_P(Conformance, WithoutARateNothingMoves) {
 TEST_P(Conformance, EqualProblemsKeepNodesTogether) {
   Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
   testing::make_equal(config, GetParam().nodes);
-  const TrainingResult result = train_over(GetParam().network, config);
+  const RunResult result = train_over(GetParam().network, config);
   const double expected = 1 - std::pow(0.95, 60);
   for (const auto& node : result.parameters) EXPECT_NEAR(node.front(), expected, 1e-5);
 }

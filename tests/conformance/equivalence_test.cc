@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/support/train.h"
-#include "veche/comm/allreduce.h"
+#include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/faulty/faulty.h"
 
 namespace veche {

@@ -1,5 +1,5 @@
 // Magnitude pruning under every way of agreeing: the right weights go, on all nodes the same, and stay away.
-#include "veche/train/pruning.h"
+#include "veche/train/optim/pruning.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "tests/support/train.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
@@ -41,7 +41,7 @@ const Assignments kRun = {"run.steps=30",     "cluster.nodes=4",        "optimiz
 class PruningWith : public ::testing::TestWithParam<Assignments> {};
 
 TEST_P(PruningWith, TheSmallestGoAndStayAway) {
-  const TrainingResult result = testing::train(testing::joined(kRun, GetParam()), puller);
+  const RunResult result = testing::train(testing::joined(kRun, GetParam()), puller);
   for (const auto& x : result.parameters) {
     EXPECT_EQ(zeros(x), (std::set<std::size_t>{0, 1, 2, 3}))
         << "four of ten, rounded down, and the same everywhere";

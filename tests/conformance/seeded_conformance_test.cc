@@ -15,12 +15,12 @@ constexpr int kSteps = 12;
 class SeededInStep : public ::testing::TestWithParam<testing::Assignments> {};
 
 TEST_P(SeededInStep, GivesTheBitsOfThreads) {
-  std::map<int, TrainingResult> threads;
+  std::map<int, RunResult> threads;
   for (std::uint64_t seed = 0; seed < testing::seeds(); ++seed) {
     const int nodes = testing::nodes_for(seed);
     const Config config = testing::seeded_problem(GetParam(), nodes, kSteps);
     if (!threads.contains(nodes)) threads[nodes] = train_over(testing::Network::quiet, config);
-    const TrainingResult result =
+    const RunResult result =
         run_training(testing::seeded_request(config.resolve(), testing::in_order_of(seed)));
     EXPECT_EQ(result.last.stopped, "steps");
     ASSERT_EQ(result.parameters, threads[nodes].parameters) << "seed " << seed;

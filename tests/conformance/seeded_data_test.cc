@@ -57,7 +57,7 @@ class Tests : public RunObserver {
 };
 
 struct Tested {
-  TrainingResult result;
+  RunResult result;
   std::vector<Evaluation> evaluations;
 };
 
@@ -79,7 +79,7 @@ Tested train(const Assignments& variant, int nodes,
   request.cluster = engine;
   Tests tests;
   request.observer = &tests;
-  TrainingResult result = run_training(request);
+  RunResult result = run_training(request);
   return {std::move(result), std::move(tests.all)};
 }
 
@@ -126,8 +126,7 @@ TEST_P(SeededDataOwnPace, TestsModelsWhileNodesTrain) {
   EXPECT_GT(on_the_way, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, SeededDataOwnPace,
-                         ::testing::ValuesIn(testing::seeded_own_pace_variants()),
+INSTANTIATE_TEST_SUITE_P(Strategies, SeededDataOwnPace, ::testing::ValuesIn(testing::seeded_async_variants()),
                          [](const auto& info) { return testing::test_name_of(info.param); });
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "tests/support/seeded.h"
 #include "tests/support/temporary_folder.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
@@ -102,7 +102,7 @@ TEST_P(SeededRun, GoesOnFromACheckpoint) {
     rest.cluster = [&](int nodes) { return std::make_unique<SeededCluster>(nodes, slow_steps(seed + 1000)); };
     rest.keep = true;
     rest.resume = folder.path() / ("run-" + std::to_string(seed));
-    const TrainingResult result = run_training(rest);
+    const RunResult result = run_training(rest);
     EXPECT_EQ(result.last.stopped, "steps");
     if (in_step()) {
       EXPECT_EQ(result.parameters, run_training(this->request(seed, 60)).parameters);
@@ -118,12 +118,12 @@ TEST_P(SeededRun, EndsWithTheCauseWhenANodeFails) {
                     : has("strategy.dedicated=true") ? nodes - 1
                                                      : static_cast<int>(seed / 3) % nodes;
     Config config;
-    for (const std::string& assignment : joined({"optimizer.name=sgd", "run.steps=1000000", "data.workers=0",
-                                                 "cluster.nodes=" + std::to_string(nodes)},
-                                                GetParam()))
+    for (const std::string& assignment :
+         joined({"model.name=quadratic", "optimizer.name=sgd", "run.steps=1000000", "data.workers=0",
+                 "cluster.nodes=" + std::to_string(nodes)},
+                GetParam()))
       config.set(testing::fitting(assignment, nodes));
-    TrainingRequest request =
-        testing::seeded_request(config.resolve(Config::Model::own_learner), testing::in_order_of(seed));
+    TrainingRequest request = testing::seeded_request(config.resolve(), testing::in_order_of(seed));
     request.learner = [&](NodeId node) {
       auto passes = std::make_shared<std::uint64_t>(0);
       return std::make_unique<testing::ToyLearner>(std::vector<float>(8), [=](auto, std::span<float> g) {
@@ -169,7 +169,7 @@ TEST_P(SeededRun, EndsWithTheCauseWhenNothingCanBeSaved) {
 
 std::vector<Assignments> all_variants() {
   std::vector<Assignments> all = testing::seeded_in_step_variants();
-  for (const Assignments& variant : testing::seeded_own_pace_variants()) all.push_back(variant);
+  for (const Assignments& variant : testing::seeded_async_variants()) all.push_back(variant);
   return all;
 }
 

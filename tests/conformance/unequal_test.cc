@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "tests/support/train.h"
-#include "veche/train/samples.h"
+#include "veche/train/loop/sample_plan.h"
 
 namespace veche {
 namespace {

@@ -8,15 +8,15 @@
 #include <cstring>
 #include <vector>
 
-#include "veche/base/errors.h"
-#include "veche/data/archive/archive.h"
-#include "veche/data/cifar.h"
-#include "veche/data/idx.h"
-#include "veche/data/image/image.h"
-#include "veche/data/listing.h"
-#include "veche/data/npy.h"
-#include "veche/data/pack/index.h"
-#include "veche/graph/graph_file.h"
+#include "veche/data/formats/archive/archive.h"
+#include "veche/data/formats/cifar.h"
+#include "veche/data/formats/idx.h"
+#include "veche/data/formats/image/image.h"
+#include "veche/data/formats/listing.h"
+#include "veche/data/formats/npy.h"
+#include "veche/data/formats/pack/index.h"
+#include "veche/errors.h"
+#include "veche/graph/io/graph_file.h"
 #include "veche/model/safetensors.h"
 
 namespace veche::fuzz {

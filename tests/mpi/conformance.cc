@@ -7,15 +7,15 @@
 #include <map>
 #include <set>
 
-#include "cli/launch.h"
+#include "tests/support/async_forms.h"
 #include "tests/support/network.h"
-#include "tests/support/own_pace.h"
 #include "tests/support/problem.h"
-#include "veche/base/errors.h"
-#include "veche/comm/allreduce.h"
-#include "veche/comm/native.h"
+#include "veche/comm/allreduce/allreduce.h"
+#include "veche/comm/engine_collectives.h"
+#include "veche/comm/mpi/launch.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
+#include "veche/errors.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/training.h"
 
@@ -36,18 +36,18 @@ class OverMpi : public ::testing::TestWithParam<Case> {
  protected:
   static int nodes() { return GetParam().nodes_per_rank * job->size(); }
 
-  static TrainingResult run(const Config& config, Network network = Network::quiet) {
+  static RunResult run(const Config& config, Network network = Network::quiet) {
     return train_over(network, config, job);
   }
 };
 
 TEST_P(OverMpi, GivesTheResultOfThreads) {
   const Config config = testing::quadratic_problem(GetParam().strategy, nodes());
-  const TrainingResult result = run(config);
+  const RunResult result = run(config);
   EXPECT_EQ(result.last.stopped, "steps");
   EXPECT_EQ(run(config, Network::unlucky).last.stopped, "steps");
   if (job->rank() != 0) return;
-  const TrainingResult threads = train_over(Network::quiet, config);
+  const RunResult threads = train_over(Network::quiet, config);
   ASSERT_EQ(result.parameters.size(), threads.parameters.size());
   ASSERT_EQ(result.last.nodes.size(), threads.last.nodes.size())
       << "every rank's metrics arrive at the first";
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OverMpi, ::testing::ValuesIn(all_cases()), 
 // Nodes that wait for nobody are never twice the same, and one that starts late holds the others back: all
 // must have gone most of the way to the optimum of equal problems.
 TEST(OwnPaceOverMpi, EveryFormGoesTowardsTheOptimum) {
-  for (const testing::Assignments& variant : testing::own_pace_variants()) {
+  for (const testing::Assignments& variant : testing::async_variants()) {
     const int nodes = std::max(3, job->size());
     Config config = testing::quadratic_problem("none", nodes);
     testing::make_equal(config, nodes);
@@ -113,7 +113,7 @@ TEST(OwnPaceOverMpi, EveryFormGoesTowardsTheOptimum) {
       EXPECT_THROW(run_training(request), RequestError);
       continue;
     }
-    const TrainingResult result = run_training(request);
+    const RunResult result = run_training(request);
     EXPECT_EQ(result.last.stopped, "steps") << testing::name_of(variant);
     if (job->rank() != 0) continue;
     for (const auto& x : result.parameters) {
@@ -253,7 +253,8 @@ TEST(MpiExecution, ThePlaceToComputeIsGivenBackAroundEveryWait) {
       EXPECT_EQ(endpoint.receive(wrapped(endpoint.id().value - 1, n), Tag{1}, Time(60)).outcome,
                 Received::Outcome::message);
       std::vector<float> data(1000, 1.0F);
-      EXPECT_EQ(endpoint.native()->all_reduce(Tag{2}, data, Time(60)).outcome, Received::Outcome::message);
+      EXPECT_EQ(endpoint.collectives()->all_reduce(Tag{2}, data, Time(60)).outcome,
+                Received::Outcome::message);
       EXPECT_EQ(data.back(), static_cast<float>(n));
     });
   });
@@ -264,7 +265,7 @@ TEST(MpiExecution, ThePlaceToComputeIsGivenBackAroundEveryWait) {
         const int n = endpoint.size();
         const std::vector<NodeId> next{wrapped(endpoint.id().value + 1, n)};
         const std::vector<NodeId> before{wrapped(endpoint.id().value - 1, n)};
-        const auto neighbours = endpoint.native()->neighbourhood(before, next, 1000);
+        const auto neighbours = endpoint.collectives()->neighbourhood(before, next, 1000);
         if (endpoint.id() == NodeId{0})
           endpoint.spawn([&endpoint] {
             MessagePool own;
@@ -288,8 +289,8 @@ TEST(MpiEndpoint, NeighboursOfVeryLongVectorsUseMessages) {
   on_every_rank([](Endpoint& endpoint, MessagePool&) {
     const std::vector<NodeId> next{NodeId{(endpoint.id().value + 1) % endpoint.size()}};
     const std::vector<NodeId> before{NodeId{(endpoint.id().value + endpoint.size() - 1) % endpoint.size()}};
-    EXPECT_EQ(endpoint.native()->neighbourhood(before, next, std::size_t{1} << 31), nullptr);
-    EXPECT_NE(endpoint.native()->neighbourhood(before, next, 10), nullptr);
+    EXPECT_EQ(endpoint.collectives()->neighbourhood(before, next, std::size_t{1} << 31), nullptr);
+    EXPECT_NE(endpoint.collectives()->neighbourhood(before, next, 10), nullptr);
   });
 }
 
@@ -323,7 +324,7 @@ TEST(Mpi, AFailureOfOneRankIsThrownByAllAndTheJobGoesOn) {
 
 TEST(Mpi, AFailureOnOneRankIsKnownToAll) {
   TrainingRequest request;
-  request.settings = testing::quadratic_problem("consensus", job->size()).resolve(Config::Model::own_learner);
+  request.settings = testing::quadratic_problem("consensus", job->size()).resolve();
   request.keep = false;
   request.job = job;
   const int culprit = job->size() - 1;
@@ -344,7 +345,7 @@ TEST(Mpi, AFailureOnOneRankIsKnownToAll) {
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  const auto joined = veche::cli::join_job();
+  const auto joined = veche::join_launched_job();
   if (joined == nullptr) {
     std::cerr << "start it under mpirun\n";
     return 1;

@@ -9,11 +9,11 @@
 #include <map>
 #include <thread>
 
-#include "cli/launch.h"
-#include "veche/base/errors.h"
-#include "veche/comm/native.h"
+#include "veche/comm/engine_collectives.h"
+#include "veche/comm/mpi/launch.h"
 #include "veche/comm/neighbourhood.h"
-#include "veche/runtime/together.h"
+#include "veche/errors.h"
+#include "veche/runtime/on_all_ranks.h"
 
 namespace veche {
 namespace {
@@ -33,7 +33,7 @@ struct Here {
   void give_up(NodeId peer) const { throw PeerLost(peer, "is missed"); }
   void sum(std::size_t floats) const {
     std::vector<float> data(floats, 1.0F);
-    const auto outcome = endpoint->native()->all_reduce(kTag, data, kLong);
+    const auto outcome = endpoint->collectives()->all_reduce(kTag, data, kLong);
     if (outcome.outcome != Received::Outcome::message) give_up(outcome.missing);
   }
 };
@@ -47,7 +47,7 @@ void absent(Job& job, std::size_t floats) {
   }
   std::vector<float> data(floats, 1.0F);
   const Time start = here.endpoint->now();
-  const auto outcome = here.endpoint->native()->all_reduce(kTag, data, start + Time(1));
+  const auto outcome = here.endpoint->collectives()->all_reduce(kTag, data, start + Time(1));
   if (outcome.outcome != Received::Outcome::timed_out) throw RunError("it has an outcome of its own");
   if (here.endpoint->now() - start < Time(1)) throw RunError("it did not wait");
   if (data != std::vector<float>(floats, 1.0F)) throw RunError("data were changed");
@@ -84,7 +84,7 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
       {"others-receive",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) together(&job, [] { Here::fail(); });
+         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          // From one who is there but silent.
          const NodeId other{job.size() - 1 - (here.endpoint->id().value == job.size() - 1 ? 1 : 0)};
          here.give_up(here.endpoint->receive(other, kTag, kLong).from);
@@ -92,27 +92,27 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
       {"others-receive-from-anyone",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) together(&job, [] { Here::fail(); });
+         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          here.give_up(here.endpoint->receive({}, kTag, kLong).from);
        }},
       {"others-sum-little",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) together(&job, [] { Here::fail(); });
+         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          here.sum(1000);
        }},
       {"others-sum-much",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) together(&job, [] { Here::fail(); });
+         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          here.sum(300'000);
        }},
       {"others-have-begun-a-sum",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) together(&job, [] { Here::fail(); });
+         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          std::vector<float> data(1000);
-         NativeCollectives& native = *here.endpoint->native();
+         EngineCollectives& native = *here.endpoint->collectives();
          native.begin_all_reduce(kTag, data);
          here.give_up(native.all_reduce(kTag, data, kLong).missing);
        }},
@@ -121,8 +121,8 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
          Here here{job};
          const std::vector<NodeId> next{NodeId{(job.rank() + 1) % job.size()}};
          const std::vector<NodeId> before{NodeId{(job.rank() + job.size() - 1) % job.size()}};
-         const auto neighbours = here.endpoint->native()->neighbourhood(before, next, 100'000);
-         if (here.leads()) together(&job, [] { Here::fail(); });
+         const auto neighbours = here.endpoint->collectives()->neighbourhood(before, next, 100'000);
+         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          here.give_up(neighbours->exchange(kLong).missing);
        }},
       {"helper-throws-beside-a-receive",
@@ -145,7 +145,7 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
              });
            else if (endpoint.id() == NodeId{2})
              endpoint.receive(NodeId{1}, kTag, kLong);  // and does not come to the sum
-           const auto outcome = endpoint.native()->all_reduce(kTag, data, kLong);
+           const auto outcome = endpoint.collectives()->all_reduce(kTag, data, kLong);
            throw PeerLost(outcome.missing, "is missed");
          });
        }},
@@ -164,7 +164,7 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
                raise(SIGSTOP);
              });
            for (std::vector<float> data(8'000'000);;) {
-             const auto outcome = endpoint.native()->all_reduce(kTag, data, endpoint.now() + Time(2));
+             const auto outcome = endpoint.collectives()->all_reduce(kTag, data, endpoint.now() + Time(2));
              if (outcome.outcome != Received::Outcome::message) throw PeerLost(outcome.missing, "is missed");
            }
          });
@@ -188,14 +188,14 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
 }
 
 int run(const std::string& way) {
-  const auto job = cli::join_job();
+  const auto job = join_launched_job();
   if (!job) return 77;
   const auto& work = ways().at(way);
   try {
     if (way == "one-ends")
       work(*job);
     else
-      together(job.get(), [&] { work(*job); });
+      on_all_ranks(job.get(), [&] { work(*job); });
     return 0;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;

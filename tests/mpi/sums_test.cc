@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "veche/comm/mpi/native.h"
+#include "veche/comm/mpi/mpi_sums.h"
 
 namespace veche {
 namespace {
@@ -31,12 +31,12 @@ struct Rank {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     return comm;
   }
-  Rank(int nodes_per_rank, bool crowded)
-      : office(own_comm(), {2 * nodes_per_rank, 2, number()}, crowded, job) {}
+  Rank(int nodes_per_rank, bool oversubscribed)
+      : progress_engine(own_comm(), {2 * nodes_per_rank, 2, number()}, oversubscribed, job) {}
 
   ~Rank() { MPI_Barrier(MPI_COMM_WORLD); }  // whose nodes are gone is lost to the other
 
-  NodeId node(int i = 0) const { return NodeId{office.placement().first_here() + i}; }
+  NodeId node(int i = 0) const { return NodeId{progress_engine.placement().first_here() + i}; }
   // One rank waits until the other is so far.
   static void tell_other() { MPI_Send(nullptr, 0, MPI_CHAR, 1 - number(), 0, MPI_COMM_WORLD); }
   static void await_other() {
@@ -44,8 +44,8 @@ struct Rank {
   }
 
   JobState job;
-  PostOffice office;
-  MpiSums sums{office};
+  ProgressEngine progress_engine;
+  MpiSums sums{progress_engine};
 };
 
 class Sums : public ::testing::TestWithParam<bool> {};

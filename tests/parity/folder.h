@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/batch.h"
-#include "veche/model/layout.h"
+#include "veche/batch.h"
+#include "veche/model/tensor_layout.h"
 
 namespace veche {
 

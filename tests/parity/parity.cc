@@ -4,9 +4,9 @@
 #include <iostream>
 
 #include "tests/parity/folder.h"
-#include "veche/base/random.h"
 #include "veche/model/zoo.h"
-#include "veche/train/optimizer.h"
+#include "veche/random.h"
+#include "veche/train/optim/optimizer.h"
 
 namespace veche {
 namespace {

@@ -7,7 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "veche/model/zoo.h"
-#include "veche/veche.h"
+#include "veche/random.h"
+#include "veche/runtime/training.h"
 
 namespace veche {
 namespace {
@@ -91,7 +92,8 @@ void run(const std::string& module, const std::filesystem::path& folder) {
   config.set("cluster.nodes=" + std::to_string(kNodes));
   std::vector<std::vector<double>> losses(kNodes);
   TrainingRequest request;
-  request.settings = config.resolve(Config::Model::own_learner);
+  config.set("model.name=quadratic");  // needs no data; the learner is below
+  request.settings = config.resolve();
   request.keep = false;
   request.learner = [&](NodeId node) {
     ModelSpec spec;

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veche/base/files.h"
-#include "veche/model/layout.h"
+#include "veche/model/tensor_layout.h"
 #include "veche/model/weights.h"
 
 namespace veche {

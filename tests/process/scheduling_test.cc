@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "veche/comm/faulty/faulty.h"
-#include "veche/veche.h"
+#include "veche/runtime/training.h"
 
 namespace veche {
 namespace {
 
-TrainingResult train(const std::string& strategy, const std::string& slots,
-                     std::optional<std::uint64_t> fault_seed) {
+RunResult train(const std::string& strategy, const std::string& slots,
+                std::optional<std::uint64_t> fault_seed) {
   Config config;
   for (const char* key :
        {"model.name=quadratic", "model.a=[[1,2],[3,1],[2,2],[1,5]]", "model.b=[[1,1],[0,4],[3,0],[2,2]]",
@@ -37,9 +37,9 @@ TrainingResult train(const std::string& strategy, const std::string& slots,
 class Scheduling : public testing::TestWithParam<std::string> {};
 
 TEST_P(Scheduling, DelaysChangeNothing) {
-  const TrainingResult calm = train(GetParam(), "0", {});
+  const RunResult calm = train(GetParam(), "0", {});
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const TrainingResult delayed = train(GetParam(), seed == 1 ? "1" : "4", seed);
+    const RunResult delayed = train(GetParam(), seed == 1 ? "1" : "4", seed);
     EXPECT_EQ(delayed.parameters, calm.parameters) << "fault seed " << seed;
     EXPECT_EQ(delayed.last.cv, calm.last.cv);
     ASSERT_EQ(delayed.last.nodes.size(), calm.last.nodes.size());

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/errors.h"
-#include "veche/base/value.h"
-#include "veche/data/pixel_set.h"
+#include "veche/data/sets/pixel_set.h"
+#include "veche/errors.h"
+#include "veche/options.h"
 
 namespace veche::testing {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "veche/comm/faulty/faulty.h"
-#include "veche/runtime/config.h"
+#include "veche/config.h"
 #include "veche/runtime/training.h"
 
 namespace veche::testing {
@@ -17,7 +17,7 @@ inline std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> unluc
 }
 
 // A run that leaves nothing behind, on the nodes of `job` or, without one, on threads.
-inline TrainingResult train_over(Network network, const Config& config, Job* job = nullptr) {
+inline RunResult train_over(Network network, const Config& config, Job* job = nullptr) {
   TrainingRequest request;
   request.settings = config.resolve();
   request.keep = false;

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "veche/comm/channel.h"
+#include "veche/channel.h"
 #include "veche/comm/threads/threads.h"
 
 namespace veche::testing {

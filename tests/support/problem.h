@@ -3,8 +3,8 @@
 #include <sstream>
 #include <string>
 
-#include "veche/base/random.h"
-#include "veche/runtime/config.h"
+#include "veche/config.h"
+#include "veche/random.h"
 
 namespace veche::testing {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/async_forms.h"
 #include "tests/support/network.h"
-#include "tests/support/own_pace.h"
 #include "tests/support/problem.h"
 #include "tests/support/train.h"
 #include "veche/comm/seeded/seeded.h"
@@ -68,8 +68,8 @@ inline std::vector<Assignments> seeded_in_step_variants() {
 }
 
 // Every form whose nodes wait for nobody. Hogwild has no shared memory here.
-inline std::vector<Assignments> seeded_own_pace_variants() {
-  std::vector<Assignments> all = own_pace_variants();
+inline std::vector<Assignments> seeded_async_variants() {
+  std::vector<Assignments> all = async_variants();
   std::erase(all, Assignments{"strategy.name=hogwild"});
   const std::vector<Assignments> forms = {
       {"strategy.name=parameter-server", "strategy.update=async", "strategy.servers=2", "strategy.fanout=2"},

@@ -9,11 +9,11 @@
 #include "veche/base/cut_files.h"
 #include "veche/base/denormals.h"
 #include "veche/base/mapped_file.h"
-#include "veche/base/message.h"
 #include "veche/base/nearest.h"
-#include "veche/base/random.h"
-#include "veche/base/value.h"
-#include "veche/base/vector_math.h"
+#include "veche/message.h"
+#include "veche/options.h"
+#include "veche/random.h"
+#include "veche/vector_math.h"
 
 namespace veche {
 namespace {

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tests/support/temporary_folder.h"
 #include "veche/base/append_file.h"
-#include "veche/base/errors.h"
 #include "veche/base/file_lock.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

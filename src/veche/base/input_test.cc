@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 
 #include "tests/support/temporary_folder.h"
-#include "veche/base/errors.h"
 #include "veche/base/memory.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
 #include "veche/base/utf8.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "veche/base/module_api.h"
+
 namespace veche {
 
 // Bytes that this process could still be given without swapping: what the machine has available, or what its
@@ -12,6 +14,6 @@ std::uint64_t available_memory();
 // Throws RequestError when so many bytes are more than is available: "WHAT needs 4.0 TB of memory, and 7.9 GB
 // are available: HINT". Asked before something large is made, since a system that promises more memory than
 // it has ends the program later, without a word.
-void check_memory(double bytes, const std::string& what, const std::string& hint);
+VECHE_MODULE_API void check_memory(double bytes, const std::string& what, const std::string& hint);
 
 }  // namespace veche

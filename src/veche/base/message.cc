@@ -1,4 +1,4 @@
-#include "veche/base/message.h"
+#include "veche/message.h"
 
 #include <bit>
 #include <map>

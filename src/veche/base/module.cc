@@ -1,20 +1,31 @@
 #include "veche/base/module.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <filesystem>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
 
-// Asked of the loader about an address inside this library, so that no path is compiled in.
-std::filesystem::path module_folder() {
+namespace fs = std::filesystem;
+
+// Asked of the loader about an address inside this program or library, so that no path is compiled in.
+fs::path module_folder() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&module_symbol), &info) == 0 || info.dli_fname == nullptr)
+  link_map* object = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&module_symbol), &info, reinterpret_cast<void**>(&object),
+              RTLD_DL_LINKMAP) == 0 ||
+      object == nullptr)
     return "veche";
-  return std::filesystem::absolute(info.dli_fname).lexically_normal().parent_path() / "veche";
+  if (*object->l_name != '\0') return fs::absolute(object->l_name).lexically_normal().parent_path() / "veche";
+  // The program itself has no name there. In the build tree its libraries are in lib/.
+  std::error_code ignored;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  const fs::path installed = prefix / VECHE_LIBRARY_FOLDER / "veche";
+  return fs::exists(installed, ignored) ? installed : prefix / "lib" / "veche";
 }
 
 std::string loader_reason() {

@@ -4,8 +4,8 @@
 
 namespace veche {
 
-// A heavy engine in a shared object of its own, in the folder `veche/` beside libveche: the same place in the
-// build tree and when installed.
+// A heavy engine in a shared object of its own, in the folder `veche/` where libraries are: the same place in
+// the build tree and when installed.
 struct Module {
   std::string file;     // "veche_torch.so"
   std::string purpose;  // what does not work without it, in the plural: "neural networks"

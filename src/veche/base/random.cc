@@ -1,4 +1,4 @@
-#include "veche/base/random.h"
+#include "veche/random.h"
 
 #include <cmath>
 #include <numbers>

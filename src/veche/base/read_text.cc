@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

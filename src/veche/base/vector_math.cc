@@ -1,10 +1,10 @@
-#include "veche/base/vector_math.h"
+#include "veche/vector_math.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "veche/base/hot.h"
+#include "veche/base/multiversion.h"
 
 namespace veche {
 namespace {
@@ -15,8 +15,8 @@ constexpr std::size_t kAhead =
 
 // One pass over K inputs. The loops over k have constant bounds and vanish.
 template <std::size_t K>
-VECHE_HOT void fused_sum(float* __restrict out, const float* const* inputs, const float* weights,
-                         std::size_t n) {
+VECHE_MULTIVERSION void fused_sum(float* __restrict out, const float* const* inputs, const float* weights,
+                                  std::size_t n) {
   std::array<const float*, K> in;
   std::array<float, K> w;
   for (std::size_t k = 0; k < K; ++k) {
@@ -42,7 +42,7 @@ VECHE_HOT void fused_sum(float* __restrict out, const float* const* inputs, cons
 
 // The sum of K vectors into all of them, in one pass.
 template <std::size_t K>
-VECHE_HOT void fused_sum_everywhere(float* const* vectors, std::size_t n) {
+VECHE_MULTIVERSION void fused_sum_everywhere(float* const* vectors, std::size_t n) {
   std::array<float*, K> v;
   for (std::size_t k = 0; k < K; ++k) v[k] = vectors[k];
   std::size_t i = 0;
@@ -61,11 +61,11 @@ VECHE_HOT void fused_sum_everywhere(float* const* vectors, std::size_t n) {
   }
 }
 
-VECHE_HOT void accumulate(float* __restrict out, const float* a, float wa, std::size_t n) {
+VECHE_MULTIVERSION void accumulate(float* __restrict out, const float* a, float wa, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] += wa * a[i];
 }
 
-VECHE_HOT void add_four(float* __restrict out, const float* const* in, std::size_t n) {
+VECHE_MULTIVERSION void add_four(float* __restrict out, const float* const* in, std::size_t n) {
   const float* const a = in[0];
   const float* const b = in[1];
   const float* const c = in[2];
@@ -73,13 +73,13 @@ VECHE_HOT void add_four(float* __restrict out, const float* const* in, std::size
   for (std::size_t i = 0; i < n; ++i) out[i] = out[i] + a[i] + b[i] + c[i] + d[i];
 }
 
-VECHE_HOT void scale_by(float* x, float factor, std::size_t n) {
+VECHE_MULTIVERSION void scale_by(float* x, float factor, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
 constexpr std::size_t kLanes = 16;  // independent sums, in a fixed order: vectorised and yet repeatable
 
-VECHE_HOT double sum_of_squares(const float* x, std::size_t n) {
+VECHE_MULTIVERSION double sum_of_squares(const float* x, std::size_t n) {
   std::array<double, kLanes> sums{};
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes)

@@ -1,6 +1,6 @@
-#include "veche/comm/channel.h"
+#include "veche/channel.h"
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 

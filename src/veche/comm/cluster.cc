@@ -1,6 +1,6 @@
 #include "veche/comm/cluster.h"
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 

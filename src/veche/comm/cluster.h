@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/comm/endpoint.h"
+#include "veche/endpoint.h"
 
 namespace veche {
 

@@ -1,8 +1,8 @@
-#include "veche/comm/collectives.h"
+#include "veche/collectives.h"
 
 #include <algorithm>
 
-#include "veche/comm/allreduce.h"
+#include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/parts.h"
 
 namespace veche {

@@ -1,4 +1,4 @@
-#include "veche/comm/collectives.h"
+#include "veche/collectives.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "tests/support/nodes.h"
-#include "veche/base/errors.h"
 #include "veche/comm/faulty/faulty.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

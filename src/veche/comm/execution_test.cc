@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "tests/support/nodes.h"
-#include "veche/base/errors.h"
-#include "veche/comm/rest.h"
+#include "veche/comm/sleep.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -6,10 +6,12 @@
 #include <span>
 #include <string>
 
+#include "veche/base/module_api.h"
+
 namespace veche {
 
 // Why a rank of a job cannot go on, as ranks tell each other.
-struct Failure {
+struct VECHE_MODULE_API Failure {
   // In the order in which causes are believed: those who lost a peer only tell the consequence.
   enum class Kind : char { wrong_request = '1', failed = '2', lost_peer = '3' };
   Kind kind = Kind::failed;
@@ -22,15 +24,15 @@ struct Failure {
 };
 
 // What a rank brings to an exchange: a text, its failure, or the word that it ends and brings nothing more.
-std::string as_text(const std::string& text);
-std::string as_failure(const Failure& failure);
-std::string as_end(const std::string& word = "");
-bool is_end(const std::string& brought);
-std::string text_of(const std::string& brought);
+VECHE_MODULE_API std::string as_text(const std::string& text);
+VECHE_MODULE_API std::string as_failure(const Failure& failure);
+VECHE_MODULE_API std::string as_end(const std::string& word = "");
+VECHE_MODULE_API bool is_end(const std::string& brought);
+VECHE_MODULE_API std::string text_of(const std::string& brought);
 
 // What everybody's failure is, from what all ranks brought: the cause, with the name of its rank unless all
 // failed alike; nothing when all brought texts, or all end.
-std::optional<Failure> common_failure(std::span<const std::string> brought,
-                                      const std::function<std::string(int rank)>& name_of);
+VECHE_MODULE_API std::optional<Failure> common_failure(std::span<const std::string> brought,
+                                                       const std::function<std::string(int rank)>& name_of);
 
 }  // namespace veche

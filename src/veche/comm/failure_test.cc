@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

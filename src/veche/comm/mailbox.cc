@@ -6,34 +6,34 @@ namespace veche {
 
 void Mailbox::put(NodeId from, Tag tag, Message message) {
   const std::lock_guard lock(mutex_);
-  letters_.push_back({numbers_++, from, tag, std::move(message), true});
+  entries_.push_back({numbers_++, from, tag, std::move(message), true});
   call(from, tag);
 }
 
 std::uint64_t Mailbox::announce(NodeId from, Tag tag) {
   const std::lock_guard lock(mutex_);
-  letters_.push_back({numbers_, from, tag, {}, false});
+  entries_.push_back({numbers_, from, tag, {}, false});
   return numbers_++;
 }
 
 void Mailbox::fill(std::uint64_t announced, Message message) {
   const std::lock_guard lock(mutex_);
-  const auto letter = std::ranges::find(letters_, announced, &Letter::number);
-  letter->message = std::move(message);
-  letter->complete = true;
-  call(letter->from, letter->tag);
+  const auto entry = std::ranges::find(entries_, announced, &Entry::number);
+  entry->message = std::move(message);
+  entry->complete = true;
+  call(entry->from, entry->tag);
 }
 
 std::optional<Received> Mailbox::find(std::optional<NodeId> from, Tag tag) {
   std::vector<NodeId> held;  // senders whose first message is still on its way: later ones wait for it
-  for (auto letter = letters_.begin(); letter != letters_.end(); ++letter) {
-    if (letter->tag != tag || (from && letter->from != *from)) continue;
-    if (!letter->complete) {
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->tag != tag || (from && entry->from != *from)) continue;
+    if (!entry->complete) {
       if (from) return {};
-      held.push_back(letter->from);
-    } else if (std::ranges::find(held, letter->from) == held.end()) {
-      Received result{Received::Outcome::message, letter->from, std::move(letter->message)};
-      letters_.erase(letter);
+      held.push_back(entry->from);
+    } else if (std::ranges::find(held, entry->from) == held.end()) {
+      Received result{Received::Outcome::message, entry->from, std::move(entry->message)};
+      entries_.erase(entry);
       return result;
     }
   }
@@ -47,15 +47,15 @@ std::optional<Received> Mailbox::take(std::optional<NodeId> from, Tag tag) {
 
 bool Mailbox::expects(NodeId from, Tag tag) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(letters_,
-                             [&](const Letter& letter) { return letter.from == from && letter.tag == tag; });
+  return std::ranges::any_of(entries_,
+                             [&](const Entry& entry) { return entry.from == from && entry.tag == tag; });
 }
 
 Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point until, const Lost& lost) {
   std::unique_lock lock(mutex_);
   Waiter waiter{from, tag, {}};
   for (;;) {
-    if (auto letter = find(from, tag)) return std::move(*letter);
+    if (auto entry = find(from, tag)) return std::move(*entry);
     if (const auto peer = lost()) return {Received::Outcome::peer_lost, *peer, {}};
     if (wait(lock, waiter, until) == std::cv_status::timeout && Clock::now() >= until)
       return {Received::Outcome::timed_out, from.value_or(NodeId{}), {}};
@@ -75,12 +75,12 @@ std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function
   return {};
 }
 
-std::uint64_t Mailbox::news() const {
+std::uint64_t Mailbox::event_count() const {
   const std::lock_guard lock(mutex_);
   return news_;
 }
 
-void Mailbox::wait_for_news(std::uint64_t seen, Clock::time_point until) {
+void Mailbox::wait_for_event(std::uint64_t seen, Clock::time_point until) {
   std::unique_lock lock(mutex_);
   Waiter waiter;
   while (news_ == seen && wait(lock, waiter, until) != std::cv_status::timeout) {

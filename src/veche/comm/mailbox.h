@@ -11,12 +11,13 @@
 #include <optional>
 #include <vector>
 
-#include "veche/comm/endpoint.h"
+#include "veche/base/module_api.h"
+#include "veche/endpoint.h"
 
 namespace veche {
 
 // What has arrived for one node and was not read yet. Any thread.
-class Mailbox {
+class VECHE_MODULE_API Mailbox {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -41,14 +42,15 @@ class Mailbox {
 
   // Counts everything that those who wait may want to look at. Read before looking in vain, it lets them
   // sleep without missing what came in between.
-  std::uint64_t news() const;
-  void wait_for_news(std::uint64_t seen, Clock::time_point until);
+  std::uint64_t event_count() const;
+  void wait_for_event(std::uint64_t seen, Clock::time_point until);
   // Somebody was lost: those who wait look again.
   void wake_all();
 
  private:
-  // Few letters wait at a time, so a search in order is the fastest index, and it keeps the order of sending.
-  struct Letter {
+  // Few messages wait at a time, so a search in order is the fastest index, and it keeps the order of
+  // sending.
+  struct Entry {
     std::uint64_t number = 0;
     NodeId from;
     Tag tag;
@@ -70,7 +72,7 @@ class Mailbox {
   void call(NodeId from, Tag tag);
 
   mutable std::mutex mutex_;
-  std::deque<Letter> letters_;             // guarded by mutex_
+  std::deque<Entry> entries_;              // guarded by mutex_
   std::vector<Waiter*> waiters_;           // guarded by mutex_
   std::uint64_t numbers_ = 0;              // guarded by mutex_
   std::uint64_t news_ = 0;                 // guarded by mutex_

@@ -2,12 +2,12 @@
 
 #include <span>
 
-#include "veche/comm/native.h"
+#include "veche/comm/engine_collectives.h"
 
 namespace veche {
 
 // A node and those it exchanges vectors with, over and over: the same neighbours and the same length every
-// time, so that an engine can prepare it once. Made by NativeCollectives::neighbourhood. One thread.
+// time, so that an engine can prepare it once. Made by EngineCollectives::neighbourhood. One thread.
 class Neighbourhood {
  public:
   virtual ~Neighbourhood() = default;
@@ -15,7 +15,7 @@ class Neighbourhood {
   // What this node sends next; to be written between exchanges.
   virtual std::span<float> mine() = 0;
   // Sends it to the readers and waits for what the sources send.
-  virtual NativeCollectives::Outcome exchange(Time deadline) = 0;
+  virtual EngineCollectives::Outcome exchange(Time deadline) = 0;
   // What came from the source of this place in the list; valid until the next exchange.
   virtual std::span<const float> from(std::size_t source) const = 0;
 };

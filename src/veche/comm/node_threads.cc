@@ -3,8 +3,8 @@
 #include <string>
 #include <system_error>
 
-#include "veche/base/errors.h"
 #include "veche/comm/cluster.h"
+#include "veche/errors.h"
 
 namespace veche {
 

@@ -8,13 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "veche/base/node_id.h"
+#include "veche/base/module_api.h"
+#include "veche/node_id.h"
 
 namespace veche {
 
 // A node that is a thread, and its helpers, which are threads too: what engines have in common whose nodes
 // live in real time. Any thread.
-class NodeThreads {
+class VECHE_MODULE_API NodeThreads {
  public:
   // `lost` is called when the node cannot go on, or has ended: its waits and those of others must look again.
   explicit NodeThreads(std::function<void()> lost) : lost_(std::move(lost)) {}
@@ -41,7 +42,7 @@ class NodeThreads {
 };
 
 // Runs `body` as a thread for each node. `threads` gives a node's.
-void run_as_threads(std::span<const NodeId> nodes, const std::function<void(NodeId)>& body,
-                    const std::function<NodeThreads&(NodeId)>& threads);
+VECHE_MODULE_API void run_as_threads(std::span<const NodeId> nodes, const std::function<void(NodeId)>& body,
+                                     const std::function<NodeThreads&(NodeId)>& threads);
 
 }  // namespace veche

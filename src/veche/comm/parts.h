@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "veche/base/node_id.h"
+#include "veche/node_id.h"
 
 namespace veche {
 

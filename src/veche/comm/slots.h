@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "veche/base/module_api.h"
+
 namespace veche {
 
 // Places to compute in. Any number of nodes may be threads of a process; at most one forward and backward
@@ -18,7 +20,7 @@ namespace veche {
 //
 // A place stays on its core. Left alone, Linux often wakes the next node on the core of another place: there
 // two then share a core for many milliseconds, while the one that became free rests.
-class Slots {
+class VECHE_MODULE_API Slots {
  public:
   // 0: as many as this process has cores, where it shares them with so many others like it.
   explicit Slots(int places, int processes = 1);

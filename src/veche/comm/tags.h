@@ -1,26 +1,8 @@
 #pragma once
 
-#include <compare>
-#include <cstdint>
-#include <stdexcept>
+#include "veche/tag.h"
 
 namespace veche {
-
-// Which conversation a message belongs to: messages with one sender and one tag arrive in the order of
-// sending. A conversation may have conversations of its own, three deep.
-struct Tag {
-  std::uint64_t value = 0;
-  auto operator<=>(const Tag&) const = default;
-
-  constexpr Tag child(std::uint64_t which) const {
-    if (which >= kChildren || (value >> (64 - kChildBits)) != 0)
-      throw std::logic_error("a tag has no room for this child");
-    return {value << kChildBits | (which + 1)};
-  }
-
-  static constexpr int kChildBits = 20;
-  static constexpr std::uint64_t kChildren = (std::uint64_t{1} << kChildBits) - 1;
-};
 
 // The conversations of a run, all of them. Those of a strategy, such as the parts of a gradient or the two
 // directions between workers and a server, are children of `strategy`.

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "veche/graph/spectrum.h"
-#include "veche/graph/translation.h"
+#include "veche/graph/spectra/spectrum.h"
+#include "veche/graph/spectra/translation.h"
 
 namespace veche {
 namespace {

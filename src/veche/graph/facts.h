@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "veche/graph/graph.h"
-#include "veche/graph/mixing.h"
+#include "veche/graph.h"
+#include "veche/graph/weights/mixing.h"
 
 namespace veche {
 

@@ -1,9 +1,9 @@
-#include "veche/graph/graph.h"
+#include "veche/graph.h"
 
 #include <algorithm>
 #include <string>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -1,11 +1,11 @@
-#include "veche/graph/graph.h"
+#include "veche/graph.h"
 
 #include <gtest/gtest.h>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/graph/facts.h"
-#include "veche/graph/families.h"
-#include "veche/graph/random_graphs.h"
+#include "veche/graph/families/families.h"
+#include "veche/graph/families/random_graphs.h"
 
 namespace veche {
 namespace {

@@ -9,13 +9,13 @@
 #include <optional>
 #include <set>
 
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
-#include "veche/graph/families.h"
-#include "veche/graph/optimal.h"
-#include "veche/graph/random_graphs.h"
-#include "veche/graph/spec.h"
-#include "veche/graph/spectrum.h"
+#include "veche/errors.h"
+#include "veche/graph/families/families.h"
+#include "veche/graph/families/random_graphs.h"
+#include "veche/graph/families/spec.h"
+#include "veche/graph/spectra/spectrum.h"
+#include "veche/graph/weights/optimal.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/graph/graph.h"
+#include "veche/graph.h"
 
 namespace veche {
 

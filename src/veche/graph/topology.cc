@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "veche/base/errors.h"
-#include "veche/graph/graph_file.h"
-#include "veche/graph/schedule.h"
-#include "veche/graph/spec.h"
+#include "veche/errors.h"
+#include "veche/graph/families/spec.h"
+#include "veche/graph/io/graph_file.h"
+#include "veche/graph/topology_kinds.h"
 
 namespace veche {
 namespace {

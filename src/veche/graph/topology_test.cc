@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
+#include "veche/errors.h"
 #include "veche/graph/facts.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

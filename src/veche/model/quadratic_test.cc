@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

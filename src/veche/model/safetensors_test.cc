@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

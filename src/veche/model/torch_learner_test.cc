@@ -5,7 +5,7 @@
 #include <cmath>
 #include <thread>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/model/torch_test_samples.h"
 
 namespace veche {
@@ -16,7 +16,7 @@ void descend(Learner& learner, float rate = 0.05F) {
     learner.parameters()[i] -= rate * learner.gradients()[i];
 }
 
-std::vector<float> trained(const ModelSpec& spec, const Samples& samples, int steps) {
+std::vector<float> trained(const ModelSpec& spec, const RandomSamples& samples, int steps) {
   const auto learner = make_learner(spec);
   for (int step = 0; step < steps; ++step) {
     learner->compute_gradient(samples.batch(static_cast<std::uint64_t>(step)));
@@ -50,7 +50,7 @@ TEST(TorchLearner, LayoutCoversTheVectorOnce) {
 
 TEST(TorchLearner, SpansAreAlignedAndStayInPlace) {
   const auto learner = make_learner(spec_of("resnet20", kColour));
-  const Samples samples(kColour, 4);
+  const RandomSamples samples(kColour, 4);
   float* const parameters = learner->parameters().data();
   float* const gradients = learner->gradients().data();
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(parameters) % 64, 0U);
@@ -74,7 +74,7 @@ TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
     ModelSpec spec = spec_of(name, shape);
     spec.options.set("dropout", Value{0.0});
     const auto learner = make_learner(spec);
-    const Samples samples(shape, 6);
+    const RandomSamples samples(shape, 6);
     learner->compute_gradient(samples.batch());
     const std::vector<float> start = copy(learner->parameters());
     const std::vector<float> slope = copy(learner->gradients());
@@ -92,7 +92,7 @@ TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
 
 TEST(TorchLearner, TellsOfEveryPartOfTheGradientOnceAndOnlyWhenItIsFinal) {
   for (const auto& [name, shape] : {std::pair{"mlp", kGrey}, {"cnn", kGrey}, {"resnet20", kColour}}) {
-    const Samples samples(shape, 4);
+    const RandomSamples samples(shape, 4);
     const auto learner = make_learner(spec_of(name, shape));
     std::vector<float> told(learner->gradients().size(), NAN);
     int parts = 0;
@@ -113,7 +113,7 @@ TEST(TorchLearner, TellsOfEveryPartOfTheGradientOnceAndOnlyWhenItIsFinal) {
 
 TEST(TorchLearner, EqualSeedsGiveEqualBits) {
   for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"mlp", kGrey}}) {
-    const Samples samples(shape, 5);
+    const RandomSamples samples(shape, 5);
     EXPECT_EQ(trained(spec_of(name, shape), samples, 3), trained(spec_of(name, shape), samples, 3)) << name;
     ModelSpec other = spec_of(name, shape);
     other.seed = 4;
@@ -125,7 +125,7 @@ TEST(TorchLearner, EqualSeedsGiveEqualBits) {
 }
 
 TEST(TorchLearner, DropoutIsAFunctionOfNodeAndStep) {
-  const Samples samples(kGrey, 5);
+  const RandomSamples samples(kGrey, 5);
   const auto gradient = [&](Learner& learner, std::uint64_t step) {
     learner.compute_gradient(samples.batch(step));
     return copy(learner.gradients());
@@ -142,8 +142,8 @@ TEST(TorchLearner, DropoutIsAFunctionOfNodeAndStep) {
 }
 
 TEST(TorchLearner, ThreadsDoNotDisturbEachOther) {
-  const Samples grey(kGrey, 5);
-  const Samples colour(kColour, 5);
+  const RandomSamples grey(kGrey, 5);
+  const RandomSamples colour(kColour, 5);
   const std::vector<float> cnn = trained(spec_of("cnn", kGrey), grey, 4);
   const std::vector<float> resnet = trained(spec_of("resnet20", kColour), colour, 4);
   std::vector<std::vector<float>> results(4);
@@ -161,7 +161,7 @@ TEST(TorchLearner, ThreadsDoNotDisturbEachOther) {
 TEST(TorchLearner, EvaluateChangesNothing) {
   for (const auto& [name, shape] : {std::pair{"cnn", kGrey}, {"resnet20", kColour}, {"resnet20", kGrey}}) {
     const auto learner = make_learner(spec_of(name, shape));
-    const Samples samples(shape, 9);
+    const RandomSamples samples(shape, 9);
     learner->compute_gradient(samples.batch());
     const auto parameters = copy(learner->parameters());
     const auto gradients = copy(learner->gradients());
@@ -180,8 +180,8 @@ TEST(TorchLearner, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_learner(spec_of("resnet20", {100, 1, 1})), RequestError);
   EXPECT_THROW(make_learner(spec_of("mlp", {})), RequestError);
   const auto learner = make_learner(spec_of("cnn", kGrey));
-  EXPECT_THROW(learner->compute_gradient(Samples(kColour, 2).batch()), RequestError);
-  Samples wrong(kGrey, 2);
+  EXPECT_THROW(learner->compute_gradient(RandomSamples(kColour, 2).batch()), RequestError);
+  RandomSamples wrong(kGrey, 2);
   wrong.labels[1] = 10;
   EXPECT_THROW(learner->evaluate(wrong.batch()), RequestError);
 }

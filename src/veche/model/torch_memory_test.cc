@@ -5,8 +5,8 @@
 #include <fstream>
 #include <thread>
 
-#include "veche/base/random.h"
 #include "veche/model/zoo.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {

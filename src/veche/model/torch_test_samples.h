@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/random.h"
 #include "veche/model/zoo.h"
+#include "veche/random.h"
 
 namespace veche {
 
@@ -13,8 +13,8 @@ inline constexpr Shape kGrey{1, 28, 28};
 inline constexpr Shape kColour{3, 32, 32};
 inline constexpr Shape kOdd{2, 15, 17};
 
-struct Samples {
-  Samples(Shape shape, std::size_t count, std::uint64_t seed = 7)
+struct RandomSamples {
+  RandomSamples(Shape shape, std::size_t count, std::uint64_t seed = 7)
       : images(count * shape.size()), labels(count), shape(shape) {
     RandomStream stream(seed, "samples");
     for (float& pixel : images) pixel = static_cast<float>(stream.normal());

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "veche/base/errors.h"
-#include "veche/model/layout.h"
+#include "veche/errors.h"
+#include "veche/model/tensor_layout.h"
 #include "veche/model/torch_test_samples.h"
 
 namespace veche {
@@ -49,7 +49,7 @@ std::vector<std::string> small_enough() {
 
 void expect_a_step_to_help(const ModelSpec& spec) {
   const auto learner = make_learner(spec);
-  const Samples samples(kColour, 4);
+  const RandomSamples samples(kColour, 4);
   std::vector<float> told(learner->gradients().size(), NAN);
   learner->on_gradient_ready([&](std::size_t from, std::size_t to) {
     const auto part = told.begin() + static_cast<std::ptrdiff_t>(from);
@@ -142,7 +142,7 @@ TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
     const auto away = make_learner(with(name, "device", Value{std::string("copies")}));
     bool told = false;
     away->on_gradient_ready([&](std::size_t, std::size_t) { told = true; });
-    const Samples samples(kColour, 4);
+    const RandomSamples samples(kColour, 4);
     ASSERT_EQ(copy(here->parameters()), copy(away->parameters())) << name;
     for (std::uint64_t step = 0; step < 2; ++step) {
       const double loss = here->compute_gradient(samples.batch(step)).loss();
@@ -169,7 +169,7 @@ TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
 TEST(TorchZoo, LeavingOutIsAFunctionOfTheStep) {
   for (const char* name : {"squeezenet1_1", "convnext_tiny"}) {
     const auto learner = make_learner(spec_of(name, kColour));
-    const Samples samples(kColour, 4);
+    const RandomSamples samples(kColour, 4);
     const auto gradient = [&](std::uint64_t step) {
       learner->compute_gradient(samples.batch(step));
       return copy(learner->gradients());

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "veche/base/errors.h"
 #include "veche/base/mapped_file.h"
 #include "veche/base/nearest.h"
-#include "veche/model/layout.h"
+#include "veche/errors.h"
+#include "veche/model/tensor_layout.h"
 
 namespace veche {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "veche/model/learner.h"
+#include "veche/learner.h"
 #include "veche/model/safetensors.h"
 
 namespace veche {

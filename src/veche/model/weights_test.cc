@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -3,31 +3,50 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "veche/base/errors.h"
 #include "veche/base/module.h"
 #include "veche/base/nearest.h"
+#include "veche/errors.h"
 #include "veche/model/engine.h"
 #include "veche/model/quadratic.h"
 
 namespace veche {
 namespace {
 
+const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev"};
+
 std::unique_ptr<ModelEngine> torch_engine() {
-  const Module module{"veche_torch.so", "neural networks", "libtorch-dev"};
-  return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(module, kModelEngineSymbol)());
+  return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(kTorch, kModelEngineSymbol)());
 }
 
 }  // namespace
 
+// Declared in veche/torch.h, which needs libtorch.
+VECHE_API void* torch_module_symbol(const char* symbol);
+void* torch_module_symbol(const char* symbol) { return module_symbol(kTorch, symbol); }
+
+Registry<OwnModel>& own_models() {
+  static Registry<OwnModel> models;
+  return models;
+}
+
+void register_model(OwnModel model) {
+  own_models().add(std::move(model), "model", [](const std::string& name) {
+    return std::ranges::find(list_models(), name, &ModelInfo::name) != list_models().end() ||
+           wide_resnet_name(name).has_value();
+  });
+}
+
 ModelDescription describe_model(const ModelSpec& spec) {
   find_model(spec.name);
-  if (spec.name != "quadratic") return torch_engine()->describe(spec);
-  const auto learner = make_quadratic(spec);
+  if (spec.name != "quadratic" && own_models().find(spec.name) == nullptr)
+    return torch_engine()->describe(spec);
+  const auto learner = make_learner(spec);
   return {learner->parameter_layout(), learner->buffer_layout(), 0};
 }
 
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
   find_model(spec.name);
+  if (const OwnModel* own = own_models().find(spec.name)) return own->make(spec);
   if (spec.name == "quadratic") {
     if (spec.options.get<std::string>("device", "cpu") != "cpu")
       throw RequestError("model.device: the quadratic is computed by the processor; leave the key out");
@@ -71,12 +90,14 @@ const std::vector<ModelInfo>& list_models() {
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const ModelInfo& model : list_models()) names.push_back(model.name);
+  std::ranges::copy(own_models().names(), std::back_inserter(names));
   return names;
 }
 
 ModelInfo find_model(const std::string& name) {
   const auto listed = std::ranges::find(list_models(), name, &ModelInfo::name);
   if (listed != list_models().end()) return *listed;
+  if (own_models().find(name) != nullptr) return {name, "registered by this program"};
   const auto wide = wide_resnet_name(name);
   if (!wide)
     throw RequestError("model.name: there is no model '" + name + "'" + suggestion(name, model_names()));
@@ -97,6 +118,9 @@ std::optional<WideResNetName> wide_resnet_name(const std::string& name) {
   return wide;
 }
 
-bool needs_data(const std::string& model) { return model != "quadratic"; }
+bool needs_data(const std::string& model) {
+  if (const OwnModel* own = own_models().find(model)) return own->needs_data;
+  return model != "quadratic";
+}
 
 }  // namespace veche

@@ -6,23 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/batch.h"
-#include "veche/base/node_id.h"
-#include "veche/base/value.h"
-#include "veche/model/learner.h"
+#include "veche/base/module_api.h"
+#include "veche/base/registry.h"
+#include "veche/learner.h"
+#include "veche/model_spec.h"
+#include "veche/register.h"
 
 namespace veche {
-
-// What a learner is made from. Equal specs (but for `node`) give equal initial parameters.
-struct ModelSpec {
-  std::string name = "cnn";
-  Shape input;  // of one sample, from the data set
-  int classes = 10;
-  Options options;  // the keys of the section [model]
-  std::uint64_t seed = 1;
-  NodeId node;  // whose learner: decides the stream of dropout, and the quadratic's a and b
-  int nodes = 1;
-};
 
 struct ModelInfo {
   std::string name;
@@ -57,7 +47,9 @@ struct WideResNetName {
   int depth = 0;
   int width = 0;
 };
-std::optional<WideResNetName> wide_resnet_name(const std::string& name);
+VECHE_MODULE_API std::optional<WideResNetName> wide_resnet_name(const std::string& name);
+// Those that the program has registered.
+Registry<OwnModel>& own_models();
 // Whether the model brings its own data (the quadratic does).
 bool needs_data(const std::string& model);
 

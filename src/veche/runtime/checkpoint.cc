@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
-#include "veche/base/vector_math.h"
+#include "veche/errors.h"
 #include "veche/runtime/checkpoint_file.h"
+#include "veche/vector_math.h"
 
 namespace veche {
 namespace {

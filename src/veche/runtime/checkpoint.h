@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "veche/train/checkpointer.h"
+#include "veche/train/loop/checkpointer.h"
 
 namespace veche {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

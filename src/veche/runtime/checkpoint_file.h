@@ -5,7 +5,7 @@
 #include <fstream>
 #include <vector>
 
-#include "veche/train/checkpointer.h"
+#include "veche/train/loop/checkpointer.h"
 
 namespace veche {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "tests/support/temporary_folder.h"
-#include "veche/base/errors.h"
-#include "veche/base/random.h"
+#include "veche/errors.h"
+#include "veche/random.h"
 #include "veche/runtime/checkpoint_file.h"
 
 namespace veche {

@@ -1,16 +1,18 @@
-#include "veche/runtime/config.h"
+#include "veche/config.h"
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
+#include "veche/data/sets/source.h"
+#include "veche/errors.h"
+#include "veche/graph/topology.h"
 #include "veche/model/zoo.h"
-#include "veche/runtime/keys.h"
+#include "veche/runtime/config_keys.h"
 #include "veche/runtime/registry.h"
-#include "veche/train/optimizer.h"
+#include "veche/train/optim/optimizer.h"
 
 namespace veche {
 namespace {
@@ -36,6 +38,23 @@ std::vector<std::string> section_names() {
   std::vector<std::string> names{"strategy"};
   for (const SectionSpec& section : sections()) names.push_back(section.name);
   return names;
+}
+
+// Those of the section, and of a model or a data set that a program has registered.
+std::vector<KeySpec> keys_of(const std::string& section,
+                             const std::map<std::string, Value, std::less<>>& given) {
+  std::vector<KeySpec> keys = std::ranges::find(sections(), section, &SectionSpec::name)->keys;
+  const auto named = given.find("name");
+  const auto* name = named == given.end() ? nullptr : std::get_if<std::string>(&named->second.data);
+  if (name == nullptr) return keys;
+  std::vector<KeySpec> own;
+  if (const OwnModel* model = section == "model" ? own_models().find(*name) : nullptr) own = model->keys;
+  if (const OwnDataset* set = section == "data" ? own_datasets().find(*name) : nullptr) {
+    own = set->keys;
+    std::ranges::find(keys, "name", &KeySpec::name)->choices.push_back(*name);
+  }
+  keys.insert(keys.end(), own.begin(), own.end());
+  return keys;
 }
 
 // A count of nodes that follows from other keys when cluster.nodes is not given: the graph's, or the
@@ -111,7 +130,7 @@ bool Config::has(std::string_view section, std::string_view key) const {
   return found != sections_.end() && found->second.contains(key);
 }
 
-Settings Config::resolve(Model model) const {
+Settings Config::resolve() const {
   const auto names = section_names();
   for (const auto& [section, keys] : sections_)
     if (std::ranges::find(names, section) == names.end())
@@ -128,7 +147,7 @@ Settings Config::resolve(Model model) const {
       {"cluster", &settings.cluster}, {"topology", &settings.topology},
   };
   for (const auto& [name, options] : targets)
-    *options = checked(name, given(name), std::ranges::find(sections(), name, &SectionSpec::name)->keys);
+    *options = checked(name, given(name), keys_of(name, given(name)));
 
   if (settings.model.has("file") && !has("model", "name"))
     settings.model.set("name", {std::string("torchscript")});
@@ -149,8 +168,8 @@ Settings Config::resolve(Model model) const {
     if (const auto text = settings.run.get<std::string>(key, ""); text.size() > most)
       throw RequestError(
           fmt::format("run.{} has {} letters: {} are the most that can be used", key, text.size(), most));
-  if (model != Model::own_learner) find_model(settings.model.get<std::string>("name"));
-  settings.brings_data = model == Model::own_learner || !needs_data(settings.model.get<std::string>("name"));
+  find_model(settings.model.get<std::string>("name"));
+  settings.brings_data = !needs_data(settings.model.get<std::string>("name"));
   if (!settings.data.has("name") && !settings.data.has("path"))
     settings.data.set("name", {std::string("fashion-mnist")});
   if (!has("optimizer", "lr"))

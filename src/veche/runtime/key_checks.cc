@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
 #include "veche/base/utf8.h"
-#include "veche/runtime/keys.h"
+#include "veche/errors.h"
+#include "veche/runtime/config_keys.h"
 
 namespace veche {
 namespace {

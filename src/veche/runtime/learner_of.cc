@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "veche/base/random.h"
 #include "veche/model/weights.h"
 #include "veche/model/zoo.h"
+#include "veche/random.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 

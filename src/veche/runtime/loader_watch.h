@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "veche/data/prefetcher.h"
-#include "veche/train/observer.h"
+#include "veche/data/feed/prefetcher.h"
+#include "veche/train/loop/observer.h"
 
 namespace veche {
 

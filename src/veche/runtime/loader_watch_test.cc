@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "veche/data/prefetch_queue.h"
+#include "veche/data/feed/prefetch_queue.h"
 
 namespace veche {
 namespace {

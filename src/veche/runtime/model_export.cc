@@ -4,14 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
-#include "veche/base/vector_math.h"
-#include "veche/model/layout.h"
+#include "veche/errors.h"
+#include "veche/model/tensor_layout.h"
 #include "veche/model/weights.h"
 #include "veche/runtime/checkpoint.h"
+#include "veche/vector_math.h"
 
 namespace veche {
 namespace {

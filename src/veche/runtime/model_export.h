@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/node_id.h"
-#include "veche/model/learner.h"
+#include "veche/learner.h"
+#include "veche/node_id.h"
 #include "veche/runtime/run_folder.h"
 
 namespace veche {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <utility>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/errors.h"
 #include "veche/runtime/summary.h"
 
 namespace veche {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/temporary_folder.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

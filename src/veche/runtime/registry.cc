@@ -1,10 +1,20 @@
 #include "veche/runtime/registry.h"
 
-#include "veche/base/errors.h"
 #include "veche/base/nearest.h"
-#include "veche/train/strategies.h"
+#include "veche/base/registry.h"
+#include "veche/errors.h"
+#include "veche/register.h"
+#include "veche/train/strategies/strategies.h"
 
 namespace veche {
+namespace {
+
+Registry<StrategyInfo>& own_strategies() {
+  static Registry<StrategyInfo> strategies;
+  return strategies;
+}
+
+}  // namespace
 
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> all = {
@@ -15,8 +25,15 @@ const std::vector<StrategyInfo>& strategies() {
   return all;
 }
 
+void register_strategy(StrategyInfo strategy) {
+  own_strategies().add(std::move(strategy), "strategy", [](const std::string& name) {
+    return std::ranges::find(strategies(), name, &StrategyInfo::name) != strategies().end();
+  });
+}
+
 const StrategyInfo& find_strategy(std::string_view name) {
-  std::vector<std::string> names;
+  if (const StrategyInfo* own = own_strategies().find(name)) return *own;
+  std::vector<std::string> names = own_strategies().names();
   for (const StrategyInfo& info : strategies()) {
     if (info.name == name) return info;
     names.push_back(info.name);

@@ -4,11 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "veche/train/strategy.h"
+#include "veche/strategy.h"
 
 namespace veche {
 
-// Every strategy there is. Adding one is its file and a line in registry.cc.
+// The strategies that are built in: a file each and a line in registry.cc. Programs register their own beside
+// them (veche/register.h).
 const std::vector<StrategyInfo>& strategies();
 
 // Throws RequestError with the nearest name.

@@ -5,7 +5,7 @@
 
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_plan.h"
-#include "veche/train/node.h"
+#include "veche/train/loop/node.h"
 
 namespace veche {
 

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <vector>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
+#include "veche/errors.h"
 #include "veche/runtime/registry.h"
 
 namespace veche {

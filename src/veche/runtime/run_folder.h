@@ -6,7 +6,7 @@
 #include <string>
 
 #include "veche/base/file_lock.h"
-#include "veche/runtime/config.h"
+#include "veche/config.h"
 
 namespace veche {
 

@@ -14,7 +14,7 @@
 #include <optional>
 
 #include "tests/support/temporary_folder.h"
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

@@ -6,10 +6,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "veche/base/errors.h"
-#include "veche/data/shuffle.h"
-#include "veche/runtime/powers.h"
+#include "veche/data/feed/shuffle.h"
+#include "veche/errors.h"
+#include "veche/graph/topology.h"
+#include "veche/runtime/node_speeds.h"
 #include "veche/runtime/registry.h"
+#include "veche/train/loop/sample_plan.h"
 
 namespace veche {
 namespace {
@@ -40,11 +42,11 @@ NodeFolders open_source(const Settings& settings, int processes) {
 }
 
 // The nodes that a strategy keeps free of data come first and get empty shards.
-Partition divide(const Settings& settings, const NodePowers& powers, const NodeFolders& folders) {
+Partition divide(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders) {
   if (settings.brings_data) return {};
   const int nodes = nodes_with_data(settings), idle = settings.nodes() - nodes;
   const Dataset& train = *folders.source.train;
-  PartitionHints hints{.speed = powers.speed,
+  PartitionHints hints{.speed = speeds.speed,
                        .label = [&](std::size_t sample) { return train.label(sample); },
                        .classes = train.classes()};
   if (!hints.speed.empty()) hints.speed.erase(hints.speed.begin(), hints.speed.begin() + idle);
@@ -99,12 +101,12 @@ std::shared_ptr<const Topology> build_topology(const Settings& settings) {
                         .directed_allowed = info.graph == StrategyInfo::Graph::directed});
 }
 
-SamplePlan count_samples(const Settings& settings, const NodePowers& powers, const DataPlan& data) {
+SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, const DataPlan& data) {
   std::vector<std::size_t> sizes;
   for (const auto& shard : data.partition) sizes.push_back(shard.size());
   const bool repeat = settings.data.get<std::string>("uneven") == "repeat" || is_async(settings);
   const bool all_alike = strategy_of(settings).one_learner || is_async(settings);
-  SamplePlan plan{sizes, data.batch, all_alike ? std::vector<std::uint64_t>{} : powers.train_every,
+  SamplePlan plan{sizes, data.batch, all_alike ? std::vector<std::uint64_t>{} : speeds.train_every,
                   repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
                   static_cast<std::size_t>(settings.nodes() - nodes_with_data(settings))};
   plan.lose(settings.cluster.get<double>("lose"), settings.seed());
@@ -164,20 +166,20 @@ std::uint64_t total_steps(const Settings& settings, double steps_per_epoch) {
   return std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * steps_per_epoch));
 }
 
-DataPlan plan_data(const Settings& settings, const NodePowers& powers, const NodeFolders& folders) {
+DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders) {
   return {.train = folders.source.train,
           .test = folders.source.test,
-          .partition = divide(settings, powers, folders),
+          .partition = divide(settings, speeds, folders),
           .exchanged = choose_shuffle(settings),
           .batch = static_cast<std::size_t>(settings.data.get<std::int64_t>("batch")),
           .augment = choose_augmentation(settings, folders.source)};
 }
 
-TrainingPlan plan_training(const Settings& settings, const NodePowers& powers, const NodeFolders& folders) {
+TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders) {
   const Options& run = settings.run;
-  DataPlan data = plan_data(settings, powers, folders);
+  DataPlan data = plan_data(settings, speeds, folders);
   std::shared_ptr<const Topology> topology = build_topology(settings);
-  const SamplePlan samples = count_samples(settings, powers, data);
+  const SamplePlan samples = count_samples(settings, speeds, data);
   const double steps_per_epoch = count_steps(settings, samples, data.partition);
   const std::uint64_t steps = total_steps(settings, steps_per_epoch);
   const auto epoch = static_cast<std::uint64_t>(std::llround(steps_per_epoch));
@@ -194,15 +196,15 @@ TrainingPlan plan_training(const Settings& settings, const NodePowers& powers, c
       .target_accuracy = {},
       .seed = settings.seed(),
       .clip = settings.optimizer.get<double>("clip"),
-      .slowness = powers.slowness,
-      .stall_probability = powers.stall_probability,
-      .stall_seconds = powers.stall_seconds,
+      .slowness = speeds.slowness,
+      .stall_probability = speeds.stall_probability,
+      .stall_seconds = speeds.stall_seconds,
       .pruning = plan_pruning(settings, epoch, steps),
       .strategy = strategy_of(settings),
       .strategy_options = settings.strategy,
       .optimizer_options = settings.optimizer,
       .topology = std::move(topology),
-      .mix_every = powers.mix_every,
+      .mix_every = speeds.mix_every,
       .samples = samples,
       .schedule = {settings.optimizer, {steps, std::max(steps_per_epoch, 1.0), settings.nodes()}},
       .data = std::move(data)};
@@ -221,7 +223,7 @@ RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
     : settings(given),
       folders(open_source(settings, processes)),
       source(folders.source),
-      training(
-          plan_training(settings, read_powers(settings.cluster, settings.nodes(), one_machine), folders)) {}
+      training(plan_training(settings, read_node_speeds(settings.cluster, settings.nodes(), one_machine),
+                             folders)) {}
 
 }  // namespace veche

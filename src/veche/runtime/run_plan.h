@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "veche/data/node_folders.h"
-#include "veche/data/source.h"
-#include "veche/runtime/config.h"
-#include "veche/train/plan.h"
+#include "veche/config.h"
+#include "veche/data/division/node_folders.h"
+#include "veche/data/sets/source.h"
+#include "veche/train/loop/plan.h"
 
 namespace veche {
 

@@ -132,7 +132,7 @@ Json metrics_line(const Evaluation& evaluation, double steps_per_epoch) {
   return json;
 }
 
-Json summary(const TrainingResult& result) {
+Json summary(const RunResult& result) {
   const Evaluation& last = result.last;
   Json json;
   json["run"] = result.info.folder.string();

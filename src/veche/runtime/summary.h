@@ -8,7 +8,7 @@ namespace veche {
 
 // The object of `veche train --json` and summary.json; its keys are in docs/runs.md. A summary of a run with
 // the quadratic learner also holds every node's parameters.
-nlohmann::ordered_json summary(const TrainingResult& result);
+nlohmann::ordered_json summary(const RunResult& result);
 
 // One line of metrics.jsonl.
 nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double steps_per_epoch);

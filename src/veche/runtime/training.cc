@@ -7,17 +7,18 @@
 
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
+#include "veche/comm/mpi/launch.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
 #include "veche/runtime/loader_watch.h"
 #include "veche/runtime/model_export.h"
+#include "veche/runtime/on_all_ranks.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/resume.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/summary.h"
-#include "veche/runtime/together.h"
 
 namespace veche {
 namespace {
@@ -41,7 +42,7 @@ void check_transport(const TrainingRequest& request) {
 
 std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
   std::unique_ptr<const RunPlan> plan;
-  together(request.job, [&] {
+  on_all_ranks(request.job, [&] {
     check_transport(request);
     plan = request.job == nullptr
                ? std::make_unique<const RunPlan>(request.settings)
@@ -63,7 +64,7 @@ class Training {
  public:
   explicit Training(const TrainingRequest& request)
       : request_(request), made_plan_(make_plan(request)), cluster_(make_cluster(request, plan_)) {
-    together(request_.job, [&] {
+    on_all_ranks(request_.job, [&] {
       for (const NodeId id : cluster_->here()) {
         auto endpoint = cluster_->endpoint(id);
         if (request_.network) endpoint = request_.network(std::move(endpoint));
@@ -81,7 +82,7 @@ class Training {
     info_.steps_per_epoch = plan_.training.steps_per_epoch;
   }
 
-  TrainingResult run() {
+  RunResult run() {
     const std::optional<RunFolder> folder = open_folder();
     if (folder) store_.emplace(folder->checkpoints(), plan_.learners());
     if (!request_.resume.empty()) find_checkpoint(*folder);
@@ -101,7 +102,7 @@ class Training {
       });
     if (request_.observer != nullptr) request_.observer->on_start(info_);
 
-    TrainingResult result;
+    RunResult result;
     result.info = info_;
     result.parameters.resize(static_cast<std::size_t>(plan_.learners()));
     result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(observer()), result.parameters);
@@ -115,7 +116,7 @@ class Training {
   bool leads() const { return request_.job == nullptr || request_.job->rank() == 0; }
   // What one does for all; where it fails, all learn why.
   void lead(const std::function<void()>& work) const {
-    together(request_.job, [&] {
+    on_all_ranks(request_.job, [&] {
       if (leads()) work();
     });
   }
@@ -126,13 +127,13 @@ class Training {
 
   // A run that has its summary had ended, with all its measurements. `recorder` is null when it was so
   // before.
-  static void put_away(const RunFolder& folder, Recorder* recorder, const TrainingResult& result) {
+  static void put_away(const RunFolder& folder, Recorder* recorder, const RunResult& result) {
     if (recorder == nullptr) return;
     recorder->finish();
     if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
   }
 
-  void tell_damage(TrainingResult& result) const {
+  void tell_damage(RunResult& result) const {
     for (const auto& log : plan_.source.damage) {
       result.damaged_samples += log->count();
       for (std::string& sentence : log->sentences()) result.damage.push_back(std::move(sentence));
@@ -156,7 +157,7 @@ class Training {
     if (request_.job == nullptr) return folder;
     const std::string path =
         request_.job->exchange(folder ? std::filesystem::absolute(folder->path()).string() : "").front();
-    together(request_.job, [&] {
+    on_all_ranks(request_.job, [&] {
       if (leads() || path.empty()) return;
       if (!std::filesystem::exists(path))
         throw RequestError(path + " is not there: run.out must lie on a file system that all hosts share");
@@ -173,7 +174,7 @@ class Training {
         chosen = std::to_string(*step);
     });
     if (request_.job != nullptr) chosen = request_.job->exchange(chosen).front();
-    together(request_.job, [&] {
+    on_all_ranks(request_.job, [&] {
       if (chosen.empty())
         notice(folder.path().string() + " has no checkpoint yet: starting from the beginning");
       else
@@ -191,7 +192,7 @@ class Training {
   }
 
   // Why the run ended, for ranks without a node, and the others' parameters where they are few.
-  void gather(TrainingResult& result) const {
+  void gather(RunResult& result) const {
     constexpr std::size_t kFew = 1'000'000;
     const std::size_t each = nodes_.empty() ? 0 : info_.parameters;
     std::string mine;
@@ -226,7 +227,7 @@ class Training {
         .checkpointer = store_ ? &*store_ : nullptr,
         .spare_learner = [this] { return learner_of(request_, plan_, NodeId{0}); }};
     std::vector<Evaluation> results(nodes_.size());
-    together(request_.job, [&] {
+    on_all_ranks(request_.job, [&] {
       cluster_->run([&](NodeId id) {
         const std::size_t here = index_of(id);
         results[here] = nodes_[here]->run(services);
@@ -257,9 +258,26 @@ class Training {
   std::uint64_t checkpoint_ = 0;  // the one it goes on from
 };
 
+// A launcher that started several of us without MPI between them: all would train the same.
+void refuse_lonely_tasks(const Settings& settings) {
+  const int tasks = tasks_without_mpi();
+  if (tasks > 1 && settings.cluster.get<std::string>("transport") == "auto")
+    throw RequestError(fmt::format(
+        "srun started {} tasks that know nothing of each other: use srun --mpi=pmix (Open MPI) or "
+        "--mpi=pmi2 (MPICH), or cluster.transport = \"threads\" for {} separate runs",
+        tasks, tasks));
+}
+
 }  // namespace
 
-TrainingResult run_training(const TrainingRequest& request) {
+Settings settings_for(Config config, const Job* job) {
+  if (job != nullptr && job->size() > 1) config.prefer_nodes(job->size());
+  Settings settings = config.resolve();
+  if (job == nullptr) refuse_lonely_tasks(settings);
+  return settings;
+}
+
+RunResult run_training(const TrainingRequest& request) {
   Training training(request);
   const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
   return training.run();

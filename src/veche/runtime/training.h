@@ -8,26 +8,13 @@
 #include <vector>
 
 #include "veche/comm/cluster.h"
-#include "veche/model/learner.h"
-#include "veche/runtime/config.h"
-#include "veche/train/diverged.h"
-#include "veche/train/observer.h"
+#include "veche/config.h"
+#include "veche/learner.h"
+#include "veche/run.h"
+#include "veche/train/loop/diverged.h"
+#include "veche/train/loop/observer.h"
 
 namespace veche {
-
-// What is known of a run before its first step.
-struct RunInfo {
-  std::filesystem::path folder;  // empty when nothing is kept
-  std::string strategy;
-  std::string topology;  // "ring:4, metropolis"; empty when the strategy uses none
-  std::string model;
-  std::string data;  // empty when the learner brings its own
-  int nodes = 1;
-  std::size_t parameters = 0;
-  std::uint64_t steps = 0;
-  double steps_per_epoch = 0;    // 0 when there is no data set
-  std::uint64_t first_step = 0;  // above 0 when resumed
-};
 
 // Who watches a run from outside.
 class RunObserver : public Observer {
@@ -55,18 +42,12 @@ struct TrainingRequest {
   std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
 };
 
-struct TrainingResult {
-  RunInfo info;
-  Evaluation last;  // its `stopped` tells why the run ended
-  // By node; those that live on other ranks only where they are few (a million in all), else empty.
-  std::vector<std::vector<float>> parameters;
-  // Met in this process and passed over (data.bad = "skip"), and sentences about the first of them.
-  std::uint64_t damaged_samples = 0;
-  std::vector<std::string> damage;
-};
+// The settings of a run that the ranks of a job train together, or of one in this process alone. Throws
+// RequestError, also where a launcher has started several processes that know nothing of each other.
+Settings settings_for(Config config, const Job* job);
 
 // Trains. Everything about the request is checked before anything is written: RequestError. A failure under
 // way is a RunError, and what was saved before it stays.
-TrainingResult run_training(const TrainingRequest& request);
+RunResult run_training(const TrainingRequest& request);
 
 }  // namespace veche

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <vector>
 
-#include "veche/base/random.h"
-#include "veche/comm/rest.h"
+#include "veche/comm/sleep.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {
@@ -57,7 +57,7 @@ class FaultyEndpoint : public Endpoint {
       const std::lock_guard lock(mutex_);
       if (random_.uniform() < plan_.delay_probability) delay = random_.uniform() * plan_.longest_delay;
     }
-    rest(*inner_, delay);
+    sleep_for(*inner_, delay);
     return received;
   }
 

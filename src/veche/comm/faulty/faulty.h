@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "veche/base/errors.h"
-#include "veche/comm/endpoint.h"
+#include "veche/endpoint.h"
+#include "veche/errors.h"
 
 namespace veche {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "veche/comm/endpoint.h"
+#include "veche/endpoint.h"
 
 namespace veche {
 

@@ -2,50 +2,50 @@
 
 #include <limits>
 
-#include "veche/base/errors.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
 
 using Clock = Mailbox::Clock;
 
-class MpiEndpoint : public Endpoint, private NativeCollectives {
+class MpiEndpoint : public Endpoint, private EngineCollectives {
  public:
   MpiEndpoint(std::shared_ptr<MpiBranch> branch, NodeId id)
       : branch_(std::move(branch)),
-        office_(branch_->office),
+        progress_engine_(branch_->progress_engine),
         id_(id),
-        mailbox_(office_.mailbox(id)),
+        mailbox_(progress_engine_.mailbox(id)),
         threads_(branch_->threads_of(id)) {}
-  ~MpiEndpoint() override { office_.farewell(id_); }
+  ~MpiEndpoint() override { progress_engine_.farewell(id_); }
 
   NodeId id() const override { return id_; }
-  int size() const override { return office_.placement().nodes; }
+  int size() const override { return progress_engine_.placement().nodes; }
 
   void send(NodeId to, Tag tag, Message message) override {
     threads_.check();
-    office_.placement().rank_of(to);  // refuses ids out of range
+    progress_engine_.placement().rank_of(to);  // refuses ids out of range
     if (!alive(to)) return;
     sent_bytes_ += message.size();
     sent_messages_ += 1;
-    office_.send(id_, to, tag, std::move(message));
+    progress_engine_.send(id_, to, tag, std::move(message));
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    if (from) office_.placement().rank_of(*from);
+    if (from) progress_engine_.placement().rank_of(*from);
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
     check();
     if (auto there = mailbox_.take(from, tag)) return std::move(*there);
     const Slots::Away away;
-    Nap nap(office_.crowded());
+    Backoff backoff(progress_engine_.oversubscribed());
     for (;;) {
       check();
-      const std::uint64_t seen = mailbox_.news();
+      const std::uint64_t seen = mailbox_.event_count();
       // Asked before looking for its messages: what it sent before it was lost is read first.
       const bool lost = from && *from != id_ && !alive(*from);
-      if (auto letter = mailbox_.take(from, tag)) return std::move(*letter);
+      if (auto header = mailbox_.take(from, tag)) return std::move(*header);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
       const auto may_send = [&](NodeId peer) {
         return peer == id_ || alive(peer) || mailbox_.expects(peer, tag);
@@ -53,13 +53,13 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
       if (!from)
         if (const auto peer = mailbox_.next_loss(tag, size(), may_send))
           return {Received::Outcome::peer_lost, *peer, {}};
-      if (office_.look()) {
-        nap.reset();
+      if (progress_engine_.look()) {
+        backoff.reset();
         continue;
       }
       if (Clock::now() >= until) return {Received::Outcome::timed_out, from.value_or(id_), {}};
-      if (const auto length = nap.next(); length > Nap::Duration::zero())
-        mailbox_.wait_for_news(seen, std::min(until, Clock::now() + length));
+      if (const auto length = backoff.next(); length > Backoff::Duration::zero())
+        mailbox_.wait_for_event(seen, std::min(until, Clock::now() + length));
     }
   }
 
@@ -73,20 +73,22 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   }
 
   Time now() const override { return Clock::now() - start_; }
-  bool alive(NodeId peer) const override { return office_.alive(peer); }
+  bool alive(NodeId peer) const override { return progress_engine_.alive(peer); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
-  NativeCollectives* native() override { return branch_->sums ? this : nullptr; }
+  EngineCollectives* collectives() override { return branch_->sums ? this : nullptr; }
 
  private:
   // Before and inside every wait: throws when the node has ended or a helper has failed, or the job has.
   void check() const {
     threads_.check();
-    if (const int rank = office_.job().failed; rank >= 0)
-      throw PeerLost(NodeId{office_.placement().first_of(rank)}, "is gone: its rank has failed");
+    if (const int rank = progress_engine_.job().failed; rank >= 0)
+      throw PeerLost(NodeId{progress_engine_.placement().first_of(rank)}, "is gone: its rank has failed");
   }
 
   bool overlaps() const override { return true; }
-  bool between_hosts() const override { return office_.placement().ranks > 1 && !branch_->host_sums; }
+  bool between_hosts() const override {
+    return progress_engine_.placement().ranks > 1 && !branch_->host_sums;
+  }
 
   void begin_all_reduce(Tag tag, std::span<float> data) override {
     check();
@@ -108,7 +110,7 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
     const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
     if (!begun && branch_->host_sums && branch_->host_sums->is_best_for(data.size())) {
       if (const auto missing = branch_->host_sums->sum(id_, data, until)) {
-        office_.job().given_up = true;  // the others may be anywhere in it
+        progress_engine_.job().given_up = true;  // the others may be anywhere in it
         return {
             missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
       }
@@ -159,18 +161,18 @@ class MpiEndpoint : public Endpoint, private NativeCollectives {
   };
 
   Outcome missing(MpiSums::End end) const {
-    office_.job().given_up = true;  // MPI cannot take back what the others have begun
+    progress_engine_.job().given_up = true;  // MPI cannot take back what the others have begun
     Outcome outcome;
     outcome.missing = wrapped(id_.value + 1, size());  // MPI does not tell who did not come
     if (end == MpiSums::End::lost) {
       outcome.outcome = Received::Outcome::peer_lost;
-      outcome.missing = office_.first_lost().value_or(outcome.missing);
+      outcome.missing = progress_engine_.first_lost().value_or(outcome.missing);
     }
     return outcome;
   }
 
   const std::shared_ptr<MpiBranch> branch_;
-  PostOffice& office_;
+  ProgressEngine& progress_engine_;
   const NodeId id_;
   Mailbox& mailbox_;
   NodeThreads& threads_;

@@ -3,10 +3,10 @@
 #include <deque>
 #include <memory>
 
-#include "veche/comm/mpi/host_sums.h"
-#include "veche/comm/mpi/native.h"
+#include "veche/comm/mpi/mpi_sums.h"
 #include "veche/comm/mpi/neighbours.h"
-#include "veche/comm/mpi/post_office.h"
+#include "veche/comm/mpi/progress_engine.h"
+#include "veche/comm/mpi/shared_window_sums.h"
 #include "veche/comm/node_threads.h"
 #include "veche/comm/slots.h"
 
@@ -14,24 +14,27 @@ namespace veche {
 
 // What the nodes of a rank share. All ranks close it together; never, when something was left behind in MPI.
 struct MpiBranch {
-  std::unique_ptr<HostSums> host_sums;  // where all ranks are on one host; closed last: by then all are there
-  PostOffice office;
+  std::unique_ptr<SharedWindowSums>
+      host_sums;  // where all ranks are on one host; closed last: by then all are there
+  ProgressEngine progress_engine;
   std::optional<MpiSums> sums;              // where every rank has a node
   std::optional<MpiNeighbours> neighbours;  // where every rank has one
   Slots slots;
   std::deque<NodeThreads> threads;  // of the nodes here; last: helpers use all of the above
 
-  MpiBranch(MPI_Comm comm, Placement placement, bool crowded, JobState& job, int places, int ranks_here)
-      : office(comm, placement, crowded, job), slots(places, ranks_here) {
+  MpiBranch(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job, int places,
+            int ranks_here)
+      : progress_engine(comm, placement, oversubscribed, job), slots(places, ranks_here) {
     for (int i = 0; i < placement.nodes_here(); ++i)
-      threads.emplace_back([this, node = NodeId{placement.first_here() + i}] { office.farewell(node); });
+      threads.emplace_back(
+          [this, node = NodeId{placement.first_here() + i}] { progress_engine.farewell(node); });
     if (placement.nodes < placement.ranks) return;
-    sums.emplace(office);
-    if (placement.ranks > 1) host_sums = HostSums::make(office, comm);
-    if (placement.nodes == placement.ranks) neighbours.emplace(office);
+    sums.emplace(progress_engine);
+    if (placement.ranks > 1) host_sums = SharedWindowSums::make(progress_engine, comm);
+    if (placement.nodes == placement.ranks) neighbours.emplace(progress_engine);
   }
   NodeThreads& threads_of(NodeId local) {
-    return threads.at(static_cast<std::size_t>(local.value - office.placement().first_here()));
+    return threads.at(static_cast<std::size_t>(local.value - progress_engine.placement().first_here()));
   }
 };
 

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <mutex>
 
-#include "veche/base/errors.h"
+#include "veche/base/module_api.h"
 #include "veche/comm/mpi/endpoint.h"
 #include "veche/comm/mpi/mpi.h"
 #include "veche/comm/mpi/ranks.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
@@ -17,7 +18,7 @@ class MpiCluster : public Cluster {
   explicit MpiCluster(std::shared_ptr<MpiBranch> branch) : branch_(std::move(branch)) {}
 
   std::vector<NodeId> here() const override {
-    const Placement& placement = branch_->office.placement();
+    const Placement& placement = branch_->progress_engine.placement();
     std::vector<NodeId> nodes;
     for (int i = 0; i < placement.nodes_here(); ++i) nodes.push_back(NodeId{placement.first_here() + i});
     return nodes;
@@ -89,14 +90,15 @@ class MpiJob : public Job {
     MPI_Comm_dup(ranks_->comm(), &comm);
     const Placement placement{nodes, size(), rank()};
     // The same everywhere: ranks must agree on how they wait in a collective.
-    int crowded =
+    int oversubscribed =
         std::max(1, placement.nodes_here()) * ranks_->ranks_here() > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, ranks_->comm());
+    MPI_Allreduce(MPI_IN_PLACE, &oversubscribed, 1, MPI_INT, MPI_MAX, ranks_->comm());
     const auto later = [unused = unused_](MpiBranch* branch) {
       unused->add(std::unique_ptr<MpiBranch>(branch));
     };
     return std::make_unique<MpiCluster>(std::shared_ptr<MpiBranch>(
-        new MpiBranch(comm, placement, crowded != 0, ranks_->state(), slots, ranks_->ranks_here()), later));
+        new MpiBranch(comm, placement, oversubscribed != 0, ranks_->state(), slots, ranks_->ranks_here()),
+        later));
   }
 
  private:
@@ -107,4 +109,4 @@ class MpiJob : public Job {
 }  // namespace
 }  // namespace veche
 
-extern "C" veche::Job* veche_mpi_job() { return new veche::MpiJob; }
+extern "C" VECHE_MODULE_API veche::Job* veche_mpi_job() { return new veche::MpiJob; }

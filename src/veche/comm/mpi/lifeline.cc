@@ -145,7 +145,7 @@ Lifeline::~Lifeline() {
   for (const Line& line : lines_) close(line.socket);
 }
 
-void Lifeline::tell(const News& news) { send_all(kFailed, news, -1); }
+void Lifeline::tell(const FailureReport& failure) { send_all(kFailed, failure, -1); }
 
 void Lifeline::accept_all(int listener, int ranks, const std::string& word) {
   const auto until = Clock::now() + kPatience;
@@ -179,9 +179,9 @@ void Lifeline::connect_to_first(int rank, const std::string& where) {
   }
 }
 
-void Lifeline::send_all(std::int32_t kind, const News& news, int except) {
-  const std::string report = news.report.substr(0, kLongestReport);
-  const Frame frame{kind, news.rank, news.exchange, static_cast<std::uint32_t>(report.size()), 0};
+void Lifeline::send_all(std::int32_t kind, const FailureReport& failure, int except) {
+  const std::string report = failure.report.substr(0, kLongestReport);
+  const Frame frame{kind, failure.rank, failure.exchange, static_cast<std::uint32_t>(report.size()), 0};
   std::string bytes(sizeof frame, '\0');
   std::memcpy(bytes.data(), &frame, sizeof frame);
   bytes += report;
@@ -194,24 +194,24 @@ void Lifeline::watch(const std::stop_token& stop) {
   std::vector<pollfd> looks;
   for (const Line& line : lines_) looks.push_back({line.socket, POLLIN, 0});
   while (!stop.stop_requested()) {
-    calls_.glance();
+    calls_.heartbeat();
     if (poll(looks.data(), looks.size(), kGlanceMilliseconds) <= 0) continue;
     for (std::size_t i = 0; i < looks.size(); ++i) {
       if (looks[i].revents == 0) continue;
       Frame frame{kLost, lines_[i].rank, 0, 0, 0};
-      News news;
-      if (!read_frame(looks[i].fd, frame, news.report))
+      FailureReport failure;
+      if (!read_frame(looks[i].fd, frame, failure.report))
         frame = {kLost, lines_[i].rank, 0, 0, 0};  // it is cut
-      news.rank = frame.rank;
-      news.exchange = frame.exchange;
+      failure.rank = frame.rank;
+      failure.exchange = frame.exchange;
       if (frame.kind == kFarewell) {
         looks[i].fd = -1;
         continue;
       }
       if (stop.stop_requested()) return;
-      send_all(frame.kind, news, lines_[i].rank);
-      if (frame.kind == kLost) return calls_.lost(news.rank);
-      calls_.has_failed(news);
+      send_all(frame.kind, failure, lines_[i].rank);
+      if (frame.kind == kLost) return calls_.lost(failure.rank);
+      calls_.has_failed(failure);
     }
   }
 }

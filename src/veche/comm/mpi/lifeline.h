@@ -11,12 +11,12 @@ namespace veche {
 
 // Tells at once when a rank of a job has ended without a word: killed, crashed, its host gone. MPI itself may
 // wait for ever for such a rank. Carries a rank's failure to all others as quickly, wherever they are. Every
-// rank holds a socket to rank 0, which the system closes with the process; rank 0 passes the news on. Where
-// sockets cannot be opened there is none, and the launcher is left to notice.
+// rank holds a socket to rank 0, which the system closes with the process; rank 0 passes the failure on.
+// Where sockets cannot be opened there is none, and the launcher is left to notice.
 class Lifeline {
  public:
   // A rank that cannot go on, the number of the exchange in which it will say so, and its words.
-  struct News {
+  struct FailureReport {
     int rank = 0;
     std::uint64_t exchange = 0;
     std::string report;
@@ -24,9 +24,9 @@ class Lifeline {
 
   // All by a thread of the lifeline's.
   struct Calls {
-    std::function<void(int rank)> lost;                // at most once
-    std::function<void(const News& news)> has_failed;  // another rank
-    std::function<void()> glance;                      // ten times a second
+    std::function<void(int rank)> lost;                            // at most once
+    std::function<void(const FailureReport& failure)> has_failed;  // another rank
+    std::function<void()> heartbeat;                               // ten times a second
   };
 
   // Rank 0: where the others find it, to be handed to them.
@@ -41,7 +41,7 @@ class Lifeline {
   Lifeline& operator=(const Lifeline&) = delete;
 
   // This rank cannot go on. Any thread.
-  void tell(const News& news);
+  void tell(const FailureReport& failure);
 
  private:
   struct Line {
@@ -53,7 +53,7 @@ class Lifeline {
   void connect_to_first(int rank, const std::string& where);
   void watch(const std::stop_token& stop);
   // To all lines but that of this rank.
-  void send_all(std::int32_t kind, const News& news, int except);
+  void send_all(std::int32_t kind, const FailureReport& failure, int except);
 
   const Calls calls_;
   std::vector<Line> lines_;  // constant once made

@@ -1,7 +1,7 @@
 #include "veche/comm/mpi/mpi.h"
 
-#include "veche/base/errors.h"
 #include "veche/base/module.h"
+#include "veche/errors.h"
 
 namespace veche {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "veche/comm/mpi/nap.h"
+#include "veche/comm/mpi/backoff.h"
 
 namespace veche {
 namespace {
@@ -25,7 +25,7 @@ class MpiNeighbourhood : public Neighbourhood {
   std::span<float> mine() override { return mine_; }
 
  protected:
-  using Outcome = NativeCollectives::Outcome;
+  using Outcome = EngineCollectives::Outcome;
 
   int count() const { return static_cast<int>(terms_.length); }
 
@@ -36,7 +36,7 @@ class MpiNeighbourhood : public Neighbourhood {
     auto until = terms_.origin + std::chrono::duration_cast<Clock::duration>(deadline);
     Outcome outcome;
     int missing = -1;
-    Nap nap(terms_.crowded);
+    Backoff backoff(terms_.oversubscribed);
     for (int done = 0;;) {
       MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (done != 0) {
@@ -54,7 +54,8 @@ class MpiNeighbourhood : public Neighbourhood {
         give_up();
         break;
       }
-      if (const auto length = nap.next(); length > Nap::Duration::zero()) std::this_thread::sleep_for(length);
+      if (const auto length = backoff.next(); length > Backoff::Duration::zero())
+        std::this_thread::sleep_for(length);
     }
     outcome.waited = Clock::now() - start;
     return outcome;
@@ -190,7 +191,9 @@ class Plain : public MpiNeighbourhood {
 
 }  // namespace
 
-MpiNeighbours::MpiNeighbours(PostOffice& office) : office_(office) { MPI_Comm_dup(office.comm(), &comm_); }
+MpiNeighbours::MpiNeighbours(ProgressEngine& progress_engine) : progress_engine_(progress_engine) {
+  MPI_Comm_dup(progress_engine.comm(), &comm_);
+}
 
 MpiNeighbours::~MpiNeighbours() { MPI_Comm_free(&comm_); }
 
@@ -200,17 +203,18 @@ std::unique_ptr<Neighbourhood> MpiNeighbours::make(std::span<const NodeId> sourc
   NeighbourTerms terms{.comm = comm_,
                        .length = length,
                        .tag = made_++,
-                       .crowded = office_.crowded(),
+                       .oversubscribed = progress_engine_.oversubscribed(),
                        .origin = origin,
-                       .job = &office_.job()};
+                       .job = &progress_engine_.job()};
   for (const NodeId source : sources) terms.sources.push_back(source.value);
   for (const NodeId reader : readers) terms.readers.push_back(reader.value);
   std::vector<int> all = terms.sources;
   all.insert(all.end(), terms.readers.begin(), terms.readers.end());
-  all.push_back(office_.placement().first_here());  // a helper of its own may have failed
+  all.push_back(progress_engine_.placement().first_here());  // a helper of its own may have failed
   terms.lost = [this, all] {
-    const auto lost = std::ranges::find_if(all, [&](int node) { return !office_.alive(NodeId{node}); });
-    return lost != all.end() ? *lost : office_.job().failed.load();
+    const auto lost =
+        std::ranges::find_if(all, [&](int node) { return !progress_engine_.alive(NodeId{node}); });
+    return lost != all.end() ? *lost : progress_engine_.job().failed.load();
   };
   return persistent_neighbourhood(std::move(terms));
 }

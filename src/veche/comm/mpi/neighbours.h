@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "veche/comm/mpi/post_office.h"
+#include "veche/comm/mpi/progress_engine.h"
 #include "veche/comm/neighbourhood.h"
 
 namespace veche {
@@ -19,7 +19,7 @@ struct NeighbourTerms {
   std::vector<int> readers = {};
   std::size_t length = 0;                             // floats
   int tag = 0;                                        // another for every neighbourhood of a communicator
-  bool crowded = false;                               // ranks outnumber cores
+  bool oversubscribed = false;                        // ranks outnumber cores
   std::chrono::steady_clock::time_point origin = {};  // of the time that deadlines are told in
   JobState* job = nullptr;                            // may be null
   std::function<int()> lost = {};
@@ -29,14 +29,14 @@ struct NeighbourTerms {
 class MpiNeighbours {
  public:
   // All ranks together.
-  explicit MpiNeighbours(PostOffice& office);
+  explicit MpiNeighbours(ProgressEngine& progress_engine);
   ~MpiNeighbours();
 
   std::unique_ptr<Neighbourhood> make(std::span<const NodeId> sources, std::span<const NodeId> readers,
                                       std::size_t length, std::chrono::steady_clock::time_point origin);
 
  private:
-  PostOffice& office_;
+  ProgressEngine& progress_engine_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int made_ = 0;
 };

@@ -7,10 +7,10 @@
 #include <limits>
 #include <thread>
 
-#include "veche/base/errors.h"
 #include "veche/comm/cluster.h"
+#include "veche/comm/mpi/backoff.h"
 #include "veche/comm/mpi/exchange.h"
-#include "veche/comm/mpi/nap.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
@@ -43,10 +43,10 @@ MpiRanks::MpiRanks() {
   hosts_ = exchange(std::string(name.data(), static_cast<std::size_t>(length)), kForever);
   int socket = -1;
   const std::string where = exchange(rank_ == 0 ? Lifeline::listen(socket) : "", kForever).front();
-  lifeline_.emplace(
-      rank_, size_, socket, where,
-      Lifeline::Calls{[this](int lost) { lose(lost); }, [this](const Lifeline::News& news) { learn(news); },
-                      [this] { glance(); }});
+  lifeline_.emplace(rank_, size_, socket, where,
+                    Lifeline::Calls{[this](int lost) { lose(lost); },
+                                    [this](const Lifeline::FailureReport& report) { learn(report); },
+                                    [this] { heartbeat(); }});
 }
 
 MpiRanks::~MpiRanks() {
@@ -99,7 +99,7 @@ std::vector<std::string> MpiRanks::meet(const std::string& mine, Time limit, con
 }
 
 bool MpiRanks::wait(MPI_Request& request, Clock::time_point until) {
-  Nap nap(ranks_here_ > sysconf(_SC_NPROCESSORS_ONLN));
+  Backoff backoff(ranks_here_ > sysconf(_SC_NPROCESSORS_ONLN));
   for (int done = 0;;) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return true;
@@ -108,29 +108,29 @@ bool MpiRanks::wait(MPI_Request& request, Clock::time_point until) {
       const std::lock_guard lock(mutex_);
       if (known_ && Clock::now() > learned_ + kToAgree) return false;
     }
-    std::this_thread::sleep_for(nap.next());
+    std::this_thread::sleep_for(backoff.next());
   }
 }
 
 void MpiRanks::tell_all(const Failure& mine, std::uint64_t exchange) {
-  const Lifeline::News news{rank_, exchange, as_failure(mine)};
-  learn(news);
-  lifeline_->tell(news);
+  const Lifeline::FailureReport report{rank_, exchange, as_failure(mine)};
+  learn(report);
+  lifeline_->tell(report);
 }
 
-void MpiRanks::learn(const Lifeline::News& news) {
+void MpiRanks::learn(const Lifeline::FailureReport& report) {
   const std::lock_guard lock(mutex_);
-  if (news.exchange < exchanges_) return;  // all have agreed on it since
-  const Failure failure{static_cast<Failure::Kind>(news.report.front()),
-                        name_of(news.rank) + ": " + text_of(news.report)};
+  if (report.exchange < exchanges_) return;  // all have agreed on it since
+  const Failure failure{static_cast<Failure::Kind>(report.report.front()),
+                        name_of(report.rank) + ": " + text_of(report.report)};
   if (known_ && known_->kind <= failure.kind) return;
   if (!known_) learned_ = Clock::now();
   known_ = failure;
-  agreed_in_ = news.exchange;
-  state_.failed = news.rank;
+  agreed_in_ = report.exchange;
+  state_.failed = report.rank;
 }
 
-void MpiRanks::glance() {
+void MpiRanks::heartbeat() {
   const Clock::rep ends = state_.call_ends;
   if (ends != 0 && state_.failed < 0 && Clock::now().time_since_epoch().count() > ends)
     tell_all({Failure::Kind::failed,

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "veche/comm/endpoint.h"
 #include "veche/comm/failure.h"
 #include "veche/comm/mpi/job_state.h"
 #include "veche/comm/mpi/lifeline.h"
+#include "veche/endpoint.h"
 
 namespace veche {
 
@@ -45,11 +45,11 @@ class MpiRanks {
   std::vector<std::string> meet(const std::string& mine, Time limit, const Failure& otherwise);
   bool wait(MPI_Request& request, JobState::Clock::time_point until);
   void tell_all(const Failure& mine, std::uint64_t exchange);
-  void learn(const Lifeline::News& news);
+  void learn(const Lifeline::FailureReport& report);
   std::string name_of(int rank) const { return "rank " + std::to_string(rank) + " on " + host_of(rank); }
 
   // By the lifeline's thread. The others may be anywhere, even inside MPI for ever: nothing is unwound.
-  void glance();
+  void heartbeat();
   void lose(int rank);
   void end_job(const Failure& failure, int speaker);
 

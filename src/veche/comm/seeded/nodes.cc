@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

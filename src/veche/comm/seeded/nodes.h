@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/comm/seeded/letters.h"
+#include "veche/comm/seeded/in_flight.h"
 #include "veche/comm/seeded/scheduler.h"
 #include "veche/comm/seeded/seeded.h"
 
@@ -24,7 +24,7 @@ class SeededNodes {
     bool ended = false;
     std::vector<std::exception_ptr> errors;  // of its helpers, then its own
     std::vector<std::size_t> helpers;        // tasks
-    Letters letters;
+    InFlight in_flight;
     double slowness = 1;
   };
   One& operator[](NodeId node);  // refuses ids out of range

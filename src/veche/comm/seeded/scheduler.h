@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "veche/base/random.h"
-#include "veche/comm/endpoint.h"
+#include "veche/endpoint.h"
+#include "veche/random.h"
 
 namespace veche {
 

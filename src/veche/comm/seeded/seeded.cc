@@ -26,7 +26,7 @@ class SeededEndpoint : public Endpoint {
       mine_.messages += 1;
       RandomStream& random = scheduler().random();
       const Time delay = random.below(2) == 0 ? Time(0) : random.uniform() * nodes_->options.longest_delay;
-      peer.letters.put(id_, tag, std::move(message), now() + delay);
+      peer.in_flight.put(id_, tag, std::move(message), now() + delay);
     }
     scheduler().pass();
   }
@@ -35,13 +35,13 @@ class SeededEndpoint : public Endpoint {
     if (from) (*nodes_)[*from];  // refuses ids out of range
     const auto lost = [this](NodeId peer) { return peer != id_ && !alive(peer); };
     nodes_->wait(
-        id_, [&] { return std::min(deadline, mine_.letters.due(from, tag, lost, size())); },
+        id_, [&] { return std::min(deadline, mine_.in_flight.due(from, tag, lost, size())); },
         [&] {
           return fmt::format(
               "{} from {}, {}", name_of(tag), from ? fmt::format("node {}", from->value) : "anyone",
               deadline >= kForever / 2 ? "for ever" : fmt::format("until {:.6f} s", deadline.count()));
         });
-    if (auto there = mine_.letters.take(from, tag, lost, size(), now(), scheduler().random()))
+    if (auto there = mine_.in_flight.take(from, tag, lost, size(), now(), scheduler().random()))
       return std::move(*there);
     return {Received::Outcome::timed_out, from.value_or(id_), {}};
   }

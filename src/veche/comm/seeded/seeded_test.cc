@@ -7,8 +7,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "veche/base/errors.h"
-#include "veche/comm/rest.h"
+#include "veche/comm/sleep.h"
+#include "veche/comm/tags.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
@@ -183,13 +184,13 @@ TEST(Seeded, DeadlinesAreInVirtualTime) {
     for (int k = 0; k < 5; ++k) least += node.compute({}, [] {});
     EXPECT_GT(least, Time(0));
     EXPECT_GE(node.now(), start + least * (1 - 1e-9));  // but for rounding
-    rest(node, Time(50));
+    sleep_for(node, Time(50));
   });
 }
 
 TEST(Seeded, OneWhoPollsLetsOthersGo) {
   run_seeds(2, [](Endpoint& node) {
-    if (node.id() == NodeId{1}) return rest(node, Time(0.01)), node.send(NodeId{0}, kTag, {});
+    if (node.id() == NodeId{1}) return sleep_for(node, Time(0.01)), node.send(NodeId{0}, kTag, {});
     while (node.receive(NodeId{1}, kTag, node.now()).outcome == kTimedOut) {
     }
   });
@@ -227,7 +228,7 @@ TEST(Seeded, AHelperEndsWithItsNode) {
   run(2, {}, [&](Endpoint& node) {
     if (node.id() == NodeId{1}) {
       EXPECT_EQ(node.receive(NodeId{0}, kTag, kForever).outcome, kLost);
-      rest(node, Time(1));
+      sleep_for(node, Time(1));
       EXPECT_EQ(ended, 3);  // while others go on
       return;
     }
@@ -236,7 +237,7 @@ TEST(Seeded, AHelperEndsWithItsNode) {
         const AtEnd here{ended};
         for (;;) node.receive({}, kTag, kForever);
       });
-    rest(node, Time(1));
+    sleep_for(node, Time(1));
     EXPECT_EQ(ended, 0);
   });
 }
@@ -274,7 +275,7 @@ TEST(Seeded, AMessageChangedAfterSendingIsFound) {
                      Message message = number(1);
                      node.send(NodeId{1}, kTag, message);
                      message.writable<int>().front() = 2;
-                     rest(node, Time(1));
+                     sleep_for(node, Time(1));
                    }),
                std::logic_error);
 }
@@ -295,7 +296,7 @@ TEST(SeededDeathTest, AMutexHeldAcrossAWaitEndsTheProcessInWords) {
     std::mutex mutex;
     run(2, {.real_silence = std::chrono::duration<double>(0.5)}, [&](Endpoint& node) {
       const std::lock_guard lock(mutex);
-      rest(node, Time(1));
+      sleep_for(node, Time(1));
     });
   };
   EXPECT_DEATH(hold(), "node [01] has not been heard of.*a mutex.*node [01] waits for nobody");

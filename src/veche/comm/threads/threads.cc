@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <vector>
 
+#include "veche/comm/engine_collectives.h"
 #include "veche/comm/mailbox.h"
-#include "veche/comm/native.h"
 #include "veche/comm/node_threads.h"
 #include "veche/comm/parts.h"
 #include "veche/comm/slots.h"
-#include "veche/comm/threads/meeting.h"
+#include "veche/comm/threads/thread_sum.h"
 
 namespace veche {
 namespace {
@@ -44,7 +44,7 @@ struct ThreadsCluster::Shared {
   }
 
   // One for each conversation; stays where it is.
-  Meeting& meeting(Tag tag) {
+  ThreadSum& meeting(Tag tag) {
     const std::lock_guard lock(meetings_mutex);
     return meetings.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
   }
@@ -60,12 +60,12 @@ struct ThreadsCluster::Shared {
   std::vector<Mailbox> mailboxes;
   std::vector<std::atomic<bool>> alive;
   std::mutex meetings_mutex;
-  std::map<Tag, Meeting> meetings;                      // guarded by meetings_mutex; each then guards itself
+  std::map<Tag, ThreadSum> meetings;                    // guarded by meetings_mutex; each then guards itself
   std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by meetings_mutex
   std::deque<NodeThreads> threads;                      // last: helpers use all of the above
 };
 
-class ThreadsEndpoint : public Endpoint, private NativeCollectives {
+class ThreadsEndpoint : public Endpoint, private EngineCollectives {
  public:
   ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id)
       : shared_(std::move(shared)),
@@ -107,7 +107,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   Time now() const override { return Clock::now() - shared_->start; }
   bool alive(NodeId peer) const override { return shared_->alive.at(static_cast<std::size_t>(peer.value)); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
-  NativeCollectives* native() override { return this; }
+  EngineCollectives* collectives() override { return this; }
 
   void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
@@ -119,9 +119,9 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   }
 
  private:
-  NativeCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
+  EngineCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    Meeting& place = meeting(tag);
+    ThreadSum& place = meeting(tag);
     const Slots::Away away;
     const auto missing = place.all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
     threads_.check();
@@ -144,7 +144,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
   }
 
   // Remembered here, so that nodes do not queue to be told where to meet; mostly it is where they last met.
-  Meeting& meeting(Tag tag) {
+  ThreadSum& meeting(Tag tag) {
     if (const Known* last = last_.load(std::memory_order_acquire); last != nullptr && last->tag == tag)
       return *last->meeting;
     const std::lock_guard lock(known_mutex_);
@@ -156,7 +156,7 @@ class ThreadsEndpoint : public Endpoint, private NativeCollectives {
 
   struct Known {
     Tag tag;
-    Meeting* meeting = nullptr;
+    ThreadSum* meeting = nullptr;
   };
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;

@@ -14,8 +14,9 @@
 #include <memory>
 #include <system_error>
 
-#include "veche/base/errors.h"
+#include "veche/base/module_api.h"
 #include "veche/data/fetch/transfer.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {
@@ -118,8 +119,8 @@ Attempt attempt(const std::string& url, const std::filesystem::path& to, const T
 
 }  // namespace
 
-extern "C" void veche_download(const std::string& url, const std::filesystem::path& to,
-                               const TransferProgress& progress, Transfer& result) {
+extern "C" VECHE_MODULE_API void veche_download(const std::string& url, const std::filesystem::path& to,
+                                                const TransferProgress& progress, Transfer& result) {
   constexpr long kNothingLeft = 416;
   Attempt done = attempt(url, to, progress);
   if (done.status == kNothingLeft) done.code = CURLE_OK;  // all of it was there; the digest will tell
@@ -134,7 +135,7 @@ extern "C" void veche_download(const std::string& url, const std::filesystem::pa
   result.why = done.why;
 }
 
-extern "C" void veche_md5_of_file(const std::filesystem::path& file, std::string& result) {
+extern "C" VECHE_MODULE_API void veche_md5_of_file(const std::filesystem::path& file, std::string& result) {
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> digest(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   EVP_DigestInit_ex(digest.get(), EVP_md5(), nullptr);
   std::ifstream in(file, std::ios::binary);

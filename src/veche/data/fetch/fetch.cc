@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "veche/base/errors.h"
 #include "veche/base/files.h"
 #include "veche/base/module.h"
 #include "veche/base/nearest.h"
-#include "veche/data/archive/archive.h"
 #include "veche/data/fetch/transfer.h"
+#include "veche/data/formats/archive/archive.h"
+#include "veche/errors.h"
 
 namespace veche {
 namespace {

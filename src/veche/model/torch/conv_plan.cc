@@ -3,7 +3,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche::torch_model {
 namespace {

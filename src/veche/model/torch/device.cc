@@ -2,7 +2,7 @@
 
 #include <torch/cuda.h>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche::torch_model {
 

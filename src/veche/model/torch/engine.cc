@@ -1,6 +1,7 @@
 #include "veche/model/engine.h"
 
-#include "veche/base/errors.h"
+#include "veche/base/module_api.h"
+#include "veche/errors.h"
 #include "veche/model/torch/allocator.h"
 #include "veche/model/torch/cost.h"
 #include "veche/model/torch/foreign.h"
@@ -27,15 +28,15 @@ class TorchEngine : public ModelEngine {
 }  // namespace
 }  // namespace veche::torch_model
 
-extern "C" veche::ModelEngine* veche_model_engine() {
+extern "C" VECHE_MODULE_API veche::ModelEngine* veche_model_engine() {
   veche::torch_model::install_allocator();
   return new veche::torch_model::TorchEngine;
 }
 
 // What veche/torch.h asks for.
-extern "C" veche::Learner* veche_torch_learner(std::shared_ptr<torch::nn::Module> module,
-                                               std::function<at::Tensor(const at::Tensor&)> forward,
-                                               const veche::ModelSpec& spec) {
+extern "C" VECHE_MODULE_API veche::Learner* veche_torch_learner(
+    std::shared_ptr<torch::nn::Module> module, std::function<at::Tensor(const at::Tensor&)> forward,
+    const veche::ModelSpec& spec) {
   using namespace veche::torch_model;
   install_allocator();
   const auto network = wrap(std::move(module), std::move(forward));

@@ -1,6 +1,6 @@
 #include "veche/model/torch/foreign.h"
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/model/torch/random.h"
 
 namespace veche::torch_model {

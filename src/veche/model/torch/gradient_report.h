@@ -1,6 +1,6 @@
 #pragma once
 
-#include "veche/model/learner.h"
+#include "veche/learner.h"
 #include "veche/model/torch/headers.h"
 
 namespace veche::torch_model {

@@ -1,6 +1,6 @@
 #include "veche/model/torch/learner.h"
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/model/torch/layers.h"
 #include "veche/model/torch/threads.h"
 

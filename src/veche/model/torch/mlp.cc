@@ -1,4 +1,4 @@
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/model/torch/initialise.h"
 #include "veche/model/torch/layers.h"
 #include "veche/model/torch/models.h"

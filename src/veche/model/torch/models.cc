@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "veche/base/errors.h"
 #include "veche/base/memory.h"
+#include "veche/errors.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/norm.h"
 #include "veche/model/torch/options.h"

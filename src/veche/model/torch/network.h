@@ -1,9 +1,9 @@
 #pragma once
 
-#include "veche/base/batch.h"
-#include "veche/base/random.h"
+#include "veche/batch.h"
 #include "veche/model/torch/headers.h"
 #include "veche/model/zoo.h"
+#include "veche/random.h"
 
 namespace veche::torch_model {
 

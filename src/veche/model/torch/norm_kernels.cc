@@ -96,7 +96,7 @@ VECHE_INLINE void sums_step(const float* dy, const float* y, const float* x, std
 
 }  // namespace
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
                         float* variance) {
   std::int64_t c = 0;
@@ -105,7 +105,7 @@ void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels
   for (; c < channels; ++c) statistics_step<float>(x + c, rows, channels, mean + c, variance + c);
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void scale_relu(const float* x, const float* residual, std::int64_t rows, std::int64_t channels,
                 const float* scale, const float* shift, float* y) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -121,7 +121,7 @@ void scale_relu(const float* x, const float* residual, std::int64_t rows, std::i
   }
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
                      std::int64_t channels, const float* mean, float* g, float* sum, float* dot) {
   std::int64_t c = 0;
@@ -135,7 +135,7 @@ void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64
     sums_step<float, 1>(dy + c, y + c, x + c, rows, channels, mean + c, g + c, sum + c, dot + c);
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void scale(const float* x, std::int64_t rows, std::int64_t channels, const float* scale, const float* shift,
            float* y) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -147,7 +147,7 @@ void scale(const float* x, std::int64_t rows, std::int64_t channels, const float
   }
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void scale_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
                 float* sum, float* dot) {
   std::int64_t c = 0;
@@ -159,7 +159,7 @@ void scale_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t
     sums_step<float, 1, false>(dy + c, nullptr, x + c, rows, channels, mean + c, nullptr, sum + c, dot + c);
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void combine(const float* g, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
              const float* a, const float* b, const float* c, float* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "veche/base/random.h"
+#include "veche/random.h"
 
 namespace veche::torch_model {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 
 namespace veche::torch_model {
 namespace {

@@ -94,7 +94,7 @@ VECHE_INLINE void combine_outside(const float* x, std::int64_t channels, const f
 
 }  // namespace
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, const float* shift,
                      float* y) {
   for (std::int64_t n = 0; n < size.images; ++n, x += size.height * size.width * size.channels)
@@ -108,7 +108,7 @@ void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, 
       }
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale,
                           const float* shift, const float* mean, float* sum, float* dot) {
   const std::int64_t image = size.height * size.width * size.channels;
@@ -135,7 +135,7 @@ void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size
   }
 }
 
-VECHE_HOT
+VECHE_MULTIVERSION
 void combine_pool(const float* dy, const float* x, const ImageSize& size, const float* scale,
                   const float* shift, const float* mean, const float* a, const float* b, const float* c,
                   float* dx) {

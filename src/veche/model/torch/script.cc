@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <unordered_set>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/random.h"
 

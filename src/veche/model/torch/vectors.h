@@ -2,9 +2,10 @@
 
 #include <cstdint>
 
-#include "veche/base/hot.h"
+#include "veche/base/multiversion.h"
 
-// What a VECHE_HOT function calls must be inlined into it, else it is compiled for the oldest processor.
+// What a VECHE_MULTIVERSION function calls must be inlined into it, else it is compiled for the oldest
+// processor.
 #define VECHE_INLINE inline __attribute__((always_inline))
 
 namespace veche::torch_model {

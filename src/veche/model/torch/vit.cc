@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "veche/base/errors.h"
+#include "veche/errors.h"
 #include "veche/model/torch/chain.h"
 #include "veche/model/torch/initialise.h"
 #include "veche/model/torch/models.h"

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "veche/export.h"
+#include "veche/options.h"
+
+namespace veche {
+
+// What a run is: every key checked and every default filled in. One section, one Options.
+struct VECHE_API Settings {
+  Options run, model, data, optimizer, cluster, topology, strategy;
+  bool brings_data = false;  // the learner needs no data set
+
+  int nodes() const { return cluster.get<int>("nodes"); }
+  std::uint64_t seed() const { return static_cast<std::uint64_t>(run.get<std::int64_t>("seed")); }
+  // The same as a file that repeats the run.
+  std::string to_toml() const;
+};
+
+// Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so the order
+// of giving does not matter. All errors are RequestErrors: one sentence naming the key and the nearest valid
+// choice.
+class VECHE_API Config {
+ public:
+  static Config from_file(const std::filesystem::path& file);
+  static Config from_text(std::string_view toml, const std::string& origin = "the configuration");
+
+  // "section.key=value"; the value as in TOML, or a word that needs no quotes.
+  void set(std::string_view assignment);
+  bool has(std::string_view section, std::string_view key) const;
+  // How many nodes there are when neither cluster.nodes nor another key tells.
+  void prefer_nodes(int nodes) { preferred_nodes_ = nodes; }
+
+  // Checks every key and fills in the defaults. Run does it for you.
+  Settings resolve() const;
+
+ private:
+  using Section = std::map<std::string, Value, std::less<>>;
+  std::map<std::string, Section, std::less<>> sections_;
+  std::optional<std::int64_t> preferred_nodes_;
+};
+
+}  // namespace veche

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/batch.h"
+#include "veche/endpoint.h"
+#include "veche/staleness.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+
+// What is known of a run before its first step.
+struct RunInfo {
+  std::filesystem::path folder;  // empty when nothing is kept
+  std::string strategy;
+  std::string topology;  // "ring:4, metropolis"; empty when the strategy uses none
+  std::string model;
+  std::string data;  // empty when the learner brings its own
+  int nodes = 1;
+  std::size_t parameters = 0;
+  std::uint64_t steps = 0;
+  double steps_per_epoch = 0;    // 0 when there is no data set
+  std::uint64_t first_step = 0;  // above 0 when resumed
+};
+
+// How it goes, about twice a second.
+struct Progress {
+  std::uint64_t step = 0;  // steps done
+  Score train;             // all nodes, since the last report
+  double cv = 0;           // how far the nodes differ, from a sample of the parameters
+  double images_per_second = 0;
+};
+
+// One node at one evaluation.
+struct NodeReport {
+  Score train;                  // since the last evaluation
+  std::int64_t images = 0;      // trained on by this process
+  Score test;                   // of its own model; count 0 when it was not asked to
+  Distance from_mean;           // of its parameters
+  std::uint64_t steps = 0;      // made by this node, in all
+  std::uint64_t lost = 0;       // of this process, whose results were lost (cluster.lose)
+  double training_seconds = 0;  // without evaluation; the others below are parts of it
+  double compute_seconds = 0;   // with the rest that makes a slow node slow
+  double waiting_seconds = 0;   // for a place to compute in, for others, or stalled
+  double communication_seconds = 0;
+  Staleness staleness;   // of what it has applied
+  Traffic sent;          // by the strategy
+  Traffic samples_sent;  // lent to others, data.shuffle
+};
+
+// All nodes at one evaluation. Cumulative but for the train scores.
+struct Evaluation {
+  std::uint64_t step = 0;
+  double seconds = 0;  // of training, without evaluation, until the last node was done
+  double images_per_second = 0;
+  double rate = 0;      // learning rate of the last step
+  Score average_model;  // test score of the averaged parameters
+  double cv = 0;        // coefficient of variation: rms distance from the mean over rms of the mean
+  std::vector<NodeReport> nodes;
+  std::string stopped;  // why the run ends here; empty when it goes on
+};
+
+}  // namespace veche

@@ -1,0 +1,14 @@
+#pragma once
+
+// All of the library but torch.h, which needs libtorch.
+
+#include "veche/collectives.h"
+#include "veche/config.h"
+#include "veche/dataset.h"
+#include "veche/errors.h"
+#include "veche/learner.h"
+#include "veche/random.h"
+#include "veche/register.h"
+#include "veche/run.h"
+#include "veche/strategy.h"
+#include "veche/vector_math.h"

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "veche/errors.h"
+
+namespace veche {
+
+// Things that are found by their names, to which programs add their own. What was found stays where it is.
+// Any thread.
+template <class Info>
+class Registry {
+ public:
+  // `kind` and `taken`: what messages call such a thing, and names besides those here.
+  void add(Info info, const std::string& kind, const std::function<bool(const std::string&)>& taken) {
+    if (info.name.empty()) throw RequestError("a " + kind + " cannot be registered without a name");
+    if (find(info.name) != nullptr || taken(info.name))
+      throw RequestError("a " + kind + " '" + info.name +
+                         "' exists already: register yours under another name");
+    const std::lock_guard lock(mutex_);
+    all_.push_back(std::move(info));
+  }
+
+  const Info* find(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(all_, name, &Info::name);
+    return found == all_.end() ? nullptr : &*found;
+  }
+
+  std::vector<std::string> names() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const Info& info : all_) names.push_back(info.name);
+    return names;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Info> all_;  // guarded by mutex_
+};
+
+}  // namespace veche

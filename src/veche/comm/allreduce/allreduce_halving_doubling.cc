@@ -1,0 +1,78 @@
+#include <bit>
+
+#include "veche/comm/allreduce/allreduce_steps.h"
+#include "veche/comm/parts.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// The core is the largest power of two of nodes; the others fold their data into a core node's first and get
+// the result from it in the end. In the core, partners at half the distance each time exchange halves of what
+// they are still responsible for, until everybody has the sum of one part; then the same way back.
+struct Core {
+  explicit Core(const Channel& channel)
+      : nodes(static_cast<int>(std::bit_floor(static_cast<unsigned>(channel.size())))),
+        me(channel.me().value),
+        folded(channel.size() - nodes) {}
+
+  bool outside() const { return me >= nodes; }
+  bool has_folded() const { return me < folded; }  // somebody outside relies on this node
+  NodeId other_end() const { return NodeId{outside() ? me - nodes : me + nodes}; }
+
+  const int nodes;
+  const int me;
+  const int folded;
+};
+
+void send(Channel& channel, NodeId to, std::span<const float> data) {
+  channel.send(to, channel.pool.copy_of(data));
+}
+
+// Parts of the core that a node is responsible for while partners are `distance` apart: those that agree with
+// it in all bits above. `mine` tells whether those that it keeps, or those that it gives to its partner.
+std::span<float> half(const Core& core, std::span<float> data, int distance, bool mine) {
+  const int bits = mine ? core.me : core.me ^ distance;
+  const int from = bits / distance * distance;
+  return parts_of(data, core.nodes, from, from + distance);
+}
+
+void send_half(Channel& channel, const Core& core, std::span<float> data, int distance, bool mine) {
+  send(channel, NodeId{core.me ^ distance}, half(core, data, distance, mine));
+}
+
+void begin(Channel& channel, std::span<float> data) {
+  const Core core(channel);
+  if (core.outside()) return send(channel, core.other_end(), data);
+  if (!core.has_folded()) send_half(channel, core, data, core.nodes / 2, false);
+}
+
+void complete(Channel& channel, std::span<float> data) {
+  const Core core(channel);
+  if (core.outside()) {
+    const Message result = channel.expect(core.other_end());
+    std::ranges::copy(result.as<float>(), data.begin());
+    return;
+  }
+  const int widest = core.nodes / 2;
+  if (core.has_folded()) {
+    add(data, channel.expect(core.other_end()).as<float>());
+    send_half(channel, core, data, widest, false);
+  }
+  for (int distance = widest; distance > 0; distance /= 2) {
+    if (distance != widest) send_half(channel, core, data, distance, false);
+    add(half(core, data, distance, true), channel.expect(NodeId{core.me ^ distance}).as<float>());
+  }
+  for (int distance = 1; distance <= widest; distance *= 2) {
+    send_half(channel, core, data, distance, true);
+    const Message finished = channel.expect(NodeId{core.me ^ distance});
+    std::ranges::copy(finished.as<float>(), half(core, data, distance, false).begin());
+  }
+  if (core.has_folded()) send(channel, core.other_end(), data);
+}
+
+}  // namespace
+
+AllReduceSteps halving_doubling_steps() { return {begin, complete}; }
+
+}  // namespace veche

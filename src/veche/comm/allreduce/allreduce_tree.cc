@@ -1,0 +1,34 @@
+#include "veche/collectives.h"
+#include "veche/comm/allreduce/allreduce_steps.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// Sums go down a binomial tree to node 0, which broadcasts the result up the same tree. A node's parent
+// differs from it in its lowest set bit, its children in the bits below.
+void send_to_parent(Channel& channel, std::span<float> data) {
+  const int me = channel.me().value;
+  channel.send(NodeId{me & (me - 1)}, channel.pool.copy_of(std::span<const float>(data)));
+}
+
+bool is_leaf(const Channel& channel) { return channel.me().value % 2 == 1; }
+
+void begin(Channel& channel, std::span<float> data) {
+  if (is_leaf(channel)) send_to_parent(channel, data);
+}
+
+void complete(Channel& channel, std::span<float> data) {
+  const int me = channel.me().value;
+  const int size = channel.size();
+  for (int bit = 1; (me & bit) == 0 && bit < size; bit *= 2)
+    if (me + bit < size) add(data, channel.expect(NodeId{me + bit}).as<float>());
+  if (me != 0 && !is_leaf(channel)) send_to_parent(channel, data);
+  broadcast(channel, NodeId{0}, data);
+}
+
+}  // namespace
+
+AllReduceSteps tree_steps() { return {begin, complete}; }
+
+}  // namespace veche

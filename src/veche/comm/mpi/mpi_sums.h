@@ -1,0 +1,75 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "veche/comm/mpi/backoff.h"
+#include "veche/comm/mpi/progress_engine.h"
+
+namespace veche {
+
+// Sums over all nodes by MPI's own collectives: the nodes of a rank add up among themselves, then the ranks.
+// Sums are begun in the same order on every node, whatever their tags, as MPI wants it. Who leaves without
+// the sum leaves nothing of its caller's that MPI or another thread would still touch; the job is at its end.
+// Any thread.
+class MpiSums {
+ public:
+  using Clock = Mailbox::Clock;
+
+  // All ranks together; every rank has a node.
+  explicit MpiSums(ProgressEngine& progress_engine);
+  ~MpiSums();
+
+  enum class End { done, timed_out, lost };
+
+  // Two moments, to compute in between: MPI adds up a copy.
+  void begin(NodeId node, Tag tag, std::span<const float> data);
+  bool has_begun(NodeId node, Tag tag);
+  End finish(NodeId node, Tag tag, std::span<float> data, Clock::time_point until);
+  // All at once, in place where that pays.
+  End whole(NodeId node, Tag tag, std::span<float> data, Clock::time_point until);
+
+ private:
+  struct Sum {
+    std::size_t come = 0;
+    std::size_t left = 0;
+    std::optional<End> end;
+    // One that was begun: what the nodes here brought, then all of it.
+    std::vector<Message> copies;
+    Message total;
+    std::vector<MPI_Request> requests;
+    // One that is done as a whole: the nodes' own, and the earliest of their deadlines.
+    std::vector<std::span<float>> parts;
+    Clock::time_point until = Clock::time_point::max();
+  };
+  using Key = std::pair<Tag, std::uint64_t>;  // which of the sums with this tag
+
+  Key next(std::map<std::pair<NodeId, Tag>, std::uint64_t>& counts, NodeId node, Tag tag);
+  std::size_t index(NodeId node) const;
+  void start(Sum& sum);
+  void test(Sum& sum);
+  void leave(const Key& key, Sum& sum);
+  End sum_now(std::span<const std::span<float>> parts, Clock::time_point until);
+  End sum_copy(std::span<const std::span<float>> parts, Clock::time_point until);
+  End wait(std::vector<MPI_Request>& requests, Clock::time_point until);
+
+  ProgressEngine& progress_engine_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  const std::size_t nodes_here_;
+  MessagePool pool_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::map<Key, Sum> sums_;
+  std::map<std::pair<NodeId, Tag>, std::uint64_t> begun_, finished_;
+};
+
+}  // namespace veche

@@ -1,8 +1,0 @@
-#include <mpi.h>
-
-#include <cstddef>
-
-// MPI's blocking sum over all ranks as any program would call it: what `veche bench allreduce` compares with.
-extern "C" void veche_mpi_plain_sum(float* data, std::size_t count) {
-  MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-}

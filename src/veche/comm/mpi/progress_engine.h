@@ -1,0 +1,99 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "veche/comm/mailbox.h"
+#include "veche/comm/mpi/backoff.h"
+#include "veche/comm/mpi/job_state.h"
+
+namespace veche {
+
+// Which nodes live on which rank: blocks, as even as possible.
+struct Placement {
+  int nodes = 0;
+  int ranks = 1;
+  int rank = 0;  // this one
+
+  int first_of(int rank) const;
+  int first_here() const { return first_of(rank); }
+  int nodes_here() const { return first_of(rank + 1) - first_of(rank); }
+  int rank_of(NodeId node) const;
+  bool is_here(NodeId node) const { return rank_of(node) == rank; }
+};
+
+// Everything between the nodes of this rank and MPI. A message is a header, its header with the bytes inside
+// when they are few; else the bytes follow on their own, straight from the sender's buffer into the reader's.
+// Headers of a rank arrive in the order of sending. Any thread may send and look; whoever waits looks, and a
+// thread of its own looks now and then while everybody computes.
+class ProgressEngine {
+ public:
+  // All ranks together. The communicator is its own and freed at the end.
+  ProgressEngine(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job);
+  // All ranks together: returns when every node of every rank has said farewell.
+  ~ProgressEngine();
+
+  const Placement& placement() const { return placement_; }
+  bool oversubscribed() const { return oversubscribed_; }
+  JobState& job() const { return job_; }
+  MPI_Comm comm() const { return comm_; }
+  Mailbox& mailbox(NodeId local);
+  bool alive(NodeId node) const {
+    return alive_.at(static_cast<std::size_t>(node.value)) &&
+           (job_.failed < 0 || job_.failed != placement_.rank_of(node));
+  }
+  std::optional<NodeId> first_lost() const;
+
+  void send(NodeId from, NodeId to, Tag tag, Message message);
+  // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
+  void farewell(NodeId node);
+  // Looks once at what has come and gone; true when something did.
+  bool look();
+
+ private:
+  struct Header;
+  struct Arriving {
+    NodeId to;
+    std::uint64_t announced = 0;
+    Message message;
+    int parts = 1;  // requests of this message still under way
+  };
+
+  void post(int rank, const Header& header, std::span<const std::byte> inside, Message keep);
+  bool read_envelopes();
+  void read(const std::byte* envelope, int from_rank);
+  bool finish_arriving();
+  bool finish_sending();
+  bool mark_gone(NodeId node);  // tells whether it was there
+  void look_now_and_then(const std::stop_token& stop);
+  bool at_rest();
+
+  const MPI_Comm comm_;
+  const Placement placement_;
+  const bool oversubscribed_;
+  JobState& job_;
+  std::deque<Mailbox> mailboxes_;  // of the nodes here; each guards itself
+  std::vector<std::atomic<bool>> alive_;
+  MessagePool pool_;
+
+  std::mutex mutex_;  // taken before a mailbox's
+  // Guarded by mutex_: receives that wait for headers, in a ring, the next to complete at next_envelope_;
+  // then what is on its way, requests and what they are for side by side.
+  std::vector<Message> envelopes_;
+  std::vector<MPI_Request> envelope_requests_;
+  std::size_t next_envelope_ = 0;
+  std::vector<MPI_Request> arriving_requests_;
+  std::vector<std::shared_ptr<Arriving>> arriving_;
+  std::vector<MPI_Request> sending_requests_;
+  std::vector<Message> sending_;
+  std::vector<int> finished_;  // scratch
+
+  std::jthread looker_;
+};
+
+}  // namespace veche

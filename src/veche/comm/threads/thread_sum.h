@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "veche/comm/shared_memory_sum.h"
+
+namespace veche {
+
+// Where the nodes of one process meet to add up their vectors in place: nobody copies anything. Whoever does
+// a block adds it up in the order of nodes and writes the sum into everybody's vector.
+class ThreadSum {
+ public:
+  using Clock = SharedMemorySum::Clock;
+  explicit ThreadSum(int nodes);
+
+  // Returns nothing when everybody's data are the sum; else who was missing, and then no data were changed.
+  // `first_lost` tells which node is lost, if any is.
+  std::optional<SharedMemorySum::Missing> all_reduce(
+      NodeId me, std::span<float> data, Clock::time_point deadline,
+      const std::function<std::optional<NodeId>()>& first_lost);
+
+  // How long `me` has slept in here since it last asked.
+  Clock::duration take_slept(NodeId me) {
+    return std::exchange(places_[static_cast<std::size_t>(me.value)].seat.slept, Clock::duration{0});
+  }
+
+  // Somebody was lost: those who wait look again.
+  void wake_all() { shared_sum_.wake_all(); }
+
+ private:
+  class Sum;
+  struct alignas(64) Place {
+    std::span<float> data;                // written before arriving, read when all have arrived
+    SharedMemorySum::Seat seat;           // its own
+    std::vector<std::span<float>> parts;  // its own: scratch
+  };
+
+  std::vector<Place> places_;
+  SharedMemorySum::State state_{};
+  std::vector<std::atomic<std::uint64_t>> came_;
+  SharedMemorySum shared_sum_;
+};
+
+}  // namespace veche

@@ -1,0 +1,198 @@
+#include "veche/data/feed/loader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+
+#include "veche/data/feed/prefetch_queue.h"
+#include "veche/random.h"
+
+namespace veche {
+namespace {
+
+// A batch in the making: which samples, chosen by the loader's thread, and room for them, filled by whoever
+// runs it.
+class Slot final : public PrefetchJob {
+ public:
+  Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Augmentation& augment, std::uint64_t seed)
+      : data_(std::move(data)), seed_(seed), reader_(*data_, augment) {
+    samples.reserve(most);
+    labels_.resize(most);
+    images_.resize(most * data_->shape().size());
+  }
+  Batch batch() const {
+    const std::size_t count = samples.size();
+    return {.images = std::span(images_).first(count * data_->shape().size()),
+            .labels = std::span(labels_).first(count),
+            .shape = data_->shape(),
+            .step = step};
+  }
+
+  std::vector<std::uint32_t> samples;
+  std::uint64_t step = 0;
+  std::uint64_t epoch = 0;
+
+ private:
+  void run() override {
+    const std::size_t size = data_->shape().size();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      labels_[i] = data_->label(samples[i]);
+      const RandomStream chances(seed_, "augment", epoch, samples[i]);
+      reader_.read(*data_, samples[i], chances, std::span(images_).subspan(i * size, size));
+    }
+  }
+
+  const std::shared_ptr<const Dataset> data_;
+  const std::uint64_t seed_;
+  SampleReader reader_;
+  std::vector<float> images_;
+  std::vector<std::int64_t> labels_;
+};
+
+}  // namespace
+
+// Choosing the samples is cheap and stays on the loader's thread, so that workers share nothing but a slot
+// and their number cannot matter. Reading the samples is what they do.
+struct Loader::Impl {
+  Impl(const std::shared_ptr<const Dataset>& data, std::vector<Shard> parts, Plan how,
+       const Prefetcher& prefetcher)
+      : shards(std::move(parts)),
+        plan(how),
+        queue(prefetcher.queue()),
+        step(how.first_step),
+        prepared(how.first_step),
+        end(how.waits_for_epochs ? how.first_step : std::numeric_limits<std::uint64_t>::max()) {
+    if (plan.batch == 0) throw std::invalid_argument("a batch holds at least one sample");
+    std::size_t largest = 0, most = 0;
+    for (const Shard& shard : shards) {
+      for (const std::uint32_t sample : shard.samples) {
+        if (sample >= data->size()) throw std::invalid_argument("a shard names a sample that does not exist");
+      }
+      largest = std::max(largest, shard.samples.size());
+      most += std::min(plan.batch, shard.samples.size());
+      orders.push_back(shard.samples);
+    }
+    const std::uint64_t needed = std::max<std::uint64_t>(1, (largest + plan.batch - 1) / plan.batch);
+    if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed;
+    if (plan.steps_per_epoch < needed)
+      throw std::invalid_argument("an epoch is too short to visit every sample");
+    // One in use, and one in the making for each worker.
+    for (int i = 0; i <= std::max(1, prefetcher.workers()); ++i)
+      slots.push_back(std::make_unique<Slot>(data, most, plan.augment, plan.seed));
+    prepare_ahead();
+  }
+  ~Impl() {
+    for (const auto& slot : slots) queue->cancel(*slot);
+  }
+
+  Slot& slot_of(std::uint64_t which) { return *slots[which % slots.size()]; }
+
+  void prepare_ahead() {
+    while (prepared < std::min<std::uint64_t>(step + slots.size() - 1, end)) prepare(prepared++);
+  }
+
+  void prepare(std::uint64_t which) {
+    const std::uint64_t epoch = which / plan.steps_per_epoch;
+    if (shuffled != epoch) shuffle(epoch);
+    const std::uint64_t turn = which % plan.steps_per_epoch;
+
+    Slot& slot = slot_of(which);
+    slot.step = which;
+    slot.epoch = epoch;
+    slot.samples.clear();
+    for (const auto& order : orders) {
+      // Divided, not multiplied: a shard that has run out must not come back because a product wrapped round.
+      if (turn > order.size() / plan.batch) continue;
+      const std::size_t from = std::min<std::size_t>(turn * plan.batch, order.size());
+      const std::size_t count = std::min(plan.batch, order.size() - from);
+      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(from);
+      slot.samples.insert(slot.samples.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+    queue->push(slot);
+  }
+
+  // From the shard as it was given, not from the last order: an epoch must not depend on those before it.
+  void shuffle(std::uint64_t epoch) {
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      std::copy(shards[i].samples.begin(), shards[i].samples.end(), orders[i].begin());
+      RandomStream stream(plan.seed, "shuffle", static_cast<std::uint64_t>(shards[i].node), epoch);
+      stream.shuffle(std::span(orders[i]));
+    }
+    shuffled = epoch;
+  }
+
+  std::vector<Shard> shards;
+  Plan plan;
+  const std::shared_ptr<Prefetcher::Queue> queue;
+  std::vector<std::vector<std::uint32_t>> orders;  // the shards' samples in this epoch's order
+  std::optional<std::uint64_t> shuffled;           // the epoch `orders` is for
+  std::uint64_t step;                              // what next() gives
+  std::uint64_t prepared;                          // the step after the last that was begun
+  std::uint64_t end;                               // no step from here on may be prepared yet
+  std::atomic<std::uint64_t> times_waited = 0;
+  std::atomic<double> seconds_waited = 0;
+  std::vector<std::unique_ptr<Slot>> slots;
+};
+
+Loader::Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan,
+               Prefetcher& prefetcher)
+    : impl_(std::make_unique<Impl>(data, std::move(shards), plan, prefetcher)) {}
+Loader::Loader(Loader&&) noexcept = default;
+Loader& Loader::operator=(Loader&&) noexcept = default;
+Loader::~Loader() = default;
+
+void Loader::begin_epoch(std::uint64_t epoch, std::vector<Shard> shards) {
+  Impl& impl = *impl_;
+  const std::uint64_t first = epoch * impl.plan.steps_per_epoch;
+  if (impl.step != impl.end || impl.step < first || impl.step > first + impl.plan.steps_per_epoch)
+    throw std::logic_error("an epoch begins when all batches of the one before were taken");
+  bool same_sizes = shards.size() == impl.shards.size();
+  for (std::size_t i = 0; same_sizes && i < shards.size(); ++i)
+    same_sizes = shards[i].samples.size() == impl.shards[i].samples.size();
+  if (!same_sizes) throw std::invalid_argument("shards must keep their sizes");
+  impl.shards = std::move(shards);
+  impl.shuffled.reset();
+  impl.end = first + impl.plan.steps_per_epoch;
+  impl.prepare_ahead();
+}
+
+Batch Loader::next() {
+  if (impl_->step >= impl_->end) throw std::logic_error("the epoch was not begun");
+  Slot& slot = impl_->slot_of(impl_->step);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    if (impl_->queue->finish(slot)) {
+      const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      ++impl_->times_waited;
+      impl_->seconds_waited += waited;
+      impl_->queue->seconds_waited += waited;
+    }
+  } catch (...) {
+    impl_->queue->push(slot);
+    throw;
+  }
+  ++impl_->step;
+  impl_->prepare_ahead();
+  return slot.batch();
+}
+
+std::uint64_t Loader::times_waited() const { return impl_->times_waited; }
+double Loader::seconds_waited() const { return impl_->seconds_waited; }
+
+Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage) {
+  const std::size_t size = data.shape().size();
+  count = std::min(count, data.size() - std::min(from, data.size()));
+  storage.images.resize(count * size);
+  storage.labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    storage.labels[i] = data.label(from + i);
+    storage.reader.read(data, from + i, std::span(storage.images).subspan(i * size, size));
+  }
+  return {.images = storage.images, .labels = storage.labels, .shape = data.shape()};
+}
+
+}  // namespace veche

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+#include "veche/data/feed/loader.h"
+#include "veche/data/sets/image_set.h"
+
+// A program of its own, because it counts every allocation of the process. Not inlined, or the compiler sees
+// memory of new given to free and warns.
+static std::atomic<long> allocations{0};
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size != 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace veche {
+namespace {
+
+TEST(LoaderAllocation, NothingAfterTheFirstSteps) {
+  Samples samples = samples_of({1, 2, 2}, 2, std::vector<std::uint8_t>(400), std::vector<std::int64_t>(100));
+  const auto data =
+      std::make_shared<ImageSet>(std::move(samples), Normalization{.mean = {0}, .deviation = {1}});
+  std::vector<std::uint32_t> all(100);
+  std::iota(all.begin(), all.end(), 0u);
+
+  for (const int workers : {0, 1, 2}) {
+    Prefetcher prefetcher(workers);
+    Loader loader(data, {{.node = 0, .samples = all}, {.node = 1, .samples = {1, 2, 3}}}, {.batch = 7},
+                  prefetcher);
+    BatchStorage storage;
+    read_batch(*data, 0, 40, storage);
+    for (int step = 0; step < 5; ++step) loader.next();
+    const long before = allocations;
+    std::size_t seen = 0;
+    for (int step = 0; step < 150; ++step) seen += loader.next().size();  // ten epochs
+    for (std::size_t from = 0; from < 100; from += 40) seen += read_batch(*data, from, 40, storage).size();
+    EXPECT_EQ(allocations - before, 0) << workers << " workers";
+    EXPECT_EQ(seen, 10 * 103u + 100u);
+  }
+}
+
+}  // namespace
+}  // namespace veche

@@ -1,0 +1,159 @@
+#include "veche/data/feed/shuffle.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "veche/data/sets/image_set.h"
+#include "veche/data/sets/synthetic.h"
+#include "veche/data/sets/visiting_set.h"
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+constexpr std::size_t kSamples = 1000;
+
+std::int64_t label(std::size_t sample) { return static_cast<std::int64_t>(sample % 10); }
+
+Partition home(const char* rule = "sizes:[100,400,250,250]") {
+  return partition(kSamples, 4, rule, 1, {.label = label, .classes = 10});
+}
+
+std::set<std::uint32_t> as_set(const std::vector<std::uint32_t>& samples) {
+  return {samples.begin(), samples.end()};
+}
+
+TEST(Division, IsOneOfAllSamplesWithTheSizesOfHome) {
+  for (const double part : {0.0, 0.001, 0.1, 0.5, 1.0})
+    for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
+      const Partition now = division(home(), part, 3, epoch);
+      ASSERT_EQ(now.size(), 4u);
+      std::vector<std::uint32_t> all;
+      for (std::size_t node = 0; node < 4; ++node) {
+        EXPECT_EQ(now[node].size(), home()[node].size());
+        all.insert(all.end(), now[node].begin(), now[node].end());
+      }
+      std::ranges::sort(all);
+      std::vector<std::uint32_t> expected(kSamples);
+      std::iota(expected.begin(), expected.end(), 0u);
+      EXPECT_EQ(all, expected);
+      EXPECT_EQ(now, division(home(), part, 3, epoch));
+    }
+}
+
+TEST(Division, ExchangesThePartAskedFor) {
+  // A node borrows at most the part Q, and of what is dealt out by chance it gets back what it had lent in
+  // proportion to its size.
+  for (const double part : {0.1, 0.5}) {
+    double kept = 0;
+    for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
+      const Partition before = home(), now = division(before, part, 3, epoch);
+      for (std::size_t node = 0; node < 4; ++node) {
+        const auto own = as_set(before[node]);
+        const auto still = static_cast<double>(
+            std::ranges::count_if(now[node], [&](std::uint32_t sample) { return own.contains(sample); }));
+        const auto size = static_cast<double>(own.size());
+        EXPECT_GE(still, size - std::round(part * size));
+        if (node == 1) kept += still / size / 50;
+      }
+    }
+    EXPECT_NEAR(kept, 1 - part + part * 0.4, 0.01);
+  }
+}
+
+TEST(Division, PartialZeroIsLocal) {
+  EXPECT_EQ(read_shuffle("partial:0"), read_shuffle("local"));
+  for (std::uint64_t epoch = 0; epoch < 5; ++epoch) EXPECT_EQ(division(home(), 0, 3, epoch), home());
+}
+
+// A new division every epoch, whoever had what: a function of seed, epoch and the sizes alone.
+TEST(Division, PartialOneIsGlobal) {
+  EXPECT_EQ(read_shuffle("partial:1"), read_shuffle("global"));
+  Partition other = home();
+  std::uint32_t next = 0;
+  for (auto& shard : other)
+    for (std::uint32_t& sample : shard) sample = next++;
+  std::set<std::vector<std::uint32_t>> seen;
+  double of_class_0 = 0;
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
+    const Partition now = division(home(), 1, 3, epoch);
+    EXPECT_EQ(now, division(other, 1, 3, epoch));
+    EXPECT_NE(now, division(home(), 1, 4, epoch));
+    seen.insert(now[0]);
+    of_class_0 += static_cast<double>(
+        std::ranges::count_if(now[1], [](std::uint32_t sample) { return label(sample) == 0; }));
+  }
+  EXPECT_EQ(seen.size(), 20u);
+  EXPECT_NEAR(of_class_0 / 20, 40, 5);
+}
+
+TEST(Division, RefusesInOneSentence) {
+  const auto refusal = [](std::string_view rule) -> std::string {
+    try {
+      read_shuffle(rule);
+    } catch (const RequestError& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  EXPECT_EQ(read_shuffle("partial:0.25"), 0.25);
+  EXPECT_EQ(refusal("globl"), "data.shuffle = \"globl\" does not exist; did you mean 'global'?");
+  for (const char* rule : {"partial:", "partial:2", "partial:-0.1", "partial:nan", "partial:0.1x"})
+    EXPECT_NE(refusal(rule).find("needs a number from 0 to 1"), std::string::npos) << rule;
+  EXPECT_NE(refusal("partial").find("partial:0.1"), std::string::npos);
+}
+
+class Floats final : public Dataset {
+ public:
+  std::size_t size() const override { return 20; }
+  Shape shape() const override { return {2, 1, 1}; }
+  int classes() const override { return 20; }
+  std::int64_t label(std::size_t index) const override { return static_cast<std::int64_t>(index); }
+  void read(std::size_t index, std::span<float> out) const override {
+    if (index >= 10) throw std::runtime_error("this sample lives elsewhere");
+    std::ranges::fill(out, static_cast<float>(index));
+  }
+};
+
+TEST(Visitors, AreReadFromTheirMessages) {
+  const auto lender = std::make_shared<ImageSet>(
+      make_synthetic({.shape = {3, 4, 4}, .samples = 20}, "train", 1), synthetic_normalization());
+  const auto host = std::make_shared<ImageSet>(
+      make_synthetic({.shape = {3, 4, 4}, .samples = 20}, "train", 2), synthetic_normalization());
+  const auto visitors = std::make_shared<Visitors>();
+  const auto seen = with_visitors(host, visitors);
+  const std::vector<std::uint32_t> first{3, 17}, second{1, 4, 9};
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    visitors->dismiss();
+    visitors->admit(*host, first, Visitors::pack(*lender, first));
+    visitors->admit(*host, second, Visitors::pack(*lender, second));
+    EXPECT_EQ(visitors->size(), 5u);
+    const std::set<std::size_t> away{1, 3, 4, 9, 17};
+    std::vector<float> image(48), expected(48);
+    for (std::size_t i = 0; i < 20; ++i) {
+      (away.contains(i) ? *lender : *host).read(i, expected);
+      seen->read(i, image);
+      EXPECT_EQ(image, expected);
+    }
+  }
+  EXPECT_THROW(visitors->admit(*host, first, Visitors::pack(*lender, second)), std::runtime_error);
+}
+
+TEST(Visitors, MayBeFloats) {
+  const auto data = std::make_shared<Floats>();
+  const auto visitors = std::make_shared<Visitors>();
+  const auto seen = with_visitors(data, visitors);
+  Message message = Visitors::pack(*data, std::vector<std::uint32_t>{7});
+  visitors->admit(*data, std::vector<std::uint32_t>{15}, message);
+  std::vector<float> sample(2);
+  seen->read(15, sample);
+  EXPECT_EQ(sample, (std::vector<float>{7, 7}));
+  EXPECT_EQ(seen->label(15), 7);
+}
+
+}  // namespace
+}  // namespace veche

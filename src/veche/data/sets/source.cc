@@ -1,0 +1,165 @@
+#include "veche/data/sets/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "veche/base/nearest.h"
+#include "veche/data/formats/listing.h"
+#include "veche/data/sets/known_sets.h"
+#include "veche/data/sets/moments.h"
+#include "veche/data/sets/open.h"
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+namespace fs = std::filesystem;
+
+DataSource open_kind(Kind kind, const OpenRequest& request) {
+  switch (kind) {
+    case Kind::idx:
+      return open_idx(request);
+    case Kind::cifar10:
+      return open_cifar10(request);
+    case Kind::cifar100:
+      return open_cifar100(request);
+    case Kind::npy:
+      return open_npy(request);
+    case Kind::packed:
+      return open_packed(request);
+    case Kind::archive:
+      return open_archive(request);
+    case Kind::images:
+      break;
+  }
+  return open_image_folder(request);
+}
+
+void adopt(DataSource& source, const KnownSet& set) {
+  source.name = set.name;
+  source.augment = set.augment;
+}
+
+const KnownSet& known_set(const std::string& name) {
+  const auto set = std::ranges::find(known_sets(), name, &KnownSet::name);
+  if (set == known_sets().end())
+    throw RequestError(fmt::format("data.name '{}' is unknown{}", name, suggestion(name, data_names())));
+  return *set;
+}
+
+// Where the files of a known set are, or a sentence about where they could come from.
+fs::path find_files(const KnownSet& set, const Options& options) {
+  const std::string path = options.get<std::string>("path", "");
+  std::error_code error;
+  if (!path.empty()) {
+    if (!fs::exists(path, error))
+      throw RequestError(fmt::format("there is no '{}': {}", path, set.if_missing));
+    return path;
+  }
+  for (const std::string& place : places_of(set, options.get<std::string>("folder", "data")))
+    if (fs::exists(place, error)) return place;
+  throw RequestError(fmt::format("data.path is needed for '{}': {}", set.name, set.if_missing));
+}
+
+DataSource open_known(const KnownSet& set, const Options& options, OpenRequest request) {
+  request.path = find_files(set, options);
+  request.classes = set.classes;
+  request.normalization = set.normalization;
+  const auto kind = recognise(request.path);
+  if (!kind && set.shape.channels > 1)
+    throw RequestError(
+        fmt::format("'{}' holds no files of {}: {}", request.path.string(), set.name, set.if_missing));
+  DataSource source = open_kind(kind.value_or(Kind::idx), request);
+  const int channels = source.train->shape().channels;
+  if (source.train->classes() != set.classes || channels != set.shape.channels)
+    throw RequestError(
+        fmt::format("'{}' holds {} classes of images with {} channels, which {} is not: leave data.name out",
+                    request.path.string(), source.train->classes(), channels, set.name));
+  adopt(source, set);
+  return source;
+}
+
+DataSource open_path(OpenRequest request) {
+  std::error_code error;
+  if (!fs::exists(request.path, error))
+    throw RequestError(fmt::format("data.path: there is no '{}'", request.path.string()));
+  const auto kind = recognise(request.path);
+  if (!kind)
+    throw RequestError(
+        fmt::format("data.path: '{}' holds nothing that can be read: IDX files, CIFAR's binary files, .npy "
+                    "pairs, tar archives, a "
+                    "packed set, or images in a folder for each class",
+                    request.path.string()));
+  if (kind == Kind::cifar10 || kind == Kind::cifar100) {
+    const KnownSet& set = known_set(kind == Kind::cifar10 ? "cifar10" : "cifar100");
+    request.normalization = set.normalization;
+    DataSource source = open_kind(*kind, request);
+    adopt(source, set);
+    return source;
+  }
+  DataSource source = open_kind(*kind, request);
+  if (const KnownSet* set = look_alike(source.class_names, source.train->shape())) adopt(source, *set);
+  return source;
+}
+
+DataSource open_own(const OwnDataset& own, const Options& options, std::uint64_t seed) {
+  OwnDataset::Parts parts = own.open(options, seed);
+  if (parts.train == nullptr || parts.test == nullptr || parts.train->size() == 0)
+    throw RequestError(
+        fmt::format("data.name = \"{}\": the program that registered it gave no samples", own.name));
+  if (parts.train->shape() != parts.test->shape() || parts.train->classes() != parts.test->classes())
+    throw RequestError(fmt::format(
+        "data.name = \"{}\": the training and the test set differ in the shape of samples or in classes",
+        own.name));
+  return {.name = own.name,
+          .kind = "a set of this program",
+          .place = {},
+          .train = std::move(parts.train),
+          .test = std::move(parts.test),
+          .class_names = std::move(parts.class_names)};
+}
+
+}  // namespace
+
+Registry<OwnDataset>& own_datasets() {
+  static Registry<OwnDataset> sets;
+  return sets;
+}
+
+void register_dataset(OwnDataset dataset) {
+  own_datasets().add(std::move(dataset), "data set", [](const std::string& name) {
+    const std::vector<std::string> names = data_names();
+    return std::ranges::find(names, name) != names.end();
+  });
+}
+
+DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how) {
+  const std::string path = options.get<std::string>("path", "");
+  const std::string name = options.get<std::string>("name", path.empty() ? "fashion-mnist" : "");
+  if (name == "synthetic") return open_synthetic(options, seed);
+  if (const OwnDataset* own = own_datasets().find(name)) return open_own(*own, options, seed);
+  OpenRequest request;
+  request.size = static_cast<int>(options.get<std::int64_t>("size", 0));
+  request.size_if_unequal = how.size_if_unequal;
+  request.processes = how.processes;
+  request.policy.on = options.get<std::string>("bad", "refuse") == "skip" ? OnDamage::skip : OnDamage::refuse;
+  if (!name.empty()) return open_known(known_set(name), options, std::move(request));
+  request.path = path;
+  return open_path(std::move(request));
+}
+
+std::string class_name(const DataSource& source, std::int64_t label) {
+  return source.class_names.empty() ? std::to_string(label)
+                                    : source.class_names.at(static_cast<std::size_t>(label));
+}
+
+std::vector<std::string> data_names() {
+  std::vector<std::string> names;
+  for (const KnownSet& set : known_sets()) names.push_back(set.name);
+  names.emplace_back("synthetic");
+  std::ranges::copy(own_datasets().names(), std::back_inserter(names));
+  return names;
+}
+
+}  // namespace veche

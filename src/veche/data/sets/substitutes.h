@@ -1,0 +1,52 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "veche/data/sets/damage.h"
+
+namespace veche {
+
+// Reads samples of a set in which some may be damaged. Under data.bad = "skip" the place of a damaged sample
+// is taken by the next sample of its class that can be read, in the order of the set, from its end on at its
+// beginning: a function of the set alone, so that every run and every node sees the same, and labels and
+// sizes stay as they are. Thread-safe.
+class Substitutes {
+ public:
+  struct Set {
+    std::size_t size = 0;
+    std::function<std::int64_t(std::size_t)> label;
+    std::function<std::string(std::size_t)> name;
+  };
+  Substitutes(Set set, DamagePolicy policy) : set_(std::move(set)), policy_(std::move(policy)) {}
+
+  // `read(i)` throws Damaged. Throws RunError naming the sample under "refuse", and when all of a class are
+  // damaged.
+  template <class Read>
+  auto read(std::size_t index, const Read& read) const {
+    for (std::size_t step = 0;; ++step) {
+      const std::size_t other = nth_of_class(index, step);
+      try {
+        return read(other);
+      } catch (const Damaged& damage) {
+        note(other, damage.what());
+      }
+    }
+  }
+
+ private:
+  // The sample itself, then those of its class behind it. Throws RunError after the last.
+  std::size_t nth_of_class(std::size_t index, std::size_t step) const;
+  void note(std::size_t index, const std::string& why) const;
+
+  const Set set_;
+  const DamagePolicy policy_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_set<std::size_t> known_;  // damaged samples already counted; guarded by the mutex
+};
+
+}  // namespace veche

@@ -1,0 +1,134 @@
+#include "veche/data/sets/visiting_set.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "veche/data/sets/pixel_set.h"
+
+namespace veche {
+namespace {
+
+constexpr std::size_t kLabel = sizeof(std::int64_t);
+
+const PixelSet* as_images(const Dataset& data) { return dynamic_cast<const PixelSet*>(&data); }
+
+// Not from a pool: as much as is needed, and gone when nobody needs it any more.
+Message allocate(std::size_t bytes) {
+  constexpr std::align_val_t kAlignment{64};
+  const auto free = [](std::byte* memory) { ::operator delete(memory, kAlignment); };
+  return {{static_cast<std::byte*>(::operator new(bytes, kAlignment)), free}, bytes};
+}
+
+// Visitors come as what they are in the set, not as what they were cut from: so that it does not matter where
+// a sample is read, those at home are not cut differently (part) either.
+class VisitedImages final : public PixelSet {
+ public:
+  VisitedImages(std::shared_ptr<const Dataset> data, std::shared_ptr<const Visitors> visitors)
+      : PixelSet(data->shape(), as_images(*data)->normalization()),
+        data_(std::move(data)),
+        visitors_(std::move(visitors)) {}
+
+  std::size_t size() const override { return data_->size(); }
+  int classes() const override { return data_->classes(); }
+  std::int64_t label(std::size_t index) const override {
+    const Visitors::Sample* visitor = visitors_->find(index);
+    return visitor != nullptr ? visitor->label : data_->label(index);
+  }
+  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
+    const Visitors::Sample* visitor = visitors_->find(index);
+    if (visitor == nullptr) return static_cast<const PixelSet&>(*data_).pixels(index, room);
+    return {reinterpret_cast<const std::uint8_t*>(visitor->bytes.data()), visitor->bytes.size()};
+  }
+
+ private:
+  const std::shared_ptr<const Dataset> data_;
+  const std::shared_ptr<const Visitors> visitors_;
+};
+
+class VisitedFloats final : public Dataset {
+ public:
+  VisitedFloats(std::shared_ptr<const Dataset> data, std::shared_ptr<const Visitors> visitors)
+      : data_(std::move(data)), visitors_(std::move(visitors)) {}
+
+  std::size_t size() const override { return data_->size(); }
+  Shape shape() const override { return data_->shape(); }
+  int classes() const override { return data_->classes(); }
+  std::int64_t label(std::size_t index) const override {
+    const Visitors::Sample* visitor = visitors_->find(index);
+    return visitor != nullptr ? visitor->label : data_->label(index);
+  }
+  void read(std::size_t index, std::span<float> out) const override {
+    const Visitors::Sample* visitor = visitors_->find(index);
+    if (visitor == nullptr) return data_->read(index, out);
+    std::memcpy(out.data(), visitor->bytes.data(), visitor->bytes.size());
+  }
+
+ private:
+  const std::shared_ptr<const Dataset> data_;
+  const std::shared_ptr<const Visitors> visitors_;
+};
+
+}  // namespace
+
+std::size_t Visitors::bytes_each(const Dataset& data) {
+  return kLabel + data.shape().size() * (as_images(data) != nullptr ? 1 : sizeof(float));
+}
+
+Message Visitors::pack(const Dataset& data, std::span<const std::uint32_t> samples) {
+  const std::size_t each = bytes_each(data), size = data.shape().size();
+  Message message = allocate(samples.size() * each);
+  std::byte* out = message.writable<std::byte>().data();
+  const PixelSet* images = as_images(data);
+  std::vector<std::uint8_t> room(images != nullptr ? size : 0);
+  std::vector<float> numbers(images != nullptr ? 0 : size);
+  for (const std::uint32_t sample : samples) {
+    const std::int64_t label = data.label(sample);
+    std::memcpy(out, &label, kLabel);
+    if (images != nullptr) {
+      std::memcpy(out + kLabel, images->pixels(sample, room).data(), size);
+    } else {
+      data.read(sample, numbers);
+      std::memcpy(out + kLabel, numbers.data(), each - kLabel);
+    }
+    out += each;
+  }
+  return message;
+}
+
+void Visitors::dismiss() {
+  places_.clear();
+  messages_.clear();
+}
+
+void Visitors::admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message) {
+  const std::size_t each = bytes_each(data);
+  if (message.size() != samples.size() * each)
+    throw std::runtime_error(
+        "a message of samples is not as long as they are: do all nodes have the same data?");
+  const std::byte* at = message.bytes().data();
+  for (const std::uint32_t index : samples) {
+    Sample sample{.label = 0, .bytes = {at + kLabel, each - kLabel}};
+    std::memcpy(&sample.label, at, kLabel);
+    places_.push_back({index, sample});
+    at += each;
+  }
+  const auto middle = places_.end() - static_cast<std::ptrdiff_t>(samples.size());
+  std::ranges::inplace_merge(places_, middle, {}, &Place::index);
+  messages_.push_back(std::move(message));
+}
+
+const Visitors::Sample* Visitors::find(std::size_t index) const {
+  const auto found = std::ranges::lower_bound(places_, index, {}, &Place::index);
+  return found != places_.end() && found->index == index ? &found->sample : nullptr;
+}
+
+std::shared_ptr<const Dataset> with_visitors(std::shared_ptr<const Dataset> data,
+                                             std::shared_ptr<const Visitors> visitors) {
+  if (as_images(*data) != nullptr)
+    return std::make_shared<VisitedImages>(std::move(data), std::move(visitors));
+  return std::make_shared<VisitedFloats>(std::move(data), std::move(visitors));
+}
+
+}  // namespace veche

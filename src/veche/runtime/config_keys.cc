@@ -1,0 +1,199 @@
+#include "veche/runtime/config_keys.h"
+
+#include <limits>
+
+#include "veche/data/sets/source.h"
+#include "veche/train/optim/optimizer.h"
+#include "veche/train/optim/rate_schedule.h"
+
+namespace veche {
+namespace {
+
+using Kind = KeySpec::Kind;
+
+Value text(std::string value) { return {std::move(value)}; }
+Value whole(std::int64_t value) { return {value}; }
+Value real(double value) { return {value}; }
+Value flag(bool value) { return {value}; }
+
+constexpr double kMostNodes = 1e5;
+constexpr double kMostEpochs = 1e9;
+
+// A table, a key a line or two: clang-format would give every field its own.
+// clang-format off
+std::vector<KeySpec> run_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = {}, .help = "the run's folder; made up when absent"},
+      {.name = "out", .kind = Kind::text, .fallback = text("runs"), .help = "where runs' folders are"},
+      {.name = "seed", .kind = Kind::whole, .fallback = whole(1), .help = "fixes everything random", .least = 0,
+       .most = 9.3e18},
+      {.name = "epochs", .kind = Kind::real, .fallback = {}, .help = "passes over the data; 0.5 is half of one",
+       .least = 0, .above_least = true, .most = kMostEpochs},
+      {.name = "steps", .kind = Kind::whole, .fallback = {}, .help = "instead of epochs", .least = 1},
+      {.name = "target_accuracy", .kind = Kind::real, .fallback = {},
+       .help = "stop when the averaged model reaches it, such as 0.9", .least = 0, .above_least = true},
+      {.name = "eval", .kind = Kind::text, .fallback = text("average"),
+       .help = "whose models are tested on the way: average, all or sample:K"},
+      {.name = "eval_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",
+       .least = 0},
+      {.name = "checkpoint_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",
+       .least = 0},
+  };
+}
+
+std::vector<KeySpec> model_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = text("cnn"), .help = "see `veche model ls`; any wrn-D-K too"},
+      {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "as many as the data have", .least = 2,
+       .most = 1e6},
+      {.name = "norm", .kind = Kind::text, .fallback = {},
+       .help = "normalisation: batch, group:G, layer or none; the model's own when absent"},
+      {.name = "stem", .kind = Kind::text, .fallback = text("auto"),
+       .help = "how a network for 224x224 pixels begins: small keeps the resolution, auto does up to 64 pixels",
+       .choices = {"auto", "small", "large"}},
+      {.name = "dropout", .kind = Kind::real, .fallback = {}, .help = "probability; the model's own when absent",
+       .least = 0, .most = 1, .below_most = true},
+      {.name = "stochastic_depth", .kind = Kind::real, .fallback = {},
+       .help = "probability that the last residual branch is left out; the model's own when absent", .least = 0,
+       .most = 1, .below_most = true},
+      {.name = "label_smoothing", .kind = Kind::real, .fallback = {},
+       .help = "this much of a label is spread over all classes in training", .least = 0, .most = 1, .below_most = true},
+      {.name = "hidden", .kind = Kind::wholes, .fallback = {}, .help = "widths of mlp's hidden layers",
+       .least = 1, .most = 1e9, .may_be_empty = true},
+      {.name = "file", .kind = Kind::text, .fallback = {}, .help = "torchscript: the module's file, see docs/own-models.md"},
+      {.name = "init", .kind = Kind::text, .fallback = {}, .help = "a safetensors file with the weights to start from"},
+      {.name = "prune", .kind = Kind::real, .fallback = {},
+       .help = "this part of the weights, the smallest, becomes zero and stays so", .least = 0, .most = 1, .below_most = true},
+      {.name = "prune_at", .kind = Kind::real, .fallback = real(1), .help = "epochs before the cut", .least = 0,
+       .most = kMostEpochs},
+      {.name = "prune_until", .kind = Kind::real, .fallback = {}, .help = "cut gradually until this epoch", .least = 0,
+       .most = kMostEpochs},
+      {.name = "device", .kind = Kind::text, .fallback = text("cpu"),
+       .help = "where the network computes: the processor, or the CUDA devices that a process sees, node by node",
+       .choices = {"cpu", "cuda"}},
+      {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
+      {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
+      {.name = "start", .kind = Kind::text, .fallback = text("equal"),
+       .help = "initial parameters of the nodes", .choices = {"equal", "different"}},
+      {.name = "x0", .kind = Kind::any, .fallback = {}, .help = "quadratic: where all nodes start"},
+  };
+}
+
+std::vector<KeySpec> data_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = {},
+       .help = "a known data set; `fashion-mnist` when neither this nor path is given", .choices = data_names()},
+      {.name = "path", .kind = Kind::texts, .fallback = {},
+       .help = "where its files are, or a set of your own: a folder, an archive or a packed set (docs/data.md); "
+               "with partition = folders one path a node, or a folder of such"},
+      {.name = "folder", .kind = Kind::text, .fallback = text("data"), .help = "where `veche data fetch` puts known sets"},
+      {.name = "size", .kind = Kind::whole, .fallback = {},
+       .help = "image files: the side of the images wanted; the shorter side is resized to it and the middle taken",
+       .least = 1, .most = 4096},
+      {.name = "bad", .kind = Kind::text, .fallback = text("refuse"),
+       .help = "a damaged sample ends the run, or another of its class takes its place", .choices = {"refuse", "skip"}},
+      {.name = "batch", .kind = Kind::whole, .fallback = whole(25), .help = "samples per node and step", .least = 1,
+       .most = 1e9},
+      {.name = "partition", .kind = Kind::text, .fallback = {},
+       .help = "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "
+               "sizes:[..], dirichlet:ALPHA, classes:K, folders"},
+      {.name = "uneven", .kind = Kind::text, .fallback = text("wait"),
+       .help = "nodes with fewer batches than others go on mixing until the next epoch, or begin theirs anew",
+       .choices = {"wait", "repeat"}},
+      {.name = "shuffle", .kind = Kind::text, .fallback = text("local"),
+       .help = "what nodes do with their samples before each epoch: local keeps them, partial:Q exchanges the part Q "
+               "with others, global divides all anew"},
+      {.name = "augment", .kind = Kind::text, .fallback = text("default"),
+       .help = "random changes of training images: none, or of crop:P, flip, cutout:S, resized-crop joined by +; "
+               "default: what is customary for the set"},
+      {.name = "workers", .kind = Kind::whole, .fallback = whole(1),
+       .help = "threads that prepare batches ahead of the steps; 0: each node its own when it needs them",
+       .least = 0, .most = 256},
+      {.name = "shape", .kind = Kind::wholes, .fallback = {}, .help = "synthetic: channels, height, width"},
+      {.name = "samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: training samples", .least = 1},
+      {.name = "test_samples", .kind = Kind::whole, .fallback = {}, .help = "synthetic: test samples", .least = 1},
+      {.name = "classes", .kind = Kind::whole, .fallback = {}, .help = "synthetic: classes", .least = 2},
+      {.name = "noise", .kind = Kind::real, .fallback = {}, .help = "synthetic: noise over the pattern", .least = 0},
+  };
+}
+
+std::vector<KeySpec> optimizer_keys() {
+  return {
+      {.name = "name", .kind = Kind::text, .fallback = text("adam"), .help = "sgd, adam, adamw or lars",
+       .choices = optimizer_names()},
+      {.name = "lr", .kind = Kind::real, .fallback = {}, .help = "learning rate: sgd 0.05, adam 0.001, lars 1", .least = 0,
+       .most = std::numeric_limits<float>::max()},
+      {.name = "momentum", .kind = Kind::real, .fallback = real(0), .help = "sgd, lars", .least = 0},
+      {.name = "nesterov", .kind = Kind::flag, .fallback = flag(false), .help = "sgd: Nesterov's form"},
+      {.name = "beta1", .kind = Kind::real, .fallback = real(0.9), .help = "adam", .least = 0, .most = 1,
+       .below_most = true},
+      {.name = "beta2", .kind = Kind::real, .fallback = real(0.999), .help = "adam", .least = 0, .most = 1,
+       .below_most = true},
+      {.name = "epsilon", .kind = Kind::real, .fallback = real(1e-8), .help = "adam", .least = 0},
+      {.name = "weight_decay", .kind = Kind::real, .fallback = real(0), .help = "pull towards zero", .least = 0},
+      {.name = "decay_norms", .kind = Kind::flag, .fallback = flag(true),
+       .help = "false: weight decay (and lars's ratio) spare norms and biases"},
+      {.name = "trust", .kind = Kind::real, .fallback = real(0.001),
+       .help = "lars: how far a layer goes, in lengths of its weights", .least = 0, .above_least = true},
+      {.name = "clip", .kind = Kind::real, .fallback = real(0), .help = "largest norm of a gradient; 0: any",
+       .least = 0},
+      {.name = "schedule", .kind = Kind::text, .fallback = text("constant"), .help = "of the learning rate",
+       .choices = schedule_names()},
+      {.name = "milestones", .kind = Kind::reals, .fallback = {}, .help = "multi-step: epochs at which it drops",
+       .least = 0, .most = kMostEpochs, .may_be_empty = true},
+      {.name = "gamma", .kind = Kind::real, .fallback = real(0.1), .help = "multi-step: factor", .least = 0},
+      {.name = "warmup_epochs", .kind = Kind::real, .fallback = real(0), .help = "linear rise at the start",
+       .least = 0, .most = kMostEpochs},
+      {.name = "scale_lr", .kind = Kind::flag, .fallback = flag(false),
+       .help = "multiply the rate by the number of nodes"},
+  };
+}
+
+std::vector<KeySpec> cluster_keys() {
+  return {
+      {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many; under mpirun one a rank, or more",
+       .least = 1, .most = kMostNodes},
+      {.name = "transport", .kind = Kind::text, .fallback = text("auto"),
+       .help = "the engine; auto: mpi when started by mpirun or srun, else threads",
+       .choices = {"auto", "threads", "mpi"}},
+      {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
+       .least = 0, .most = kMostNodes},
+      {.name = "speed", .kind = Kind::reals, .fallback = {}, .help = "relative power of each node, such as [1, 1, 0.5]",
+       .least = 0, .above_least = true},
+      {.name = "train_every", .kind = Kind::any, .fallback = {},
+       .help = "qt: a node trains at every qt-th step; a number, or one a node; follows from speed"},
+      {.name = "mix_every", .kind = Kind::any, .fallback = {},
+       .help = "qc: a node mixes after every qc-th step (consensus); a number, or one a node"},
+      {.name = "rest", .kind = Kind::flag, .fallback = {},
+       .help = "nodes rest after computing, so that they are as unequal as speed says; by default where they share one "
+               "machine, and not on several hosts, which are as quick as they are"},
+      {.name = "stall", .kind = Kind::reals, .fallback = {},
+       .help = "random pauses after computing: probability and longest seconds, such as [0.01, 0.5]"},
+      {.name = "lose", .kind = Kind::real, .fallback = real(0),
+       .help = "probability that what a node has computed is lost", .least = 0, .most = 1, .below_most = true},
+      {.name = "work", .kind = Kind::text, .fallback = text("shared"),
+       .help = "nodes at their own pace: quick ones make more of the steps, or all make as many",
+       .choices = {"shared", "equal"}},
+  };
+}
+
+std::vector<KeySpec> topology_keys() {
+  return {
+      {.name = "graph", .kind = Kind::text, .fallback = text("ring"), .help = "see docs/topologies.md"},
+      {.name = "weights", .kind = Kind::text, .fallback = text("metropolis"), .help = "see docs/topologies.md"},
+  };
+}
+// clang-format on
+
+}  // namespace
+
+const std::vector<SectionSpec>& sections() {
+  static const std::vector<SectionSpec> all = {
+      {"run", run_keys()},         {"model", model_keys()},
+      {"data", data_keys()},       {"optimizer", optimizer_keys()},
+      {"cluster", cluster_keys()}, {"topology", topology_keys()},
+  };
+  return all;
+}
+
+}  // namespace veche

@@ -1,0 +1,89 @@
+#include "veche/run.h"
+
+#include <atomic>
+#include <future>
+
+#include "veche/comm/mpi/launch.h"
+#include "veche/runtime/on_all_ranks.h"
+#include "veche/runtime/training.h"
+
+namespace veche {
+namespace {
+
+// Joined by the first run and left at the end of the process: MPI can be entered only once.
+Job* job_of_this_process() {
+  static const std::unique_ptr<Job> job = join_launched_job();
+  return job.get();
+}
+
+class Callbacks : public RunObserver {
+ public:
+  explicit Callbacks(const RunOptions& options) : options_(options) {}
+
+  void on_start(const RunInfo& info) override { call(options_.on_start, info); }
+  void on_progress(const Progress& progress) override { call(options_.on_progress, progress); }
+  void on_evaluation(const Evaluation& evaluation) override { call(options_.on_evaluation, evaluation); }
+  void on_notice(const std::string& sentence) override { call(options_.on_notice, sentence); }
+
+ private:
+  template <class Function, class Argument>
+  static void call(const Function& function, const Argument& argument) {
+    if (function) function(argument);
+  }
+  const RunOptions& options_;
+};
+
+}  // namespace
+
+struct Run::State {
+  RunOptions options;
+  Callbacks callbacks{options};
+  TrainingRequest request;
+  std::atomic<bool> stopped = false;
+  std::future<RunResult> result;
+};
+
+Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+  TrainingRequest& request = state_->request;
+  request.job = job_of_this_process();
+  on_all_ranks(request.job, [&] { request.settings = settings_for(config, request.job); });
+  request.resume = state_->options.resume;
+  request.keep = state_->options.keep;
+  request.observer = &state_->callbacks;
+  request.interrupted = &state_->stopped;
+}
+
+Run::~Run() {
+  if (!state_) return;
+  stop();
+  if (state_->result.valid()) state_->result.wait();
+}
+
+Run::Run(Run&&) noexcept = default;
+
+Run& Run::operator=(Run&& other) noexcept {
+  Run old(std::move(*this));
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+void Run::start() {
+  if (state_->result.valid()) throw std::logic_error("a run is started once");
+  state_->result =
+      std::async(std::launch::async, [&request = state_->request] { return run_training(request); });
+}
+
+void Run::stop() { state_->stopped = true; }
+
+bool Run::done() const {
+  return state_->result.valid() &&
+         state_->result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+RunResult Run::wait() {
+  if (!state_->result.valid()) start();
+  return state_->result.get();
+}
+
+}  // namespace veche

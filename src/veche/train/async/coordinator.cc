@@ -1,0 +1,177 @@
+#include "veche/train/async/coordinator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "veche/comm/tags.h"
+#include "veche/errors.h"
+#include "veche/train/loop/observer.h"
+
+namespace veche {
+namespace {
+
+std::uint64_t after(std::uint64_t step, std::uint64_t every) {
+  return every == 0 ? ~std::uint64_t{0} : (step / every + 1) * every;
+}
+
+}  // namespace
+
+Coordinator::Coordinator(Node& node)
+    : node_(node),
+      plan_(node.plan()),
+      trainers_(plan_.samples.trainers(node.nodes())),
+      steps_(node.nodes()),
+      unheard_(node.nodes()),
+      heard_(node.nodes()),
+      progress_(node.nodes()),
+      save_number_(node.last_checkpoint()) {}
+
+void Coordinator::run() {
+  while (!(stopped_ && nothing_pending())) {
+    hear(evaluation_ ? node_.now() : kForever);
+    if (unheard_ > 0) continue;
+    if (evaluation_ && evaluation_->advance()) finish_evaluation();
+    if (!stopped_) decide();
+  }
+  node_.endpoint().send(NodeId{0}, tags::from_coordinator, pool_.copy_of_item(Order{Order::Kind::done}));
+}
+
+// Waits for one message, then takes all that have come.
+void Coordinator::hear(Time deadline) {
+  for (;;) {
+    Received received = node_.endpoint().receive({}, tags::to_coordinator, deadline);
+    if (received.outcome == Received::Outcome::timed_out) return;
+    deadline = node_.now();
+    if (received.outcome == Received::Outcome::message)
+      take(received.from, std::move(received.message));
+    else if (!stopped_ || owes_something(received.from))  // else it has ended as it was told to
+      throw PeerLost(received.from, "is gone in the middle of the run");
+  }
+}
+
+bool Coordinator::owes_something(NodeId node) const {
+  const auto index = static_cast<std::size_t>(node.value);
+  return (snapshots_missing_ > 0 && snapshots_[index].size == 0) || (saves_missing_ > 0 && !saved_[index]);
+}
+
+void Coordinator::take(NodeId from, Message message) {
+  NodeMessage told;
+  std::memcpy(&told, message.bytes().last(sizeof told).data(), sizeof told);
+  const auto node = static_cast<std::size_t>(from.value);
+  steps_[node] = told.steps;
+  interrupted_ = interrupted_ || told.progress.interrupted;
+  const Score before = progress_[node].train;
+  progress_[node] = told.progress;
+  progress_[node].train += before;
+  if (!heard_[node]) {
+    heard_[node] = true;
+    if (--unheard_ == 0) begin();
+  }
+  if (told.kind == NodeMessage::Kind::snapshot) {
+    const std::size_t size = (message.size() - sizeof told) / sizeof(float);
+    snapshots_[node] = {std::move(message), size, told.report};
+    if (--snapshots_missing_ == 0) begin_evaluation();
+  }
+  if (told.kind != NodeMessage::Kind::saved) return;
+  saved_[node] = true;
+  if (--saves_missing_ == 0) {
+    node_.services().checkpointer->commit(save_number_);
+    saved_for_good_ = last_save_;
+  }
+}
+
+void Coordinator::begin() {
+  next_evaluation_ = after(mean_step(), plan_.evaluate_every);
+  next_save_ = after(mean_step(), plan_.checkpoint_every);
+  last_progress_ = node_.now();
+  for (ProgressReport& report : progress_) report.train = {};
+}
+
+std::uint64_t Coordinator::total_steps() const {
+  std::uint64_t total = 0;
+  for (const std::uint64_t steps : steps_) total += steps;
+  return total;
+}
+
+bool Coordinator::work_done() const {
+  if (plan_.shared_steps) return total_steps() >= plan_.steps * trainers_;
+  for (std::size_t node = 0; node < steps_.size(); ++node)
+    if (plan_.samples.has_data(node) && steps_[node] < plan_.steps) return false;
+  return true;
+}
+
+void Coordinator::decide() {
+  if (node_.now() - last_progress_ >= Time(kSecondsBetweenReports)) report_progress();
+  const bool keeps = node_.services().checkpointer != nullptr;
+  if (work_done()) return stop("steps", mean_step());
+  if (interrupted_) {
+    if (!keeps) return stop("interrupted", mean_step());
+    if (saved_for_good_) return stop("interrupted", save_number_);
+    if (saves_missing_ == 0) {
+      save();
+      last_save_ = true;
+    }
+    return;
+  }
+  if (mean_step() >= next_evaluation_ && !evaluation_ && snapshots_missing_ == 0) take_snapshots();
+  if (keeps && mean_step() >= next_save_ && saves_missing_ == 0) save();
+}
+
+void Coordinator::take_snapshots() {
+  next_evaluation_ = after(mean_step(), plan_.evaluate_every);
+  snapshots_.assign(steps_.size(), {});
+  snapshots_missing_ = steps_.size();
+  snapshot_step_ = mean_step();
+  order({.kind = Order::Kind::snapshot, .step = snapshot_step_});
+}
+
+void Coordinator::save() {
+  next_save_ = after(mean_step(), plan_.checkpoint_every);
+  // Numbers only grow, also where a resumed run begins below the checkpoint it was read from.
+  save_number_ = std::max(mean_step(), save_number_ + 1);
+  saves_missing_ = steps_.size();
+  saved_.assign(steps_.size(), false);
+  order({.kind = Order::Kind::save, .step = save_number_});
+}
+
+void Coordinator::report_progress() {
+  const Time now = node_.now();
+  if (Observer* observer = node_.observer())
+    observer->on_progress(
+        summed(std::span(progress_).subspan(plan_.idle()), mean_step(), (now - last_progress_).count()));
+  for (ProgressReport& report : progress_) report.train = {};
+  last_progress_ = now;
+  order({.kind = Order::Kind::progress, .step = mean_step()});
+}
+
+void Coordinator::begin_evaluation() {
+  if (!learner_ && node_.test() != nullptr) learner_ = node_.services().spare_learner();
+  evaluation_.emplace(std::move(snapshots_), snapshot_step_, node_.learner().parameters().size(),
+                      learner_.get(), node_.endpoint(), plan_);
+  snapshots_ = {};
+}
+
+void Coordinator::finish_evaluation() {
+  Evaluation result = evaluation_->result();
+  evaluation_.reset();
+  result.rate = plan_.schedule.rate(result.step);
+  if (Observer* observer = node_.observer()) observer->on_evaluation(result);
+  if (!stopped_ && plan_.target_accuracy && node_.test() != nullptr &&
+      result.average_model.accuracy() >= *plan_.target_accuracy)
+    stop("target_accuracy", mean_step());
+}
+
+void Coordinator::stop(const char* reason, std::uint64_t step) {
+  Order last{.kind = Order::Kind::stop, .step = step};
+  std::strncpy(last.reason.data(), reason, last.reason.size() - 1);
+  order(last);
+  stopped_ = true;
+}
+
+void Coordinator::order(const Order& what) {
+  const Message message = pool_.copy_of_item(what);
+  for (int node = 0; node < node_.endpoint().size(); ++node)
+    node_.endpoint().send(NodeId{node}, tags::from_coordinator, message);
+}
+
+}  // namespace veche

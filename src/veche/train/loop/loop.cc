@@ -1,0 +1,71 @@
+#include "veche/train/loop/loop.h"
+
+#include <string>
+
+#include "veche/train/loop/measure.h"
+#include "veche/train/loop/progress_exchange.h"
+
+namespace veche {
+namespace {
+
+class Loop {
+ public:
+  explicit Loop(Node& node) : node_(node), plan_(node.plan()) {}
+
+  Evaluation run() {
+    Evaluation last;
+    std::string stopped = node_.step() >= plan_.steps ? "steps"
+                          : had_reached_target()      ? "target_accuracy"
+                                                      : "";
+    while (stopped.empty()) {
+      node_.train_step();
+      if (node_.step() >= plan_.steps) {
+        stopped = "steps";
+        break;
+      }
+      if (progress_.after_step()) stopped = "interrupted";
+      if (due(plan_.evaluate_every)) {
+        last = node_.evaluate("");
+        if (stopped.empty() && reached_target(last)) stopped = "target_accuracy";
+      }
+      if (due(plan_.checkpoint_every) || stopped == "interrupted") node_.checkpoint(node_.step());
+    }
+    progress_.settle();  // stops already, whatever it says
+    // The resumed run goes on as if nothing had happened.
+    if (stopped == "interrupted") return interrupted_at(node_.step());
+    node_.strategy().finish();
+    node_.pruner().apply(node_.learner().parameters());
+    last = node_.evaluate(stopped);
+    node_.checkpoint(node_.step());
+    return last;
+  }
+
+ private:
+  bool due(std::uint64_t every) const { return every != 0 && node_.step() % every == 0; }
+
+  bool reached_target(const Evaluation& evaluation) const {
+    return plan_.target_accuracy && node_.test() != nullptr &&
+           evaluation.average_model.accuracy() >= *plan_.target_accuracy;
+  }
+
+  // Of a run that was killed between reaching it and its end.
+  bool had_reached_target() {
+    if (node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || node_.test() == nullptr)
+      return false;
+    Evaluation then;
+    const std::vector<float> mean =
+        mean_over_nodes(node_.control(), node_.learner().parameters(), plan_.idle());
+    then.average_model = evaluate_mean(node_.control(), node_.learner(), mean, *node_.test(), plan_.idle());
+    return reached_target(then);
+  }
+
+  Node& node_;
+  const TrainingPlan& plan_;
+  ProgressExchange progress_{node_};
+};
+
+}  // namespace
+
+Evaluation run_in_step(Node& node) { return Loop(node).run(); }
+
+}  // namespace veche

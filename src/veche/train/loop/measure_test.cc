@@ -1,0 +1,35 @@
+#include "veche/train/loop/measure.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/nodes.h"
+#include "veche/random.h"
+
+namespace veche {
+namespace {
+
+std::vector<float> model_of(int node, std::size_t length) {
+  RandomStream random(3, "model", static_cast<std::uint64_t>(node));
+  std::vector<float> model(length);
+  for (float& x : model) x = static_cast<float>(random.uniform() - 0.5);
+  return model;
+}
+
+// What an evaluation calls the average model is what an export writes, to the bit.
+TEST(Measure, TheMeanOverNodesIsTheAverageOfModels) {
+  for (const int nodes : {1, 2, 3, 7})
+    for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{1003}})
+      for (const std::size_t idle : {std::size_t{0}, std::size_t{1}}) {
+        if (idle >= static_cast<std::size_t>(nodes)) continue;
+        std::vector<float> expected(length);
+        ModelAverage average(expected);
+        for (int node = static_cast<int>(idle); node < nodes; ++node) average.add(model_of(node, length));
+        average.finish();
+        testing::run_nodes(nodes, [&](testing::TestNode& node) {
+          EXPECT_EQ(mean_over_nodes(node.channel, model_of(node.me(), length), idle), expected);
+        });
+      }
+}
+
+}  // namespace
+}  // namespace veche

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "veche/comm/tags.h"
+#include "veche/train/loop/checkpointer.h"
+#include "veche/train/loop/diverged.h"
+#include "veche/train/loop/observer.h"
+#include "veche/train/loop/plan.h"
+#include "veche/train/loop/progress_report.h"
+#include "veche/train/loop/sample_exchange.h"
+
+namespace veche {
+
+// What a process has for the nodes that live in it, while they train.
+struct NodeServices {
+  Prefetcher& prefetcher;
+  const std::atomic<bool>& interrupted;                          // somebody wants the run to end
+  Observer* observer = nullptr;                                  // told by node 0 only
+  Checkpointer* checkpointer = nullptr;                          // none: nothing is kept
+  std::function<std::unique_ptr<Learner>()> spare_learner = {};  // for node 0, to test snapshots with
+};
+
+// One node: everything that is its own, and what it does in a run: steps, measuring, saving. When, the loops
+// decide: loop.cc where all go in step, async_loop.cc where nobody is waited for. Belongs to the node's
+// thread.
+class Node {
+ public:
+  // Throws RequestError for what does not go together. The plan outlives it.
+  Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan);
+
+  // All that must be saved of it, in place; a strategy's state is about just these nodes.
+  NodeState state(bool with_strategy = true);
+  // Goes on from there, where the vectors and numbers already are.
+  void resume(const NodeState& state, std::uint64_t checkpoint);
+
+  // A node's part of a run, from its first batch to the last measure. Returns the last evaluation, the same
+  // on every node but for what only a node itself knows.
+  Evaluation run(const NodeServices& services);
+
+  Endpoint& endpoint() const { return *endpoint_; }
+  Learner& learner() const { return *learner_; }
+  Strategy& strategy() const { return *strategy_; }
+  Pruner& pruner() { return pruner_; }
+  Channel& control() { return control_; }
+  Channel& progress() { return progress_; }
+  const TrainingPlan& plan() const { return plan_; }
+  const NodeServices& services() const { return *services_; }
+  Observer* observer() const { return first() ? services_->observer : nullptr; }
+  const Dataset* test() const { return plan_.data.test.get(); }
+  std::size_t me() const { return static_cast<std::size_t>(endpoint_->id().value); }
+  std::size_t nodes() const { return static_cast<std::size_t>(endpoint_->size()); }
+  bool first() const { return me() == 0; }
+  Time now() const { return endpoint_->now(); }
+
+  std::uint64_t step() const { return step_; }  // steps done
+  Time training() const { return training_; }   // how long they took
+  void add_training(Time waited) { training_ += waited; }
+  // Where an asynchronous run is: the mean step of all nodes.
+  std::uint64_t mean_step() const { return mean_step_; }
+  void set_mean_step(std::uint64_t step) { mean_step_ = step; }
+
+  void train_step();
+
+  // Since the one before.
+  ProgressReport take_progress();
+  // All that the node itself knows without the others; begins a new interval.
+  NodeReport take_report();
+  // With all others.
+  Evaluation evaluate(const std::string& stopped);
+
+  // Before they are measured or saved: a checkpoint that cannot be trained further is worth nothing.
+  void check_parameters() const;
+  void save(std::uint64_t number);
+  // With all others; nothing where it is the last one saved.
+  void checkpoint(std::uint64_t number);
+  std::uint64_t last_checkpoint() const { return last_checkpoint_; }
+
+ private:
+  void open_data();
+  void compute(const Batch& batch);
+  Time pause(Time length);
+  void prune();
+  void limit_gradient();
+  template <class Moment>
+  void communicate(Moment moment);
+  double clip_scale();
+  std::uint64_t schedule_step() const;
+  bool tests_own_model(const std::string& stopped) const;
+  void check(const Score& score, std::uint64_t step) const;
+  [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const;
+
+  const TrainingPlan& plan_;
+  const std::unique_ptr<Endpoint> endpoint_;
+  MessagePool pool_;
+  Patience patience_;
+  Channel control_{*endpoint_, pool_, patience_, tags::control};
+  Channel progress_{*endpoint_, pool_, patience_, tags::progress};
+  Channel samples_{*endpoint_, pool_, patience_, tags::samples};
+  Channel talk_{*endpoint_, pool_, patience_, tags::strategy};
+  const std::unique_ptr<Learner> learner_;
+  const std::unique_ptr<Optimizer> optimizer_;
+  Pruner pruner_;
+  const std::unique_ptr<Strategy> strategy_;
+  const NodeServices* services_ = nullptr;  // while it runs
+  std::optional<SampleExchange> exchange_;  // none: every node keeps its samples
+  std::optional<Loader> loader_;            // none: it has no samples, or its learner brings them
+
+  std::uint64_t step_ = 0;
+  Score train_;            // since the last evaluation
+  Score evaluated_train_;  // what train_ was then
+  Score since_progress_;
+  std::int64_t images_ = 0;  // trained on by this process
+  std::uint64_t lost_ = 0;
+  Time compute_{0}, waiting_{0}, communication_{0}, training_{0};
+  std::uint64_t last_checkpoint_ = 0;  // a resumed run need not save what it has just read
+  std::uint64_t mean_step_ = 0;
+};
+
+// What a run returns that somebody ended: it was not measured.
+Evaluation interrupted_at(std::uint64_t step);
+
+}  // namespace veche

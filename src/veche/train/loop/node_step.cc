@@ -1,0 +1,107 @@
+// A node's step: its pass, what the strategy makes of it, the optimiser.
+#include <algorithm>
+#include <cmath>
+
+#include "veche/comm/sleep.h"
+#include "veche/random.h"
+#include "veche/train/loop/node.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+constexpr Time kBetweenLooks{0.2};  // of a node that rests, whether somebody wants the run to end
+
+}  // namespace
+
+void Node::train_step() {
+  const Time start = now();
+  if (exchange_) exchange_->before_step(step_, loader_ ? &*loader_ : nullptr);
+  const bool my_turn = plan_.samples.trains(me(), step_);
+  Batch batch;
+  if (my_turn && loader_) batch = loader_->next();
+  batch.step = step_;
+  const bool computes = my_turn && (plan_.own_data() || batch.size() > 0);
+  strategy_->before_backward(step_);
+  if (computes) compute(batch);
+  const bool lost = computes && plan_.samples.lost(me(), step_);
+  lost_ += lost ? 1 : 0;
+  const bool has_samples = computes && !lost;
+  // Not its turn, out of samples or all in vain: it goes on mixing.
+  if (!has_samples) std::ranges::fill(learner_->gradients(), 0.0F);
+  Gradient gradient = Gradient::own;
+  communicate([&] { gradient = strategy_->after_backward(step_); });
+  if (gradient == Gradient::shared || (gradient == Gradient::own && has_samples)) {
+    const Time computing = now();
+    pruner_.apply(learner_->gradients());
+    const Optimizer::Step update{plan_.schedule.rate(schedule_step()), clip_scale(), step_ + 1};
+    const std::span<float> target = strategy_->step_target(step_);
+    optimizer_->update(target.empty() ? learner_->parameters() : target, learner_->parameters(),
+                       learner_->gradients(), update);
+    compute_ += now() - computing;
+  }
+  communicate([&] { strategy_->after_step(step_); });
+  pruner_.apply(learner_->parameters());
+  ++step_;
+  prune();
+  const Time took = now() - start;
+  training_ += took;
+  patience_.note(took);
+}
+
+void Node::compute(const Batch& batch) {
+  const Time asked = now();
+  Score score;
+  const Time took = endpoint_->compute({.step = step_}, [&] { score = learner_->compute_gradient(batch); });
+  waiting_ += now() - asked - took;
+  compute_ += took;
+  check(score, step_ + 1);
+  train_ += score;
+  since_progress_ += score;
+  images_ += score.count;
+  if (!plan_.slowness.empty()) compute_ += pause((plan_.slowness[me()] - 1) * took);
+  if (plan_.stall_probability == 0) return;
+  RandomStream random(plan_.seed, "stall", me(), step_);
+  if (random.uniform() < plan_.stall_probability)
+    waiting_ += pause(Time(random.uniform() * plan_.stall_seconds));
+}
+
+// Whoever wants to end the run does not wait for the slowest to have rested.
+Time Node::pause(Time length) {
+  const Time start = now();
+  const Time until = start + length;
+  while (now() < until && !services_->interrupted)
+    sleep_for(*endpoint_, std::min(until - now(), kBetweenLooks));
+  return now() - start;
+}
+
+// Where in the schedule of the learning rate it is: where steps are shared, all go through it together.
+std::uint64_t Node::schedule_step() const { return plan_.shared_steps ? mean_step_ : step_; }
+
+void Node::prune() {
+  if (const auto fraction = plan_.pruning.due(step_))
+    pruner_.cut(*fraction, control_, *learner_, *optimizer_);
+}
+
+void Node::limit_gradient() {
+  pruner_.apply(learner_->gradients());
+  scale(learner_->gradients(), static_cast<float>(clip_scale()));
+}
+
+template <class Moment>
+void Node::communicate(Moment moment) {
+  const Time start = now();
+  const Time waited = talk_.waited();
+  moment();
+  const Time waiting = talk_.waited() - waited;
+  waiting_ += waiting;
+  communication_ += now() - start - waiting;
+}
+
+double Node::clip_scale() {
+  if (plan_.clip == 0) return 1;
+  const double norm = std::sqrt(squared_norm(learner_->gradients()));
+  return norm > plan_.clip ? plan_.clip / norm : 1;
+}
+
+}  // namespace veche

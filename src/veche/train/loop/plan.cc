@@ -1,0 +1,26 @@
+#include "veche/train/loop/plan.h"
+
+#include <algorithm>
+
+#include "veche/random.h"
+
+namespace veche {
+
+std::vector<Loader::Shard> TrainingPlan::shards_of(std::size_t learner) const {
+  std::vector<Loader::Shard> shards;
+  for (std::size_t node = 0; node < data.partition.size(); ++node)
+    if (!data.partition[node].empty() && (strategy.one_learner || node == learner))
+      shards.push_back({static_cast<int>(node), data.partition[node]});
+  return shards;
+}
+
+bool TrainingPlan::tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const {
+  if (evaluate_own != Who::sample) return evaluate_own == Who::all;
+  std::vector<std::size_t> order(nodes);
+  for (std::size_t i = 0; i < nodes; ++i) order[i] = i;
+  RandomStream(seed, "evaluation sample", step).shuffle(std::span(order));
+  const auto end = order.begin() + std::min(sample_size, static_cast<int>(nodes));
+  return std::find(order.begin(), end, node) != end;
+}
+
+}  // namespace veche

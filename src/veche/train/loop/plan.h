@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "veche/data/division/partition.h"
+#include "veche/data/feed/augment.h"
+#include "veche/data/feed/loader.h"
+#include "veche/dataset.h"
+#include "veche/strategy.h"
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/optim/pruning.h"
+#include "veche/train/optim/rate_schedule.h"
+
+namespace veche {
+
+// Where the nodes' samples come from. Without a set the learners bring their own.
+struct DataPlan {
+  std::shared_ptr<const Dataset> train, test;
+  Partition partition = {};  // where samples are at rest
+  double exchanged = 0;      // the part of them that is exchanged for each epoch
+  std::size_t batch = 1;
+  Augmentation augment = {};
+};
+
+// All that is the same on every node of a run.
+struct TrainingPlan {
+  std::uint64_t steps = 0;                // in all; where nodes share them, on the average
+  double steps_per_epoch = 0;             // 0 without a data set
+  bool shared_steps = false;              // quick nodes make more
+  std::uint64_t evaluate_every = 0;       // steps; 0: only at the end
+  std::uint64_t checkpoint_every = 0;     // steps; 0: only at the end
+  std::optional<double> target_accuracy;  // of the averaged model
+  std::uint64_t seed = 1;
+  enum class Who { average, all, sample } evaluate_own = Who::average;  // whose models are tested on the way
+  int sample_size = 0;
+  double clip = 0;               // largest norm of the gradient; 0: any
+  std::vector<double> slowness;  // by node: it rests until its pass has taken so many times as long
+  double stall_probability = 0;  // of a pause after a pass
+  double stall_seconds = 0;      // the longest
+  PruningPlan pruning = {};
+
+  StrategyInfo strategy;
+  Options strategy_options, optimizer_options;
+  std::shared_ptr<const Topology> topology;  // none when the strategy uses none
+  std::vector<std::uint64_t> mix_every;      // by node; empty: the strategy's own
+  SamplePlan samples;                        // who trains when
+  RateSchedule schedule;                     // of the learning rate
+  DataPlan data;
+
+  Pace pace() const { return strategy.pace(strategy_options); }
+  bool async() const { return pace() != Pace::in_step; }
+  // The first so many nodes only serve: nobody trains their models, which do not count in averages.
+  std::size_t idle() const { return static_cast<std::size_t>(strategy.idle_nodes(strategy_options)); }
+  bool own_data() const { return data.train == nullptr; }
+  // What a learner trains on: its node's samples, or everybody's.
+  std::vector<Loader::Shard> shards_of(std::size_t learner) const;
+  // Whether a node's own model is tested on the way; the same draw on every node.
+  bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;
+};
+
+}  // namespace veche

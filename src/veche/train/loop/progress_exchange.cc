@@ -1,0 +1,64 @@
+#include "veche/train/loop/progress_exchange.h"
+
+#include <algorithm>
+
+#include "veche/train/loop/observer.h"
+
+namespace veche {
+namespace {
+
+constexpr std::uint64_t kMostStepsBetweenReports = 1000;
+
+}  // namespace
+
+bool ProgressExchange::after_step() {
+  const Time start = node_.now();
+  bool stop = false;
+  if (!under_way_ && node_.step() >= next_) begin();
+  if (under_way_ && !answered_ && node_.step() >= begun_ + late_) answer();
+  if (under_way_ && node_.step() >= begun_ + 2 * late_) stop = read_answer();
+  // Nodes that never talk wait for each other here: it is part of what training takes.
+  node_.add_training(node_.now() - start);
+  return stop;
+}
+
+void ProgressExchange::settle() {
+  if (!under_way_) return;
+  if (!answered_) answer();
+  read_answer();
+}
+
+void ProgressExchange::begin() {
+  mine_ = node_.take_progress();
+  steps_ = node_.step() - begun_;
+  took_ = node_.training() - trained_;
+  begun_ = node_.step();
+  trained_ = node_.training();
+  // Whoever wants to stop would have to wait for a long step.
+  late_ = answer_.seconds_per_step < kSecondsBetweenReports ? 1 : 0;
+  under_way_ = true;
+  answered_ = !node_.first();
+  if (!node_.first()) channel().send(NodeId{0}, channel().pool.copy_of_item(mine_));
+}
+
+void ProgressExchange::answer() {
+  std::vector<ProgressReport> all{mine_};
+  for (int node = 1; node < channel().size(); ++node)
+    all.push_back(channel().expect(NodeId{node}).as<ProgressReport>().front());
+  answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
+             std::ranges::any_of(all, &ProgressReport::interrupted)};
+  const Message message = channel().pool.copy_of_item(answer_);
+  for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
+  answered_ = true;
+  if (Observer* observer = node_.observer()) observer->on_progress(summed(all, begun_, took_.count()));
+}
+
+bool ProgressExchange::read_answer() {
+  if (!node_.first()) answer_ = channel().expect(NodeId{0}).as<Answer>().front();
+  under_way_ = false;
+  const auto steps = static_cast<std::uint64_t>(kSecondsBetweenReports / answer_.seconds_per_step);
+  next_ = begun_ + std::clamp(steps, std::uint64_t{1}, kMostStepsBetweenReports);
+  return answer_.stop;
+}
+
+}  // namespace veche

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <limits>
+
+#include "veche/train/loop/node.h"
+
+namespace veche {
+
+// Nodes that go together share how it goes about twice a second, and decide whether to stop, which all do
+// after the same step. Node 0 hears everybody and answers. Where steps are quick, each half of it is read a
+// step later than it was sent, so that nobody waits for the slowest.
+class ProgressExchange {
+ public:
+  explicit ProgressExchange(Node& node) : node_(node) {}
+
+  // Tells whether to stop now. Every node calls it after every step.
+  bool after_step();
+  // Leaves no message unread, after the last step.
+  void settle();
+
+ private:
+  struct Answer {
+    double seconds_per_step = std::numeric_limits<double>::infinity();  // not known before the first
+    bool stop = false;
+  };
+
+  void begin();
+  void answer();
+  bool read_answer();
+  Channel& channel() const { return node_.progress(); }
+
+  Node& node_;
+  std::uint64_t next_ = node_.step() + 1;  // step to begin after
+  std::uint64_t begun_ = node_.step();
+  std::uint64_t late_ = 0;  // steps between sending and reading
+  bool under_way_ = false;
+  bool answered_ = false;    // by node 0
+  std::uint64_t steps_ = 0;  // since the report before
+  Time took_{0};             // these
+  Time trained_{0};          // until begun_
+  ProgressReport mine_;
+  Answer answer_;  // the last one
+};
+
+}  // namespace veche

@@ -1,0 +1,77 @@
+#include "veche/train/optim/lars.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "veche/base/multiversion.h"
+#include "veche/errors.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+struct Coefficients {
+  float gradient, weight, momentum;
+};
+
+VECHE_MULTIVERSION void layer_pass(float* out, const float* x, const float* g, float* velocity, std::size_t n,
+                                   Coefficients c) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    velocity[i] = c.momentum * velocity[i] + (c.gradient * g[i] + c.weight * x[i]);
+    out[i] = x[i] - velocity[i];
+  }
+}
+
+class Lars : public Optimizer {
+ public:
+  using Optimizer::update;
+  Lars(const Options& options, std::vector<Layer> layers)
+      : momentum_(options.get<double>("momentum", 0)),
+        decay_(options.get<double>("weight_decay", 0)),
+        trust_(options.get<double>("trust", 0.001)),
+        spare_(!options.get<bool>("decay_norms", true)),
+        layers_(std::move(layers)),
+        velocity_(layers_.empty() ? 0 : layers_.back().to) {}
+
+  void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
+              const Step& step) override {
+    for (const Layer& layer : layers_) {
+      const std::size_t count = layer.to - layer.from;
+      const bool spared = spare_ && layer.norm_or_bias;
+      const double rate = step.rate * (spared ? 1
+                                              : ratio(x.subspan(layer.from, count),
+                                                      g.subspan(layer.from, count), step.gradient_scale));
+      layer_pass(into.data() + layer.from, x.data() + layer.from, g.data() + layer.from,
+                 velocity_.data() + layer.from, count,
+                 {static_cast<float>(rate * step.gradient_scale),
+                  static_cast<float>(spared ? 0 : rate * decay_), static_cast<float>(momentum_)});
+    }
+  }
+
+  std::vector<std::span<float>> state() override { return {velocity_}; }
+
+ private:
+  double ratio(std::span<const float> x, std::span<const float> g, double gradient_scale) const {
+    const double weights = std::sqrt(squared_norm(x));
+    const double gradient = gradient_scale * std::sqrt(squared_norm(g));
+    if (weights == 0 || gradient == 0) return 1;
+    return trust_ * weights / (gradient + decay_ * weights);
+  }
+
+  const double momentum_, decay_, trust_;
+  const bool spare_;
+  const std::vector<Layer> layers_;
+  std::vector<float> velocity_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_lars(const Options& options, std::vector<Layer> layers) {
+  if (std::ranges::any_of(layers, &Layer::cut))
+    throw RequestError(
+        "optimizer.name = \"lars\" needs whole layers, which strategy.servers cuts; set it to 1");
+  return std::make_unique<Lars>(options, std::move(layers));
+}
+
+}  // namespace veche

@@ -1,0 +1,205 @@
+#include "veche/train/optim/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "veche/base/multiversion.h"
+#include "veche/model/tensor_layout.h"
+#include "veche/train/optim/lars.h"
+
+namespace veche {
+namespace {
+
+struct SgdCoefficients {
+  float rate, scale, decay, momentum;
+};
+
+// `out` is `x` or does not overlap it: no element depends on another, which is what `ivdep` says.
+
+VECHE_MULTIVERSION void plain_pass(float* out, const float* x, const float* g, std::size_t n,
+                                   SgdCoefficients c) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - c.rate * (c.scale * g[i] + c.decay * x[i]);
+}
+
+VECHE_MULTIVERSION void momentum_pass(float* out, const float* x, const float* g, float* velocity,
+                                      std::size_t n, SgdCoefficients c) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    velocity[i] = c.momentum * velocity[i] + (c.scale * g[i] + c.decay * x[i]);
+    out[i] = x[i] - c.rate * velocity[i];
+  }
+}
+
+VECHE_MULTIVERSION void nesterov_pass(float* out, const float* x, const float* g, float* velocity,
+                                      std::size_t n, SgdCoefficients c) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    const float slope = c.scale * g[i] + c.decay * x[i];
+    velocity[i] = c.momentum * velocity[i] + slope;
+    out[i] = x[i] - c.rate * (slope + c.momentum * velocity[i]);
+  }
+}
+
+struct AdamCoefficients {
+  float step, scale, decay, shrink, beta1, rest1, beta2, rest2, epsilon, root_correction;
+};
+
+VECHE_MULTIVERSION void adam_pass(float* out, const float* x, const float* g, float* mean, float* square,
+                                  std::size_t n, AdamCoefficients c) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < n; ++i) {
+    const float slope = c.scale * g[i] + c.decay * x[i];
+    mean[i] = c.beta1 * mean[i] + c.rest1 * slope;
+    square[i] = c.beta2 * square[i] + c.rest2 * slope * slope;
+    out[i] = c.shrink * x[i] - c.step * mean[i] / (std::sqrt(square[i]) * c.root_correction + c.epsilon);
+  }
+}
+
+// A stretch of the vector that is treated alike.
+struct Group {
+  std::size_t from, to;
+  double decay;
+};
+
+// As few as there can be: one, unless norms and biases are spared.
+std::vector<Group> groups_of(const Options& options, const std::vector<Layer>& layers) {
+  const double decay = options.get<double>("weight_decay", 0);
+  const bool spare = !options.get<bool>("decay_norms", true);
+  std::vector<Group> groups;
+  for (const Layer& layer : layers) {
+    const double its_decay = spare && layer.norm_or_bias ? 0 : decay;
+    if (!groups.empty() && groups.back().decay == its_decay)
+      groups.back().to = layer.to;
+    else
+      groups.push_back({layer.from, layer.to, its_decay});
+  }
+  return groups;
+}
+
+std::size_t size_of(const std::vector<Layer>& layers) { return layers.empty() ? 0 : layers.back().to; }
+
+class Sgd : public Optimizer {
+ public:
+  using Optimizer::update;
+  Sgd(const Options& options, const std::vector<Layer>& layers)
+      : momentum_(options.get<double>("momentum", 0)),
+        nesterov_(options.get<bool>("nesterov", false)),
+        groups_(groups_of(options, layers)),
+        velocity_(momentum_ == 0 ? 0 : size_of(layers)) {}
+
+  void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
+              const Step& step) override {
+    for (const auto& [from, to, decay] : groups_) {
+      const SgdCoefficients c{static_cast<float>(step.rate), static_cast<float>(step.gradient_scale),
+                              static_cast<float>(decay), static_cast<float>(momentum_)};
+      if (velocity_.empty())
+        plain_pass(into.data() + from, x.data() + from, g.data() + from, to - from, c);
+      else
+        (nesterov_ ? nesterov_pass : momentum_pass)(into.data() + from, x.data() + from, g.data() + from,
+                                                    velocity_.data() + from, to - from, c);
+    }
+  }
+
+  std::vector<std::span<float>> state() override { return {velocity_}; }
+
+ private:
+  const double momentum_;
+  const bool nesterov_;
+  const std::vector<Group> groups_;
+  std::vector<float> velocity_;
+};
+
+// Adam adds the decay to the gradient; AdamW shrinks the parameters directly.
+class Adam : public Optimizer {
+ public:
+  using Optimizer::update;
+  Adam(const Options& options, const std::vector<Layer>& layers, bool decoupled)
+      : beta1_(options.get<double>("beta1", 0.9)),
+        beta2_(options.get<double>("beta2", 0.999)),
+        epsilon_(options.get<double>("epsilon", 1e-8)),
+        decoupled_(decoupled),
+        groups_(groups_of(options, layers)),
+        mean_(size_of(layers)),
+        square_(size_of(layers)) {}
+
+  void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
+              const Step& step) override {
+    const auto t = static_cast<double>(step.number);
+    AdamCoefficients c{};
+    c.step = static_cast<float>(step.rate / (1 - std::pow(beta1_, t)));
+    c.scale = static_cast<float>(step.gradient_scale);
+    c.beta1 = static_cast<float>(beta1_);
+    c.rest1 = static_cast<float>(1 - beta1_);  // in double: 1 - 0.999F is off in the fifth digit
+    c.beta2 = static_cast<float>(beta2_);
+    c.rest2 = static_cast<float>(1 - beta2_);
+    c.epsilon = static_cast<float>(epsilon_);
+    c.root_correction = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2_, t)));
+    for (const auto& [from, to, decay] : groups_) {
+      c.decay = decoupled_ ? 0.0F : static_cast<float>(decay);
+      c.shrink = decoupled_ ? static_cast<float>(1 - step.rate * decay) : 1.0F;
+      adam_pass(into.data() + from, x.data() + from, g.data() + from, mean_.data() + from,
+                square_.data() + from, to - from, c);
+    }
+  }
+
+  std::vector<std::span<float>> state() override { return {mean_, square_}; }
+
+ private:
+  const double beta1_, beta2_, epsilon_;
+  const bool decoupled_;
+  const std::vector<Group> groups_;
+  std::vector<float> mean_, square_;
+};
+
+}  // namespace
+
+std::vector<Layer> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to) {
+  std::vector<Layer> layers;
+  for (const TensorLayout& tensor : layout) {
+    const std::size_t begin = tensor.offset, end = begin + size_of(tensor);
+    const std::size_t first = std::max(begin, from), last = std::min(end, to);
+    if (first < last)
+      layers.push_back({first - from, last - from, tensor.shape.size() < 2, first != begin || last != end});
+  }
+  std::ranges::sort(layers, {}, &Layer::from);
+  // A learner of somebody's own may not name all of its numbers; they are trained nevertheless.
+  std::vector<Layer> all;
+  std::size_t end = 0;
+  for (const Layer& layer : layers) {
+    if (layer.from > end) all.push_back({.from = end, .to = layer.from});
+    all.push_back(layer);
+    end = layer.to;
+  }
+  if (end < to - from) all.push_back({.from = end, .to = to - from});
+  return all;
+}
+
+std::vector<Layer> layers_of(Learner& learner) { return layers_of(learner, learner.parameters()); }
+
+std::vector<Layer> layers_of(Learner& learner, std::span<const float> part) {
+  const auto from = static_cast<std::size_t>(part.data() - learner.parameters().data());
+  return layers_of(learner.parameter_layout(), from, from + part.size());
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<Layer> layers) {
+  const auto name = options.get<std::string>("name");
+  if (name == "sgd") return std::make_unique<Sgd>(options, layers);
+  if (name == "adam") return std::make_unique<Adam>(options, layers, false);
+  if (name == "adamw") return std::make_unique<Adam>(options, layers, true);
+  if (name == "lars") return make_lars(options, std::move(layers));
+  throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters) {
+  return make_optimizer(options, std::vector<Layer>{{.from = 0, .to = parameters}});
+}
+
+std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw", "lars"}; }
+
+double default_rate(const std::string& optimizer) {
+  return optimizer == "lars" ? 1.0 : optimizer == "sgd" ? 0.05 : 0.001;
+}
+
+}  // namespace veche

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "veche/learner.h"
+#include "veche/options.h"
+
+namespace veche {
+
+// Turns a gradient into new parameters, in one pass over the flat vectors. Belongs to one node.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  struct Step {
+    double rate = 0;
+    double gradient_scale = 1;  // clipping without a pass of its own
+    std::uint64_t number = 0;   // of this update, from 1
+  };
+  // Writes the new parameters into `into`, which may be where the present ones are.
+  virtual void update(std::span<float> into, std::span<const float> parameters,
+                      std::span<const float> gradients, const Step& step) = 0;
+  void update(std::span<float> parameters, std::span<const float> gradients, const Step& step) {
+    update(parameters, parameters, gradients, step);
+  }
+  // What a checkpoint must keep.
+  virtual std::vector<std::span<float>> state() = 0;
+};
+
+// A tensor's place in the flat vector, as far as an optimiser cares.
+struct Layer {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  bool norm_or_bias = false;  // of one dimension
+  bool cut = false;           // the vector holds only a part of it
+};
+
+// The layers of the part [from, to) of a vector, counted from the part's beginning, in order and without
+// gaps.
+std::vector<Layer> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to);
+// Of a learner's whole vector, or of a part of it.
+std::vector<Layer> layers_of(Learner& learner);
+std::vector<Layer> layers_of(Learner& learner, std::span<const float> part);
+
+// `options` is the section [optimizer]; formulas and defaults are PyTorch's, or the paper's for LARS. Throws
+// RequestError for LARS on layers that are cut.
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<Layer> layers);
+// For a vector that is one layer.
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters);
+
+std::vector<std::string> optimizer_names();
+// What people use when they do not say.
+double default_rate(const std::string& optimizer);
+
+}  // namespace veche

@@ -1,0 +1,62 @@
+#include "veche/train/optim/rate_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace veche {
+namespace {
+
+// From `from` to `to` along half a cosine as `part` goes from 0 to 1.
+double cosine(double from, double to, double part) {
+  return to + (from - to) * (1 + std::cos(std::numbers::pi * std::clamp(part, 0.0, 1.0))) / 2;
+}
+
+// PyTorch's one-cycle: a rise from peak/25 over the first 30 %, then a fall to a ten-thousandth of that
+// start.
+constexpr double kRise = 0.3;
+constexpr double kStartDivisor = 25;
+constexpr double kEndDivisor = 1e4;
+
+}  // namespace
+
+std::vector<std::string> schedule_names() { return {"constant", "multi-step", "cosine", "one-cycle"}; }
+
+RateSchedule::RateSchedule(const Options& options, const Plan& plan)
+    : shape_(Shape::constant),
+      peak_(options.get<double>("lr")),
+      warmup_steps_(options.get<double>("warmup_epochs", 0) * plan.steps_per_epoch),
+      total_steps_(static_cast<double>(plan.total_steps)),
+      gamma_(options.get<double>("gamma", 0.1)) {
+  const auto names = schedule_names();
+  const auto name = options.get<std::string>("schedule", "constant");
+  shape_ = static_cast<Shape>(std::ranges::find(names, name) - names.begin());
+  for (const double epoch : options.get<std::vector<double>>("milestones", {}))
+    milestones_.push_back(epoch * plan.steps_per_epoch);
+  if (options.get<bool>("scale_lr", false)) peak_ *= plan.nodes;
+}
+
+double RateSchedule::rate(std::uint64_t step) const {
+  const auto k = static_cast<double>(step);
+  if (shape_ == Shape::one_cycle) {
+    // The rise is the warm-up. The last step ends the fall, as in PyTorch, where total_steps counts both
+    // ends.
+    const double top = std::max(kRise * total_steps_ - 1, 1.0);
+    const double start = peak_ / kStartDivisor;
+    if (k <= top) return cosine(start, peak_, k / top);
+    return cosine(peak_, start / kEndDivisor, (k - top) / std::max(total_steps_ - 1 - top, 1.0));
+  }
+  if (k < warmup_steps_) return peak_ * (k + 1) / warmup_steps_;
+  switch (shape_) {
+    case Shape::multi_step: {
+      const auto passed = std::ranges::count_if(milestones_, [&](double at) { return k >= at; });
+      return peak_ * std::pow(gamma_, static_cast<double>(passed));
+    }
+    case Shape::cosine:
+      return cosine(peak_, 0, (k - warmup_steps_) / std::max(total_steps_ - warmup_steps_, 1.0));
+    default:
+      return peak_;
+  }
+}
+
+}  // namespace veche

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "veche/options.h"
+
+namespace veche {
+
+// The learning rate as a function of the step alone, the same on every node.
+class RateSchedule {
+ public:
+  struct Plan {
+    std::uint64_t total_steps = 1;
+    double steps_per_epoch = 1;
+    int nodes = 1;
+  };
+  // `options` is the section [optimizer]: lr, schedule, milestones, gamma, warmup_epochs, scale_lr.
+  RateSchedule(const Options& options, const Plan& plan);
+
+  double rate(std::uint64_t step) const;
+
+ private:
+  enum class Shape { constant, multi_step, cosine, one_cycle };
+  Shape shape_;
+  double peak_;
+  double warmup_steps_;
+  double total_steps_;
+  double gamma_;
+  std::vector<double> milestones_;  // in steps
+};
+
+std::vector<std::string> schedule_names();
+
+}  // namespace veche

@@ -1,0 +1,137 @@
+#include "veche/comm/allreduce/allreduce.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "veche/comm/allreduce/allreduce_table.h"
+#include "veche/comm/engine_collectives.h"
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/strategies.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+constexpr double kMegabyte = 1 << 20;
+constexpr std::size_t kAlignment = 16;  // floats in a cache line: buckets do not share one
+
+// g <- the mean of all gradients, over samples: every node then makes the same step from the same place. The
+// gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished that
+// part, while it still computes the rest. When a bucket begins changes when its first messages leave, and no
+// bit of the result.
+class AllReduce : public Strategy {
+ public:
+  explicit AllReduce(StrategyContext context) : context_(std::move(context)) {
+    make_buckets();
+    // Called inside the pass, by a node that holds a place to compute in: it may send there and must never
+    // wait.
+    if (context_.options.get<bool>("overlap"))
+      context_.learner.on_gradient_ready([this](std::size_t from, std::size_t to) { on_ready(from, to); });
+  }
+  ~AllReduce() override { context_.learner.on_gradient_ready({}); }
+
+  void before_backward(std::uint64_t step) override {
+    const auto me = static_cast<std::size_t>(context_.channel.me().value);
+    const auto nodes = static_cast<std::size_t>(context_.channel.size());
+    share_ = static_cast<float>(context_.samples.share(me, nodes, step));
+    for (Bucket& bucket : buckets_) bucket.ready = 0;
+    begun_ = 0;
+  }
+
+  Gradient after_backward(std::uint64_t) override {
+    while (begun_ < buckets_.size()) begin(buckets_[begun_++]);
+    complete_all_reduces(under_way_, algorithm_);
+    return Gradient::shared;
+  }
+
+ private:
+  struct Bucket {
+    std::size_t from = 0;  // in the gradient
+    std::span<float> part;
+    Channel channel;        // a conversation of its own: buckets may overtake each other
+    std::size_t ready = 0;  // floats that are final
+  };
+
+  void make_buckets() {
+    const std::span<float> gradient = context_.learner.gradients();
+    const Channel& channel = context_.channel;
+    const double wanted = context_.options.get<double>("bucket") * kMegabyte / sizeof(float) / kAlignment;
+    std::size_t length =
+        std::min(gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kAlignment);
+    algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
+    if (algorithm_ == AllReduceAlgorithm::automatic) {
+      const std::string file = context_.options.get<std::string>("table");
+      algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
+                       .choose(channel.size(), length * sizeof(float));
+    }
+    // An engine's own that does nothing ahead adds up the same in any pieces: once for all is best.
+    const EngineCollectives* native = channel.endpoint.collectives();
+    if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps())
+      length = gradient.size();
+    length = std::max(length, gradient.size() / Tag::kChildren + 1);
+    // From the end, where the backward pass begins.
+    for (std::size_t to = gradient.size(); to > 0;) {
+      const std::size_t from = (to - 1) / length * length;
+      buckets_.push_back({from, gradient.subspan(from, to - from), channel.child(buckets_.size())});
+      to = from;
+    }
+    for (Bucket& bucket : buckets_) under_way_.push_back({bucket.channel, bucket.part});
+  }
+
+  void on_ready(std::size_t from, std::size_t to) {
+    for (Bucket& bucket : buckets_) {
+      const std::size_t start = std::max(from, bucket.from);
+      const std::size_t end = std::min(to, bucket.from + bucket.part.size());
+      if (start >= end) continue;
+      bucket.ready += end - start;
+    }
+    // In one order on every node: engines that add up by themselves want it so.
+    while (begun_ < buckets_.size() && buckets_[begun_].ready == buckets_[begun_].part.size())
+      begin(buckets_[begun_++]);
+  }
+
+  void begin(Bucket& bucket) {
+    scale(bucket.part, share_);
+    begin_all_reduce(bucket.channel, bucket.part, algorithm_);
+  }
+
+  StrategyContext context_;
+  AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::native;
+  std::vector<Bucket> buckets_;
+  std::vector<BegunAllReduce> under_way_;  // all of a step's, in the order of buckets
+  std::size_t begun_ = 0;                  // of this step's
+  float share_ = 0;
+};
+
+}  // namespace
+
+StrategyInfo allreduce_strategy() {
+  StrategyInfo info;
+  info.name = "allreduce";
+  info.rule = "g <- mean of g over all nodes, before every step";
+  info.keys = {
+      {.name = "algorithm",
+       .kind = KeySpec::Kind::text,
+       .fallback = Value{std::string("auto")},
+       .help = "how the nodes add up",
+       .choices = all_reduce_names()},
+      {.name = "overlap",
+       .kind = KeySpec::Kind::flag,
+       .fallback = Value{true},
+       .help = "send parts of the gradient while the rest is still computed"},
+      {.name = "bucket",
+       .kind = KeySpec::Kind::real,
+       .fallback = Value{1.0},
+       .help = "megabytes of such a part",
+       .least = 0,
+       .above_least = true},
+      {.name = "table",
+       .kind = KeySpec::Kind::text,
+       .fallback = Value{std::string()},
+       .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
+  };
+  info.make = [](StrategyContext context) { return std::make_unique<AllReduce>(std::move(context)); };
+  return info;
+}
+
+}  // namespace veche

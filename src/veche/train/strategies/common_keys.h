@@ -1,0 +1,12 @@
+#pragma once
+
+#include "veche/key_spec.h"
+
+namespace veche {
+
+inline KeySpec every_key() { return whole_key("every", 1, "q: after every q-th step"); }
+
+// Whether something done every q steps is done after this one.
+inline bool due(std::uint64_t step, std::uint64_t every) { return (step + 1) % every == 0; }
+
+}  // namespace veche

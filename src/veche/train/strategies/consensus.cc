@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "veche/errors.h"
+#include "veche/train/optim/optimizer.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/mixer.h"
+#include "veche/train/strategies/strategies.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+constexpr const char* kAdaptFirst = "adapt-then-combine";
+constexpr const char* kCombineFirst = "combine-then-adapt";
+constexpr const char* kTracking = "gradient-tracking";
+constexpr const char* kD2 = "d2";
+
+// x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step
+// mixes the parameters at which the gradient was already taken: x <- Wx - lr g(x).
+class Consensus : public Strategy {
+ public:
+  explicit Consensus(StrategyContext context)
+      : context_(std::move(context)),
+        mixer_(context_.channel, context_.topology->period() == 1),
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))),
+        combine_first_(context_.options.get<std::string>("order") == kCombineFirst) {
+    vectors_.push_back(context_.learner.parameters());
+    if (context_.options.get<bool>("mix_buffers")) vectors_.push_back(context_.learner.buffers());
+    if (context_.options.get<std::string>("momentum") == "tracked")
+      for (const auto& part : context_.optimizer.state()) vectors_.push_back(part);
+  }
+
+  Gradient after_backward(std::uint64_t step) override {
+    if (combine_first_) mix_when_due(step);
+    return Gradient::own;
+  }
+  // What is mixed after the step is written where the neighbours will read it.
+  std::span<float> step_target(std::uint64_t step) override {
+    if (combine_first_ || vectors_.size() != 1 || !due(step, every(context_.channel.me().value))) return {};
+    of_round_ = mixing(step, 0);
+    round_.emplace(mixer_.begin(*of_round_, vectors_.front().size(), active(step)));
+    return round_->mine();
+  }
+  void after_step(std::uint64_t step) override {
+    if (!combine_first_) mix_when_due(step);
+  }
+
+ protected:
+  std::uint64_t every(int node) const {
+    return context_.mix_every.empty() ? every_ : context_.mix_every[static_cast<std::size_t>(node)];
+  }
+
+  void mix_when_due(std::uint64_t step) {
+    for (std::uint64_t round = 0; round < rounds_; ++round) {
+      if (!round_) {
+        mixer_.mix(*mixing(step, round), vectors_, active(step));
+        continue;
+      }
+      round_->finish(vectors_);
+      round_.reset();
+    }
+  }
+  std::shared_ptr<const Mixing> mixing(std::uint64_t step, std::uint64_t round) const {
+    return context_.topology->at(step / every_ * rounds_ + round);
+  }
+  Mixer::Active active(std::uint64_t step) const {
+    return [this, step](int node) { return due(step, every(node)); };
+  }
+
+  StrategyContext context_;
+  Mixer mixer_;
+  const std::uint64_t every_;
+  const std::uint64_t rounds_;
+  const bool combine_first_;
+  std::vector<std::span<float>> vectors_;   // what is mixed
+  std::shared_ptr<const Mixing> of_round_;  // that round_ refers to
+  std::optional<Mixer::Round> round_;       // into which the optimiser has written
+};
+
+// Every node follows an estimate y of the mean gradient over all nodes instead of its own:
+// y <- Wy + g(x+) - g(x), x <- Wx - lr y. Nodes with different data then agree on the common optimum.
+class GradientTracking : public Consensus {
+ public:
+  explicit GradientTracking(StrategyContext context)
+      : Consensus(std::move(context)),
+        tracked_(context_.learner.parameters().size()),
+        previous_(context_.learner.parameters().size()) {
+    vectors_.emplace_back(tracked_);
+  }
+
+  Gradient after_backward(std::uint64_t step) override {
+    const std::span<float> gradient = context_.learner.gradients();
+    mixer_.mix(*context_.topology->at(step), vectors_);  // x <- Wx, y <- Wy; y is zero before the first step
+    for (std::size_t i = 0; i < tracked_.size(); ++i) {
+      tracked_[i] += gradient[i] - previous_[i];
+      previous_[i] = gradient[i];
+      gradient[i] = tracked_[i];
+    }
+    return Gradient::own;
+  }
+  std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
+  void after_step(std::uint64_t /*step*/) override {}
+
+  SavedState state() override { return {{tracked_, previous_}, {}}; }
+
+ private:
+  std::vector<float> tracked_, previous_;
+};
+
+// D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose
+// eigenvalues are positive, as the method needs. Written with z_k = x_k + u_k, what the optimiser made of
+// x_k: x_{k+1} = W~ (z_k + x_k - z_{k-1}).
+class D2 : public Consensus {
+ public:
+  explicit D2(StrategyContext context)
+      : Consensus(std::move(context)),
+        before_(context_.learner.parameters().size()),
+        previous_(context_.learner.parameters().size()) {}
+
+  Gradient after_backward(std::uint64_t /*step*/) override {
+    std::ranges::copy(context_.learner.parameters(), before_.begin());
+    return Gradient::own;
+  }
+
+  std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
+  void after_step(std::uint64_t step) override {
+    const std::span<float> x = context_.learner.parameters();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float made = x[i];
+      if (step > 0) x[i] += before_[i] - previous_[i];
+      previous_[i] = made;
+    }
+    const auto mixing = context_.topology->at(step);
+    if (mixing != of_) {
+      lazy_.emplace(lazy(*mixing));
+      of_ = mixing;
+    }
+    mixer_.mix(*lazy_, vectors_);
+  }
+
+  SavedState state() override { return {{previous_}, {}}; }
+
+ private:
+  static Mixing lazy(const Mixing& mixing) {
+    std::vector<std::vector<Weight>> rows(static_cast<std::size_t>(mixing.nodes()));
+    for (int node = 0; node < mixing.nodes(); ++node)
+      for (const Weight& weight : mixing.row(node))
+        rows[static_cast<std::size_t>(node)].push_back(
+            {weight.node, (weight.value + (weight.node == node ? 1 : 0)) / 2});
+    return Mixing(std::move(rows));
+  }
+
+  std::vector<float> before_, previous_;
+  std::shared_ptr<const Mixing> of_;  // the weights that lazy_ was made from
+  std::optional<Mixing> lazy_;
+};
+
+std::unique_ptr<Strategy> make(StrategyContext context) {
+  const auto correction = context.options.get<std::string>("correction");
+  if (context.options.get<bool>("async")) {
+    if (correction != "none" || context.options.get<std::int64_t>("rounds") != 1 ||
+        !context.mix_every.empty())
+      throw RequestError(
+          "strategy.async = true mixes once at a time, with what is there: leave out strategy.correction, "
+          "strategy.rounds and cluster.mix_every");
+    return make_async_consensus(std::move(context));
+  }
+  if (correction == "none") return std::make_unique<Consensus>(std::move(context));
+  const bool plain = context.options.get<std::int64_t>("every") == 1 &&
+                     context.options.get<std::int64_t>("rounds") == 1 && context.mix_every.empty();
+  if (!plain)
+    throw RequestError(
+        "strategy.correction = \"" + correction +
+        "\" mixes once after every step: leave out strategy.every, strategy.rounds and cluster.mix_every");
+  if (correction == kTracking) return std::make_unique<GradientTracking>(std::move(context));
+  return std::make_unique<D2>(std::move(context));
+}
+
+}  // namespace
+
+StrategyInfo consensus_strategy() {
+  StrategyInfo info;
+  info.name = "consensus";
+  info.rule = "x_i <- sum_j w_ij x_j with the neighbours, after every q-th step";
+  info.keys = {
+      every_key(),
+      whole_key("rounds", 1, "mixing rounds at a time"),
+      choice_key("order", {kAdaptFirst, kCombineFirst}, "step first, then mix; or mix first, then step"),
+      choice_key("correction", {"none", kTracking, kD2}, "for data that differ between nodes"),
+      choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
+      flag_key("mix_buffers", false, "mix batch-norm statistics too"),
+      flag_key("async", false, "mix with the neighbours' newest parameters and never wait"),
+      whole_key("max_age", 10, "async: own steps after which a neighbour's parameters are left out; 0: never",
+                0)};
+  info.shorthand = "every";
+  info.graph = StrategyInfo::Graph::undirected;
+  info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
+  info.make = make;
+  return info;
+}
+
+}  // namespace veche

@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, whenever that was; the
+// weight of one who has sent nothing, or nothing new enough, stays with the node itself. A neighbour is sent
+// new parameters only when it has taken the last ones, so that a slow one is never buried.
+class AsyncConsensus : public Strategy {
+ public:
+  explicit AsyncConsensus(StrategyContext context)
+      : context_(std::move(context)),
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        oldest_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("max_age"))),
+        newest_(context_.nodes()),
+        taken_(context_.nodes(), true) {}
+
+  void after_step(std::uint64_t step) override {
+    if (due(step, every_)) mix(step);
+  }
+
+  // Nobody sends any more: what is under way must not surprise a later user of the tags.
+  void finish() override {
+    for (Channel* channel : {&models_, &receipts_})
+      while (channel->receive(now()).outcome != Received::Outcome::timed_out) {
+      }
+  }
+
+  Staleness staleness() const override { return staleness_; }
+
+ private:
+  struct Newest {
+    Message parameters;
+    std::uint64_t arrived = 0;  // at this step of ours
+    bool there = false;
+  };
+
+  Time now() const { return context_.channel.endpoint.now(); }
+
+  void mix(std::uint64_t step) {
+    collect(step);
+    const auto mixing = context_.topology->at(step / every_);
+    const int me = context_.channel.me().value;
+    const std::span<float> x = context_.learner.parameters();
+    const Message mine = context_.channel.pool.copy_of(std::span<const float>(x));
+    for (const int reader : mixing->readers(me)) {
+      if (reader == me || !taken_[static_cast<std::size_t>(reader)]) continue;
+      taken_[static_cast<std::size_t>(reader)] = false;
+      models_.send(NodeId{reader}, mine);
+    }
+    double own = 0;
+    inputs_.assign(1, mine.as<float>());
+    weights_.assign(1, 0.0F);
+    for (const Weight& weight : mixing->row(me)) {
+      const Newest& theirs = newest_[static_cast<std::size_t>(weight.node)];
+      const std::uint64_t age = step - theirs.arrived;
+      if (weight.node == me || !theirs.there || (oldest_ != 0 && age > oldest_)) {
+        own += weight.value;
+        staleness_.dropped += weight.node != me && theirs.there ? 1 : 0;
+        continue;
+      }
+      staleness_.note(age);
+      inputs_.push_back(theirs.parameters.as<float>());
+      weights_.push_back(static_cast<float>(weight.value));
+    }
+    weights_.front() = static_cast<float>(own);
+    weighted_sum(x, inputs_, weights_);
+  }
+
+  void collect(std::uint64_t step) {
+    for (;;) {
+      Received received = models_.receive(now());
+      if (received.outcome == Received::Outcome::timed_out) break;
+      if (received.outcome == Received::Outcome::peer_lost) continue;
+      newest_[static_cast<std::size_t>(received.from.value)] = {std::move(received.message), step, true};
+      receipts_.send(received.from, Message{});
+    }
+    for (;;) {
+      const Received received = receipts_.receive(now());
+      if (received.outcome == Received::Outcome::timed_out) break;
+      if (received.outcome == Received::Outcome::message)
+        taken_[static_cast<std::size_t>(received.from.value)] = true;
+    }
+  }
+
+  StrategyContext context_;
+  Channel models_ = context_.channel.child(0);
+  Channel receipts_ = context_.channel.child(1);
+  const std::uint64_t every_;
+  const std::uint64_t oldest_;  // steps; 0: any age
+  std::vector<Newest> newest_;  // by node
+  std::vector<bool> taken_;     // by node: it has read what it was sent last
+  Staleness staleness_;
+  std::vector<std::span<const float>> inputs_;
+  std::vector<float> weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_async_consensus(StrategyContext context) {
+  return std::make_unique<AsyncConsensus>(std::move(context));
+}
+
+}  // namespace veche

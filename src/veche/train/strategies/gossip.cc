@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <array>
+
+#include "veche/random.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/strategies.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// Every q steps, b random edges of the graph one after the other: both ends take their average. Every node
+// draws the same edges from the seed and the step, so nobody has to be told.
+class Gossip : public Strategy {
+ public:
+  explicit Gossip(StrategyContext context)
+      : context_(std::move(context)),
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        pairs_(context_.options.get<std::int64_t>("pairs")),
+        disjoint_(context_.options.get<std::string>("draw") == "matching") {
+    const auto edges = context_.topology->graph().edges();
+    edges_.assign(edges.begin(), edges.end());
+    if (pairs_ == 0) pairs_ = std::max<std::int64_t>(1, context_.topology->nodes() / 2);
+  }
+
+  void after_step(std::uint64_t step) override {
+    if (!due(step, every_)) return;
+    RandomStream random(context_.seed, "gossip", step);
+    disjoint_ ? draw_matching(random) : draw_edges(random);
+  }
+
+ private:
+  // With replacement: edges may share a node, and then the order matters; it is the same for everybody.
+  void draw_edges(RandomStream& random) {
+    for (std::int64_t k = 0; k < pairs_; ++k) average(edges_[random.below(edges_.size())]);
+  }
+
+  void draw_matching(RandomStream& random) {
+    shuffled_ = edges_;
+    random.shuffle(std::span(shuffled_));
+    taken_.assign(context_.nodes(), false);
+    std::int64_t left = pairs_;
+    for (const Edge& edge : shuffled_) {
+      const auto a = static_cast<std::size_t>(edge.from);
+      const auto b = static_cast<std::size_t>(edge.to);
+      if (left == 0 || taken_[a] || taken_[b]) continue;
+      taken_[a] = taken_[b] = true;
+      --left;
+      average(edge);
+    }
+  }
+
+  void average(const Edge& edge) {
+    const int me = context_.channel.me().value;
+    if (me != edge.from && me != edge.to) return;
+    const NodeId other{me == edge.from ? edge.to : edge.from};
+    const std::span<float> x = context_.learner.parameters();
+    const Message mine = context_.channel.pool.copy_of(std::span<const float>(x));
+    context_.channel.send(other, mine);
+    const Message theirs = context_.channel.expect(other);
+    // The smaller id first, so that both ends get the same bits.
+    const bool first = me < other.value;
+    const std::array<std::span<const float>, 2> inputs{(first ? mine : theirs).as<float>(),
+                                                       (first ? theirs : mine).as<float>()};
+    constexpr std::array<float, 2> kHalves{0.5F, 0.5F};
+    weighted_sum(x, inputs, kHalves);
+  }
+
+  StrategyContext context_;
+  const std::uint64_t every_;
+  std::int64_t pairs_;
+  const bool disjoint_;
+  std::vector<Edge> edges_, shuffled_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace
+
+StrategyInfo gossip_strategy() {
+  StrategyInfo info;
+  info.name = "gossip";
+  info.rule = "every q steps b random edges (i,j): both <- (x_i + x_j)/2";
+  info.keys = {
+      every_key(), whole_key("pairs", 0, "b: edges at a time; 0: half the nodes", 0),
+      choice_key("draw", {"edges", "matching"}, "edges that may share nodes, in turn; or disjoint ones"),
+      flag_key("async", false, "AD-PSGD: train without pause, average with a random neighbour beside"),
+      real_key("patience", 5, "async: seconds after which a neighbour that does not answer is skipped")};
+  info.shorthand = "pairs";
+  info.graph = StrategyInfo::Graph::undirected;
+  info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
+  info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
+    if (context.options.get<bool>("async")) return make_async_gossip(std::move(context));
+    return std::make_unique<Gossip>(std::move(context));
+  };
+  return info;
+}
+
+}  // namespace veche

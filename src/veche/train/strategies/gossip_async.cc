@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "veche/random.h"
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/common_keys.h"
+
+namespace veche {
+namespace {
+
+// AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the model with a
+// random neighbour's after every q-th step. The one who asks sends its model x; the one asked takes
+// (x + y)/2 and answers with (y - x)/2, which the first adds to its own. What the training threads add in
+// between stays, so the sum over nodes changes by gradients only.
+//
+// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer refuses at
+// once to be averaged by others, so a pair is never disturbed by a third, everybody asked answers without
+// waiting for anybody, and a circle of waiting nodes cannot come to be. The price is an averaging skipped now
+// and then. Two who have asked each other have each other's models already and need no answer.
+class AsyncGossip : public Strategy {
+ public:
+  explicit AsyncGossip(StrategyContext context)
+      : context_(std::move(context)),
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        patience_(context_.options.get<double>("patience")),
+        model_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
+        stepped_(model_.size()),
+        random_(context_.seed, "asynchronous gossip", context_.me()) {
+    for (const Edge& edge : context_.topology->graph().edges()) {
+      const int me = context_.channel.me().value;
+      if (edge.from == me || edge.to == me)
+        neighbours_.push_back(NodeId{edge.from == me ? edge.to : edge.from});
+    }
+  }
+
+  void start() override {
+    if (!neighbours_.empty()) context_.channel.endpoint.spawn([this] { average_beside(); });
+  }
+
+  void before_backward(std::uint64_t /*step*/) override {
+    const std::lock_guard lock(mutex_);
+    std::ranges::copy(model_, context_.learner.parameters().begin());
+    seen_ = averaged_;
+  }
+  std::span<float> step_target(std::uint64_t /*step*/) override { return stepped_; }
+  // What the optimiser made of the copy is added to what the model has become meanwhile.
+  void after_step(std::uint64_t step) override {
+    const std::span<const float> before = context_.learner.parameters();
+    if (context_.samples.count(context_.me(), step) > 0) {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += stepped_[i] - before[i];
+      staleness_.note(averaged_ - seen_);
+    }
+    if (due(step, every_) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
+  }
+
+  // Its helper asks nobody any more and has got all answers, but still gives them. So when all have left, all
+  // models are at rest.
+  void leave() override {
+    if (neighbours_.empty()) return;
+    talk_.send(me(), written(kLeave, {}));
+    left_.receive(now() + patience_);
+  }
+  void finish() override {
+    const std::lock_guard lock(mutex_);
+    std::ranges::copy(model_, context_.learner.parameters().begin());
+  }
+
+  void look_at_rest(const std::function<void()>& look) override {
+    const std::lock_guard lock(mutex_);
+    std::ranges::copy(model_, context_.learner.parameters().begin());
+    look();
+  }
+  Staleness staleness() const override { return staleness_; }
+  SavedState state() override { return {{model_}, {}}; }
+
+ private:
+  // Of a message: what it is, written after the numbers.
+  enum Kind : std::uint32_t { kWanted, kLeave, kAsk, kAnswer, kBusy };
+  static Kind kind_of(const Message& message) { return message.as<Kind>().back(); }
+  static std::span<const float> numbers_of(const Message& message) {
+    return message.as<float>().first(message.size() / sizeof(float) - 1);
+  }
+  Message written(Kind kind, std::span<const float> numbers) {
+    static_assert(sizeof(Kind) == sizeof(float));
+    Message message = context_.channel.pool.make(numbers.size_bytes() + sizeof kind);
+    std::ranges::copy(numbers, message.writable<float>().begin());
+    message.writable<Kind>().back() = kind;
+    return message;
+  }
+
+  NodeId me() const { return context_.channel.me(); }
+  Time now() const { return context_.channel.endpoint.now(); }
+
+  void average_beside() {
+    for (;;) {
+      if (!waits_for_ && wanted_ > 0) {
+        --wanted_;
+        ask();
+      }
+      if (leaving_ && open_.empty()) {
+        left_.send(me(), written(kLeave, {}));
+        leaving_ = false;
+      }
+      Received received = talk_.receive(waits_for_ ? waits_until_ : kForever);
+      if (received.outcome == Received::Outcome::message)
+        hear(received.from, received.message);
+      else if (received.outcome == Received::Outcome::peer_lost)
+        drop(received.from);
+      else if (waits_for_ && now() >= waits_until_)
+        skip();  // should it still answer, that is added then
+    }
+  }
+
+  void skip() {
+    waits_for_.reset();
+    const std::lock_guard lock(mutex_);
+    ++staleness_.dropped;
+  }
+  void drop(NodeId gone) {
+    if (waits_for_ == gone) skip();
+    open_.erase(gone);
+  }
+
+  void ask() {
+    const NodeId other = neighbours_[random_.below(neighbours_.size())];
+    if (open_.contains(other) || !context_.channel.endpoint.alive(other)) return;
+    Message& message = open_[other];
+    {
+      const std::lock_guard lock(mutex_);
+      message = written(kAsk, model_);
+    }
+    waits_for_ = other;
+    waits_until_ = now() + patience_;
+    talk_.send(other, message);
+  }
+
+  void hear(NodeId from, const Message& message) {
+    const std::span<const float> theirs = numbers_of(message);
+    switch (kind_of(message)) {
+      case kWanted:
+        wanted_ = std::min(wanted_ + 1, kMostWanted);
+        return;
+      case kLeave:
+        wanted_ = 0;
+        leaving_ = true;
+        return;
+      case kAsk: {
+        if (const auto asked = open_.find(from); asked != open_.end()) return cross(asked, theirs);
+        if (waits_for_) return talk_.send(from, written(kBusy, {}));
+        Message answer;
+        {
+          const std::lock_guard lock(mutex_);
+          change_.resize(model_.size());
+          for (std::size_t i = 0; i < model_.size(); ++i) {
+            change_[i] = (model_[i] - theirs[i]) / 2;
+            model_[i] -= change_[i];
+          }
+          ++averaged_;
+          answer = written(kAnswer, change_);
+        }
+        return talk_.send(from, std::move(answer));
+      }
+      case kAnswer: {
+        close(open_.find(from));
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += theirs[i];
+        ++averaged_;
+        return;
+      }
+      default:
+        close(open_.find(from));
+        const std::lock_guard lock(mutex_);
+        ++staleness_.dropped;
+    }
+  }
+
+  using Open = std::map<NodeId, Message>;
+
+  // It has asked too, before it heard of our question.
+  void cross(Open::iterator asked, std::span<const float> theirs) {
+    const Message sent = asked->second;
+    const std::span<const float> ours = numbers_of(sent);
+    close(asked);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += (theirs[i] - ours[i]) / 2;
+    ++averaged_;
+  }
+
+  void close(Open::iterator asked) {
+    if (asked == open_.end()) return;
+    if (waits_for_ == asked->first) waits_for_.reset();
+    open_.erase(asked);
+  }
+
+  static constexpr int kMostWanted = 2;  // a node that falls behind with averaging does not catch up later
+
+  StrategyContext context_;
+  Channel talk_ = context_.channel.child(0);  // to helpers
+  Channel left_ = context_.channel.child(1);  // from the own helper: nothing is open any more
+  const std::uint64_t every_;
+  const Time patience_;
+  std::vector<NodeId> neighbours_;
+  std::mutex mutex_;            // never held across a message
+  std::vector<float> model_;    // guarded by mutex_
+  std::uint64_t averaged_ = 0;  // times; guarded by mutex_
+  Staleness staleness_;         // guarded by mutex_; dropped: asked a busy or silent neighbour
+  std::uint64_t seen_ = 0;      // averaged_ when the copy was made
+  std::vector<float> stepped_;  // what the optimiser made of the copy
+  // Of the helper:
+  RandomStream random_;
+  std::vector<float> change_;
+  int wanted_ = 0;  // averages
+  Open open_;       // asked and not answered yet, be it late: what was sent
+  std::optional<NodeId> waits_for_;
+  Time waits_until_{0};
+  bool leaving_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_async_gossip(StrategyContext context) {
+  return std::make_unique<AsyncGossip>(std::move(context));
+}
+
+}  // namespace veche

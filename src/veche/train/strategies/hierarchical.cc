@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "veche/collectives.h"
+#include "veche/comm/group/group.h"
+#include "veche/errors.h"
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/strategies.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+enum Conversation : std::uint64_t { kInside, kBetween };
+
+using Groups = std::vector<std::vector<NodeId>>;
+
+[[noreturn]] void refuse_groups(const std::string& why) {
+  throw RequestError("strategy.groups " + why + "; give a size, or lists such as [[0, 1], [2, 3]]");
+}
+
+// `groups` is a size, the last group taking what is left, or the lists themselves.
+Groups read_groups(const Options& options, int nodes) {
+  Groups groups;
+  if (const auto* size = std::get_if<std::int64_t>(&options.at("groups").data)) {
+    if (*size < 1) refuse_groups("must be at least 1");
+    for (int node = 0; node < nodes; ++node) {
+      if (node % *size == 0) groups.emplace_back();
+      groups.back().push_back(NodeId{node});
+    }
+    return groups;
+  }
+  const auto* lists = std::get_if<Value::List>(&options.at("groups").data);
+  if (lists == nullptr) refuse_groups("is not a list");
+  std::vector<bool> seen(static_cast<std::size_t>(nodes));
+  for (const Value& item : *lists) {
+    const auto* members = std::get_if<Value::List>(&item.data);
+    if (members == nullptr || members->empty()) refuse_groups("holds something that is not a list of nodes");
+    groups.emplace_back();
+    for (const Value& member : *members) {
+      const auto* node = std::get_if<std::int64_t>(&member.data);
+      if (node == nullptr || *node < 0 || *node >= nodes) refuse_groups("names a node that does not exist");
+      if (seen[static_cast<std::size_t>(*node)])
+        refuse_groups("names node " + std::to_string(*node) + " twice");
+      seen[static_cast<std::size_t>(*node)] = true;
+      groups.back().push_back(NodeId{static_cast<int>(*node)});
+    }
+  }
+  if (std::ranges::find(seen, false) != seen.end())
+    refuse_groups("leaves out node " + std::to_string(std::ranges::find(seen, false) - seen.begin()));
+  return groups;
+}
+
+std::vector<StrategyInfo> between_strategies() {
+  return {consensus_strategy(), gossip_strategy(), local_sgd_strategy(), push_sum_strategy(),
+          moshpit_strategy()};
+}
+
+// All-reduce of gradients inside a group, so that its members are one; between groups another strategy on the
+// parameters, spoken by the groups' leaders, who then tell their members, or by all members, each with those
+// of its rank.
+class Hierarchical : public Strategy {
+ public:
+  explicit Hierarchical(StrategyContext context) : context_(std::move(context)) {
+    const Groups groups = read_groups(context_.options, static_cast<int>(context_.nodes()));
+    const auto mine = std::ranges::find_if(groups, [&](const auto& group) {
+      return std::ranges::find(group, context_.channel.me()) != group.end();
+    });
+    members_ = *mine;
+    inside_endpoint_ = make_group(context_.channel.endpoint, members_);
+    inside_.emplace(context_.channel.child(kInside, *inside_endpoint_));
+    const bool by_members = context_.options.get<std::string>("across") == "members";
+    const auto rank = static_cast<std::size_t>(inside_->me().value);
+    for (const auto& group : groups) {
+      if (by_members && group.size() != groups.front().size())
+        throw RequestError("strategy.across = \"members\" needs groups of one size; choose \"leaders\"");
+    }
+    tells_members_ = !by_members;
+    if (groups.size() == 1 || (!by_members && rank != 0)) return;
+    std::vector<NodeId> peers;
+    for (const auto& group : groups) peers.push_back(group[by_members ? rank : 0]);
+    make_between(std::move(peers));
+  }
+
+  Gradient after_backward(std::uint64_t step) override {
+    double all = 0;
+    for (const NodeId member : members_)
+      all += static_cast<double>(context_.samples.count(static_cast<std::size_t>(member.value), step));
+    const auto count = static_cast<double>(context_.samples.count(context_.me(), step));
+    scale(context_.learner.gradients(), all == 0 ? 0.0F : static_cast<float>(count / all));
+    all_reduce(*inside_, context_.learner.gradients());
+    if (between_) between_->after_backward(step);
+    return Gradient::shared;
+  }
+
+  void after_step(std::uint64_t step) override {
+    if (between_) between_->after_step(step);
+    if (tells_members_ && members_.size() < context_.nodes() && due(step, every_))
+      broadcast(*inside_, NodeId{0}, context_.learner.parameters());
+  }
+
+  void finish() override {
+    if (between_) between_->finish();
+    if (tells_members_ && members_.size() < context_.nodes())
+      broadcast(*inside_, NodeId{0}, context_.learner.parameters());
+  }
+
+  SavedState state() override { return between_ ? between_->state() : SavedState{}; }
+
+ private:
+  void make_between(std::vector<NodeId> peers) {
+    between_endpoint_ = make_group(context_.channel.endpoint, std::move(peers));
+    between_channel_.emplace(context_.channel.child(kBetween, *between_endpoint_));
+    const auto name = context_.options.get<std::string>("between");
+    for (const StrategyInfo& info : between_strategies()) {
+      if (info.name != name) continue;
+      Options options;
+      for (const KeySpec& key : info.keys)
+        if (key.fallback) options.set(key.name, *key.fallback);
+      options.set(name == "local-sgd" ? "period" : "every", Value{static_cast<std::int64_t>(every_)});
+      between_ = info.make({*between_channel_,
+                            context_.learner,
+                            context_.optimizer,
+                            context_.schedule,
+                            context_.topology,
+                            {},
+                            {},
+                            options,
+                            context_.optimizer_options,
+                            context_.seed,
+                            context_.limit_gradient});
+    }
+  }
+
+  StrategyContext context_;
+  const std::uint64_t every_ = static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"));
+  std::vector<NodeId> members_;  // of this node's group
+  std::unique_ptr<Endpoint> inside_endpoint_, between_endpoint_;
+  std::optional<Channel> inside_, between_channel_;
+  std::unique_ptr<Strategy> between_;  // on those who speak for their group
+  bool tells_members_ = true;
+};
+
+}  // namespace
+
+StrategyInfo hierarchical_strategy() {
+  StrategyInfo info;
+  info.name = "hierarchical";
+  info.rule = "all-reduce of gradients inside groups, another strategy between them";
+  std::vector<std::string> names;
+  for (const StrategyInfo& between : between_strategies()) names.push_back(between.name);
+  info.keys = {{.name = "groups",
+                .kind = KeySpec::Kind::any,
+                .fallback = Value{std::int64_t{2}},
+                .help = "a size, or lists of nodes such as [[0, 1], [2, 3]]"},
+               choice_key("between", names, "the strategy between groups; [topology] is the graph of groups"),
+               every_key(),
+               choice_key("across", {"leaders", "members"}, "who speaks for a group")};
+  info.shorthand = "groups";
+  info.graph = StrategyInfo::Graph::undirected;
+  info.graph_nodes = [](const Options& options, int nodes) {
+    return static_cast<int>(read_groups(options, nodes).size());
+  };
+  info.make = [](StrategyContext context) { return std::make_unique<Hierarchical>(std::move(context)); };
+  return info;
+}
+
+}  // namespace veche

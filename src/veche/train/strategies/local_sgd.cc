@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "veche/collectives.h"
+#include "veche/errors.h"
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/strategies.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the way
+// that the mean has gone since the last average is taken as a gradient of the common model.
+class LocalSgd : public Strategy {
+ public:
+  explicit LocalSgd(StrategyContext context)
+      : context_(std::move(context)),
+        outer_(context_.options.get<std::string>("outer")),
+        outer_rate_(static_cast<float>(context_.options.get<double>("outer_lr"))),
+        outer_momentum_(static_cast<float>(context_.options.get<double>("outer_momentum"))),
+        weighted_(context_.options.get<bool>("weighted")),
+        elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
+        centre_rate_(static_cast<float>(context_.options.get<double>("centre_rate"))) {
+    read_periods();
+    if (elastic_ > 0 && (outer_ != "none" || at_end_))
+      throw RequestError(
+          "strategy.elastic has a centre of its own: leave out strategy.outer and period = \"end\"");
+    if (outer_ == "none" && elastic_ == 0) return;
+    common_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
+    if (outer_ != "none") velocity_.resize(common_.size());
+  }
+
+  // The elastic force acts at the parameters at which the gradient was taken.
+  Gradient after_backward(std::uint64_t step) override {
+    if (elastic_ > 0 && averages_after(step)) pull_together();
+    return Gradient::own;
+  }
+
+  void after_step(std::uint64_t step) override {
+    if (elastic_ == 0 && averages_after(step)) average();
+  }
+
+  bool averages_after(std::uint64_t step) const {
+    const std::uint64_t period = period_at(step);
+    return period != 0 && (step + 1 - phase_start(step)) % period == 0;
+  }
+
+  void finish() override {
+    if (at_end_) average();
+  }
+
+  SavedState state() override { return {{common_, velocity_}, {}}; }
+
+ private:
+  struct Phase {
+    std::uint64_t from;
+    std::uint64_t period;  // 0: none in this phase
+  };
+
+  void read_periods() {
+    const Value& period = context_.options.at("period");
+    const double per_epoch = static_cast<double>(context_.samples.steps_per_epoch());
+    const double warm = context_.options.get<double>("warm") * per_epoch;
+    if (warm > 0) phases_.push_back({0, 1});
+    if (const auto* list = std::get_if<Value::List>(&period.data)) {
+      for (const Value& item : *list) add_phase(item, per_epoch);
+    } else if (const auto* steps = std::get_if<std::int64_t>(&period.data); steps != nullptr && *steps >= 1) {
+      phases_.push_back({static_cast<std::uint64_t>(warm), static_cast<std::uint64_t>(*steps)});
+    } else if (const auto* word = std::get_if<std::string>(&period.data); word != nullptr && *word == "end") {
+      phases_.push_back({static_cast<std::uint64_t>(warm), 0});
+      at_end_ = true;
+    } else {
+      throw RequestError("strategy.period must be a number of steps, \"end\", or a list of [epoch, period]");
+    }
+  }
+
+  void add_phase(const Value& item, double per_epoch) {
+    Options pair;
+    pair.set("phase", item);
+    std::vector<double> numbers;
+    if (std::holds_alternative<Value::List>(item.data)) numbers = pair.get<std::vector<double>>("phase");
+    if (numbers.size() != 2 || !(numbers[0] >= 0 && numbers[0] < 1e9) ||
+        !(numbers[1] >= 1 && numbers[1] < 1e15))
+      throw RequestError("strategy.period as a list holds pairs [epoch, period], such as [[0, 1], [5, 8]]");
+    phases_.push_back(
+        {static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
+  }
+
+  const Phase* phase(std::uint64_t step) const {
+    const Phase* current = nullptr;
+    for (const Phase& candidate : phases_)
+      if (candidate.from <= step) current = &candidate;
+    return current;
+  }
+  std::uint64_t period_at(std::uint64_t step) const {
+    return phase(step) == nullptr ? 0 : phase(step)->period;
+  }
+  std::uint64_t phase_start(std::uint64_t step) const { return phase(step)->from; }
+
+  // EASGD: x_i <- x_i - alpha (x_i - c), c <- c + beta (mean of x - c).
+  void pull_together() {
+    const std::span<float> x = context_.learner.parameters();
+    mean_.assign(x.begin(), x.end());
+    scale(mean_, static_cast<float>(share()));
+    all_reduce(context_.channel, mean_);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] -= elastic_ * (x[i] - common_[i]);
+      common_[i] += centre_rate_ * (mean_[i] - common_[i]);
+    }
+  }
+
+  double share() const {
+    return weighted_ ? context_.samples.weight(context_.me(), context_.nodes())
+                     : 1.0 / static_cast<double>(context_.nodes());
+  }
+
+  void average() {
+    const std::span<float> x = context_.learner.parameters();
+    scale(x, static_cast<float>(share()));
+    all_reduce(context_.channel, x);
+    if (outer_ == "none") return;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const float slope = common_[i] - x[i];
+      velocity_[i] = outer_momentum_ * velocity_[i] + slope;
+      common_[i] -=
+          outer_rate_ * (outer_ == "nesterov" ? slope + outer_momentum_ * velocity_[i] : velocity_[i]);
+      x[i] = common_[i];
+    }
+  }
+
+  StrategyContext context_;
+  const std::string outer_;
+  const float outer_rate_, outer_momentum_;
+  const bool weighted_;
+  const float elastic_, centre_rate_;
+  std::vector<Phase> phases_;
+  bool at_end_ = false;
+  std::vector<float> common_, velocity_;  // of the outer optimiser, or the elastic centre; empty without them
+  std::vector<float> mean_;
+};
+
+}  // namespace
+
+StrategyInfo local_sgd_strategy() {
+  StrategyInfo info;
+  info.name = "local-sgd";
+  info.rule = "every `period` steps x <- mean of x; with an outer optimiser SlowMo and DiLoCo";
+  info.keys = {
+      {.name = "period",
+       .kind = KeySpec::Kind::any,
+       .fallback = Value{std::int64_t{8}},
+       .help = "steps between averages; 1: every step; \"end\": once; or [[epoch, period], ...]"},
+      real_key("warm", 0, "epochs with period 1 first (post-local SGD)"),
+      choice_key("outer", {"none", "momentum", "nesterov"}, "what to do with the mean"),
+      real_key("outer_lr", 0.7, "rate of the outer optimiser"),
+      real_key("outer_momentum", 0.9, "momentum of the outer optimiser"),
+      flag_key("weighted", false, "weight nodes by their samples"),
+      real_key("elastic", 0, "alpha of EASGD: a force towards a centre instead of the average; 0: none"),
+      real_key("centre_rate", 0.4, "beta of EASGD: how fast the centre follows the mean"),
+      choice_key("update", {"sync", "async"},
+                 "async: each node gives its changes to a server at node 0 and waits for nobody")};
+  info.shorthand = "period";
+  info.pace = [](const Options& options) {
+    return options.get<std::string>("update") == "async" ? Pace::async : Pace::in_step;
+  };
+  info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
+    if (context.options.get<std::string>("update") == "async")
+      return make_async_local_sgd(std::move(context));
+    return std::make_unique<LocalSgd>(std::move(context));
+  };
+  return info;
+}
+
+}  // namespace veche

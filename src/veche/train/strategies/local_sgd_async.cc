@@ -1,0 +1,130 @@
+#include <algorithm>
+
+#include "veche/errors.h"
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/parameter_server/server_link.h"
+
+namespace veche {
+namespace {
+
+// The server's model goes the way that a worker went since it last asked, by its share or by an outer
+// optimiser.
+class OuterRule : public ServerRule {
+ public:
+  OuterRule(const Options& options, std::size_t trainers, std::size_t length)
+      : outer_(options.get<std::string>("outer")),
+        rate_(static_cast<float>((outer_ == "none" ? 1.0 : options.get<double>("outer_lr")) /
+                                 static_cast<double>(trainers))),
+        momentum_(static_cast<float>(options.get<double>("outer_momentum"))),
+        velocity_(outer_ == "none" ? 0 : length) {}
+
+  void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t /*staleness*/,
+             std::span<const float> /*seen*/, std::uint64_t /*update*/) override {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const float slope = pushed[i];
+      if (outer_ == "none") {
+        parameters[i] -= rate_ * slope;
+        continue;
+      }
+      velocity_[i] = momentum_ * velocity_[i] + slope;
+      parameters[i] -= rate_ * (outer_ == "nesterov" ? slope + momentum_ * velocity_[i] : velocity_[i]);
+    }
+  }
+  std::vector<std::span<float>> state() override { return {velocity_}; }
+
+ private:
+  const std::string outer_;
+  const float rate_, momentum_;
+  std::vector<float> velocity_;
+};
+
+// Asynchronous EASGD: the centre goes alpha of the way to the worker, who then goes alpha of the way to where
+// the centre was.
+class ElasticRule : public ServerRule {
+ public:
+  explicit ElasticRule(float alpha) : alpha_(alpha) {}
+  void apply(std::span<float> centre, std::span<const float> pushed, std::uint64_t /*staleness*/,
+             std::span<const float> /*seen*/, std::uint64_t /*update*/) override {
+    for (std::size_t i = 0; i < centre.size(); ++i) centre[i] += alpha_ * (pushed[i] - centre[i]);
+  }
+  bool answers_first() const override { return true; }
+
+ private:
+  const float alpha_;
+};
+
+// Every `period` steps of its own a worker gives what it has to a server at node 0 and takes the server's
+// model, or is drawn towards it, without waiting for other workers.
+class AsyncLocalSgd : public Strategy {
+ public:
+  explicit AsyncLocalSgd(StrategyContext context)
+      : context_(std::move(context)),
+        period_(read_period(context_.options)),
+        elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
+        begun_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
+        pushed_(begun_.size()),
+        link_(context_, {context_.nodes(), context_.me(), 1, 0}, {},
+              [this](std::size_t length) -> std::unique_ptr<ServerRule> {
+                if (elastic_ > 0) return std::make_unique<ElasticRule>(elastic_);
+                return std::make_unique<OuterRule>(context_.options,
+                                                   context_.samples.trainers(context_.nodes()), length);
+              }) {
+    if (context_.options.get<double>("warm") > 0 || context_.options.get<bool>("weighted"))
+      throw RequestError(
+          "strategy.warm and strategy.weighted need nodes that meet: leave out update = \"async\"");
+  }
+
+  void start() override { link_.start(); }
+  Gradient after_backward(std::uint64_t step) override {
+    if (elastic_ == 0 || !due(step, period_)) return Gradient::own;
+    const std::span<float> x = context_.learner.parameters();
+    link_.exchange(x, pushed_, step);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] -= elastic_ * (x[i] - pushed_[i]);
+    return Gradient::own;
+  }
+  void after_step(std::uint64_t step) override {
+    if (elastic_ > 0 || !due(step, period_)) return;
+    const std::span<float> x = context_.learner.parameters();
+    for (std::size_t i = 0; i < x.size(); ++i) pushed_[i] = begun_[i] - x[i];
+    link_.exchange(pushed_, x, step);
+    std::ranges::copy(x, begun_.begin());
+  }
+  void leave() override { link_.leave(); }
+  void finish() override {
+    if (elastic_ > 0) return;  // the workers' models are the result; their mean is near the centre
+    link_.finish(context_.learner.parameters());
+  }
+
+  void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
+  Staleness staleness() const override { return link_.staleness(); }
+  SavedState state() override {
+    SavedState all = link_.state();
+    all.vectors.emplace_back(begun_);
+    return all;
+  }
+
+ private:
+  static std::uint64_t read_period(const Options& options) {
+    const auto* steps = std::get_if<std::int64_t>(&options.at("period").data);
+    if (steps == nullptr || *steps < 1)
+      throw RequestError("strategy.period must be a number of steps where update = \"async\"");
+    return static_cast<std::uint64_t>(*steps);
+  }
+
+  StrategyContext context_;
+  const std::uint64_t period_;
+  const float elastic_;
+  std::vector<float> begun_;  // what the server's model was when it last asked
+  std::vector<float> pushed_;
+  ServerLink link_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_async_local_sgd(StrategyContext context) {
+  return std::make_unique<AsyncLocalSgd>(std::move(context));
+}
+
+}  // namespace veche

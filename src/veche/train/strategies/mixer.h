@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "veche/comm/neighbourhood.h"
+#include "veche/graph/weights/mixing.h"
+
+namespace veche {
+
+// Mixing rounds: several vectors of a node, sent as one message, become the weighted sums of the
+// neighbours'.
+class Mixer {
+ public:
+  // `steady`: the neighbours are the same in every round. Where all nodes mix and the engine knows better
+  // than messages how to exchange with them, it is let do so.
+  Mixer(Channel& channel, bool steady) : channel_(channel), steady_(steady) {}
+
+  // Not everybody mixes in every round: those who do need the others' vectors all the same.
+  using Active = std::function<bool(int node)>;
+
+  // A round that was begun: what this node sends is written into `mine`, one vector after the other, by
+  // whoever makes it, so that nothing is copied; then `finish` makes the vectors the weighted sums.
+  class Round {
+   public:
+    std::span<float> mine() { return in_place_ ? mixer_.neighbours_->mine() : message_.writable<float>(); }
+    void finish(std::span<const std::span<float>> vectors);
+
+   private:
+    friend class Mixer;
+    Round(Mixer& mixer, const Mixing& mixing, std::size_t length, Active active);
+    bool mixes(int node) const { return !active_ || active_(node); }
+
+    Mixer& mixer_;
+    const Mixing& mixing_;
+    const Active active_;
+    const bool in_place_;  // in memory of the engine's own
+    Message message_;      // else
+  };
+  // So many floats in all. `mixing` outlives the round. One round at a time.
+  Round begin(const Mixing& mixing, std::size_t length, Active active = {}) {
+    return {*this, mixing, length, std::move(active)};
+  }
+  // A round of vectors that are there already: copies them.
+  void mix(const Mixing& mixing, std::span<const std::span<float>> vectors, const Active& active = {});
+
+ private:
+  bool in_place(const Mixing& mixing, std::size_t length, const Active& active);
+  void sum(const Mixing& mixing, std::span<const std::span<float>> vectors);
+
+  Channel& channel_;
+  const bool steady_;
+  std::unique_ptr<Neighbourhood> neighbours_;
+  bool asked_ = false;      // for neighbours_, which may not be had
+  std::size_t length_ = 0;  // that they were made for
+  // Scratch, kept between rounds so that mixing allocates nothing.
+  std::vector<Message> messages_;
+  std::vector<std::span<const float>> whole_, inputs_;
+  std::vector<float> weights_;
+};
+
+}  // namespace veche

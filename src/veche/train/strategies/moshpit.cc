@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "veche/collectives.h"
+#include "veche/comm/group/group.h"
+#include "veche/errors.h"
+#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/strategies.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round
+// along the next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on
+// any grid.
+class Moshpit : public Strategy {
+ public:
+  explicit Moshpit(StrategyContext context)
+      : context_(std::move(context)),
+        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))) {
+    const std::vector<std::int64_t> sides = grid();
+    std::int64_t stride = 1;
+    for (std::size_t axis = 0; axis < sides.size(); ++axis) {
+      add_axis(axis, stride, sides[axis]);
+      stride *= sides[axis];
+    }
+  }
+
+  void after_step(std::uint64_t step) override {
+    if (!due(step, every_)) return;
+    for (std::uint64_t round = 0; round < rounds_; ++round)
+      average(lines_[(step / every_ * rounds_ + round) % lines_.size()]);
+  }
+
+ private:
+  std::vector<std::int64_t> grid() const {
+    const auto nodes = static_cast<std::int64_t>(context_.nodes());
+    std::vector<std::int64_t> sides = context_.options.get<std::vector<std::int64_t>>("grid", {});
+    if (sides.empty()) {
+      const auto side =
+          std::max<std::int64_t>(2, std::llround(std::ceil(std::sqrt(static_cast<double>(nodes)))));
+      sides = {side, side};
+    }
+    std::int64_t places = 1;
+    for (const std::int64_t side : sides) places *= std::max<std::int64_t>(side, 0);
+    if (places < nodes)
+      throw RequestError("strategy.grid has " + std::to_string(places) + " places for " +
+                         std::to_string(nodes) + " nodes; give sides whose product is at least that");
+    return sides;
+  }
+
+  void add_axis(std::size_t axis, std::int64_t stride, std::int64_t side) {
+    const auto me = static_cast<std::int64_t>(context_.me());
+    const std::int64_t start = me - me / stride % side * stride;
+    std::vector<NodeId> members;
+    for (std::int64_t k = 0; k < side; ++k)
+      if (const std::int64_t node = start + k * stride; node < static_cast<std::int64_t>(context_.nodes()))
+        members.push_back(NodeId{static_cast<int>(node)});
+    endpoints_.push_back(make_group(context_.channel.endpoint, std::move(members)));
+    lines_.push_back(context_.channel.child(axis, *endpoints_.back()));
+  }
+
+  void average(Channel& line) {
+    const std::span<float> x = context_.learner.parameters();
+    scale(x, 1.0F / static_cast<float>(line.size()));
+    all_reduce(line, x);
+  }
+
+  StrategyContext context_;
+  const std::uint64_t every_;
+  const std::uint64_t rounds_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::deque<Channel> lines_;  // by axis
+};
+
+}  // namespace
+
+StrategyInfo moshpit_strategy() {
+  StrategyInfo info;
+  info.name = "moshpit";
+  info.rule = "x <- mean of x in small groups along one axis of a virtual grid after the other";
+  info.keys = {every_key(),
+               whole_key("rounds", 1, "axes at a time; as many as the grid has: the exact mean"),
+               {.name = "grid",
+                .kind = KeySpec::Kind::wholes,
+                .fallback = {},
+                .help = "sides of the grid, such as [4, 4]; square when absent",
+                .least = 1}};
+  info.shorthand = "every";
+  info.make = [](StrategyContext context) { return std::make_unique<Moshpit>(std::move(context)); };
+  return info;
+}
+
+}  // namespace veche

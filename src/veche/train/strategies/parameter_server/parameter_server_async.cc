@@ -1,0 +1,105 @@
+#include "veche/train/loop/sample_plan.h"
+#include "veche/train/optim/optimizer.h"
+#include "veche/train/optim/rate_schedule.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/delay_line.h"
+#include "veche/train/strategies/parameter_server/server_link.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// w <- w - lr g by an optimiser of the server's own, with the gradient's age taken into account on request.
+class OptimizerRule : public ServerRule {
+ public:
+  OptimizerRule(const StrategyContext& context, const ServerPolicy& policy)
+      : schedule_(context.schedule),
+        optimizer_(
+            make_optimizer(context.optimizer_options,
+                           layers_of(context.learner,
+                                     server_tree(context).part(context.learner.parameters(), context.me())))),
+        policy_(policy),
+        updates_per_step_(policy.together ? 1 : context.samples.trainers(context.nodes())) {}
+
+  void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
+             std::span<const float> seen, std::uint64_t update) override {
+    if (!seen.empty()) {
+      // DC-ASGD: what the gradient would be at the present parameters, to first order, with g*g for the
+      // curvature.
+      compensated_.assign(pushed.begin(), pushed.end());
+      const auto lambda = static_cast<float>(policy_.compensate);
+      for (std::size_t i = 0; i < pushed.size(); ++i)
+        compensated_[i] += lambda * pushed[i] * pushed[i] * (parameters[i] - seen[i]);
+      pushed = compensated_;
+    }
+    const double damping = policy_.damp ? 1.0 / (1.0 + static_cast<double>(staleness)) : 1;
+    optimizer_->update(parameters, pushed,
+                       {.rate = schedule_.rate(update / updates_per_step_),
+                        .gradient_scale = damping,
+                        .number = update + 1});
+  }
+  std::vector<std::span<float>> state() override { return optimizer_->state(); }
+
+ private:
+  const RateSchedule& schedule_;
+  const std::unique_ptr<Optimizer> optimizer_;
+  const ServerPolicy policy_;
+  const std::uint64_t updates_per_step_;
+  std::vector<float> compensated_;
+};
+
+// Workers push gradients and pull parameters whenever they have one; servers never meet them all.
+class AsyncParameterServer : public Strategy {
+ public:
+  explicit AsyncParameterServer(StrategyContext context)
+      : context_(std::move(context)),
+        policy_(read_policy(context_.options)),
+        delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
+        link_(context_, server_tree(context_), policy_,
+              [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_); }) {
+    if (policy_.mean && !policy_.together)
+      share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
+  }
+
+  void start() override { link_.start(); }
+
+  void before_backward(std::uint64_t step) override {
+    if (!joined_) link_.join(context_.learner.parameters(), step);
+    joined_ = true;
+  }
+  Gradient after_backward(std::uint64_t step) override {
+    context_.limit_gradient();
+    const std::span<float> gradient = context_.learner.gradients();
+    delay_.pass(gradient);
+    if (share_ != 1) scale(gradient, share_);
+    const bool lost = context_.samples.lost(context_.me(), step);
+    link_.exchange(lost ? std::span<const float>() : gradient, context_.learner.parameters(), step);
+    return Gradient::used;
+  }
+  void leave() override { link_.leave(); }
+  void finish() override { link_.finish(context_.learner.parameters()); }
+
+  void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
+  Staleness staleness() const override { return link_.staleness(); }
+  SavedState state() override {
+    SavedState all = link_.state();
+    delay_.add_state(all.vectors);
+    return all;
+  }
+
+ private:
+  StrategyContext context_;
+  const ServerPolicy policy_;
+  DelayLine delay_;
+  float share_ = 1;
+  bool joined_ = false;
+  ServerLink link_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_async_parameter_server(StrategyContext context) {
+  return std::make_unique<AsyncParameterServer>(std::move(context));
+}
+
+}  // namespace veche

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "veche/staleness.h"
+#include "veche/train/strategies/parameter_server/server_message.h"
+#include "veche/train/strategies/parameter_server/server_policy.h"
+
+namespace veche {
+
+// How a server changes its part of the parameters by what was pushed.
+class ServerRule {
+ public:
+  virtual ~ServerRule() = default;
+  // `staleness`: updates made since the pusher got its parameters, which were `seen` (empty: not kept).
+  // `update`: how many were made before.
+  virtual void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
+                     std::span<const float> seen, std::uint64_t update) = 0;
+  // Whether the pusher is answered with the parameters as they were before its push.
+  virtual bool answers_first() const { return false; }
+  virtual std::vector<std::span<float>> state() { return {}; }
+};
+
+// One part of the parameters and those who push to it. Knows nothing of channels and threads: takes messages,
+// gives answers.
+class Server {
+ public:
+  // Whom to answer, with which parameters.
+  using Answer =
+      std::function<void(std::span<const ServerMessage::Party> parties, std::span<const float> numbers)>;
+
+  Server(std::span<const float> start, std::vector<bool> trainers, ServerPolicy policy,
+         std::unique_ptr<ServerRule> rule, Answer answer);
+
+  void take(const ServerMessage& message);
+
+  std::span<float> parameters() { return parameters_; }
+  bool holds_answers() const { return !held_.empty(); }  // until others have pushed
+  SavedState state();
+  const Staleness& staleness() const { return staleness_; }
+
+ private:
+  struct Worker {
+    bool trains = false;  // still
+    std::optional<std::uint64_t> clock;
+    std::vector<float> seen;  // kept for delay compensation only
+  };
+
+  void push(const ServerMessage& message);
+  void gather(const ServerMessage& message);
+  void update_together();
+  void answer_those_allowed();
+  void answer(std::span<ServerMessage::Party> parties);
+  std::optional<std::uint64_t> slowest() const;  // none until all have come
+  std::size_t trainers() const;
+  // Updates made since. One that goes on from a checkpoint may know of more than the server was saved with.
+  std::uint64_t age(const ServerMessage::Party& party) const {
+    return version_ - std::min(version_, party.version);
+  }
+
+  std::vector<float> parameters_;
+  std::vector<Worker> workers_;
+  const ServerPolicy policy_;
+  const std::unique_ptr<ServerRule> rule_;
+  const Answer answer_;
+  std::uint64_t version_ = 0;  // updates made
+  std::vector<ServerMessage::Party> held_;
+  std::vector<float> sum_;    // of gradients that will be applied together
+  std::uint64_t summed_ = 0;  // how many
+  Staleness staleness_;
+};
+
+}  // namespace veche

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "veche/message.h"
+
+namespace veche {
+
+// What workers and servers write to each other: numbers first, then who it concerns.
+struct ServerMessage {
+  enum class Kind : std::uint32_t {
+    join,        // worker up: it will push from this clock on, and wants the parameters
+    push,        // worker up: its gradient, or nothing when that was lost; several may have been added up
+    parameters,  // server down: the answer to a push or a fetch
+    fetch,       // worker up: the parameters at the end
+    leave,       // worker up: it will push no more
+  };
+  struct Party {
+    std::uint64_t worker = 0;
+    std::uint64_t clock = 0;    // steps it had made before this one
+    std::uint64_t version = 0;  // of the parameters that it has, or gets
+  };
+
+  Kind kind = Kind::push;
+  std::uint32_t server = 0;
+  std::vector<Party> parties;
+  Message message;       // holds the numbers at its beginning
+  std::size_t size = 0;  // how many
+
+  std::span<const float> numbers() const { return message.as<float>().first(size); }
+};
+
+Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t server,
+             std::span<const ServerMessage::Party> parties, std::span<const float> numbers);
+ServerMessage open(Message message);
+
+}  // namespace veche

@@ -1,0 +1,80 @@
+// Every strategy whose nodes wait for nobody, in hundreds of orders, which the seed repeats to the bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/seeded.h"
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+using testing::Assignments;
+using testing::joined;
+
+constexpr int kSteps = 15;
+
+RunResult train(const Assignments& variant, std::uint64_t seed) {
+  const Config config = testing::seeded_problem(variant, testing::nodes_for(seed), kSteps);
+  return run_training(testing::seeded_request(config.resolve(), testing::in_order_of(seed)));
+}
+
+class SeededOwnPace : public ::testing::TestWithParam<Assignments> {
+ protected:
+  static std::size_t servers() {
+    return std::ranges::find(GetParam(), "strategy.dedicated=true") == GetParam().end() ? 0 : 1;
+  }
+};
+
+// Half of the runs share their steps; in a part of them, gradients are lost and nodes stall.
+TEST_P(SeededOwnPace, EndsWithAllSteps) {
+  for (std::uint64_t seed = 0; seed < testing::seeds(); ++seed) {
+    const bool shared = seed % 2 == 0;
+    Assignments variant = joined(GetParam(), {shared ? "cluster.work=shared" : "cluster.work=equal"});
+    if (seed % 8 >= 6) variant = joined(variant, {"cluster.stall=[0.2,0.01]", "cluster.lose=0.2"});
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RunResult result = train(variant, seed);
+    EXPECT_EQ(result.last.stopped, "steps");
+    std::uint64_t all = 0;
+    for (std::size_t node = 0; node < result.last.nodes.size(); ++node) {
+      const std::uint64_t steps = result.last.nodes[node].steps;
+      all += steps;
+      if (!shared) {
+        EXPECT_EQ(steps, node < servers() ? 0U : kSteps);
+      }
+    }
+    EXPECT_GE(all, kSteps * (result.last.nodes.size() - servers()));
+    for (const auto& node : result.parameters)
+      for (const float x : node) ASSERT_TRUE(std::isfinite(x));
+  }
+}
+
+TEST_P(SeededOwnPace, ASeedRepeatsItself) {
+  for (std::uint64_t seed = 0; seed < testing::seeds() / 20; ++seed) {
+    const RunResult once = train(GetParam(), seed);
+    const RunResult again = train(GetParam(), seed);
+    EXPECT_EQ(once.parameters, again.parameters) << "seed " << seed;
+    EXPECT_EQ(once.last.seconds, again.last.seconds) << "seed " << seed;
+  }
+}
+
+TEST_P(SeededOwnPace, WithoutARateNothingMoves) {
+  for (std::uint64_t seed = 0; seed < testing::seeds() / 10; ++seed)
+    for (const auto& node : train(joined(GetParam(), {"optimizer.lr=0", "model.x0=0.75"}), seed).parameters)
+      for (const float x : node) ASSERT_NEAR(x, 0.75, 1e-6) << "seed " << seed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, SeededOwnPace, ::testing::ValuesIn(testing::seeded_async_variants()),
+                         [](const auto& info) { return testing::test_name_of(info.param); });
+
+TEST(SeededHogwild, IsRefused) {
+  try {
+    train({"strategy.name=hogwild"}, 1);
+    FAIL() << "there is no shared memory";
+  } catch (const RequestError& error) {
+    EXPECT_NE(std::string(error.what()).find("cluster.transport"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace veche
