@@ -29,9 +29,9 @@ class Cluster {
 // Throws the first that is no PeerLost, which only tells of somebody else's end; else the first.
 void rethrow_cause(const std::vector<std::exception_ptr>& errors);
 
-// Processes that a launcher such as mpirun started together, and this one's place among them: its rank. The
-// methods that all ranks call together are called in the same order everywhere, by one thread. Waiting takes
-// no core. A rank that ends without a word ends the job: nobody waits for it.
+// The processes that a launcher such as mpirun started as one job, and the rank of this one among them.
+// Collective methods are called by all ranks, in the same order everywhere, by one thread. Waiting takes no
+// core. A rank that ends without a word ends the job: nobody waits for it.
 class Job {
  public:
   virtual ~Job() = default;
@@ -46,14 +46,14 @@ class Job {
   // names it and its host; then the job ends.
   virtual void on_loss(std::function<void(const std::string& sentence)> told) = 0;
 
-  // Together: everybody's text, by rank. Throws what another rank failed with or, as RunError, that the
+  // Collective: everybody's text, by rank. Throws what another rank failed with or, as RunError, that the
   // others do not come within `limit`; the job is then at its end.
   virtual std::vector<std::string> exchange(const std::string& mine, Time limit = kForever) = 0;
   // This rank cannot go on: the others learn it at once, and those that wait for messages end their waits.
   // In place of an exchange, whatever the others exchange then: all throw the same cause, naming its rank.
   [[noreturn]] virtual void fail(const std::exception& why) = 0;
-  // Together: so many nodes divided over the ranks in blocks. There may be fewer nodes than ranks. `slots` of
-  // those here compute at a time; 0: as many as this rank has cores.
+  // Collective: so many nodes, divided over the ranks in blocks. There may be fewer nodes than ranks. `slots`
+  // of those here compute at a time; 0: as many as this rank has cores.
   virtual std::unique_ptr<Cluster> cluster(int nodes, int slots = 0) = 0;
 };
 

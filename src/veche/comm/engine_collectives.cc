@@ -23,8 +23,8 @@ std::unique_ptr<Neighbourhood> EngineCollectives::neighbourhood(std::span<const 
   return nullptr;
 }
 
-void engine_all_reduce(Channel& channel, EngineCollectives& native, std::span<float> data) {
-  counted(channel, [&](Time deadline) { return native.all_reduce(channel.tag, data, deadline); });
+void engine_all_reduce(Channel& channel, EngineCollectives& engine, std::span<float> data) {
+  counted(channel, [&](Time deadline) { return engine.all_reduce(channel.tag, data, deadline); });
 }
 
 void exchange(Channel& channel, Neighbourhood& neighbourhood) {

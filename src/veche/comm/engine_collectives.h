@@ -10,7 +10,7 @@ namespace veche {
 
 class Neighbourhood;  // comm/neighbourhood.h
 
-// What an engine can do for all nodes together better than messages could. Found by Endpoint::collectives();
+// Collectives that an engine does better than messages could. Found by Endpoint::collectives();
 // an endpoint that changes what happens on the way (comm/faulty/) has none, and callers then use messages. As
 // an endpoint's methods: losing a peer is a value, and no wait is longer than its deadline.
 class VECHE_MODULE_API EngineCollectives {
@@ -47,6 +47,6 @@ class VECHE_MODULE_API EngineCollectives {
 };
 
 // The same for a channel: throws PeerLost and counts what was sent.
-void engine_all_reduce(Channel& channel, EngineCollectives& native, std::span<float> data);
+void engine_all_reduce(Channel& channel, EngineCollectives& engine, std::span<float> data);
 
 }  // namespace veche

@@ -12,7 +12,7 @@
 namespace veche {
 
 // Something to sleep on until the next event, or until a deadline: std::atomic::wait with a deadline, or a
-// condition variable without its mutex, which threads woken together would queue for. May lie in memory that
+// condition variable without its mutex, which threads woken at once would queue for. May lie in memory that
 // processes share, all zero at first. To wait: make a Waiter, find that there is still nothing to do, sleep.
 // An event after the waiter was made ends the sleep.
 class EventCount {

@@ -90,13 +90,13 @@ TEST(Execution, WhoWaitsForAnyoneIsToldOfALossOnceATag) {
   EXPECT_EQ(why, "");
 }
 
-TEST(Execution, APlaceToComputeIsGivenBackAroundAWait) {
+TEST(Execution, ASlotIsGivenBackAroundAWait) {
   MessagePool pool;
   const std::string why = failure_of(
       2,
       [&](Endpoint& endpoint) {
         const NodeId other{1 - endpoint.id().value};
-        // There is one place: both are inside only if each leaves it while it waits.
+        // There is one slot: both are inside only if each leaves it while it waits.
         endpoint.compute({}, [&] {
           endpoint.send(other, Tag{1}, pool.make(4));
           EXPECT_EQ(endpoint.receive(other, Tag{1}, kForever).outcome, Received::Outcome::message);

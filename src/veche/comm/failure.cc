@@ -7,7 +7,8 @@
 namespace veche {
 namespace {
 
-// The first letter of what is brought, after those of failures: who ends while others go on is believed last.
+// The first character of what is brought, after those of failures: who ends while others go on is believed
+// last.
 constexpr char kEnd = '4';
 constexpr char kText = '5';
 

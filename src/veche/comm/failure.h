@@ -23,7 +23,7 @@ struct VECHE_MODULE_API Failure {
   int exit_code() const { return kind == Kind::wrong_request ? 2 : 1; }
 };
 
-// What a rank brings to an exchange: a text, its failure, or the word that it ends and brings nothing more.
+// What a rank brings to an exchange: a text, its failure, or that it ends and brings nothing more.
 VECHE_MODULE_API std::string as_text(const std::string& text);
 VECHE_MODULE_API std::string as_failure(const Failure& failure);
 VECHE_MODULE_API std::string as_end(const std::string& word = "");

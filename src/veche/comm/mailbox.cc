@@ -77,20 +77,20 @@ std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function
 
 std::uint64_t Mailbox::event_count() const {
   const std::lock_guard lock(mutex_);
-  return news_;
+  return events_;
 }
 
 void Mailbox::wait_for_event(std::uint64_t seen, Clock::time_point until) {
   std::unique_lock lock(mutex_);
   Waiter waiter;
-  while (news_ == seen && wait(lock, waiter, until) != std::cv_status::timeout) {
+  while (events_ == seen && wait(lock, waiter, until) != std::cv_status::timeout) {
   }
 }
 
 void Mailbox::wake_all() {
-  const std::lock_guard lock(mutex_);  // else a waiter that has just looked would miss it
+  const std::lock_guard lock(mutex_);  // else a waiter that has just checked would miss it
   ++losses_;
-  ++news_;
+  ++events_;
   for (Waiter* waiter : waiters_) waiter->called.notify_one();
 }
 
@@ -102,7 +102,7 @@ std::cv_status Mailbox::wait(std::unique_lock<std::mutex>& lock, Waiter& waiter,
 }
 
 void Mailbox::call(NodeId from, Tag tag) {
-  ++news_;
+  ++events_;
   for (Waiter* waiter : waiters_)
     if (!waiter->tag || (*waiter->tag == tag && (!waiter->from || *waiter->from == from)))
       waiter->called.notify_one();

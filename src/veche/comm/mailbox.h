@@ -40,11 +40,11 @@ class VECHE_MODULE_API Mailbox {
   // Called with or without the mailbox locked, by one thread a tag.
   std::optional<NodeId> next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive);
 
-  // Counts everything that those who wait may want to look at. Read before looking in vain, it lets them
-  // sleep without missing what came in between.
+  // Counts everything that those who wait may wait for. Read before polling in vain, it lets them sleep
+  // without missing what came in between.
   std::uint64_t event_count() const;
   void wait_for_event(std::uint64_t seen, Clock::time_point until);
-  // Somebody was lost: those who wait look again.
+  // Somebody was lost: those who wait check again.
   void wake_all();
 
  private:
@@ -59,10 +59,10 @@ class VECHE_MODULE_API Mailbox {
   };
 
   // Those who wait are woken only by what they wait for: many nodes on few cores would otherwise take the
-  // cores from those who compute, to look in vain.
+  // cores from those who compute, in vain.
   struct Waiter {
     std::optional<NodeId> from;
-    std::optional<Tag> tag;  // none: any news
+    std::optional<Tag> tag;  // none: any event
     std::condition_variable called;
   };
 
@@ -75,7 +75,7 @@ class VECHE_MODULE_API Mailbox {
   std::deque<Entry> entries_;              // guarded by mutex_
   std::vector<Waiter*> waiters_;           // guarded by mutex_
   std::uint64_t numbers_ = 0;              // guarded by mutex_
-  std::uint64_t news_ = 0;                 // guarded by mutex_
+  std::uint64_t events_ = 0;               // guarded by mutex_
   std::atomic<int> losses_ = 0;            // how often it was told of one
   std::mutex told_mutex_;                  // taken after mutex_
   std::map<Tag, std::vector<bool>> told_;  // whose loss was told; guarded by told_mutex_

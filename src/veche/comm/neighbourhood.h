@@ -16,7 +16,7 @@ class Neighbourhood {
   virtual std::span<float> mine() = 0;
   // Sends it to the readers and waits for what the sources send.
   virtual EngineCollectives::Outcome exchange(Time deadline) = 0;
-  // What came from the source of this place in the list; valid until the next exchange.
+  // What came from the source with this index in the list; valid until the next exchange.
   virtual std::span<const float> from(std::size_t source) const = 0;
 };
 

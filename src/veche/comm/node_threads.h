@@ -17,7 +17,8 @@ namespace veche {
 // live in real time. Any thread.
 class VECHE_MODULE_API NodeThreads {
  public:
-  // `lost` is called when the node cannot go on, or has ended: its waits and those of others must look again.
+  // `lost` is called when the node cannot go on, or has ended: its waits and those of others must check
+  // again.
   explicit NodeThreads(std::function<void()> lost) : lost_(std::move(lost)) {}
   ~NodeThreads() { end(); }
 

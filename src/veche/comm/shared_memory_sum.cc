@@ -13,15 +13,15 @@ namespace {
 constexpr std::size_t kSmallestBlock = 2048;  // less is not worth waking somebody for
 constexpr std::size_t kLargestBlock = 16384;
 constexpr std::size_t kMostBlocks = 60000;  // they are counted in 16 bits
-constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish together
+constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish at about the same time
 // Most waits are shorter than sleeping and being woken. While somebody is due whom this core has to run, the
 // core is offered to it a few times; more often would give it to strangers for long. Where all who are due
-// run on other cores, looking again and again is best: a node does so for longer each time it helped, for
-// shorter each time it did not.
+// run on other cores, polling is best: a node polls for longer each time it helped, for shorter each time it
+// did not.
 constexpr int kLeastPauses = 8;
 constexpr int kMostPauses = 512;
 constexpr int kYields = 4;
-constexpr std::chrono::milliseconds kRecheck{100};  // from one look up to the next, while asleep
+constexpr std::chrono::milliseconds kRecheck{100};  // from one check to the next, while asleep
 
 std::size_t cores() {
   static const std::size_t count = std::max(1U, std::thread::hardware_concurrency());  // asks the system
@@ -60,8 +60,8 @@ struct Blocks {
 
 }  // namespace
 
-std::optional<SharedMemorySum::Missing> SharedMemorySum::meet(NodeId me, Seat& seat, std::size_t length,
-                                                              Clock::time_point deadline, Work& work) {
+std::optional<SharedMemorySum::Missing> SharedMemorySum::run(NodeId me, NodeState& node, std::size_t length,
+                                                             Clock::time_point deadline, Work& work) {
   const int nodes = static_cast<int>(came_.size());
   const std::uint64_t operation = state_.finished.load(std::memory_order_acquire) + 1;
   came_[static_cast<std::size_t>(me.value)].store(Coming{operation, current_core()}.packed(),
@@ -72,20 +72,20 @@ std::optional<SharedMemorySum::Missing> SharedMemorySum::meet(NodeId me, Seat& s
   for (int pauses = 0, yields = 0;;) {
     if (finished(operation)) {
       if (pauses > 0)
-        seat.pauses = pauses < seat.pauses ? std::min(seat.pauses * 2, kMostPauses)
-                                           : std::max(seat.pauses / 2, kLeastPauses);
+        node.pauses = pauses < node.pauses ? std::min(node.pauses * 2, kMostPauses)
+                                           : std::max(node.pauses / 2, kLeastPauses);
       return {};
     }
     if (take_block(operation, length, work)) {
       pauses = yields = 0;
       continue;
     }
-    if (yields < kYields && (pauses == seat.pauses || somebody_due_here(operation))) {
+    if (yields < kYields && (pauses == node.pauses || somebody_due_here(operation))) {
       ++yields;
       std::this_thread::yield();
       continue;
     }
-    if (pauses < seat.pauses) {
+    if (pauses < node.pauses) {
       ++pauses;
       pause();
       continue;
@@ -104,7 +104,7 @@ std::optional<SharedMemorySum::Missing> SharedMemorySum::meet(NodeId me, Seat& s
     const Clock::time_point recheck = asleep + kRecheck;
     const bool sure = lost || asleep >= deadline;
     waiter.sleep(sure ? recheck : work.between_processes() ? std::min(recheck, deadline) : deadline);
-    seat.slept += Clock::now() - asleep;
+    node.slept += Clock::now() - asleep;
   }
 }
 

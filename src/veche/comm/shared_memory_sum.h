@@ -11,8 +11,8 @@
 
 namespace veche {
 
-// Where nodes that share memory, in one process or in several, meet to add up vectors. The last to arrive
-// opens the work, which is cut into blocks: whoever is awake takes the next one and adds it up over all
+// The sum of the vectors of nodes that share memory, in one process or in several. The last to arrive opens
+// the work, which is cut into blocks: whoever is awake takes the next one and adds it up over all
 // nodes. So two cores do the work of sixteen nodes without waking sixteen threads first, and short vectors
 // are added up by the last one alone. One operation at a time: a node begins the next only after it has left
 // the one before.
@@ -28,14 +28,14 @@ class VECHE_MODULE_API SharedMemorySum {
     virtual void add_up(std::size_t from, std::size_t to) = 0;
     virtual std::optional<NodeId> first_lost() const = 0;
     // Whether the nodes are in several processes, of which one may stop or end without a word. Those who wait
-    // then look up now and then, and leave at their deadline though all have come: nobody touches what is
-    // theirs.
+    // then wake up now and then to check, and leave at their deadline though all have come: nobody touches
+    // what is theirs.
     virtual bool between_processes() const { return false; }
   };
 
   // What a node remembers from one operation to the next.
-  struct Seat {
-    int pauses = 64;           // looks before it offers its core to others
+  struct NodeState {
+    int pauses = 64;           // polls before it offers its core to others
     Clock::duration slept{0};  // in here, until somebody takes note
   };
 
@@ -58,10 +58,10 @@ class VECHE_MODULE_API SharedMemorySum {
   };
 
   // Returns nothing when the work is done; else who was missing, and then nothing was added up.
-  std::optional<Missing> meet(NodeId me, Seat& seat, std::size_t length, Clock::time_point deadline,
-                              Work& work);
+  std::optional<Missing> run(NodeId me, NodeState& node, std::size_t length, Clock::time_point deadline,
+                             Work& work);
 
-  // Somebody was lost: those who wait look again.
+  // Somebody was lost: those who wait check again.
   void wake_all() { state_.events.notify_all(); }
 
  private:

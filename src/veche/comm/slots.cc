@@ -42,29 +42,29 @@ void move_to(int core, pthread_t thread, const cpu_set_t& cores) {
 }  // namespace
 
 struct Slots::Waiter {
-  std::optional<std::size_t> place;  // given by the one who leaves it
+  std::optional<std::size_t> slot;  // given by the one who leaves it
   std::condition_variable called;
   const pthread_t thread = pthread_self();
   const cpu_set_t cores = cores_of(thread);  // once it runs where it should, it may be moved again
 };
 
-Slots::Slots(int places, int processes)
-    : places_(static_cast<std::size_t>(places > 0 ? places : cores_for(processes))) {}
+Slots::Slots(int slots, int processes)
+    : slots_(static_cast<std::size_t>(slots > 0 ? slots : cores_for(processes))) {}
 
-Slots::Turn::Turn(Slots& slots, std::uint64_t step) : slots_(slots), step_(step), place_(slots.take(step)) {
+Slots::Turn::Turn(Slots& slots, std::uint64_t step) : slots_(slots), step_(step), slot_(slots.take(step)) {
   turn_of_thread = this;
 }
 Slots::Turn::~Turn() {
   turn_of_thread = nullptr;
-  slots_.give(place_);
+  slots_.give(slot_);
 }
 
 Slots::Away::Away() : turn_(std::exchange(turn_of_thread, nullptr)) {
-  if (turn_ != nullptr) turn_->slots_.give(turn_->place_);
+  if (turn_ != nullptr) turn_->slots_.give(turn_->slot_);
 }
 Slots::Away::~Away() {
   if (turn_ == nullptr) return;
-  turn_->place_ = turn_->slots_.take(turn_->step_);
+  turn_->slot_ = turn_->slots_.take(turn_->step_);
   turn_of_thread = turn_;
 }
 
@@ -76,48 +76,48 @@ std::size_t Slots::waiting() const {
 std::size_t Slots::take(std::uint64_t step) {
   const int core = sched_getcpu();
   std::unique_lock lock(mutex_);
-  if (!std::ranges::all_of(places_, &Place::busy)) {
-    const std::size_t place = take_free(core);
-    const int target = places_[place].core;
+  if (!std::ranges::all_of(slots_, &Slot::busy)) {
+    const std::size_t slot = take_free(core);
+    const int target = slots_[slot].core;
     lock.unlock();
     if (target != core) {
       const cpu_set_t cores = cores_of(pthread_self());
       move_to(target, pthread_self(), cores);
       allow(pthread_self(), cores);
     }
-    return place;
+    return slot;
   }
   Waiter me;
   waiting_.emplace(std::pair{step, tickets_++}, &me);
-  me.called.wait(lock, [&] { return me.place.has_value(); });
+  me.called.wait(lock, [&] { return me.slot.has_value(); });
   lock.unlock();
   allow(me.thread, me.cores);
-  return *me.place;
+  return *me.slot;
 }
 
 std::size_t Slots::take_free(int core) {
-  auto place = std::ranges::find_if(places_, [&](const Place& p) { return !p.busy && p.core == core; });
-  if (place == places_.end()) place = std::ranges::find(places_, false, &Place::busy);
-  const bool moves = computes_on(core) && place->core >= 0 && !computes_on(place->core);
-  if (!moves) place->core = core;
-  place->busy = true;
-  return static_cast<std::size_t>(place - places_.begin());
+  auto slot = std::ranges::find_if(slots_, [&](const Slot& p) { return !p.busy && p.core == core; });
+  if (slot == slots_.end()) slot = std::ranges::find(slots_, false, &Slot::busy);
+  const bool moves = computes_on(core) && slot->core >= 0 && !computes_on(slot->core);
+  if (!moves) slot->core = core;
+  slot->busy = true;
+  return static_cast<std::size_t>(slot - slots_.begin());
 }
 
 bool Slots::computes_on(int core) const {
-  return std::ranges::any_of(places_, [&](const Place& place) { return place.busy && place.core == core; });
+  return std::ranges::any_of(slots_, [&](const Slot& slot) { return slot.busy && slot.core == core; });
 }
 
-void Slots::give(std::size_t place) {
+void Slots::give(std::size_t slot) {
   const int core = sched_getcpu();
   const std::lock_guard lock(mutex_);
-  places_[place].core = core;
+  slots_[slot].core = core;
   if (waiting_.empty()) {
-    places_[place].busy = false;
+    slots_[slot].busy = false;
     return;
   }
   Waiter& next = *waiting_.extract(waiting_.begin()).mapped();
-  next.place = place;
+  next.slot = slot;
   move_to(core, next.thread, next.cores);
   next.called.notify_one();
 }

@@ -15,9 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 30s;
 
-TEST(SlotsTest, NoMoreComputeAtOnceThanThereArePlaces) {
-  constexpr int kNodes = 12, kPlaces = 3, kSteps = 50;
-  Slots slots(kPlaces);
+TEST(SlotsTest, NoMoreComputeAtOnceThanThereAreSlots) {
+  constexpr int kNodes = 12, kSlots = 3, kSteps = 50;
+  Slots slots(kSlots);
   std::mutex mutex;
   std::condition_variable changed;
   int inside = 0, most = 0, turns = 0;  // guarded by mutex
@@ -30,20 +30,19 @@ TEST(SlotsTest, NoMoreComputeAtOnceThanThereArePlaces) {
           std::unique_lock lock(mutex);
           most = std::max(most, ++inside);
           changed.notify_all();
-          changed.wait_for(lock, kPatience,
-                           [&] { return most >= kPlaces; });  // the first wait for each other
+          changed.wait_for(lock, kPatience, [&] { return most >= kSlots; });  // the first wait for each other
           --inside;
           ++turns;
         }
       });
   }
   EXPECT_EQ(turns, kNodes * kSteps);
-  EXPECT_EQ(most, kPlaces);
+  EXPECT_EQ(most, kSlots);
 }
 
 TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
   Slots slots(1);
-  std::vector<std::uint64_t> order;  // guarded by the one place
+  std::vector<std::uint64_t> order;  // guarded by the one slot
   {
     std::vector<std::jthread> nodes;
     const Slots::Turn mine(slots, 0);
@@ -59,7 +58,7 @@ TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
   EXPECT_EQ(order, (std::vector<std::uint64_t>{3, 5, 7, 9}));
 }
 
-// Where a place is advised to run must not outlast the moment of waking.
+// The core that a slot's next node is moved to must not bind it once it is awake.
 TEST(SlotsTest, ThreadsMayRunOnTheirCoresAgain) {
   constexpr int kNodes = 6;
   Slots slots(2);

@@ -11,10 +11,10 @@ inline constexpr Tag strategy{1};          // what the nodes' models agree by
 inline constexpr Tag control{2};           // barriers, evaluations and checkpoints of all nodes
 inline constexpr Tag samples{3};           // samples lent for an epoch
 inline constexpr Tag progress{4};          // nodes in step: how it goes, and whether to stop
-inline constexpr Tag to_coordinator{5};    // nodes at their own pace: what they have done
+inline constexpr Tag to_coordinator{5};    // asynchronous nodes: what they have done
 inline constexpr Tag from_coordinator{6};  // and what they shall do
 inline constexpr Tag shared_vector{7};     // names memory that all nodes share, no messages
-inline constexpr Tag nobody{15};           // never sent: what a node waits for that only wants to rest
+inline constexpr Tag nobody{15};           // never sent: what a node waits for to sleep
 }  // namespace tags
 
 }  // namespace veche

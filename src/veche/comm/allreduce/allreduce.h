@@ -11,7 +11,8 @@ namespace veche {
 
 // Ways for everybody's data to become the sum over all nodes. Rule, steps and bytes of each:
 // docs/algorithms.md. `native` is the engine's own (comm/engine_collectives.h), or the same sum by messages
-// where an engine has none; `automatic`, called "auto" by users, looks into a table (comm/allreduce_table.h).
+// where an engine has none; `automatic`, called "auto" by users, takes it from a table
+// (comm/allreduce/allreduce_table.h).
 enum class AllReduceAlgorithm { all_to_all, tree, ring, halving_doubling, native, automatic };
 
 const std::vector<std::string>& all_reduce_names();

@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// One algorithm of comm/allreduce.h: its two moments, for at least two nodes. Nothing is remembered in
-// between.
+// One algorithm of comm/allreduce/allreduce.h: its two moments, for at least two nodes. Nothing is remembered
+// in between.
 struct AllReduceSteps {
   void (*begin)(Channel&, std::span<float>);
   void (*complete)(Channel&, std::span<float>);
@@ -28,7 +28,7 @@ AllReduceSteps native_steps();
 // itself.
 void sum_in_order(std::span<float> data, std::span<const Message> received, int me);
 
-// Receives from every other node, in any order of arrival; the place of this node stays empty.
+// Receives from every other node, in any order of arrival; the item of this node stays empty.
 std::vector<Message> expect_all(Channel& channel);
 
 }  // namespace veche

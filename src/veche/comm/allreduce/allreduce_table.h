@@ -7,7 +7,7 @@
 
 namespace veche {
 
-// Which all-reduce algorithm to use for so many nodes and bytes: what `auto` looks into. Either built in or
+// Which all-reduce algorithm to use for so many nodes and bytes: what `auto` goes by. Either built in or
 // measured on a machine by `veche bench allreduce --tune FILE` and read from that file.
 class AllReduceTable {
  public:

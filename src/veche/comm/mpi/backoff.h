@@ -7,20 +7,20 @@
 
 namespace veche {
 
-// MPI tells of what arrives only to those who look. Whoever waits looks again at once for a moment, in which
-// most answers come; then offers its core to others; then sleeps between looks, longer each time, so that a
-// long wait takes no core. Where ranks outnumber cores, looking on would keep the one waited for from
-// running.
+// MPI tells of what arrives only to those who poll. Whoever waits polls without pause for a moment, in which
+// most answers come; then offers its core to others between polls; then sleeps between them, longer each
+// time, so that a long wait takes no core. Where ranks outnumber cores, polling without pause would keep the
+// one waited for from running.
 class Backoff {
  public:
   using Duration = std::chrono::nanoseconds;
-  explicit Backoff(bool oversubscribed) : looks_(oversubscribed ? 0 : kLooks) {}
+  explicit Backoff(bool oversubscribed) : spins_(oversubscribed ? 0 : kSpins) {}
 
-  // How long to sleep before the next look; zero: look at once.
+  // How long to sleep before the next poll; zero: poll at once.
   Duration next() {
     ++count_;
-    if (count_ <= looks_) return Duration::zero();
-    if (count_ <= looks_ + kYields) {
+    if (count_ <= spins_) return Duration::zero();
+    if (count_ <= spins_ + kYields) {
       sched_yield();
       return Duration::zero();
     }
@@ -36,12 +36,12 @@ class Backoff {
   }
 
  private:
-  static constexpr int kLooks = 400;  // some tens of microseconds
+  static constexpr int kSpins = 400;  // some tens of microseconds
   static constexpr int kYields = 30;
   static constexpr Duration kShortest = std::chrono::microseconds(20);
   static constexpr Duration kLongest = std::chrono::microseconds(500);
 
-  const int looks_;
+  const int spins_;
   int count_ = 0;
   Duration length_ = kShortest;
 };

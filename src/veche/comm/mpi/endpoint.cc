@@ -13,13 +13,13 @@ using Clock = Mailbox::Clock;
 
 class MpiEndpoint : public Endpoint, private EngineCollectives {
  public:
-  MpiEndpoint(std::shared_ptr<MpiBranch> branch, NodeId id)
-      : branch_(std::move(branch)),
-        progress_engine_(branch_->progress_engine),
+  MpiEndpoint(std::shared_ptr<MpiShared> shared, NodeId id)
+      : shared_(std::move(shared)),
+        progress_engine_(shared_->progress_engine),
         id_(id),
         mailbox_(progress_engine_.mailbox(id)),
-        threads_(branch_->threads_of(id)) {}
-  ~MpiEndpoint() override { progress_engine_.farewell(id_); }
+        threads_(shared_->threads_of(id)) {}
+  ~MpiEndpoint() override { progress_engine_.leave(id_); }
 
   NodeId id() const override { return id_; }
   int size() const override { return progress_engine_.placement().nodes; }
@@ -43,9 +43,9 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
     for (;;) {
       check();
       const std::uint64_t seen = mailbox_.event_count();
-      // Asked before looking for its messages: what it sent before it was lost is read first.
+      // Asked before its messages are looked for: what it sent before it was lost is read first.
       const bool lost = from && *from != id_ && !alive(*from);
-      if (auto header = mailbox_.take(from, tag)) return std::move(*header);
+      if (auto there = mailbox_.take(from, tag)) return std::move(*there);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
       const auto may_send = [&](NodeId peer) {
         return peer == id_ || alive(peer) || mailbox_.expects(peer, tag);
@@ -53,7 +53,7 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
       if (!from)
         if (const auto peer = mailbox_.next_loss(tag, size(), may_send))
           return {Received::Outcome::peer_lost, *peer, {}};
-      if (progress_engine_.look()) {
+      if (progress_engine_.poll()) {
         backoff.reset();
         continue;
       }
@@ -66,7 +66,7 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
   void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     check();
-    const Slots::Turn turn(branch_->slots, what.step);
+    const Slots::Turn turn(shared_->slots, what.step);
     const Clock::time_point start = Clock::now();
     work();
     return Clock::now() - start;
@@ -75,7 +75,7 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
   Time now() const override { return Clock::now() - start_; }
   bool alive(NodeId peer) const override { return progress_engine_.alive(peer); }
   Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
-  EngineCollectives* collectives() override { return branch_->sums ? this : nullptr; }
+  EngineCollectives* collectives() override { return shared_->sums ? this : nullptr; }
 
  private:
   // Before and inside every wait: throws when the node has ended or a helper has failed, or the job has.
@@ -87,13 +87,13 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
 
   bool overlaps() const override { return true; }
   bool between_hosts() const override {
-    return progress_engine_.placement().ranks > 1 && !branch_->host_sums;
+    return progress_engine_.placement().ranks > 1 && !shared_->window_sums;
   }
 
   void begin_all_reduce(Tag tag, std::span<float> data) override {
     check();
     ++ahead_;
-    branch_->sums->begin(id_, tag, data);
+    shared_->sums->begin(id_, tag, data);
   }
 
   Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
@@ -106,15 +106,15 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
 
   Outcome sum(Tag tag, std::span<float> data, Time deadline) {
     const auto until = start_ + std::chrono::duration_cast<Clock::duration>(deadline);
-    MpiSums& sums = *branch_->sums;
+    MpiSums& sums = *shared_->sums;
     const bool begun = ahead_ > 0 && sums.has_begun(id_, tag);
-    if (!begun && branch_->host_sums && branch_->host_sums->is_best_for(data.size())) {
-      if (const auto missing = branch_->host_sums->sum(id_, data, until)) {
+    if (!begun && shared_->window_sums && shared_->window_sums->is_best_for(data.size())) {
+      if (const auto missing = shared_->window_sums->sum(id_, data, until)) {
         progress_engine_.job().given_up = true;  // the others may be anywhere in it
         return {
             missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
       }
-      return done(data, branch_->host_sums->take_slept(id_));
+      return done(data, shared_->window_sums->take_slept(id_));
     }
     if (begun) --ahead_;
     const MpiSums::End end = begun ? sums.finish(id_, tag, data, until) : sums.whole(id_, tag, data, until);
@@ -134,8 +134,8 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
   std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
                                                std::span<const NodeId> readers, std::size_t length) override {
     constexpr std::size_t kMost = std::numeric_limits<int>::max();  // MPI counts with int
-    if (!branch_->neighbours || length > kMost) return nullptr;
-    return std::make_unique<Counted>(*this, branch_->neighbours->make(sources, readers, length, start_));
+    if (!shared_->neighbours || length > kMost) return nullptr;
+    return std::make_unique<Counted>(*this, shared_->neighbours->make(sources, readers, length, start_));
   }
 
   // A neighbourhood whose traffic is this endpoint's.
@@ -163,7 +163,7 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
   Outcome missing(MpiSums::End end) const {
     progress_engine_.job().given_up = true;  // MPI cannot take back what the others have begun
     Outcome outcome;
-    outcome.missing = wrapped(id_.value + 1, size());  // MPI does not tell who did not come
+    outcome.missing = wrapped(id_.value + 1, size());  // MPI does not tell who is missing
     if (end == MpiSums::End::lost) {
       outcome.outcome = Received::Outcome::peer_lost;
       outcome.missing = progress_engine_.first_lost().value_or(outcome.missing);
@@ -171,7 +171,7 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
     return outcome;
   }
 
-  const std::shared_ptr<MpiBranch> branch_;
+  const std::shared_ptr<MpiShared> shared_;
   ProgressEngine& progress_engine_;
   const NodeId id_;
   Mailbox& mailbox_;
@@ -184,8 +184,8 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
 
 }  // namespace
 
-std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiBranch> branch, NodeId id) {
-  return std::make_unique<MpiEndpoint>(std::move(branch), id);
+std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiShared> shared, NodeId id) {
+  return std::make_unique<MpiEndpoint>(std::move(shared), id);
 }
 
 }  // namespace veche

@@ -12,25 +12,26 @@
 
 namespace veche {
 
-// What the nodes of a rank share. All ranks close it together; never, when something was left behind in MPI.
-struct MpiBranch {
-  std::unique_ptr<SharedWindowSums>
-      host_sums;  // where all ranks are on one host; closed last: by then all are there
+// What the nodes of a rank share. Closing it is collective; it is never closed when something was left behind
+// in MPI.
+struct MpiShared {
+  // Where all ranks are on one host; closed last: by then all are there.
+  std::unique_ptr<SharedWindowSums> window_sums;
   ProgressEngine progress_engine;
   std::optional<MpiSums> sums;              // where every rank has a node
   std::optional<MpiNeighbours> neighbours;  // where every rank has one
   Slots slots;
   std::deque<NodeThreads> threads;  // of the nodes here; last: helpers use all of the above
 
-  MpiBranch(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job, int places,
+  MpiShared(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job, int slot_count,
             int ranks_here)
-      : progress_engine(comm, placement, oversubscribed, job), slots(places, ranks_here) {
+      : progress_engine(comm, placement, oversubscribed, job), slots(slot_count, ranks_here) {
     for (int i = 0; i < placement.nodes_here(); ++i)
       threads.emplace_back(
-          [this, node = NodeId{placement.first_here() + i}] { progress_engine.farewell(node); });
+          [this, node = NodeId{placement.first_here() + i}] { progress_engine.leave(node); });
     if (placement.nodes < placement.ranks) return;
     sums.emplace(progress_engine);
-    if (placement.ranks > 1) host_sums = SharedWindowSums::make(progress_engine, comm);
+    if (placement.ranks > 1) window_sums = SharedWindowSums::make(progress_engine, comm);
     if (placement.nodes == placement.ranks) neighbours.emplace(progress_engine);
   }
   NodeThreads& threads_of(NodeId local) {
@@ -38,7 +39,7 @@ struct MpiBranch {
   }
 };
 
-// A node of this rank. Keeps the branch open.
-std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiBranch> branch, NodeId id);
+// A node of this rank. Keeps what they share open.
+std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiShared> shared, NodeId id);
 
 }  // namespace veche

@@ -15,42 +15,42 @@ namespace {
 
 class MpiCluster : public Cluster {
  public:
-  explicit MpiCluster(std::shared_ptr<MpiBranch> branch) : branch_(std::move(branch)) {}
+  explicit MpiCluster(std::shared_ptr<MpiShared> shared) : shared_(std::move(shared)) {}
 
   std::vector<NodeId> here() const override {
-    const Placement& placement = branch_->progress_engine.placement();
+    const Placement& placement = shared_->progress_engine.placement();
     std::vector<NodeId> nodes;
     for (int i = 0; i < placement.nodes_here(); ++i) nodes.push_back(NodeId{placement.first_here() + i});
     return nodes;
   }
-  std::unique_ptr<Endpoint> endpoint(NodeId node) override { return make_mpi_endpoint(branch_, node); }
+  std::unique_ptr<Endpoint> endpoint(NodeId node) override { return make_mpi_endpoint(shared_, node); }
   void run(const std::function<void(NodeId)>& body) override {
-    run_as_threads(here(), body, [this](NodeId node) -> NodeThreads& { return branch_->threads_of(node); });
+    run_as_threads(here(), body, [this](NodeId node) -> NodeThreads& { return shared_->threads_of(node); });
   }
 
  private:
-  std::shared_ptr<MpiBranch> branch_;
+  std::shared_ptr<MpiShared> shared_;
 };
 
-// Branches that nobody here uses any more. They are closed when all ranks are sure to come: whoever leaves
-// one because it has failed must not wait for the others.
+// What nodes shared that have all ended here. It is closed when all ranks are sure to come: whoever leaves it
+// because it has failed must not wait for the others.
 class Unused {
  public:
-  void add(std::unique_ptr<MpiBranch> branch) {
-    for (NodeThreads& threads : branch->threads) threads.end();
+  void add(std::unique_ptr<MpiShared> shared) {
+    for (NodeThreads& threads : shared->threads) threads.end();
     const std::lock_guard lock(mutex_);
-    branches_.push_back(std::move(branch));
+    unused_.push_back(std::move(shared));
   }
-  // All ranks together, and all with the same `keep`: whether MPI may still write to them.
+  // Collective, and with the same `keep` on all ranks: whether MPI may still write to it.
   void close(bool keep) {
     const std::lock_guard lock(mutex_);
-    if (keep) leave_behind(std::move(branches_));
-    branches_.clear();
+    if (keep) leave_behind(std::move(unused_));
+    unused_.clear();
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<MpiBranch>> branches_;  // guarded by mutex_
+  std::vector<std::unique_ptr<MpiShared>> unused_;  // guarded by mutex_
 };
 
 class MpiJob : public Job {
@@ -93,11 +93,11 @@ class MpiJob : public Job {
     int oversubscribed =
         std::max(1, placement.nodes_here()) * ranks_->ranks_here() > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &oversubscribed, 1, MPI_INT, MPI_MAX, ranks_->comm());
-    const auto later = [unused = unused_](MpiBranch* branch) {
-      unused->add(std::unique_ptr<MpiBranch>(branch));
+    const auto later = [unused = unused_](MpiShared* shared) {
+      unused->add(std::unique_ptr<MpiShared>(shared));
     };
-    return std::make_unique<MpiCluster>(std::shared_ptr<MpiBranch>(
-        new MpiBranch(comm, placement, oversubscribed != 0, ranks_->state(), slots, ranks_->ranks_here()),
+    return std::make_unique<MpiCluster>(std::shared_ptr<MpiShared>(
+        new MpiShared(comm, placement, oversubscribed != 0, ranks_->state(), slots, ranks_->ranks_here()),
         later));
   }
 

@@ -14,7 +14,7 @@ std::optional<MpiLaunch> mpi_launch();
 // Whether the launcher calls this process the first of its ranks; asked before joining.
 bool is_first_rank();
 
-// Processes that srun started together with this one without MPI between them; 1: none.
+// How many processes srun started, this one among them, without MPI between them; 1: it did not.
 int tasks_without_mpi();
 
 // How the launcher of this process starts so many ranks: "mpirun -np 4".

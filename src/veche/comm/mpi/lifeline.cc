@@ -24,14 +24,14 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPatience =
     std::chrono::seconds(5);  // for all to come; then those who did not are not watched
 constexpr int kConnectMilliseconds = 2000;
-constexpr int kGlanceMilliseconds = 100;  // between looks whether to stop
-constexpr int kFrameSeconds = 10;         // for the rest of what has begun to come
+constexpr int kPollMilliseconds = 100;  // between checks whether to stop
+constexpr int kFrameSeconds = 10;       // for the rest of what has begun to come
 constexpr std::uint32_t kLongestReport = 1 << 16;
 
 // What is told over a line, before the report of a failure.
-enum Kind : std::int32_t { kFarewell, kLost, kFailed };
+enum Kind : std::int32_t { kGoodbye, kLost, kFailed };
 struct Frame {
-  std::int32_t kind = kFarewell;
+  std::int32_t kind = kGoodbye;
   std::int32_t rank = 0;
   std::uint64_t exchange = 0;
   std::uint32_t length = 0;
@@ -47,8 +47,8 @@ struct Greeting {
 int new_socket(int flags = 0) { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0); }
 
 bool ready(int socket, short events, int milliseconds) {
-  pollfd look{socket, events, 0};
-  return poll(&look, 1, milliseconds) == 1 && (look.revents & events) != 0;
+  pollfd polled{socket, events, 0};
+  return poll(&polled, 1, milliseconds) == 1 && (polled.revents & events) != 0;
 }
 
 bool read_all(int socket, void* into, std::size_t bytes) {
@@ -141,7 +141,7 @@ Lifeline::Lifeline(int rank, int ranks, int socket, const std::string& where, Ca
 
 Lifeline::~Lifeline() {
   watcher_ = {};
-  send_all(kFarewell, {}, -1);
+  send_all(kGoodbye, {}, -1);
   for (const Line& line : lines_) close(line.socket);
 }
 
@@ -150,7 +150,7 @@ void Lifeline::tell(const FailureReport& failure) { send_all(kFailed, failure, -
 void Lifeline::accept_all(int listener, int ranks, const std::string& word) {
   const auto until = Clock::now() + kPatience;
   while (static_cast<int>(lines_.size()) + 1 < ranks && Clock::now() < until) {
-    if (!ready(listener, POLLIN, kGlanceMilliseconds)) continue;
+    if (!ready(listener, POLLIN, kPollMilliseconds)) continue;
     const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     make_patient(socket, 1);
     Greeting greeting;
@@ -191,21 +191,21 @@ void Lifeline::send_all(std::int32_t kind, const FailureReport& failure, int exc
 }
 
 void Lifeline::watch(const std::stop_token& stop) {
-  std::vector<pollfd> looks;
-  for (const Line& line : lines_) looks.push_back({line.socket, POLLIN, 0});
+  std::vector<pollfd> polled;
+  for (const Line& line : lines_) polled.push_back({line.socket, POLLIN, 0});
   while (!stop.stop_requested()) {
     calls_.heartbeat();
-    if (poll(looks.data(), looks.size(), kGlanceMilliseconds) <= 0) continue;
-    for (std::size_t i = 0; i < looks.size(); ++i) {
-      if (looks[i].revents == 0) continue;
+    if (poll(polled.data(), polled.size(), kPollMilliseconds) <= 0) continue;
+    for (std::size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents == 0) continue;
       Frame frame{kLost, lines_[i].rank, 0, 0, 0};
       FailureReport failure;
-      if (!read_frame(looks[i].fd, frame, failure.report))
+      if (!read_frame(polled[i].fd, frame, failure.report))
         frame = {kLost, lines_[i].rank, 0, 0, 0};  // it is cut
       failure.rank = frame.rank;
       failure.exchange = frame.exchange;
-      if (frame.kind == kFarewell) {
-        looks[i].fd = -1;
+      if (frame.kind == kGoodbye) {
+        polled[i].fd = -1;
         continue;
       }
       if (stop.stop_requested()) return;

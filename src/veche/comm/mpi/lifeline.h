@@ -35,7 +35,7 @@ class Lifeline {
   // Rank 0 with its listening socket, the others with what it handed to them (socket is -1). Rank 0 returns
   // when all have come or after a few seconds.
   Lifeline(int rank, int ranks, int socket, const std::string& where, Calls calls);
-  // Says farewell: those that end later are no loss.
+  // Says goodbye: those that end later are no loss.
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;

@@ -10,10 +10,10 @@ namespace veche {
 
 class Neighbourhood;  // comm/neighbourhood.h
 
-// Joins the ranks that an MPI launcher started together with this process. The engine is a module, one for
-// each MPI that was installed when Veche was built; the launcher tells which one to load. Once per process,
-// by the main thread. Throws RequestError when the module is missing or belongs to another MPI than the
-// launcher.
+// Joins the job of the ranks that an MPI launcher started, this process among them. The engine is a module,
+// one for each MPI that was installed when Veche was built; the launcher tells which one to load. Once per
+// process, by the main thread. Throws RequestError when the module is missing or belongs to another MPI than
+// the launcher.
 enum class MpiKind { open_mpi, mpich };
 struct MpiLaunch {
   MpiKind kind = MpiKind::open_mpi;
@@ -26,7 +26,7 @@ using MpiPlainSum = void(float* data, std::size_t count);
 MpiPlainSum* mpi_plain_sum(MpiKind kind);
 
 // The ways in which ranks can exchange vectors with their neighbours, each on its own, for comparisons; after
-// joining, by all ranks together. Deadlines are told from the call on; the caller owns the neighbourhood.
+// joining; collective. Deadlines are told from the call on; the caller owns the neighbourhood.
 enum class MpiWay { persistent, plain, collective };
 using MakeMpiNeighbourhood = Neighbourhood*(MpiWay way, std::span<const int> sources,
                                             std::span<const int> readers, std::size_t length);

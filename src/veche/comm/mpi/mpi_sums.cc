@@ -11,9 +11,9 @@ using Clock = MpiSums::Clock;
 constexpr std::size_t kPart = std::size_t{1} << 30;  // floats: MPI counts with int
 // Floats up to which MPI adds up a copy that it can be left with. Longer sums take MPI's blocking call, which
 // is faster and in place, but cannot be left: it begins when all have come. Where ranks outnumber cores, also
-// because it looks for the others without rest.
+// because it polls without pause.
 constexpr std::size_t kSmall = std::size_t{1} << 11;
-constexpr std::size_t kSmallCrowded = std::size_t{1} << 16;
+constexpr std::size_t kSmallOversubscribed = std::size_t{1} << 16;
 // Those waited for are often just not on a core: it is offered to them many times before sleeping.
 constexpr int kOffers = 500;
 // What was sent by one who is gone may still be on its way.
@@ -158,7 +158,7 @@ MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Clock::
 
 MpiSums::End MpiSums::sum_now(std::span<const std::span<float>> parts, Clock::time_point until) {
   const std::span<float> total = parts.front();
-  if (total.size() <= (progress_engine_.oversubscribed() ? kSmallCrowded : kSmall))
+  if (total.size() <= (progress_engine_.oversubscribed() ? kSmallOversubscribed : kSmall))
     return sum_copy(parts, until);
   const Clock::time_point start = Clock::now();
   std::vector<MPI_Request> requests(1);

@@ -23,7 +23,7 @@ class MpiSums {
  public:
   using Clock = Mailbox::Clock;
 
-  // All ranks together; every rank has a node.
+  // Collective; every rank has a node.
   explicit MpiSums(ProgressEngine& progress_engine);
   ~MpiSums();
 

@@ -103,7 +103,7 @@ class Persistent : public MpiNeighbourhood {
     const Outcome sent = wait(sending_, deadline);
     if (sent.outcome != Received::Outcome::message) return sent;
     received.waited += sent.waited;
-    // The neighbours may be a round ahead: what they send then finds its place.
+    // The neighbours may be a round ahead: what they send then is received too.
     next_ = 1 - next_;
     start(sets_[next_].requests);
     return received;

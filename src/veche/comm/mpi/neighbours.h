@@ -28,7 +28,7 @@ struct NeighbourTerms {
 // What the neighbourhoods of a job have in common, where every rank has one node.
 class MpiNeighbours {
  public:
-  // All ranks together.
+  // Collective.
   explicit MpiNeighbours(ProgressEngine& progress_engine);
   ~MpiNeighbours();
 
@@ -43,7 +43,7 @@ class MpiNeighbours {
 
 // Receives and sends that MPI keeps from one exchange to the next; receives are always posted ahead.
 std::unique_ptr<Neighbourhood> persistent_neighbourhood(NeighbourTerms terms);
-// MPI_Ineighbor_allgather on a graph that all ranks make together.
+// MPI_Ineighbor_allgather on a graph that all ranks make; collective.
 std::unique_ptr<Neighbourhood> collective_neighbourhood(NeighbourTerms terms);
 // MPI_Irecv and MPI_Isend anew every time.
 std::unique_ptr<Neighbourhood> plain_neighbourhood(NeighbourTerms terms);

@@ -16,7 +16,7 @@ constexpr std::size_t kEnvelopeBytes = 2048;         // below every MPI's limit 
 constexpr std::size_t kEnvelopesAwaited = 32;        // more wait inside MPI
 constexpr std::size_t kPart = std::size_t{1} << 30;  // MPI counts with int
 
-enum class Kind : std::uint32_t { inside, follows, farewell };
+enum class Kind : std::uint32_t { inside, follows, leave };
 
 }  // namespace
 
@@ -56,20 +56,19 @@ ProgressEngine::ProgressEngine(MPI_Comm comm, Placement placement, bool oversubs
                   kEnvelopeTag, comm_, &request);
     MPI_Start(&request);
   }
-  looker_ = std::jthread([this](const std::stop_token& stop) { look_now_and_then(stop); });
+  poller_ = std::jthread([this](const std::stop_token& stop) { poll_in_background(stop); });
 }
 
 ProgressEngine::~ProgressEngine() {
-  for (int i = placement_.first_here(); i < placement_.first_of(placement_.rank + 1); ++i)
-    farewell(NodeId{i});
+  for (int i = placement_.first_here(); i < placement_.first_of(placement_.rank + 1); ++i) leave(NodeId{i});
   Backoff backoff(oversubscribed_);
-  while (!at_rest()) {
-    if (look())
+  while (!idle()) {
+    if (poll())
       backoff.reset();
     else
       std::this_thread::sleep_for(backoff.next());
   }
-  looker_ = {};
+  poller_ = {};
   for (MPI_Request& request : envelope_requests_) {
     MPI_Cancel(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -101,11 +100,11 @@ void ProgressEngine::send(NodeId from, NodeId to, Tag tag, Message message) {
     post(rank, header, {}, std::move(message));
 }
 
-void ProgressEngine::farewell(NodeId node) {
+void ProgressEngine::leave(NodeId node) {
   if (!mark_gone(node)) return;
   const std::lock_guard lock(mutex_);
   for (int rank = 0; rank < placement_.ranks; ++rank)
-    if (rank != placement_.rank) post(rank, {Kind::farewell, node.value, 0, 0, 0}, {}, {});
+    if (rank != placement_.rank) post(rank, {Kind::leave, node.value, 0, 0, 0}, {}, {});
 }
 
 void ProgressEngine::post(int rank, const Header& header, std::span<const std::byte> inside, Message keep) {
@@ -125,7 +124,7 @@ void ProgressEngine::post(int rank, const Header& header, std::span<const std::b
   }
 }
 
-bool ProgressEngine::look() {
+bool ProgressEngine::poll() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return false;
   bool moved = read_envelopes();
@@ -154,7 +153,7 @@ void ProgressEngine::read(const std::byte* envelope, int from_rank) {
   std::memcpy(&header, envelope, sizeof header);
   const NodeId from{header.from};
   const NodeId to{header.to};
-  if (header.kind == Kind::farewell) {
+  if (header.kind == Kind::leave) {
     mark_gone(from);
     return;
   }
@@ -222,12 +221,12 @@ bool ProgressEngine::mark_gone(NodeId node) {
   return was_there;
 }
 
-void ProgressEngine::look_now_and_then(const std::stop_token& stop) {
+void ProgressEngine::poll_in_background(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any asked_to_stop;
   Backoff backoff(true);
   while (!stop.stop_requested()) {
-    if (look()) {
+    if (poll()) {
       backoff.reset();
       continue;
     }
@@ -237,7 +236,7 @@ void ProgressEngine::look_now_and_then(const std::stop_token& stop) {
   }
 }
 
-bool ProgressEngine::at_rest() {
+bool ProgressEngine::idle() {
   if (std::ranges::any_of(alive_, [](const auto& flag) { return flag.load(); })) return false;
   const std::lock_guard lock(mutex_);
   return arriving_.empty() && sending_.empty();

@@ -27,15 +27,15 @@ struct Placement {
   bool is_here(NodeId node) const { return rank_of(node) == rank; }
 };
 
-// Everything between the nodes of this rank and MPI. A message is a header, its header with the bytes inside
-// when they are few; else the bytes follow on their own, straight from the sender's buffer into the reader's.
-// Headers of a rank arrive in the order of sending. Any thread may send and look; whoever waits looks, and a
-// thread of its own looks now and then while everybody computes.
+// Everything between the nodes of this rank and MPI. A message is sent as an envelope: a header, and the
+// bytes with it when they are few; else they follow on their own, straight from the sender's buffer into the
+// reader's. Envelopes of a rank arrive in the order of sending. Any thread may send and poll; whoever waits
+// polls, and a thread of its own polls now and then while everybody computes.
 class ProgressEngine {
  public:
-  // All ranks together. The communicator is its own and freed at the end.
+  // Collective. The communicator is its own and freed at the end.
   ProgressEngine(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job);
-  // All ranks together: returns when every node of every rank has said farewell.
+  // Collective: returns when every node of every rank has left.
   ~ProgressEngine();
 
   const Placement& placement() const { return placement_; }
@@ -51,9 +51,9 @@ class ProgressEngine {
 
   void send(NodeId from, NodeId to, Tag tag, Message message);
   // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
-  void farewell(NodeId node);
-  // Looks once at what has come and gone; true when something did.
-  bool look();
+  void leave(NodeId node);
+  // Asks MPI once what has come and gone; true when something did.
+  bool poll();
 
  private:
   struct Header;
@@ -70,8 +70,8 @@ class ProgressEngine {
   bool finish_arriving();
   bool finish_sending();
   bool mark_gone(NodeId node);  // tells whether it was there
-  void look_now_and_then(const std::stop_token& stop);
-  bool at_rest();
+  void poll_in_background(const std::stop_token& stop);
+  bool idle();
 
   const MPI_Comm comm_;
   const Placement placement_;
@@ -82,7 +82,7 @@ class ProgressEngine {
   MessagePool pool_;
 
   std::mutex mutex_;  // taken before a mailbox's
-  // Guarded by mutex_: receives that wait for headers, in a ring, the next to complete at next_envelope_;
+  // Guarded by mutex_: receives that wait for envelopes, in a ring, the next to complete at next_envelope_;
   // then what is on its way, requests and what they are for side by side.
   std::vector<Message> envelopes_;
   std::vector<MPI_Request> envelope_requests_;
@@ -93,7 +93,7 @@ class ProgressEngine {
   std::vector<Message> sending_;
   std::vector<int> finished_;  // scratch
 
-  std::jthread looker_;
+  std::jthread poller_;
 };
 
 }  // namespace veche

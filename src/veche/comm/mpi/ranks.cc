@@ -61,7 +61,7 @@ void MpiRanks::on_loss(std::function<void(const std::string&)> told) {
 
 std::vector<std::string> MpiRanks::exchange(const std::string& mine, Time limit) {
   std::vector<std::string> texts =
-      meet(as_text(mine), limit, {Failure::Kind::lost_peer, "not all ranks answer any more"});
+      agree(as_text(mine), limit, {Failure::Kind::lost_peer, "not all ranks answer any more"});
   for (std::string& text : texts) text = text_of(text);
   return texts;
 }
@@ -71,13 +71,13 @@ void MpiRanks::fail(const std::exception& why) {
   // All know it: it was thrown by an exchange. Some may have been at another one then, further out.
   if (agreed_ && agreed_->sentence == mine.sentence) agreed_->raise();
   if (!verdict_) tell_all(mine, exchanges_);
-  meet(as_failure(mine), kToAgree, {mine.kind, name_of(rank_) + ": " + mine.sentence});
+  agree(as_failure(mine), kToAgree, {mine.kind, name_of(rank_) + ": " + mine.sentence});
   mine.raise();  // not reached: there is a failure among what was brought
 }
 
 // One exchange: throws what ranks have failed with. When not all come, what is known to have failed; else
 // `otherwise`.
-std::vector<std::string> MpiRanks::meet(const std::string& mine, Time limit, const Failure& otherwise) {
+std::vector<std::string> MpiRanks::agree(const std::string& mine, Time limit, const Failure& otherwise) {
   if (verdict_) verdict_->raise();
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
   auto brought = all_texts(comm_, mine, [&](MPI_Request& request) { return wait(request, until); });
@@ -168,7 +168,7 @@ void MpiRanks::end_job(const Failure& failure, int speaker) {
 bool MpiRanks::all_end_well() {
   try {
     const auto brought =
-        meet(as_end(state_.given_up ? "gave up" : ""), kForever, {Failure::Kind::lost_peer, "no end"});
+        agree(as_end(state_.given_up ? "gave up" : ""), kForever, {Failure::Kind::lost_peer, "no end"});
     return std::ranges::all_of(brought, [](const std::string& each) { return text_of(each).empty(); });
   } catch (const Error&) {
     return false;

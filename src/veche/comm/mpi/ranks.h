@@ -15,13 +15,13 @@
 
 namespace veche {
 
-// The ranks of a job as they meet, agree on how something ended, and learn who cannot go on. A failure goes
+// The ranks of a job, which agree on how something ended and learn who cannot go on. A failure goes
 // two ways: at once over the lifeline, so that those who wait for messages come to the next exchange; and in
 // that exchange, where all agree on it. Ranks that do not come to it, since they compute or hang inside MPI,
 // are ended with the job: the sentence is known by then. Methods as those of Job.
 class MpiRanks {
  public:
-  // All ranks together.
+  // Collective.
   MpiRanks();
   ~MpiRanks();
 
@@ -36,13 +36,13 @@ class MpiRanks {
   std::vector<std::string> exchange(const std::string& mine, Time limit);
   [[noreturn]] void fail(const std::exception& why);
 
-  // Together and last. True when all ranks have come to their end and nothing is left behind inside MPI.
+  // Collective and last. True when all ranks have come to their end and nothing is left behind inside MPI.
   bool all_end_well();
   // Ends the job by MPI_Abort. The first rank speaks before; the others give it the time.
   [[noreturn]] void end_job(int speaker = 0);
 
  private:
-  std::vector<std::string> meet(const std::string& mine, Time limit, const Failure& otherwise);
+  std::vector<std::string> agree(const std::string& mine, Time limit, const Failure& otherwise);
   bool wait(MPI_Request& request, JobState::Clock::time_point until);
   void tell_all(const Failure& mine, std::uint64_t exchange);
   void learn(const Lifeline::FailureReport& report);
@@ -60,7 +60,7 @@ class MpiRanks {
   std::vector<std::string> hosts_;
   JobState state_;
 
-  // The main thread's: what all have agreed on last, and why they do not meet any more.
+  // The main thread's: what all have agreed on last, and why there are no more exchanges.
   std::optional<Failure> agreed_;
   std::optional<Failure> verdict_;
 

@@ -19,7 +19,7 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine 
 
 }  // namespace
 
-// What lies in the shared memory: the gathering, when each node came, the sum, and everybody's vector.
+// What lies in the shared memory: the state of the sum, when each node came, the sum, and everybody's vector.
 struct SharedWindowSums::Layout {
   std::byte* start = nullptr;
   std::size_t nodes = 0;
@@ -48,12 +48,12 @@ struct SharedWindowSums::Layout {
 
 class SharedWindowSums::Part : public SharedMemorySum::Work {
  public:
-  Part(const SharedWindowSums& sums, Place& place) : sums_(sums), place_(place) {}
+  Part(const SharedWindowSums& sums, Node& node) : sums_(sums), node_(node) {}
 
   void add_up(std::size_t from, std::size_t to) override {
-    for (std::size_t i = 0; i < place_.parts.size(); ++i)
-      place_.parts[i] = sums_.slots_[i].subspan(from, to - from);
-    veche::sum(sums_.total_.subspan(from, to - from), place_.parts);
+    for (std::size_t i = 0; i < node_.parts.size(); ++i)
+      node_.parts[i] = sums_.slots_[i].subspan(from, to - from);
+    veche::sum(sums_.total_.subspan(from, to - from), node_.parts);
   }
 
   std::optional<NodeId> first_lost() const override { return sums_.progress_engine_.first_lost(); }
@@ -61,7 +61,7 @@ class SharedWindowSums::Part : public SharedMemorySum::Work {
 
  private:
   const SharedWindowSums& sums_;
-  Place& place_;
+  Node& node_;
 };
 
 std::unique_ptr<SharedWindowSums> SharedWindowSums::make(const ProgressEngine& progress_engine,
@@ -96,10 +96,10 @@ SharedWindowSums::SharedWindowSums(const ProgressEngine& progress_engine, MPI_Wi
     : progress_engine_(progress_engine),
       first_here_(progress_engine.placement().first_here()),
       window_(window),
-      places_(static_cast<std::size_t>(progress_engine.placement().nodes_here())),
+      nodes_(static_cast<std::size_t>(progress_engine.placement().nodes_here())),
       total_(layout.part(0)),
       shared_sum_(layout.state(), layout.came()) {
-  for (Place& place : places_) place.parts.resize(layout.nodes);
+  for (Node& node : nodes_) node.parts.resize(layout.nodes);
   for (std::size_t i = 0; i < layout.nodes; ++i) slots_.push_back(layout.part(i + 1));
 }
 
@@ -113,19 +113,19 @@ std::optional<SharedMemorySum::Missing> SharedWindowSums::sum(NodeId node, std::
   for (std::size_t from = 0; from < data.size(); from += kPartFloats) {
     const std::span<float> part = data.subspan(from, std::min(kPartFloats, data.size() - from));
     std::ranges::copy(part, slot.begin());
-    Part work(*this, place(node));
-    if (auto missing = shared_sum_.meet(node, place(node).seat, part.size(), deadline, work)) return missing;
+    Part work(*this, local(node));
+    if (auto missing = shared_sum_.run(node, local(node).state, part.size(), deadline, work)) return missing;
     std::ranges::copy(total_.first(part.size()), part.begin());
   }
   return {};
 }
 
 SharedMemorySum::Clock::duration SharedWindowSums::take_slept(NodeId node) {
-  return std::exchange(place(node).seat.slept, SharedMemorySum::Clock::duration{0});
+  return std::exchange(local(node).state.slept, SharedMemorySum::Clock::duration{0});
 }
 
-SharedWindowSums::Place& SharedWindowSums::place(NodeId node) {
-  return places_[static_cast<std::size_t>(node.value - first_here_)];
+SharedWindowSums::Node& SharedWindowSums::local(NodeId node) {
+  return nodes_[static_cast<std::size_t>(node.value - first_here_)];
 }
 
 }  // namespace veche

@@ -18,10 +18,10 @@ namespace veche {
 // same order.
 class SharedWindowSums {
  public:
-  // All ranks together. Nothing where ranks are on several hosts or get no memory to share.
-  // The progress_engine may close before.
+  // Collective. Nothing where ranks are on several hosts or get no memory to share. The progress engine may
+  // close before.
   static std::unique_ptr<SharedWindowSums> make(const ProgressEngine& progress_engine, MPI_Comm comm);
-  // All ranks together.
+  // Collective.
   ~SharedWindowSums() { MPI_Win_free(&window_); }
   SharedWindowSums(const SharedWindowSums&) = delete;
   SharedWindowSums& operator=(const SharedWindowSums&) = delete;
@@ -40,16 +40,16 @@ class SharedWindowSums {
   class Part;
   struct Layout;
   SharedWindowSums(const ProgressEngine& progress_engine, MPI_Win window, const Layout& layout);
-  struct Place {
-    SharedMemorySum::Seat seat;
+  struct Node {
+    SharedMemorySum::NodeState state;
     std::vector<std::span<float>> parts;  // scratch
   };
-  Place& place(NodeId node);
+  Node& local(NodeId node);
 
   const ProgressEngine& progress_engine_;
   const int first_here_;
   MPI_Win window_;
-  std::vector<Place> places_;            // of the nodes here, each its own
+  std::vector<Node> nodes_;              // those here, each its own
   std::span<float> total_;               // shared, as the next
   std::vector<std::span<float>> slots_;  // one a node
   SharedMemorySum shared_sum_;

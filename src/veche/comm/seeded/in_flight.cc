@@ -83,7 +83,7 @@ std::string name_of(Tag tag) {
                                                               {tags::progress, "progress"},
                                                               {tags::to_coordinator, "to_coordinator"},
                                                               {tags::from_coordinator, "from_coordinator"},
-                                                              {tags::nobody, "nobody (a rest)"}})
+                                                              {tags::nobody, "nobody (it sleeps)"}})
     if (tag == known) return name;
   return "tag " + std::to_string(tag.value);
 }

@@ -24,7 +24,8 @@ struct SeededOptions {
 //
 // A wait that cannot end is an error: `run` throws a RunError that names who waits for what and from whom.
 // So is a message that its sender has changed after sending. Who holds a mutex across a wait keeps another
-// from going on for real: the process is then aborted, in words. There are no native collectives.
+// from going on for real: the process is then aborted, in words. It has no collectives of its own
+// (comm/engine_collectives.h).
 class SeededCluster : public Cluster {
  public:
   SeededCluster(int nodes, const SeededOptions& options);

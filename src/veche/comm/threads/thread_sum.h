@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Where the nodes of one process meet to add up their vectors in place: nobody copies anything. Whoever does
-// a block adds it up in the order of nodes and writes the sum into everybody's vector.
+// The sum of the vectors of the nodes of one process, in place: nobody copies anything. Whoever takes a block
+// adds it up in the order of nodes and writes the sum into everybody's vector.
 class ThreadSum {
  public:
   using Clock = SharedMemorySum::Clock;
@@ -23,21 +23,21 @@ class ThreadSum {
 
   // How long `me` has slept in here since it last asked.
   Clock::duration take_slept(NodeId me) {
-    return std::exchange(places_[static_cast<std::size_t>(me.value)].seat.slept, Clock::duration{0});
+    return std::exchange(nodes_[static_cast<std::size_t>(me.value)].state.slept, Clock::duration{0});
   }
 
-  // Somebody was lost: those who wait look again.
+  // Somebody was lost: those who wait check again.
   void wake_all() { shared_sum_.wake_all(); }
 
  private:
   class Sum;
-  struct alignas(64) Place {
+  struct alignas(64) Node {
     std::span<float> data;                // written before arriving, read when all have arrived
-    SharedMemorySum::Seat seat;           // its own
+    SharedMemorySum::NodeState state;     // its own
     std::vector<std::span<float>> parts;  // its own: scratch
   };
 
-  std::vector<Place> places_;
+  std::vector<Node> nodes_;
   SharedMemorySum::State state_{};
   std::vector<std::atomic<std::uint64_t>> came_;
   SharedMemorySum shared_sum_;

@@ -23,18 +23,20 @@ using Clock = std::chrono::steady_clock;
 }  // namespace
 
 struct ThreadsCluster::Shared {
-  Shared(int nodes, int places)
-      : slots(places), mailboxes(static_cast<std::size_t>(nodes)), alive(static_cast<std::size_t>(nodes)) {
+  Shared(int nodes, int slot_count)
+      : slots(slot_count),
+        mailboxes(static_cast<std::size_t>(nodes)),
+        alive(static_cast<std::size_t>(nodes)) {
     for (auto& flag : alive) flag = true;
     for (int i = 0; i < nodes; ++i) threads.emplace_back([this, i] { lose(NodeId{i}); });
   }
 
-  // Whoever waits for it, or is its own helper, looks again.
+  // Whoever waits for it, or is its own helper, checks again.
   void lose(NodeId node) {
     alive[static_cast<std::size_t>(node.value)] = false;
     for (Mailbox& mailbox : mailboxes) mailbox.wake_all();
-    const std::lock_guard lock(meetings_mutex);
-    for (auto& [tag, meeting] : meetings) meeting.wake_all();
+    const std::lock_guard lock(sums_mutex);
+    for (auto& [tag, sum] : sums) sum.wake_all();
   }
 
   Mailbox& mailbox(NodeId node) {
@@ -44,9 +46,9 @@ struct ThreadsCluster::Shared {
   }
 
   // One for each conversation; stays where it is.
-  ThreadSum& meeting(Tag tag) {
-    const std::lock_guard lock(meetings_mutex);
-    return meetings.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
+  ThreadSum& sum(Tag tag) {
+    const std::lock_guard lock(sums_mutex);
+    return sums.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
   }
 
   std::optional<NodeId> first_lost() const {
@@ -59,9 +61,9 @@ struct ThreadsCluster::Shared {
   Slots slots;
   std::vector<Mailbox> mailboxes;
   std::vector<std::atomic<bool>> alive;
-  std::mutex meetings_mutex;
-  std::map<Tag, ThreadSum> meetings;                    // guarded by meetings_mutex; each then guards itself
-  std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by meetings_mutex
+  std::mutex sums_mutex;
+  std::map<Tag, ThreadSum> sums;                        // guarded by sums_mutex; each then guards itself
+  std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by sums_mutex
   std::deque<NodeThreads> threads;                      // last: helpers use all of the above
 };
 
@@ -121,9 +123,9 @@ class ThreadsEndpoint : public Endpoint, private EngineCollectives {
  private:
   EngineCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    ThreadSum& place = meeting(tag);
+    ThreadSum& shared_sum = sum(tag);
     const Slots::Away away;
-    const auto missing = place.all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+    const auto missing = shared_sum.all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
     threads_.check();
     if (missing)
       return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
@@ -133,30 +135,30 @@ class ThreadsEndpoint : public Endpoint, private EngineCollectives {
     const Traffic traffic{(data.size() - own + others * own) * sizeof(float), 2 * others};
     sent_bytes_ += traffic.bytes;
     sent_messages_ += traffic.messages;
-    return {Received::Outcome::message, id_, traffic, place.take_slept(id_)};
+    return {Received::Outcome::message, id_, traffic, shared_sum.take_slept(id_)};
   }
 
   std::span<std::byte> shared_memory(Tag tag, std::size_t bytes) override {
-    const std::lock_guard lock(shared_->meetings_mutex);
+    const std::lock_guard lock(shared_->sums_mutex);
     std::vector<std::max_align_t>& memory = shared_->memory[tag];
     if (memory.empty()) memory.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
     return std::as_writable_bytes(std::span(memory)).first(bytes);
   }
 
-  // Remembered here, so that nodes do not queue to be told where to meet; mostly it is where they last met.
-  ThreadSum& meeting(Tag tag) {
+  // Remembered here, so that nodes do not queue for the map of all; mostly it is the one they used last.
+  ThreadSum& sum(Tag tag) {
     if (const Known* last = last_.load(std::memory_order_acquire); last != nullptr && last->tag == tag)
-      return *last->meeting;
+      return *last->sum;
     const std::lock_guard lock(known_mutex_);
     const auto [at, added] = known_.try_emplace(tag, Known{tag, nullptr});
-    if (added) at->second.meeting = &shared_->meeting(tag);
+    if (added) at->second.sum = &shared_->sum(tag);
     last_.store(&at->second, std::memory_order_release);
-    return *at->second.meeting;
+    return *at->second.sum;
   }
 
   struct Known {
     Tag tag;
-    ThreadSum* meeting = nullptr;
+    ThreadSum* sum = nullptr;
   };
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
