@@ -13,7 +13,7 @@ namespace veche::cli {
 // had happened. Nothing here throws on its account, and any thread may tell.
 //
 // Standard output is what was asked for: it must be written wholly. It is gathered and written at the end, or
-// when much of it has come together; what goes wrong is remembered until `end_output`. One thread at a time.
+// when much of it has gathered; what goes wrong is remembered until `end_output`. One thread at a time.
 
 // To be called first. A closed standard descriptor is opened on /dev/null, so that no file opened later takes
 // its number and is written to by mistake. A reader who has gone away and a file that may not grow are errors

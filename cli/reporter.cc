@@ -22,13 +22,13 @@ constexpr char kAllIsWell = '!';  // begins no path that was made absolute
 void stand_by(int pipe, const std::string& resume_words) {
   std::string text, folder;
   bool well = false;
-  char letter = 0;
+  char character = 0;
   for (;;) {
-    const ssize_t count = ::read(pipe, &letter, 1);
+    const ssize_t count = ::read(pipe, &character, 1);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
-    if (letter != '\n') {
-      text += letter;
+    if (character != '\n') {
+      text += character;
       continue;
     }
     well = text.front() == kAllIsWell;

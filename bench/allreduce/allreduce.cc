@@ -32,10 +32,10 @@ BenchCase training(const BenchOptions& options) {
   for (int round = 0; round < (options.quick ? 1 : std::max(1, options.rounds / kRunsPerRound)); ++round) {
     double ours = 0;
     double theirs = 0;
-    for (int look = 0; look < (options.quick ? 1 : kRunsPerRound); ++look) {
-      const Evaluation together = run("allreduce");
-      if (together.cv != 0) throw RunError("bench allreduce: nodes that share every gradient differ");
-      ours = std::max(ours, together.images_per_second);
+    for (int attempt = 0; attempt < (options.quick ? 1 : kRunsPerRound); ++attempt) {
+      const Evaluation agreeing = run("allreduce");
+      if (agreeing.cv != 0) throw RunError("bench allreduce: nodes that share every gradient differ");
+      ours = std::max(ours, agreeing.images_per_second);
       theirs = std::max(theirs, run("none").images_per_second);
     }
     rounds.ours(ours);

@@ -18,7 +18,7 @@ double Arena::seconds(int repeats, const Work& before, const Work& work, const W
   std::vector<std::unique_ptr<Endpoint>> endpoints;
   for (int i = 0; i < nodes(); ++i) endpoints.push_back(cluster.endpoint(NodeId{i}));
   std::vector<std::exception_ptr> errors(data_.size());
-  std::barrier together(nodes());
+  std::barrier barrier(nodes());
   Clock::time_point start;
   Clock::time_point end;
   const auto run = [&](std::size_t i) {
@@ -28,10 +28,10 @@ double Arena::seconds(int repeats, const Work& before, const Work& work, const W
     Node node{channel, data_[i], scratch_[i]};
     try {
       before(node);
-      together.arrive_and_wait();
+      barrier.arrive_and_wait();
       if (i == 0) start = Clock::now();
       for (int k = 0; k < repeats; ++k) work(node);
-      together.arrive_and_wait();
+      barrier.arrive_and_wait();
       if (i == 0) end = Clock::now();
       after(node);
     } catch (...) {

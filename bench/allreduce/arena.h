@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Nodes between threads, each with a vector of its own and a second one to copy to, that do one thing
-// together many times.
+// Nodes that are threads, each with a vector of its own and a second one to copy to, which all do one thing
+// many times.
 class Arena {
  public:
   struct Node {

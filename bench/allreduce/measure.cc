@@ -18,11 +18,11 @@ namespace {
 using enum AllReduceAlgorithm;
 constexpr std::array kAlgorithms = {all_to_all, tree, ring, halving_doubling, native};
 
-// A round's figure is the best of several short looks: long enough to be measured, short enough that some of
-// them fall between whatever else the machine does.
+// A round's figure is the best of several short measurements: long enough to be measured, short enough that
+// some of them fall between whatever else the machine does.
 constexpr double kSecondsPerLook = 0.004;
-constexpr int kLooksPerRound = 8;
-constexpr int kLooksPerSlowRound = 3;    // and a third of the rounds: each look takes longer
+constexpr int kTriesPerRound = 8;
+constexpr int kTriesPerSlowRound = 3;    // and a third of the rounds: each takes longer
 constexpr double kHopeless = 2;          // times slower at first sight
 constexpr std::size_t kLarge = 1 << 24;  // bytes of which one is seen well enough at first sight
 constexpr double kAutoPromise = 1 / 1.05;
@@ -77,18 +77,18 @@ AllReduceAlgorithm choice_of_auto(const AllReduceSetting& setting) {
   return default_table(*endpoint).choose(setting.nodes, setting.bytes);
 }
 
-// Every node copies as many bytes as an all-reduce must send, then all meet.
+// Every node copies as many bytes as an all-reduce must send, then waits for the others.
 double copying_rate(Arena& arena, int repeats) {
   const auto n = static_cast<std::size_t>(arena.nodes());
   const std::size_t must_move = 2 * (n - 1) * arena.length() / n;
-  std::barrier meet(arena.nodes());
+  std::barrier barrier(arena.nodes());
   return rate(arena, repeats, [&](Arena::Node& node) {
     for (std::size_t moved = 0; moved < must_move;) {
       const std::size_t part = std::min(node.data.size(), must_move - moved);
       std::memcpy(node.scratch.data(), node.data.data(), part * sizeof(float));
       moved += part;
     }
-    meet.arrive_and_wait();
+    barrier.arrive_and_wait();
   });
 }
 
@@ -106,22 +106,22 @@ AllReduceFigures measure_all_reduce(const AllReduceSetting& setting, const Bench
   std::ranges::sort(others);
   const double fastest = others.front().first;
   std::erase_if(others, [&](const auto& item) { return item.first > kHopeless * fastest; });
-  const bool far_ahead = fastest > kHopeless * once;  // then the others are looked at less often
+  const bool far_ahead = fastest > kHopeless * once;  // then the others are measured less often
 
   const int repeats = std::clamp(static_cast<int>(kSecondsPerLook / once), 1, 10000);
   const bool slow = once > kSecondsPerLook;
-  const int looks = options.quick ? 1 : slow ? kLooksPerSlowRound : kLooksPerRound;
+  const int tries = options.quick ? 1 : slow ? kTriesPerSlowRound : kTriesPerRound;
   const int count = options.quick ? 1
-                    : slow        ? std::max(1, options.rounds / kLooksPerSlowRound)
+                    : slow        ? std::max(1, options.rounds / kTriesPerSlowRound)
                                   : options.rounds;
   Rounds rounds(others.size() + 1);
   for (int round = 0; round < count; ++round) {
     std::vector<double> best(others.size() + 2);
-    for (int look = 0; look < looks; ++look)
+    for (int attempt = 0; attempt < tries; ++attempt)
       for (std::size_t turn = 0; turn < best.size(); ++turn) {
         // There and back again: nobody always comes after the same one, whose data are in the caches.
-        const std::size_t side = look % 2 == 0 ? turn : best.size() - 1 - turn;
-        if (far_ahead && look > 0 && side > 0 && side <= others.size()) continue;
+        const std::size_t side = attempt % 2 == 0 ? turn : best.size() - 1 - turn;
+        if (far_ahead && attempt > 0 && side > 0 && side <= others.size()) continue;
         const double seen = side == 0               ? rate(arena, repeats, automatic)
                             : side <= others.size() ? rate(arena, repeats, others[side - 1].second)
                                                     : copying_rate(arena, repeats);

@@ -47,10 +47,10 @@ nlohmann::json run_program(std::vector<std::string> words, const std::vector<std
   std::string output;
   const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(minutes);
   std::array<char, 65536> buffer{};
-  pollfd look{ends[0], POLLIN, 0};
+  pollfd polled{ends[0], POLLIN, 0};
   while (error == 0) {
     if (std::chrono::steady_clock::now() > until) kill(process, SIGTERM);
-    if (poll(&look, 1, 1000) == 0) continue;
+    if (poll(&polled, 1, 1000) == 0) continue;
     const ssize_t n = read(ends[0], buffer.data(), buffer.size());
     if (n <= 0) break;
     output.append(buffer.data(), static_cast<std::size_t>(n));

@@ -11,7 +11,7 @@ namespace veche {
 nlohmann::json run_program(std::vector<std::string> words, const std::vector<std::string>& environment = {},
                            int minutes = 15);
 
-// "mpirun -np N" with what a crowded machine needs.
+// "mpirun -np N" with what a machine with fewer cores than ranks needs.
 std::vector<std::string> mpirun(int ranks);
 
 // This program's own path, to be started by launchers.

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one look: some milliseconds and more.
+// Of one measurement: some milliseconds and more.
 int repeats_of(std::size_t bytes) {
   return std::clamp(static_cast<int>((std::size_t{1} << 25) / (bytes + (1 << 16))), 1, 400);
 }
@@ -47,8 +47,8 @@ class Bench {
   template <class Work>
   double rate(int repeats, Work work) {
     work();
-    float meet = 0;
-    plain_sum_(&meet, 1);
+    float nothing = 0;
+    plain_sum_(&nothing, 1);
     const auto start = Clock::now();
     for (int k = 0; k < repeats; ++k) work();
     const std::chrono::duration<double> took = Clock::now() - start;
@@ -80,7 +80,7 @@ class Bench {
 }  // namespace
 
 std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const BenchOptions& options) {
-  // The best of several looks is a round's: some fall between what else the machine does.
+  // The best of several measurements is a round's: some fall between what else the machine does.
   constexpr int kLooks = 3;
   constexpr int kShortLooks = 8;
   std::vector<BenchCase> cases;

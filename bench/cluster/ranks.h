@@ -11,7 +11,7 @@ namespace veche {
 // any program would. Starts mpirun. Throws RunError when a sum or the bytes that a rank sends are wrong.
 std::vector<BenchCase> bench_allreduce_mpi(const BenchOptions& options);
 
-// The same inside such a job, by all its ranks together; the cases are for the first.
+// The same inside such a job, called by all its ranks; the cases are for the first.
 std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const BenchOptions& options);
 
 }  // namespace veche

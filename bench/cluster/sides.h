@@ -16,7 +16,7 @@ nlohmann::json run_ours(Words launcher, const Words& assignments, int minutes = 
 
 // The shell's words for one rank of the peer (ddp.py), which gets the rest from its environment.
 std::string peer_command(const BenchOptions& options);
-// Where its ranks meet.
+// Where its ranks find each other.
 inline constexpr char kPeerPort[] = "29417";
 
 // A word for the shell.

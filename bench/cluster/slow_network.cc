@@ -26,7 +26,7 @@ Words netlab(const std::string& how) {
   return {"bash", "-c", kNetlab, "netlab", "--hosts", "4", "--rate", "100mbit", how};
 }
 
-// How far to go: so many steps, or to an accuracy that is looked at every so many.
+// How far to go: so many steps, or to an accuracy that is measured every so many.
 struct Course {
   int steps = kMostSteps;
   int look_every = kLookEvery;

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 struct Size {
   const char* name;
   std::size_t bytes;
-  int repeats;  // of one look
+  int repeats;  // of one measurement
 };
 
 // One rank's side of it: its own endpoint for messages, and a neighbourhood for each of MPI's ways.
@@ -93,12 +93,12 @@ class Ranks {
 
 }  // namespace
 
-std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, MpiPlainSum& meet,
+std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, MpiPlainSum& plain_sum,
                                           const BenchOptions& options) {
   const int n = job.size();
   std::vector<Size> sizes = {{"1 KB", 1 << 10, 200}, {"64 KB", 1 << 16, 60}};
   if (!options.quick) sizes.push_back({"6 MB", 6 << 20, 3});
-  constexpr int kLooks = 3;  // the best of them is a round's: some fall between what else the machine does
+  constexpr int kAttempts = 3;  // the best of them is a round's: some fall between what else the machine does
   std::vector<BenchCase> cases;
   std::vector<std::string> graphs = {"ring", "erdos-renyi:" + std::to_string(n) + ":0.6@3"};
   if (n == 8) graphs.insert(graphs.begin() + 1, "hypercube:3");
@@ -110,17 +110,17 @@ std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, 
       const auto rate = [&](std::size_t way) {
         ranks.exchange(way);
         float nothing = 0;
-        meet(&nothing, 1);
+        plain_sum(&nothing, 1);
         const auto start = Clock::now();
         for (int k = 0; k < size.repeats; ++k) ranks.exchange(way);
-        meet(&nothing, 1);
+        plain_sum(&nothing, 1);
         return size.repeats / std::chrono::duration<double>(Clock::now() - start).count();
       };
       for (std::size_t way = 0; way < Ranks::kMessages; ++way) ranks.verify(way);
       Rounds rounds(Ranks::kMessages);
       for (int round = 0; round < (options.quick ? 1 : options.rounds); ++round) {
         std::array<double, Ranks::kMessages + 1> best{};
-        for (int look = 0; look < kLooks; ++look)
+        for (int attempt = 0; attempt < kAttempts; ++attempt)
           for (std::size_t way = 0; way < best.size(); ++way) best[way] = std::max(best[way], rate(way));
         rounds.ours(best[0]);
         for (std::size_t peer = 0; peer < Ranks::kMessages; ++peer) rounds.theirs(peer, best[peer + 1]);

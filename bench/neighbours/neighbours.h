@@ -13,8 +13,8 @@ namespace veche {
 // when what comes is not what was sent.
 std::vector<BenchCase> bench_neighbours(const BenchOptions& options);
 
-// The same inside such a job, by all its ranks together; the cases are for the first.
-std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, MpiPlainSum& meet,
+// The same inside such a job, called by all its ranks; the cases are for the first.
+std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, MpiPlainSum& plain_sum,
                                           const BenchOptions& options);
 
 }  // namespace veche

@@ -28,11 +28,11 @@ BenchCase measure(const Setting& setting, const BenchOptions& options) {
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 2 : kRoundsForOne * options.rounds); ++round) {
     // There and back, so that a machine that slows down meanwhile favours nobody.
-    const Evaluation together = run("consensus"), alone = run("none");
-    const Evaluation alone_again = run("none"), together_again = run("consensus");
-    if (together.cv >= alone.cv)
+    const Evaluation agreeing = run("consensus"), alone = run("none");
+    const Evaluation alone_again = run("none"), agreeing_again = run("consensus");
+    if (agreeing.cv >= alone.cv)
       throw RunError("bench agree: nodes that agree differ more than nodes that do not");
-    rounds.ours((together.images_per_second + together_again.images_per_second) / 2);
+    rounds.ours((agreeing.images_per_second + agreeing_again.images_per_second) / 2);
     rounds.theirs(0, (alone.images_per_second + alone_again.images_per_second) / 2);
   }
   return rounds.result(0, setting.name, "images/s", "no strategy", setting.required);

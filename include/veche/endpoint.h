@@ -74,7 +74,7 @@ class VECHE_API Endpoint {
   // the room, which is given back around every wait inside. Only inside Cluster::run.
   virtual Time compute(const Work& what, const std::function<void()>& work) = 0;
 
-  // What the engine does for all nodes together without messages; nothing: use messages.
+  // Collectives that the engine does without messages; null: use messages.
   virtual EngineCollectives* collectives() { return nullptr; }
 };
 

@@ -44,8 +44,8 @@ struct NodeReport {
   std::uint64_t steps = 0;      // made by this node, in all
   std::uint64_t lost = 0;       // of this process, whose results were lost (cluster.lose)
   double training_seconds = 0;  // without evaluation; the others below are parts of it
-  double compute_seconds = 0;   // with the rest that makes a slow node slow
-  double waiting_seconds = 0;   // for a place to compute in, for others, or stalled
+  double compute_seconds = 0;   // with the sleep that makes a slow node slow
+  double waiting_seconds = 0;   // for a slot, for others, or stalled
   double communication_seconds = 0;
   Staleness staleness;   // of what it has applied
   Traffic sent;          // by the strategy

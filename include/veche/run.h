@@ -43,7 +43,7 @@ struct RunResult {
 //   run.start();
 //   const veche::RunResult result = run.wait();
 //
-// In a program that mpirun or srun has started several times the ranks train together, as those of `veche
+// In a program that mpirun or srun has started several times the ranks train one model, as those of `veche
 // train` do: each makes the same runs in the same order, the first of them in the main thread.
 class VECHE_API Run {
  public:

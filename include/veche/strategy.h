@@ -88,7 +88,7 @@ struct StrategyContext {
 
 // How nodes keep pace with each other.
 enum class Pace {
-  in_step,            // all make the same steps and meet in them
+  in_step,            // all make the same steps and wait for each other in them
   async,              // nobody is waited for; the steps are shared, so that quick nodes make more of them
   async_equal_steps,  // nobody is waited for for long: each makes all the steps
 };

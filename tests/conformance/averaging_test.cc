@@ -1,4 +1,4 @@
-// Averaging itself, on the threads engine: random vectors come together at the rate that the spectrum
+// Averaging itself, on the threads engine: random vectors approach their mean at the rate that the spectrum
 // predicts.
 #include <gtest/gtest.h>
 

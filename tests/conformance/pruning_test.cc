@@ -28,10 +28,10 @@ std::unique_ptr<Learner> puller(NodeId node) {
 }
 
 std::set<std::size_t> zeros(const std::vector<float>& x) {
-  std::set<std::size_t> places;
+  std::set<std::size_t> indices;
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (x[i] == 0) places.insert(i);
-  return places;
+    if (x[i] == 0) indices.insert(i);
+  return indices;
 }
 
 const Assignments kRun = {"run.steps=30",     "cluster.nodes=4",        "optimizer.name=sgd",
@@ -89,7 +89,8 @@ TEST(Pruning, WrongPlansAreRefused) {
   };
   EXPECT_NE(refused({"model.prune_at=30"}).find("step 30 of 30"), std::string::npos);
   EXPECT_NE(refused({"model.prune_until=5"}).find("before model.prune_at"), std::string::npos);
-  EXPECT_NE(refused({"strategy.name=gossip", "strategy.async=true"}).find("own pace"), std::string::npos);
+  EXPECT_NE(refused({"strategy.name=gossip", "strategy.async=true"}).find("is asynchronous"),
+            std::string::npos);
   EXPECT_NE(refused({"model.prune=1"}).find("below 1"), std::string::npos);
 }
 

@@ -1,4 +1,4 @@
-// Nodes of unequal power and unequal amounts of data.
+// Nodes of unequal speed and unequal amounts of data.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -192,7 +192,7 @@ TEST(MpiAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {
       });
 }
 
-// `body` for every node, with two a rank and one place to compute.
+// `body` for every node, with two a rank and one slot.
 void on_every_node(const std::function<void(Endpoint&)>& body, int nodes_per_rank = 2) {
   const auto cluster = job->cluster(nodes_per_rank * job->size(), 1);
   std::map<NodeId, std::unique_ptr<Endpoint>> endpoints;
@@ -258,7 +258,7 @@ TEST(MpiExecution, ThePlaceToComputeIsGivenBackAroundEveryWait) {
       EXPECT_EQ(data.back(), static_cast<float>(n));
     });
   });
-  // The others come to the exchange when a helper of the first has found a place beside it.
+  // The others come to the exchange when a helper of the first has found a slot beside it.
   on_every_node(
       [&](Endpoint& endpoint) {
         MessagePool pool;

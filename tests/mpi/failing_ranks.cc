@@ -112,9 +112,9 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
          Here here{job};
          if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
          std::vector<float> data(1000);
-         EngineCollectives& native = *here.endpoint->collectives();
-         native.begin_all_reduce(kTag, data);
-         here.give_up(native.all_reduce(kTag, data, kLong).missing);
+         EngineCollectives& engine = *here.endpoint->collectives();
+         engine.begin_all_reduce(kTag, data);
+         here.give_up(engine.all_reduce(kTag, data, kLong).missing);
        }},
       {"others-exchange-with-neighbours",
        [](Job& job) {

@@ -49,7 +49,7 @@ struct Rank {
 };
 
 class Sums : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Crowded, Sums, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Oversubscribed, Sums, ::testing::Bool());
 
 TEST_P(Sums, AreTheSameForOneAndForSeveralNodesARank) {
   for (const int nodes : {1, 2})

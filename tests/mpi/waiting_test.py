@@ -10,7 +10,7 @@ from jobs import Jobs
 from veche_runs import SMALL, assignments, wait_for
 
 SECONDS = 2
-PART = 0.2  # of a core; looking for messages without rest takes all of it
+PART = 0.2  # of a core; polling for messages without pause takes all of it
 
 
 def processor_seconds(pid):

@@ -38,7 +38,7 @@ class Shuffle(RunsTest):
             self.assertEqual(run.summary()["samples_sent"], whole.summary()["samples_sent"])
 
     def test_other_strategies(self):
-        # One of the four nodes of a parameter server has no data, and meets the others all the same.
+        # One of the four nodes of a parameter server has no data, and takes part all the same.
         for strategy in ("parameter-server", "gossip"):
             run = self.train(strategy, RUN, {"data.shuffle": "global", "strategy.name": strategy, "run.epochs": 1,
                                              "data.partition": "iid"})

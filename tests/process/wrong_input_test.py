@@ -56,7 +56,7 @@ SETTINGS = [
     ({"data.name": "fashion-mnist", "data.path": "/nowhere"}, ["/nowhere", "data.path"]),
     ({"data.name": "mnist"}, ["data.path"]),
     ({"strategy.correction": "d2", "strategy.every": 2}, ["strategy.correction", "strategy.every"]),
-    ({"strategy.name": "moshpit", "strategy.grid": "[1,2]"}, ["strategy.grid", "2 places", "4 nodes"]),
+    ({"strategy.name": "moshpit", "strategy.grid": "[1,2]"}, ["strategy.grid", "2 cells", "4 nodes"]),
     ({"strategy.name": "hierarchical", "strategy.groups": "[[0,1],[1,2,3]]"}, ["strategy.groups", "node 1 twice"]),
     ({"strategy.name": "hierarchical", "strategy.groups": "[[0,1],[2]]"}, ["strategy.groups", "node 3"]),
     ({"strategy.name": "local-sgd", "strategy.period": "often"}, ["strategy.period", "steps"]),

@@ -158,21 +158,21 @@ std::vector<KeySpec> cluster_keys() {
        .choices = {"auto", "threads", "mpi"}},
       {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
        .least = 0, .most = kMostNodes},
-      {.name = "speed", .kind = Kind::reals, .fallback = {}, .help = "relative power of each node, such as [1, 1, 0.5]",
+      {.name = "speed", .kind = Kind::reals, .fallback = {}, .help = "relative speed of each node, such as [1, 1, 0.5]",
        .least = 0, .above_least = true},
       {.name = "train_every", .kind = Kind::any, .fallback = {},
        .help = "qt: a node trains at every qt-th step; a number, or one a node; follows from speed"},
       {.name = "mix_every", .kind = Kind::any, .fallback = {},
        .help = "qc: a node mixes after every qc-th step (consensus); a number, or one a node"},
       {.name = "rest", .kind = Kind::flag, .fallback = {},
-       .help = "nodes rest after computing, so that they are as unequal as speed says; by default where they share one "
+       .help = "nodes sleep after computing, so that they are as unequal as speed says; by default where they share one "
                "machine, and not on several hosts, which are as quick as they are"},
       {.name = "stall", .kind = Kind::reals, .fallback = {},
        .help = "random pauses after computing: probability and longest seconds, such as [0.01, 0.5]"},
       {.name = "lose", .kind = Kind::real, .fallback = real(0),
        .help = "probability that what a node has computed is lost", .least = 0, .most = 1, .below_most = true},
       {.name = "work", .kind = Kind::text, .fallback = text("shared"),
-       .help = "nodes at their own pace: quick ones make more of the steps, or all make as many",
+       .help = "asynchronous nodes: quick ones make more of the steps, or all make as many",
        .choices = {"shared", "equal"}},
   };
 }

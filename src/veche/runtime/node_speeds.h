@@ -7,7 +7,7 @@
 
 namespace veche {
 
-// Nodes of unequal power, from [cluster]: speed, train_every (qt) and mix_every (qc), each one number or one
+// Nodes of unequal speed, from [cluster]: speed, train_every (qt) and mix_every (qc), each one number or one
 // a node; and their mishaps.
 struct NodeSpeeds {
   std::vector<double> speed;               // empty: all equal

@@ -49,7 +49,7 @@ TEST_F(Folder, IsFreeAgainAfterwards) {
   EXPECT_NO_THROW(RunFolder::resume(path_));
 }
 
-// From here on, this process meets a file system without locks.
+// From here on, this process finds a file system without locks.
 void forbid_locks() {
   std::array<sock_filter, 4> program{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

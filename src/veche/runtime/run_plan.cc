@@ -73,15 +73,16 @@ double choose_shuffle(const Settings& settings) {
   const std::string rule = settings.data.get<std::string>("shuffle");
   const double exchanged = read_shuffle(rule);
   if (exchanged > 0 && settings.data.get<std::string>("uneven") == "repeat")
-    throw RequestError(
-        fmt::format("data.shuffle = \"{}\" needs nodes whose epochs begin together: choose data.uneven = "
-                    "\"wait\" or data.shuffle = \"local\"",
-                    rule));
-  if (exchanged > 0 && is_async(settings))
     throw RequestError(fmt::format(
-        "data.shuffle = \"{}\" needs nodes whose epochs begin together, and here each goes at its own pace: "
-        "choose data.shuffle = \"local\"",
+        "data.shuffle = \"{}\" needs nodes that begin their epochs at the same step: choose data.uneven = "
+        "\"wait\" or data.shuffle = \"local\"",
         rule));
+  if (exchanged > 0 && is_async(settings))
+    throw RequestError(
+        fmt::format("data.shuffle = \"{}\" needs nodes that begin their epochs at the same step, and these "
+                    "are asynchronous: "
+                    "choose data.shuffle = \"local\"",
+                    rule));
   return settings.brings_data ? 0 : exchanged;
 }
 
@@ -145,8 +146,8 @@ PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uin
   };
   if (is_async(settings))
     throw RequestError(
-        fmt::format("model.prune needs nodes that go in step to agree about a mask; strategy \"{}\" lets "
-                    "them go at their own pace",
+        fmt::format("model.prune needs nodes that go in step to agree about a mask; with these "
+                    "options strategy \"{}\" is asynchronous",
                     strategy_of(settings).name));
   plan.fraction = model.get<double>("prune");
   plan.from = step("prune_at");

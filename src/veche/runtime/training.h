@@ -33,7 +33,7 @@ struct TrainingRequest {
   RunObserver* observer = nullptr;
   const std::atomic<bool>* interrupted = nullptr;  // set it to end the run after the step under way, saved
   bool keep = true;                                // false: leave no folder behind
-  // The ranks that train together; none: all nodes are threads of this process. Every rank makes the same
+  // The job whose ranks train; none: all nodes are threads of this process. Every rank makes the same
   // request; rank 0 alone observes and writes the run's folder, but for the checkpoints of the others' nodes.
   Job* job = nullptr;
   // Another engine than threads, for so many nodes, where there is no job.
@@ -42,7 +42,7 @@ struct TrainingRequest {
   std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
 };
 
-// The settings of a run that the ranks of a job train together, or of one in this process alone. Throws
+// The settings of a run by all ranks of a job, or of one in this process alone. Throws
 // RequestError, also where a launcher has started several processes that know nothing of each other.
 Settings settings_for(Config config, const Job* job);
 

@@ -13,7 +13,7 @@ using Partition = std::vector<std::vector<std::uint32_t>>;
 
 // What some rules go by besides the number of samples.
 struct PartitionHints {
-  std::vector<double> speed = {};  // relative power by node; empty: all equal
+  std::vector<double> speed = {};  // relative, by node; empty: all equal
   std::function<std::int64_t(std::size_t sample)> label = {};
   int classes = 0;
   // The node whose folder a sample came from; none when the data are not divided into folders.

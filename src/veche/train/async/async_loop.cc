@@ -12,7 +12,7 @@ namespace {
 
 constexpr Time kBetweenReports{0.01};
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;  // where time hardly passes
-// A node that has no more steps to make waits for orders; now and then it looks whether somebody wants the
+// A node that has no more steps to make waits for orders; now and then it checks whether somebody wants the
 // run to end, which is no message.
 constexpr Time kBetweenLooks{0.5};
 

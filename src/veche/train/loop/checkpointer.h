@@ -24,7 +24,7 @@ struct NodeState {
 
 // Where nodes put themselves away. `write` is called by every node, on its own thread; when all have
 // returned, `commit` once in node 0's process. A checkpoint that was not committed does not exist. Its number
-// is the step of nodes that go together, and the mean of their steps where each goes at its own pace.
+// is the step that nodes in step have reached, and the mean of the steps of asynchronous ones.
 class Checkpointer {
  public:
   virtual ~Checkpointer() = default;

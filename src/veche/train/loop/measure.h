@@ -11,7 +11,7 @@
 
 namespace veche {
 
-// Measurements that all nodes make together, over the endpoint, in a fixed order: equal runs measure equal
+// Measurements in which all nodes take part, over the endpoint, in a fixed order: equal runs measure equal
 // numbers.
 
 // The mean of the nodes' vectors but for the first `idle`, the same bits on all nodes: those of

@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-constexpr Time kBetweenLooks{0.2};  // of a node that rests, whether somebody wants the run to end
+constexpr Time kBetweenPolls{0.2};  // of a node that sleeps, whether somebody wants the run to end
 
 }  // namespace
 
@@ -66,16 +66,16 @@ void Node::compute(const Batch& batch) {
     waiting_ += pause(Time(random.uniform() * plan_.stall_seconds));
 }
 
-// Whoever wants to end the run does not wait for the slowest to have rested.
+// Whoever wants to end the run does not wait for the slowest to have slept.
 Time Node::pause(Time length) {
   const Time start = now();
   const Time until = start + length;
   while (now() < until && !services_->interrupted)
-    sleep_for(*endpoint_, std::min(until - now(), kBetweenLooks));
+    sleep_for(*endpoint_, std::min(until - now(), kBetweenPolls));
   return now() - start;
 }
 
-// Where in the schedule of the learning rate it is: where steps are shared, all go through it together.
+// Where in the schedule of the learning rate it is: where steps are shared, it is where all nodes are.
 std::uint64_t Node::schedule_step() const { return plan_.shared_steps ? mean_step_ : step_; }
 
 void Node::prune() {

@@ -19,7 +19,7 @@ namespace veche {
 // Where the nodes' samples come from. Without a set the learners bring their own.
 struct DataPlan {
   std::shared_ptr<const Dataset> train, test;
-  Partition partition = {};  // where samples are at rest
+  Partition partition = {};  // which node holds which samples
   double exchanged = 0;      // the part of them that is exchanged for each epoch
   std::size_t batch = 1;
   Augmentation augment = {};
@@ -37,7 +37,7 @@ struct TrainingPlan {
   enum class Who { average, all, sample } evaluate_own = Who::average;  // whose models are tested on the way
   int sample_size = 0;
   double clip = 0;               // largest norm of the gradient; 0: any
-  std::vector<double> slowness;  // by node: it rests until its pass has taken so many times as long
+  std::vector<double> slowness;  // by node: it sleeps until its pass has taken so many times as long
   double stall_probability = 0;  // of a pause after a pass
   double stall_seconds = 0;      // the longest
   PruningPlan pruning = {};

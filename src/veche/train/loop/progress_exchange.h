@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// Nodes that go together share how it goes about twice a second, and decide whether to stop, which all do
+// Nodes in step share how it goes about twice a second, and decide whether to stop, which all do
 // after the same step. Node 0 hears everybody and answers. Where steps are quick, each half of it is read a
 // step later than it was sent, so that nobody waits for the slowest.
 class ProgressExchange {

@@ -14,7 +14,7 @@ inline constexpr std::size_t kProgressSample = 256;
 struct ProgressReport {
   Score train;
   bool interrupted = false;
-  std::array<float, kProgressSample> parameters = {};  // evenly spread; unused places are 0 everywhere
+  std::array<float, kProgressSample> parameters = {};  // evenly spread; unused items are 0 everywhere
 
   void sample(std::span<const float> x) {
     const std::size_t stride = std::max<std::size_t>(1, x.size() / kProgressSample);
@@ -22,7 +22,7 @@ struct ProgressReport {
   }
 };
 
-// All nodes' together, over `seconds`.
+// Those of all nodes, over `seconds`.
 Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds);
 
 }  // namespace veche

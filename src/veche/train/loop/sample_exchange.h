@@ -13,7 +13,7 @@ namespace veche {
 
 // Lends samples to other nodes and borrows theirs at the beginning of every epoch (data/shuffle.h): what
 // data.shuffle = global and partial:Q are. A sample always comes from its home, so a resumed run asks for
-// what it needs and goes on. Belongs to the node's thread; all nodes meet in it.
+// what it needs and goes on. Belongs to the node's thread; all nodes take part.
 class SampleExchange {
  public:
   struct Plan {
@@ -28,7 +28,7 @@ class SampleExchange {
 
   // What the node's loader reads from. The loader must be one that waits for its epochs.
   const std::shared_ptr<const Dataset>& data() const { return visited_; }
-  // Before every step. A node without data has no loader, and meets the others all the same. Throws PeerLost.
+  // Before every step. A node without data has no loader, and takes part all the same. Throws PeerLost.
   void before_step(std::uint64_t step, Loader* loader);
 
   // Of samples; of a resumed run as if it had never stopped.

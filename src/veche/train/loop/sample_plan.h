@@ -9,7 +9,7 @@
 
 namespace veche {
 
-// Who trains on how many samples at which step: known to everybody without talking. A node of unequal power
+// Who trains on how many samples at which step: known to everybody without talking. A node of unequal speed
 // trains at every qt-th step only. Nodes with fewer batches than others wait for the next epoch or begin
 // theirs anew. The first nodes may be idle: they have no samples and never train.
 class SamplePlan {

@@ -31,7 +31,7 @@ class Pruner {
 
   // After a resumption: saved masks may have been averaged.
   void settle();
-  // All nodes together. Also forgets what the optimiser remembers of weights that are off.
+  // Collective. Also forgets what the optimiser remembers of weights that are off.
   void cut(double fraction, Channel& channel, Learner& learner, Optimizer& optimizer);
   // Zeroes what is off.
   void apply(std::span<float> vector) const;

@@ -15,15 +15,15 @@ namespace {
 constexpr double kMegabyte = 1 << 20;
 constexpr std::size_t kAlignment = 16;  // floats in a cache line: buckets do not share one
 
-// g <- the mean of all gradients, over samples: every node then makes the same step from the same place. The
-// gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished that
-// part, while it still computes the rest. When a bucket begins changes when its first messages leave, and no
-// bit of the result.
+// g <- the mean of all gradients, over samples: every node then makes the same step from the same parameters.
+// The gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished
+// that part, while it still computes the rest. When a bucket begins changes when its first messages leave,
+// and no bit of the result.
 class AllReduce : public Strategy {
  public:
   explicit AllReduce(StrategyContext context) : context_(std::move(context)) {
     make_buckets();
-    // Called inside the pass, by a node that holds a place to compute in: it may send there and must never
+    // Called inside the pass, by a node that holds a slot: it may send there and must never
     // wait.
     if (context_.options.get<bool>("overlap"))
       context_.learner.on_gradient_ready([this](std::size_t from, std::size_t to) { on_ready(from, to); });

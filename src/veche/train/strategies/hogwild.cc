@@ -18,10 +18,10 @@ namespace {
 class Hogwild : public Strategy {
  public:
   explicit Hogwild(StrategyContext context) : context_(std::move(context)), stepped_(length()) {
-    EngineCollectives* native = context_.channel.endpoint.collectives();
-    if (native != nullptr) {
+    EngineCollectives* engine = context_.channel.endpoint.collectives();
+    if (engine != nullptr) {
       const std::span<std::byte> memory =
-          native->shared_memory(tags::shared_vector, sizeof(std::uint64_t) + length() * sizeof(float));
+          engine->shared_memory(tags::shared_vector, sizeof(std::uint64_t) + length() * sizeof(float));
       if (!memory.empty()) {
         updates_ = reinterpret_cast<std::uint64_t*>(memory.data());
         shared_ = reinterpret_cast<float*>(memory.data() + sizeof(std::uint64_t));
@@ -50,9 +50,8 @@ class Hogwild : public Strategy {
     if (context_.samples.count(context_.me(), step) == 0) return;
     const std::span<const float> before = context_.learner.parameters();
     for (std::size_t i = 0; i < length(); ++i) {
-      const std::atomic_ref<float> place(shared_[i]);
-      place.store(place.load(std::memory_order_relaxed) + (stepped_[i] - before[i]),
-                  std::memory_order_relaxed);
+      const std::atomic_ref<float> item(shared_[i]);
+      item.store(item.load(std::memory_order_relaxed) + (stepped_[i] - before[i]), std::memory_order_relaxed);
     }
     staleness_.note(updates().fetch_add(1, std::memory_order_relaxed) - seen_);
   }

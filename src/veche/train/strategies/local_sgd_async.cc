@@ -73,7 +73,7 @@ class AsyncLocalSgd : public Strategy {
               }) {
     if (context_.options.get<double>("warm") > 0 || context_.options.get<bool>("weighted"))
       throw RequestError(
-          "strategy.warm and strategy.weighted need nodes that meet: leave out update = \"async\"");
+          "strategy.warm and strategy.weighted need nodes in step: leave out update = \"async\"");
   }
 
   void start() override { link_.start(); }

@@ -44,10 +44,10 @@ class Moshpit : public Strategy {
           std::max<std::int64_t>(2, std::llround(std::ceil(std::sqrt(static_cast<double>(nodes)))));
       sides = {side, side};
     }
-    std::int64_t places = 1;
-    for (const std::int64_t side : sides) places *= std::max<std::int64_t>(side, 0);
-    if (places < nodes)
-      throw RequestError("strategy.grid has " + std::to_string(places) + " places for " +
+    std::int64_t cells = 1;
+    for (const std::int64_t side : sides) cells *= std::max<std::int64_t>(side, 0);
+    if (cells < nodes)
+      throw RequestError("strategy.grid has " + std::to_string(cells) + " cells for " +
                          std::to_string(nodes) + " nodes; give sides whose product is at least that");
     return sides;
   }

@@ -85,7 +85,7 @@ class ParameterServer : public Strategy {
 
 std::unique_ptr<Strategy> make(StrategyContext context) {
   const ServerPolicy policy = read_policy(context.options);
-  if (policy.meets()) return std::make_unique<ParameterServer>(std::move(context));
+  if (policy.in_step()) return std::make_unique<ParameterServer>(std::move(context));
   return make_async_parameter_server(std::move(context));
 }
 
@@ -95,30 +95,31 @@ StrategyInfo parameter_server_strategy() {
   StrategyInfo info;
   info.name = "parameter-server";
   info.rule = "gradients go to the servers, which make the step and send parameters back";
-  info.keys = {choice_key("update", {"sync", "async", "ssp"},
-                          "all pushes of a step together; each at once; each at once, the quickest worker at "
-                          "most `staleness` clocks ahead"),
-               {.name = "staleness",
-                .kind = KeySpec::Kind::any,
-                .fallback = Value{std::int64_t{0}},
-                .help = "ssp: clocks ahead of the slowest; 0: as sync; inf: as async",
-                .infinite = true},
-               whole_key("backup", 0, "sync: workers whose gradients need not be waited for", 0),
-               flag_key("damp", false, "async, ssp: scale gradients by 1 / (1 + their staleness)"),
-               real_key("compensate", 0, "async, ssp: delay compensation, lambda of DC-ASGD"),
-               whole_key("delay", 0, "to study: apply every gradient so many steps late", 0),
-               whole_key("servers", 1, "nodes over which the vector is divided"),
-               flag_key("dedicated", false, "servers have no data and do not train"),
-               whole_key("fanout", 0, "children of a node in the tree that sums on the way; 0: a star", 0),
-               choice_key("reduce", {"auto", "mean", "sum"},
-                          "of the nodes' gradients; auto: mean, but w - lr g of each for async")};
+  info.keys = {
+      choice_key("update", {"sync", "async", "ssp"},
+                 "all pushes of a step in one update; each at once; each at once, the quickest worker at "
+                 "most `staleness` clocks ahead"),
+      {.name = "staleness",
+       .kind = KeySpec::Kind::any,
+       .fallback = Value{std::int64_t{0}},
+       .help = "ssp: clocks ahead of the slowest; 0: as sync; inf: as async",
+       .infinite = true},
+      whole_key("backup", 0, "sync: workers whose gradients need not be waited for", 0),
+      flag_key("damp", false, "async, ssp: scale gradients by 1 / (1 + their staleness)"),
+      real_key("compensate", 0, "async, ssp: delay compensation, lambda of DC-ASGD"),
+      whole_key("delay", 0, "to study: apply every gradient so many steps late", 0),
+      whole_key("servers", 1, "nodes over which the vector is divided"),
+      flag_key("dedicated", false, "servers have no data and do not train"),
+      whole_key("fanout", 0, "children of a node in the tree that sums on the way; 0: a star", 0),
+      choice_key("reduce", {"auto", "mean", "sum"},
+                 "of the nodes' gradients; auto: mean, but w - lr g of each for async")};
   info.shorthand = "servers";
   info.idle_nodes = [](const Options& options) {
     return options.get<bool>("dedicated") ? options.get<int>("servers") : 0;
   };
   info.pace = [](const Options& options) {
     const ServerPolicy policy = read_policy(options);
-    if (policy.meets()) return Pace::in_step;
+    if (policy.in_step()) return Pace::in_step;
     return policy.bounded() ? Pace::async_equal_steps : Pace::async;
   };
   info.make = make;

@@ -19,7 +19,7 @@ class OptimizerRule : public ServerRule {
                            layers_of(context.learner,
                                      server_tree(context).part(context.learner.parameters(), context.me())))),
         policy_(policy),
-        updates_per_step_(policy.together ? 1 : context.samples.trainers(context.nodes())) {}
+        updates_per_step_(policy.sync ? 1 : context.samples.trainers(context.nodes())) {}
 
   void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
              std::span<const float> seen, std::uint64_t update) override {
@@ -48,7 +48,7 @@ class OptimizerRule : public ServerRule {
   std::vector<float> compensated_;
 };
 
-// Workers push gradients and pull parameters whenever they have one; servers never meet them all.
+// Workers push gradients and pull parameters whenever they have one; servers never wait for them all.
 class AsyncParameterServer : public Strategy {
  public:
   explicit AsyncParameterServer(StrategyContext context)
@@ -57,7 +57,7 @@ class AsyncParameterServer : public Strategy {
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
         link_(context_, server_tree(context_), policy_,
               [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_); }) {
-    if (policy_.mean && !policy_.together)
+    if (policy_.mean && !policy_.sync)
       share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
   }
 

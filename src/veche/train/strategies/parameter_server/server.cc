@@ -15,7 +15,7 @@ Server::Server(std::span<const float> start, std::vector<bool> trainers, ServerP
       rule_(std::move(rule)),
       answer_(std::move(answer)) {
   for (std::size_t i = 0; i < trainers.size(); ++i) workers_[i].trains = trainers[i];
-  if (policy_.together) sum_.resize(parameters_.size());
+  if (policy_.sync) sum_.resize(parameters_.size());
 }
 
 SavedState Server::state() {
@@ -30,18 +30,18 @@ void Server::take(const ServerMessage& message) {
       // One that goes on from a checkpoint may be too far ahead to begin, as if it had just pushed.
       for (ServerMessage::Party party : message.parties) {
         workers_[party.worker].clock = party.clock--;
-        if (policy_.together)
+        if (policy_.sync)
           answer({&party, 1});
         else
           held_.push_back(party);
       }
       break;
     case ServerMessage::Kind::push:
-      policy_.together ? gather(message) : push(message);
+      policy_.sync ? gather(message) : push(message);
       break;
     case ServerMessage::Kind::leave:
       for (const ServerMessage::Party& party : message.parties) workers_[party.worker].trains = false;
-      if (policy_.together) update_together();
+      if (policy_.sync) update_from_sum();
       break;
     case ServerMessage::Kind::fetch: {
       std::vector<ServerMessage::Party> parties = message.parties;
@@ -90,10 +90,10 @@ void Server::gather(const ServerMessage& message) {
     summed_ += message.parties.size();
   }
   held_.insert(held_.end(), message.parties.begin(), message.parties.end());
-  update_together();
+  update_from_sum();
 }
 
-void Server::update_together() {
+void Server::update_from_sum() {
   const std::uint64_t left = trainers();
   const std::uint64_t needed = left > policy_.backup ? left - policy_.backup : 1;
   if (held_.empty() || held_.size() < needed) return;
@@ -111,7 +111,7 @@ void Server::update_together() {
 }
 
 void Server::answer_those_allowed() {
-  if (policy_.together || held_.empty()) return;
+  if (policy_.sync || held_.empty()) return;
   const auto behind = slowest();
   if (policy_.bounded() && !behind) return;
   const auto waits = [&](const ServerMessage::Party& party) {

@@ -53,7 +53,7 @@ class Server {
 
   void push(const ServerMessage& message);
   void gather(const ServerMessage& message);
-  void update_together();
+  void update_from_sum();
   void answer_those_allowed();
   void answer(std::span<ServerMessage::Party> parties);
   std::optional<std::uint64_t> slowest() const;  // none until all have come
@@ -70,7 +70,7 @@ class Server {
   const Answer answer_;
   std::uint64_t version_ = 0;  // updates made
   std::vector<ServerMessage::Party> held_;
-  std::vector<float> sum_;    // of gradients that will be applied together
+  std::vector<float> sum_;    // of the gradients of one update
   std::uint64_t summed_ = 0;  // how many
   Staleness staleness_;
 };

@@ -133,7 +133,7 @@ void ServerLink::pass_up(ServerMessage message) {
   if (message.kind == ServerMessage::Kind::push && message.size > 0) {
     while (hear(context_.channel.endpoint.now())) {
     }
-    const bool any_version = !policy_.together && !policy_.damp && policy_.compensate == 0;
+    const bool any_version = !policy_.sync && !policy_.damp && policy_.compensate == 0;
     std::erase_if(backlog_, [&](const ServerMessage& other) {
       if (other.kind != ServerMessage::Kind::push || other.server != message.server ||
           other.size != message.size)
@@ -162,14 +162,14 @@ void ServerLink::pass_down(std::size_t server, std::span<const ServerMessage::Pa
     const NodeId to = way(left.front());
     const auto others =
         std::ranges::stable_partition(left, [&](const auto& party) { return way(party) == to; });
-    const std::span<const ServerMessage::Party> together(left.data(), left.size() - others.size());
+    const std::span<const ServerMessage::Party> first(left.data(), left.size() - others.size());
     // A node that stands between others and the server gets it through its helper: workers know from whom
     // their answers come.
     const bool to_its_worker =
         to == context_.channel.me() || !tree_.has_children(static_cast<std::size_t>(to.value), server);
     outgoing_.push_back(
         {to_its_worker ? to_workers_ : to_servers_, to,
-         seal(context_.channel.pool, ServerMessage::Kind::parameters, server, together, numbers)});
+         seal(context_.channel.pool, ServerMessage::Kind::parameters, server, first, numbers)});
     left.erase(left.begin(), others.begin());
   }
 }

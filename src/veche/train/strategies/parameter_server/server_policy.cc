@@ -7,16 +7,16 @@ namespace veche {
 ServerPolicy read_policy(const Options& options) {
   ServerPolicy policy;
   const auto update = options.get<std::string>("update");
-  policy.together = update == "sync";
+  policy.sync = update == "sync";
   policy.backup = static_cast<std::uint64_t>(options.get<std::int64_t>("backup"));
   const auto reduce = options.get<std::string>("reduce");
   policy.mean = reduce == "mean" || (reduce == "auto" && update != "async");
   policy.damp = options.get<bool>("damp");
   policy.compensate = options.get<double>("compensate");
-  if (policy.backup > 0 && !policy.together)
+  if (policy.backup > 0 && !policy.sync)
     throw RequestError("strategy.backup is for strategy.update = \"sync\": with \"" + update +
                        "\" nobody is waited for");
-  if (policy.together && (policy.damp || policy.compensate > 0))
+  if (policy.sync && (policy.damp || policy.compensate > 0))
     throw RequestError("strategy.damp and strategy.compensate are for update = \"async\" or \"ssp\"");
   const Value& staleness = options.at("staleness");
   const auto* number = std::get_if<std::int64_t>(&staleness.data);

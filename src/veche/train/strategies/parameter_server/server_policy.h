@@ -15,17 +15,17 @@ struct ServerPolicy {
 
   std::uint64_t lead = kAnyLead;  // clocks a worker may be ahead of the slowest
   std::uint64_t backup = 0;       // workers that an update does not wait for
-  bool together = false;          // an update is made of many gradients, not of each
-  bool mean = true;               // of what is applied together or in a round; else the sum
+  bool sync = false;              // an update is made of many gradients, not of each
+  bool mean = true;               // of what is applied at once or in a round; else the sum
   bool damp = false;              // scale by 1 / (1 + staleness)
   double compensate = 0;          // lambda of delay compensation
 
   // All workers at every step: no server needs a thread of its own.
-  bool meets() const { return (together && backup == 0) || lead == 0; }
+  bool in_step() const { return (sync && backup == 0) || lead == 0; }
   bool bounded() const { return lead != kAnyLead; }
 };
 
-// From [strategy] of parameter-server. Throws RequestError for keys that do not go together.
+// From [strategy] of parameter-server. Throws RequestError for keys that exclude each other.
 ServerPolicy read_policy(const Options& options);
 ServerTree server_tree(const StrategyContext& context);
 

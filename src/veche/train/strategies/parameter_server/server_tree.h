@@ -9,8 +9,8 @@
 namespace veche {
 
 // How a flat vector and the ways to it are divided among servers: server s is node s and has part s; what
-// goes to it climbs a tree of its own, in which places count from the server around the nodes and the
-// children of place r are r*F+1 .. r*F+F.
+// goes to it climbs a tree of its own, in which positions count from the server around the nodes and the
+// children of position r are r*F+1 .. r*F+F.
 class ServerTree {
  public:
   ServerTree(std::size_t nodes, std::size_t me, std::size_t servers, std::size_t fanout)
@@ -29,28 +29,30 @@ class ServerTree {
 
   template <class Do>
   void for_children(std::size_t server, Do action) const {
-    const std::size_t first = place(me_, server) * fanout_ + 1;
+    const std::size_t first = position(me_, server) * fanout_ + 1;
     for (std::size_t child = first; child < std::min(first + fanout_, nodes_); ++child)
       action(node_at(child, server));
   }
   bool has_children(std::size_t server) const { return has_children(me_, server); }
   bool has_children(std::size_t node, std::size_t server) const {
-    return place(node, server) * fanout_ + 1 < nodes_;
+    return position(node, server) * fanout_ + 1 < nodes_;
   }
 
-  NodeId parent(std::size_t server) const { return node_at((place(me_, server) - 1) / fanout_, server); }
+  NodeId parent(std::size_t server) const { return node_at((position(me_, server) - 1) / fanout_, server); }
   // The child on the way down to `node`, which is below this one.
   NodeId towards(std::size_t node, std::size_t server) const {
-    const std::size_t mine = place(me_, server);
-    std::size_t at = place(node, server);
+    const std::size_t mine = position(me_, server);
+    std::size_t at = position(node, server);
     while ((at - 1) / fanout_ != mine) at = (at - 1) / fanout_;
     return node_at(at, server);
   }
 
  private:
-  std::size_t place(std::size_t node, std::size_t server) const { return (node + nodes_ - server) % nodes_; }
-  NodeId node_at(std::size_t place, std::size_t server) const {
-    return NodeId{static_cast<int>((place + server) % nodes_)};
+  std::size_t position(std::size_t node, std::size_t server) const {
+    return (node + nodes_ - server) % nodes_;
+  }
+  NodeId node_at(std::size_t position, std::size_t server) const {
+    return NodeId{static_cast<int>((position + server) % nodes_)};
   }
 
   const std::size_t nodes_, me_, servers_, fanout_;
