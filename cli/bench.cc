@@ -86,8 +86,8 @@ void print_json(const std::vector<BenchCase>& cases) {
 
 // Where CIFAR-10 lies when nobody has said; nothing: nowhere.
 std::string usual_cifar10() {
-  for (const char* place : {"data/cifar10", "../shared/data/cifar10-jpeg.tar.zst"})
-    if (std::filesystem::exists(place)) return place;
+  for (const char* path : {"data/cifar10", "data/cifar10-jpeg.tar.zst"})
+    if (std::filesystem::exists(path)) return path;
   return "";
 }
 

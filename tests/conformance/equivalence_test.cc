@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(AllReduce, Equivalence, ::testing::ValuesIn(all_reduce_
                            return name + (info.param[1].ends_with("true") ? "_overlap" : "");
                          });
 
-// Sending early changes when messages leave and nothing else, for any buckets, with fewer places to compute
+// Sending early changes when messages leave and nothing else, for any buckets, with fewer slots to compute
 // than nodes and nodes that run out of samples; networks with batch norm and biases that report parts at odd
 // moments included.
 TEST(Overlap, ChangesNoBit) {
@@ -123,7 +123,7 @@ TEST(Overlap, ChangesNoBit) {
     }
 }
 
-// ../shared/ORACLES.md, Q4: four quadratics on a ring.
+// Four quadratics on a ring (Q4 of docs/oracles.md): the limits are the fixed points of the rules, exactly.
 const std::vector<std::string> kQ4 = {"model.name=quadratic",   "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
                                       "optimizer.name=sgd",     "optimizer.lr=0.05", "run.steps=3000",
                                       "strategy.name=consensus"};

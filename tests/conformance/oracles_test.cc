@@ -1,4 +1,5 @@
-// Strategies against numbers that we did not make: ../shared/ORACLES.md.
+// Strategies against numbers that do not come from this code: the rules are in docs/oracles.md, and
+// oracles.py derives every number from them in exact fractions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -105,7 +106,7 @@ TEST(Moshpit, AFullGridIsExactAfterOneRoundOfItsAxes) {
   const Assignments moshpit{"strategy.name=moshpit", "strategy.grid=[2,3]"};
   for (const auto& node : average(joined(moshpit, {"run.steps=2"}), {1, 2, 3, 4, 5, 6}))
     EXPECT_NEAR(node.front(), 3.5, 1e-6);
-  // Five nodes on six places: the sum is kept, and agreement comes with time.
+  // Five nodes on a grid of six cells: the sum is kept, and agreement comes with time.
   double sum = 0;
   for (const auto& node : average(joined(moshpit, {"run.steps=40"}), {1, 2, 3, 4, 5})) {
     EXPECT_NEAR(node.front(), 3, 1e-4);

@@ -92,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(Nodes, Collectives,
                            return std::to_string(info.param.nodes) + (info.param.faulty ? "slow" : "");
                          });
 
-// ../shared/ORACLES.md: floats sent per rank.
+// Floats sent by each node. On a ring node i sends every part but i+1, then every part but i+2:
+// docs/oracles.md.
 void expect_floats_sent(std::size_t length, const std::vector<std::uint64_t>& expected) {
   std::vector<std::uint64_t> sent(expected.size());
   run_nodes(static_cast<int>(expected.size()), [&](TestNode& node) {

@@ -164,8 +164,8 @@ Counts floats_sent(AllReduceAlgorithm algorithm, int nodes, std::size_t length) 
   return quiet;
 }
 
-// ../shared/ORACLES.md: floats sent per node.
-TEST(AllReduceBytes, AreThoseOfTheOracles) {
+// Floats sent by each node follow from the algorithms alone: docs/oracles.md counts them.
+TEST(AllReduceBytes, AreWhatTheAlgorithmsMustSend) {
   EXPECT_EQ(floats_sent(ring, 4, 10), (Counts{15, 16, 15, 14}));
   EXPECT_EQ(floats_sent(ring, 3, 7), (Counts{10, 9, 9}));
   EXPECT_EQ(floats_sent(ring, 6, 269722), (Counts{449536, 449536, 449537, 449538, 449537, 449536}));
@@ -185,7 +185,7 @@ TEST(AllReduceBytes, OfHalvingAndDoublingWithOtherNumbersOfNodes) {
   EXPECT_EQ(floats_sent(halving_doubling, 6, 100), (Counts{250, 250, 150, 150, 100, 100}));
 }
 
-TEST(Native, ASilentNodeIsNamedWhenTheDeadlinePasses) {
+TEST(EngineAllReduce, ASilentNodeIsNamedWhenTheDeadlinePasses) {
   ThreadsCluster cluster(3);
   const auto a = cluster.endpoint(NodeId{0});
   const auto b = cluster.endpoint(NodeId{1});
@@ -205,12 +205,12 @@ TEST(Native, ASilentNodeIsNamedWhenTheDeadlinePasses) {
   EXPECT_EQ(data, std::vector<float>(10, 6));
 }
 
-TEST(Native, ADecoratedEndpointHasNone) {
+TEST(EngineAllReduce, ADecoratedEndpointHasNone) {
   ThreadsCluster cluster(1);
   EXPECT_EQ(make_faulty(cluster.endpoint(NodeId{0}), {})->collectives(), nullptr);
 }
 
-TEST(Native, ManyShortOnesInARow) {
+TEST(EngineAllReduce, ManyShortOnesInARow) {
   run_nodes(4, [](TestNode& node) {
     for (int i = 0; i < 2000; ++i) {
       std::vector<float> data(static_cast<std::size_t>(i % 7), static_cast<float>(node.me()));
