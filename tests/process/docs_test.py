@@ -1,0 +1,92 @@
+"""What the pages say of the source is true: the map, who includes what, and every file, target and preset that is named."""
+
+import json
+import pathlib
+import re
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# Pages name files from the root, or as the source includes them.
+ROOTS = [ROOT, ROOT / "src/veche", ROOT / "include"]
+NEW_FILE = "`, the whole file:"  # what a page asks the reader to make
+SOURCE = r"(?<![\w/.-])((?:[\w.*-]+/)+[\w.*-]+\.(?:h|cc|py|toml|md|map|cmake|proto|json)\b)"
+MAY_INCLUDE = {"base": set(), "graph": {"base"}, "comm": {"base"}, "data": {"base"}, "model": {"base"},
+               "train": {"base", "graph", "comm", "data", "model"},
+               "runtime": {"base", "graph", "comm", "data", "model", "train"}}
+
+
+def exists(name):
+    return any(any(root.glob(name)) for root in ROOTS)
+
+
+def folders_of_the_map():
+    """The paths that the drawing of docs/architecture.md names, by indentation."""
+    drawing = (ROOT / "docs/architecture.md").read_text().split("```")[1]
+    above = []
+    for line in drawing.strip("\n").splitlines():
+        indent, name = re.match(r"( *)(\S+)/ ", line).groups()
+        above = above[:len(indent) // 2] + [name]
+        yield "/".join(above)
+
+
+class Docs(unittest.TestCase):
+    def test_the_map_is_the_tree(self):
+        drawn = list(folders_of_the_map())
+        self.assertEqual(sorted(drawn), sorted(set(drawn)))
+        for folder in drawn:
+            self.assertTrue((ROOT / folder).is_dir(), f"docs/architecture.md draws {folder}, which does not exist")
+        there = {folder.relative_to(ROOT).as_posix() for folder in (ROOT / "src/veche").rglob("*") if folder.is_dir()}
+        self.assertEqual(there - set(drawn), set(), "docs/architecture.md does not draw them")
+
+    def test_dependencies_point_one_way(self):
+        for part, allowed in MAY_INCLUDE.items():
+            for file in (ROOT / "src/veche" / part).rglob("*.[hc]*"):
+                for included in re.findall(r'^#include "veche/(\w+)/', file.read_text(), re.M):
+                    if not file.name.endswith("_test.cc"):
+                        self.assertIn(included, allowed | {part}, f"{file.relative_to(ROOT)} includes veche/{included}/")
+        for file in (ROOT / "include/veche").iterdir():
+            for included in re.findall(r'^#include "(.*)"', file.read_text(), re.M):
+                self.assertTrue((ROOT / "include" / included).is_file(), f"{file.name} includes {included}")
+
+    def test_files_that_are_named_exist(self):
+        named, wrong = 0, set()
+        for page in PAGES:
+            text = re.sub(r"^```(cpp|diff)\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
+            for name in re.findall(SOURCE, text):
+                named += 1
+                if not exists(name) and name + NEW_FILE not in text and "NAME" not in name:
+                    wrong.add(f"{page.name} names {name}")
+            for name in re.findall(r"`([\w.-]+\.(?:h|cc|py))`", text):
+                if not any(any(ROOT.glob(f"{folder}/**/{name}")) for folder in ("src", "include", "cli", "bench", "tests", "examples")):
+                    wrong.add(f"{page.name} names {name}")
+            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                if not (page.parent / link).exists():
+                    wrong.add(f"{page.name} links to {link}")
+        self.assertGreater(named, 50)
+        self.assertEqual(wrong, set())
+
+    def test_the_program_of_the_library_page_compiles(self):
+        page = (ROOT / "docs/library.md").read_text()
+        program, = (text for text in re.findall(r"^```cpp\n(.*?)^```$", page, re.M | re.S) if "int main" in text)
+        done = subprocess.run(["c++", "-std=c++20", "-Wall", "-Werror", "-fsyntax-only", f"-I{ROOT}/include", "-x", "c++", "-"],
+                              input=program, capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_commands_that_are_named_exist(self):
+        makefile = (ROOT / "Makefile").read_text()
+        presets = {preset["name"] for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+        cmake = "".join(file.read_text() for file in ROOT.glob("**/CMakeLists.txt") if "build" not in file.parts)
+        for page in PAGES:
+            text = page.read_text()
+            for target in re.findall(r"^make (\w+)|`make (\w+)", text, re.M):
+                self.assertTrue(re.search(rf"(?m)^{''.join(target)}:", makefile), f"{page.name} names make {target}")
+            for preset in re.findall(r"--preset (\w+)", text):
+                self.assertIn(preset, presets, page.name)
+            for program in re.findall(r"build/\w+/bin/(\w+)", text):
+                self.assertTrue(re.search(rf"\({program}\b|OUTPUT_NAME {program}\b", cmake), f"{page.name} names {program}")
+
+
+if __name__ == "__main__":
+    unittest.main()
