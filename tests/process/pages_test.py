@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/adding-a-strategy.md"
 LONGEST = 1500  # seconds a command may take: with an empty compiler cache all is compiled
 ENVIRONMENT = dict(os.environ)
-NOT_COPIED = shutil.ignore_patterns("build", ".git", "data", "runs", "__pycache__")
+NOT_COPIED = {"build", ".git", "data", "runs"}
 
 
 def blocks(page):
@@ -29,7 +29,7 @@ class Pages(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="veche-pages-")
         self.addCleanup(folder.cleanup)
         self.copy = pathlib.Path(folder.name) / "veche"
-        shutil.copytree(ROOT, self.copy, ignore=NOT_COPIED)
+        shutil.copytree(ROOT, self.copy, ignore=lambda folder, names: NOT_COPIED if pathlib.Path(folder) == ROOT else ())
 
     def call(self, *words, **more):
         done = subprocess.run(words, cwd=self.copy, capture_output=True, text=True, timeout=LONGEST, **more)
