@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kFashion = "/usr/share/datasets/fashion-mnist";
 constexpr int kMostSteps = 3000;
-constexpr int kLookEvery = 32;      // steps
+constexpr int kTestEvery = 32;      // steps
 constexpr int kStepsPerRound = 12;  // of a side, to compare images per second
 constexpr int kRounds = 3;
 constexpr int kMinutes = 40;  // the peer takes some ten to the end
@@ -29,7 +29,7 @@ Words netlab(const std::string& how) {
 // How far to go: so many steps, or to an accuracy that is measured every so many.
 struct Course {
   int steps = kMostSteps;
-  int look_every = kLookEvery;
+  int test_every = kTestEvery;
   double target = 2;  // none
 };
 
@@ -45,7 +45,7 @@ Arrival ours(const Words& strategy, const Course& course) {
                     "model.name=cnn",
                     "model.dropout=0",
                     "optimizer.name=adam",
-                    "run.eval_every=" + std::to_string(course.look_every),
+                    "run.eval_every=" + std::to_string(course.test_every),
                     "run.steps=" + std::to_string(course.steps),
                     "run.checkpoint_every=1000000",
                     "run.out=/tmp/veche-bench-slow-network"};
@@ -61,7 +61,7 @@ Arrival ours(const Words& strategy, const Course& course) {
 Arrival theirs(const Course& course, const BenchOptions& options) {
   const Json request{{"model", "cnn"},          {"batch", 25},
                      {"optimizer", "adam"},     {"data", kFashion},
-                     {"target", course.target}, {"every", course.look_every},
+                     {"target", course.target}, {"every", course.test_every},
                      {"steps", course.steps}};
   Words words = netlab("each");
   words.insert(words.end(), {"sh", "-c",
@@ -91,7 +91,7 @@ BenchCase images_per_second(const BenchOptions& options) {
 
 // The strategy, period and learning rate that were soonest there, and the peer's best learning rate.
 BenchCase seconds_to_target(const BenchOptions& options) {
-  const Course course{kMostSteps, kLookEvery, options.target / 100};
+  const Course course{kMostSteps, kTestEvery, options.target / 100};
   const Arrival we = ours({"strategy.name=local-sgd", "strategy.period=32", "optimizer.lr=0.001"}, course);
   const Arrival they = theirs(course, options);
   Rounds rounds(1);

@@ -36,7 +36,7 @@ std::uint64_t all_steps(const RunResult& result) {
   return steps;
 }
 
-TEST(OwnPace, EveryFormComesNearTheOptimum) {
+TEST(Async, EveryFormComesNearTheOptimum) {
   for (const Assignments& variant : testing::async_variants())
     for (const int nodes : {1, 2, 3, 4, 5, 8}) {
       if (nodes == 1 && name_of(variant).find("async=true") != std::string::npos) continue;  // needs a graph
@@ -55,7 +55,7 @@ TEST(OwnPace, EveryFormComesNearTheOptimum) {
     }
 }
 
-TEST(OwnPace, WithoutARateNothingMoves) {
+TEST(Async, WithoutARateNothingMoves) {
   for (const Assignments& variant : testing::async_variants())
     for (const auto& x :
          train_on(joined(joined(kFour, {"optimizer.lr=0", "model.x0=0.75", "run.steps=40"}), variant))
@@ -64,7 +64,7 @@ TEST(OwnPace, WithoutARateNothingMoves) {
 }
 
 // Random pauses, lost results, a slow network, unequal speeds.
-TEST(OwnPace, TwoHundredUnluckyRunsEnd) {
+TEST(Async, TwoHundredUnluckyRunsEnd) {
   const auto all = testing::async_variants();
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Assignments& variant = all[seed % all.size()];
@@ -79,7 +79,7 @@ TEST(OwnPace, TwoHundredUnluckyRunsEnd) {
   }
 }
 
-TEST(OwnPace, ADelayIsStableBelowTheBoundAndNotAbove) {
+TEST(Async, ADelayIsStableBelowTheBoundAndNotAbove) {
   for (int delay = 0; delay <= 5; ++delay) {
     const double bound = 2 * std::sin(std::numbers::pi / (2 * (2 * delay + 1)));
     for (const char* update : {"sync", "async"}) {
@@ -101,14 +101,14 @@ TEST(OwnPace, ADelayIsStableBelowTheBoundAndNotAbove) {
   }
 }
 
-TEST(OwnPace, EqualStepsAreExact) {
+TEST(Async, EqualStepsAreExact) {
   for (const Assignments& variant : testing::async_variants()) {
     const RunResult result = train_on(joined(joined(kFour, {"cluster.work=equal", "run.steps=50"}), variant));
     for (const NodeReport& node : result.last.nodes) EXPECT_EQ(node.steps, 50U) << name_of(variant);
   }
 }
 
-TEST(OwnPace, SspWithoutALeadIsSynchronousToTheBit) {
+TEST(Async, SspWithoutALeadIsSynchronousToTheBit) {
   for (const char* servers : {"strategy.servers=1", "strategy.servers=3"}) {
     const Assignments common = joined(kFour, {"strategy.name=parameter-server", servers, "run.steps=50"});
     EXPECT_EQ(testing::train(joined(common, {"strategy.update=ssp", "strategy.staleness=0"})).parameters,
@@ -116,7 +116,7 @@ TEST(OwnPace, SspWithoutALeadIsSynchronousToTheBit) {
   }
 }
 
-TEST(OwnPace, SspNeverExceedsItsBound) {
+TEST(Async, SspNeverExceedsItsBound) {
   for (const unsigned bound : {1U, 3U}) {
     Assignments eight = {"model.name=quadratic",      "model.a=[1,1,1,1,1,1,1,1]",
                          "model.b=[0,1,2,3,4,5,6,7]", "optimizer.name=sgd",
@@ -130,7 +130,7 @@ TEST(OwnPace, SspNeverExceedsItsBound) {
   }
 }
 
-TEST(OwnPace, BackupWorkersLeaveTheLateOut) {
+TEST(Async, BackupWorkersLeaveTheLateOut) {
   const RunResult result =
       testing::train(joined(kFour, {"strategy.name=parameter-server", "strategy.backup=1", "run.steps=200",
                                     "cluster.stall=[0.05,0.002]"}));
@@ -139,7 +139,7 @@ TEST(OwnPace, BackupWorkersLeaveTheLateOut) {
   EXPECT_EQ(staleness.most, 0U);
 }
 
-TEST(OwnPace, ElasticAveragingRestsWhereTheoryPutsIt) {
+TEST(Async, ElasticAveragingRestsWhereTheoryPutsIt) {
   const auto result =
       testing::train(joined(kTwo, {"optimizer.lr=0.1", "strategy.name=local-sgd", "strategy.period=1",
                                    "strategy.elastic=0.2", "strategy.centre_rate=0.4", "run.steps=300"}));
@@ -148,7 +148,7 @@ TEST(OwnPace, ElasticAveragingRestsWhereTheoryPutsIt) {
 }
 
 // Nobody learns: only averages change the models. How many a run makes depends on the machine.
-TEST(OwnPace, AsynchronousGossipPreservesTheSumAndAgrees) {
+TEST(Async, AsynchronousGossipPreservesTheSumAndAgrees) {
   constexpr int kNodes = 16;
   for (const char* graph : {"ring:16", "star:16", "complete:16", "regular:16:4"}) {
     std::uint64_t averages = 0;
@@ -174,7 +174,7 @@ TEST(OwnPace, AsynchronousGossipPreservesTheSumAndAgrees) {
   }
 }
 
-TEST(OwnPace, OldParametersAreLeftOut) {
+TEST(Async, OldParametersAreLeftOut) {
   const auto most_age = [](const char* bound) {
     return total_staleness(
                testing::train(joined(kFour, {"strategy.name=consensus", "strategy.async=true",
@@ -186,7 +186,7 @@ TEST(OwnPace, OldParametersAreLeftOut) {
   EXPECT_GT(most_age("strategy.max_age=0"), 3U);
 }
 
-TEST(OwnPace, QuickNodesMakeMoreOfTheSteps) {
+TEST(Async, QuickNodesMakeMoreOfTheSteps) {
   const auto result = testing::train(
       {"cluster.nodes=3", "cluster.speed=[1,1,0.1]", "strategy.name=parameter-server",
        "strategy.update=async", "optimizer.name=sgd", "run.steps=60"},
@@ -200,7 +200,7 @@ TEST(OwnPace, QuickNodesMakeMoreOfTheSteps) {
   EXPECT_LT(result.last.nodes[2].steps * 3, result.last.nodes[1].steps);
 }
 
-TEST(OwnPace, HogwildNeedsOneProcess) {
+TEST(Async, HogwildNeedsOneProcess) {
   try {
     train_on(joined(kFour, {"strategy.name=hogwild"}), Network::unlucky);
     FAIL();
@@ -210,7 +210,7 @@ TEST(OwnPace, HogwildNeedsOneProcess) {
 }
 
 // A node that dies in the middle ends the run for all, with its own reason.
-TEST(OwnPace, ADeadNodeEndsTheRun) {
+TEST(Async, ADeadNodeEndsTheRun) {
   for (const Assignments& variant : testing::async_variants()) {
     try {
       testing::train(joined({"cluster.nodes=4", "optimizer.name=sgd", "run.steps=1000000"}, variant),

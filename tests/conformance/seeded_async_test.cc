@@ -19,7 +19,7 @@ RunResult train(const Assignments& variant, std::uint64_t seed) {
   return run_training(testing::seeded_request(config.resolve(), testing::in_order_of(seed)));
 }
 
-class SeededOwnPace : public ::testing::TestWithParam<Assignments> {
+class SeededAsync : public ::testing::TestWithParam<Assignments> {
  protected:
   static std::size_t servers() {
     return std::ranges::find(GetParam(), "strategy.dedicated=true") == GetParam().end() ? 0 : 1;
@@ -27,7 +27,7 @@ class SeededOwnPace : public ::testing::TestWithParam<Assignments> {
 };
 
 // Half of the runs share their steps; in a part of them, gradients are lost and nodes stall.
-TEST_P(SeededOwnPace, EndsWithAllSteps) {
+TEST_P(SeededAsync, EndsWithAllSteps) {
   for (std::uint64_t seed = 0; seed < testing::seeds(); ++seed) {
     const bool shared = seed % 2 == 0;
     Assignments variant = joined(GetParam(), {shared ? "cluster.work=shared" : "cluster.work=equal"});
@@ -49,7 +49,7 @@ TEST_P(SeededOwnPace, EndsWithAllSteps) {
   }
 }
 
-TEST_P(SeededOwnPace, ASeedRepeatsItself) {
+TEST_P(SeededAsync, ASeedRepeatsItself) {
   for (std::uint64_t seed = 0; seed < testing::seeds() / 20; ++seed) {
     const RunResult once = train(GetParam(), seed);
     const RunResult again = train(GetParam(), seed);
@@ -58,13 +58,13 @@ TEST_P(SeededOwnPace, ASeedRepeatsItself) {
   }
 }
 
-TEST_P(SeededOwnPace, WithoutARateNothingMoves) {
+TEST_P(SeededAsync, WithoutARateNothingMoves) {
   for (std::uint64_t seed = 0; seed < testing::seeds() / 10; ++seed)
     for (const auto& node : train(joined(GetParam(), {"optimizer.lr=0", "model.x0=0.75"}), seed).parameters)
       for (const float x : node) ASSERT_NEAR(x, 0.75, 1e-6) << "seed " << seed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, SeededOwnPace, ::testing::ValuesIn(testing::seeded_async_variants()),
+INSTANTIATE_TEST_SUITE_P(Strategies, SeededAsync, ::testing::ValuesIn(testing::seeded_async_variants()),
                          [](const auto& info) { return testing::test_name_of(info.param); });
 
 TEST(SeededHogwild, IsRefused) {

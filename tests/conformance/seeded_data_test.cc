@@ -110,9 +110,9 @@ INSTANTIATE_TEST_SUITE_P(Strategies, SeededDataInStep,
                          ::testing::ValuesIn(testing::seeded_in_step_variants()),
                          [](const auto& info) { return testing::test_name_of(info.param); });
 
-class SeededDataOwnPace : public ::testing::TestWithParam<Assignments> {};
+class SeededDataAsync : public ::testing::TestWithParam<Assignments> {};
 
-TEST_P(SeededDataOwnPace, TestsModelsWhileNodesTrain) {
+TEST_P(SeededDataAsync, TestsModelsWhileNodesTrain) {
   std::size_t on_the_way = 0;
   for (std::uint64_t seed = 0; seed < testing::seeds() / 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -126,7 +126,7 @@ TEST_P(SeededDataOwnPace, TestsModelsWhileNodesTrain) {
   EXPECT_GT(on_the_way, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, SeededDataOwnPace, ::testing::ValuesIn(testing::seeded_async_variants()),
+INSTANTIATE_TEST_SUITE_P(Strategies, SeededDataAsync, ::testing::ValuesIn(testing::seeded_async_variants()),
                          [](const auto& info) { return testing::test_name_of(info.param); });
 
 }  // namespace

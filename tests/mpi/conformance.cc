@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OverMpi, ::testing::ValuesIn(all_cases()), 
 
 // Nodes that wait for nobody are never twice the same, and one that starts late holds the others back: all
 // must have gone most of the way to the optimum of equal problems.
-TEST(OwnPaceOverMpi, EveryFormGoesTowardsTheOptimum) {
+TEST(AsyncOverMpi, EveryFormGoesTowardsTheOptimum) {
   for (const testing::Assignments& variant : testing::async_variants()) {
     const int nodes = std::max(3, job->size());
     Config config = testing::quadratic_problem("none", nodes);
@@ -244,7 +244,7 @@ TEST(MpiExecution, WhoWaitsForAnyoneIsToldOfEachLossOnceATagAfterWhatItSent) {
   });
 }
 
-TEST(MpiExecution, ThePlaceToComputeIsGivenBackAroundEveryWait) {
+TEST(MpiExecution, TheSlotIsGivenBackAroundEveryWait) {
   on_every_node([&](Endpoint& endpoint) {
     MessagePool pool;
     const int n = endpoint.size();

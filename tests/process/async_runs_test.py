@@ -26,7 +26,7 @@ LONG = SMALL | {"run.steps": 100000, "run.checkpoint_every": 40, "run.eval_every
                 "cluster.speed": "[1,1,1,0.3]"}
 
 
-class OwnPace(RunsTest):
+class AsyncRuns(RunsTest):
     def saved_steps(self, run):
         """Of every node, from the newest checkpoint: the header holds them after magic, node and nodes."""
         return [int.from_bytes(file.read_bytes()[16:24], "little") for file in run.checkpoint_files(run.steps()[-1])]

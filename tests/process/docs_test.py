@@ -1,4 +1,5 @@
-"""What the pages say of the source is true: the map, who includes what, and every file, target and preset that is named."""
+"""What the pages and comments say of the source is true: the map, who includes what, and every file, target and preset that
+is named."""
 
 import json
 import pathlib
@@ -9,7 +10,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Pages name files from the root, or as the source includes them.
-ROOTS = [ROOT, ROOT / "src/veche", ROOT / "include"]
+ROOTS = [ROOT, ROOT / "src/veche", ROOT / "include", ROOT / "bench"]
+FOLDERS = ("src", "include", "cli", "bench", "tests", "examples")
 NEW_FILE = "`, the whole file:"  # what a page asks the reader to make
 SOURCE = r"(?<![\w/.-])((?:[\w.*-]+/)+[\w.*-]+\.(?:h|cc|py|toml|md|map|cmake|proto|json)\b)"
 MAY_INCLUDE = {"base": set(), "graph": {"base"}, "comm": {"base"}, "data": {"base"}, "model": {"base"},
@@ -59,13 +61,20 @@ class Docs(unittest.TestCase):
                 if not exists(name) and name + NEW_FILE not in text and "NAME" not in name:
                     wrong.add(f"{page.name} names {name}")
             for name in re.findall(r"`([\w.-]+\.(?:h|cc|py))`", text):
-                if not any(any(ROOT.glob(f"{folder}/**/{name}")) for folder in ("src", "include", "cli", "bench", "tests", "examples")):
+                if not any(any(ROOT.glob(f"{folder}/**/{name}")) for folder in FOLDERS):
                     wrong.add(f"{page.name} names {name}")
             for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
                 if not (page.parent / link).exists():
                     wrong.add(f"{page.name} links to {link}")
         self.assertGreater(named, 50)
         self.assertEqual(wrong, set())
+
+    def test_files_that_comments_name_exist(self):
+        files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*") if file.suffix in (".h", ".cc", ".py")]
+        comments = [(file, text) for file in files for text in re.findall(r"(?://|^ *#) (.*)", file.read_text(), re.M)]
+        named = [(file, name) for file, text in comments for name in re.findall(SOURCE, text) if "DIR" not in name]
+        self.assertGreater(len(named), 30)
+        self.assertEqual([f"{file.relative_to(ROOT)} names {name}" for file, name in named if not exists(name)], [])
 
     def test_the_program_of_the_library_page_compiles(self):
         page = (ROOT / "docs/library.md").read_text()

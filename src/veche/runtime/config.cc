@@ -167,7 +167,7 @@ Settings Config::resolve() const {
   for (const auto& [key, most] : {std::pair("name", kLongestName), std::pair("out", kLongestPath)})
     if (const auto text = settings.run.get<std::string>(key, ""); text.size() > most)
       throw RequestError(
-          fmt::format("run.{} has {} letters: {} are the most that can be used", key, text.size(), most));
+          fmt::format("run.{} has {} bytes: {} are the most that can be used", key, text.size(), most));
   find_model(settings.model.get<std::string>("name"));
   settings.brings_data = !needs_data(settings.model.get<std::string>("name"));
   if (!settings.data.has("name") && !settings.data.has("path"))

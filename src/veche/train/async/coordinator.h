@@ -12,7 +12,7 @@
 namespace veche {
 
 // Nodes of an asynchronous run never wait for each other, so somebody must count their steps, tell how it
-// goes, look at their models and say when to end: the coordinator, a helper of node 0. Nodes tell it what
+// goes, test their models and say when to end: the coordinator, a helper of node 0. Nodes tell it what
 // they do and obey its orders between two steps of their own; nobody waits for anybody.
 
 // Node -> coordinator (tags::to_coordinator), after the numbers of a snapshot.

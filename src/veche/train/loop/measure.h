@@ -15,7 +15,7 @@ namespace veche {
 // numbers.
 
 // The mean of the nodes' vectors but for the first `idle`, the same bits on all nodes: those of
-// ModelAverage (base/vector_math.h), which also exports use.
+// ModelAverage (veche/vector_math.h), which also exports use.
 std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
 
 // Seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.

@@ -11,7 +11,7 @@
 
 namespace veche {
 
-// Lends samples to other nodes and borrows theirs at the beginning of every epoch (data/shuffle.h): what
+// Lends samples to other nodes and borrows theirs at the beginning of every epoch (data/feed/shuffle.h): what
 // data.shuffle = global and partial:Q are. A sample always comes from its home, so a resumed run asks for
 // what it needs and goes on. Belongs to the node's thread; all nodes take part.
 class SampleExchange {

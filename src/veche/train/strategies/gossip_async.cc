@@ -58,7 +58,7 @@ class AsyncGossip : public Strategy {
   }
 
   // Its helper asks nobody any more and has got all answers, but still gives them. So when all have left, all
-  // models are at rest.
+  // models stay as they are.
   void leave() override {
     if (neighbours_.empty()) return;
     talk_.send(me(), written(kLeave, {}));

@@ -52,8 +52,8 @@ class Cursor {
   }
   std::string text() {
     const auto length = value<std::uint32_t>();
-    const auto letters = array<char>(length);
-    return {letters.begin(), letters.end()};
+    const auto characters = array<char>(length);
+    return {characters.begin(), characters.end()};
   }
   bool at_end() const { return left_.empty(); }
   [[noreturn]] void refuse(const std::string& why) const {
