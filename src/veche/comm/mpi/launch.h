@@ -14,7 +14,7 @@ std::optional<MpiLaunch> mpi_launch();
 // Whether the launcher calls this process the first of its ranks; asked before joining.
 bool is_first_rank();
 
-// How many processes srun started, this one among them, without MPI between them; 1: it did not.
+// How many processes srun started, this one among them, without MPI between them; 1: this one alone.
 int tasks_without_mpi();
 
 // How the launcher of this process starts so many ranks: "mpirun -np 4".

@@ -25,8 +25,8 @@ std::unique_ptr<Job> join_mpi_job(const MpiLaunch& launch);
 using MpiPlainSum = void(float* data, std::size_t count);
 MpiPlainSum* mpi_plain_sum(MpiKind kind);
 
-// The ways in which ranks can exchange vectors with their neighbours, each on its own, for comparisons; after
-// joining; collective. Deadlines are told from the call on; the caller owns the neighbourhood.
+// The ways in which ranks can exchange vectors with their neighbours, each on its own, for comparisons.
+// Collective, after joining. Deadlines are told from the call on; the caller owns the neighbourhood.
 enum class MpiWay { persistent, plain, collective };
 using MakeMpiNeighbourhood = Neighbourhood*(MpiWay way, std::span<const int> sources,
                                             std::span<const int> readers, std::size_t length);
