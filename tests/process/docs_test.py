@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Pages name files from the root, or as the source includes them.
-ROOTS = [ROOT, ROOT / "src/veche", ROOT / "include", ROOT / "bench"]
+ROOTS = [ROOT, ROOT / "src/veche", ROOT / "src/veche/data", ROOT / "include", ROOT / "bench"]
 FOLDERS = ("src", "include", "cli", "bench", "tests", "examples")
 NEW_FILE = "`, the whole file:"  # what a page asks the reader to make
 SOURCE = r"(?<![\w/.-])((?:[\w.*-]+/)+[\w.*-]+\.(?:h|cc|py|toml|md|map|cmake|proto|json)\b)"
