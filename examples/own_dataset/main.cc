@@ -47,12 +47,13 @@ veche::OwnDataset spirals() {
 
 }  // namespace
 
-int main() try {
+int main(int argc, char** argv) try {
   veche::register_dataset(spirals());
   veche::Config config;
   for (const char* key : {"data.name=spirals", "data.turns=1", "model.name=mlp", "model.hidden=[32, 32]",
                           "cluster.nodes=4", "topology.graph=ring", "run.epochs=20", "optimizer.lr=0.01"})
     config.set(key);
+  for (int i = 1; i < argc; ++i) config.set(argv[i]);  // such as data.turns=2
   veche::Run run(config, {.keep = false});
   const veche::RunResult result = run.wait();
   const double accuracy = result.last.average_model.accuracy();

@@ -10,8 +10,8 @@
 
 namespace veche {
 
-// Labelled samples that can be read in any order. Immutable; any thread may read. Sets of images derive from
-// PixelSet (pixel_set.h) and hand out bytes; a set whose numbers are floats derives from this.
+// Labelled samples that can be read in any order. Immutable; any thread may read. What `read` throws ends the
+// run.
 class VECHE_API Dataset {
  public:
   virtual ~Dataset() = default;

@@ -20,6 +20,7 @@ struct RunInfo {
   std::string topology;  // "ring:4, metropolis"; empty when the strategy uses none
   std::string model;
   std::string data;  // empty when the learner brings its own
+  int rank = 0;      // of this process among those that train together; one speaks for all
   int nodes = 1;
   std::size_t parameters = 0;
   std::uint64_t steps = 0;

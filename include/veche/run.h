@@ -14,8 +14,8 @@
 namespace veche {
 
 // How a run is made and who hears of it. The callbacks come one at a time, from threads of the run; what one
-// throws ends the run with that cause. In a job of several ranks those of rank 0 are called, and `on_start`
-// on all.
+// throws ends the run and comes out of `wait`. In a job of several ranks those of rank 0 are called, and
+// `on_start` on all.
 struct RunOptions {
   std::filesystem::path resume = {};  // a run's folder to go on with; empty: a new run
   bool keep = true;                   // false: leave no folder behind
@@ -55,18 +55,22 @@ class VECHE_API Run {
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;
 
-  // Once.
+  // Once; more is a mistake in the program (std::logic_error), as is whatever is asked of a run that was
+  // moved from.
   void start();
   // Ends it after the step under way, saved, as Ctrl-C ends `veche train`. Does not wait.
   void stop();
-  // Whether `wait` would return at once.
+  // Whether it has ended: `wait` would return at once.
   bool done() const;
   // Until it has ended; starts it if nobody has. Throws what is wrong with the request (RequestError, before
-  // anything was written) or why the run failed (RunError, what was saved before stays). Once.
+  // anything was written), why the run failed (RunError, what was saved before stays) or what a callback or a
+  // learner, data set or strategy of yours has thrown; in a job of several ranks that is a RunError with its
+  // words. Once.
   RunResult wait();
 
  private:
   struct State;
+  State& state() const;
   std::unique_ptr<State> state_;
 };
 

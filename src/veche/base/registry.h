@@ -17,9 +17,14 @@ namespace veche {
 template <class Info>
 class Registry {
  public:
-  // `kind` and `taken`: what messages call such a thing, and names besides those here.
-  void add(Info info, const std::string& kind, const std::function<bool(const std::string&)>& taken) {
+  // `kind` and `taken`: what messages call such a thing, and names besides those here. `makes`: whether it
+  // has what makes one.
+  void add(Info info, const std::string& kind, bool makes,
+           const std::function<bool(const std::string&)>& taken) {
     if (info.name.empty()) throw RequestError("a " + kind + " cannot be registered without a name");
+    if (!makes)
+      throw RequestError("the " + kind + " '" + info.name +
+                         "' cannot be registered without a function that makes one");
     if (find(info.name) != nullptr || taken(info.name))
       throw RequestError("a " + kind + " '" + info.name +
                          "' exists already: register yours under another name");

@@ -14,6 +14,19 @@ namespace {
 
 const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev"};
 
+// What the rest relies on without looking again.
+std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {
+  std::unique_ptr<Learner> learner = own.make(spec);
+  if (learner == nullptr)
+    throw RequestError("model.name = \"" + own.name + "\": the program that registered it made no learner");
+  const std::size_t parameters = learner->parameters().size();
+  const std::size_t gradients = learner->gradients().size();
+  if (parameters != gradients)
+    throw RequestError("model.name = \"" + own.name + "\": its learner has " + std::to_string(parameters) +
+                       " parameters and " + std::to_string(gradients) + " gradients, and as many are needed");
+  return learner;
+}
+
 std::unique_ptr<ModelEngine> torch_engine() {
   return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(kTorch, kModelEngineSymbol)());
 }
@@ -30,7 +43,8 @@ Registry<OwnModel>& own_models() {
 }
 
 void register_model(OwnModel model) {
-  own_models().add(std::move(model), "model", [](const std::string& name) {
+  const bool makes = static_cast<bool>(model.make);
+  own_models().add(std::move(model), "model", makes, [](const std::string& name) {
     return std::ranges::find(list_models(), name, &ModelInfo::name) != list_models().end() ||
            wide_resnet_name(name).has_value();
   });
@@ -46,7 +60,7 @@ ModelDescription describe_model(const ModelSpec& spec) {
 
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
   find_model(spec.name);
-  if (const OwnModel* own = own_models().find(spec.name)) return own->make(spec);
+  if (const OwnModel* own = own_models().find(spec.name)) return make_own(*own, spec);
   if (spec.name == "quadratic") {
     if (spec.options.get<std::string>("device", "cpu") != "cpu")
       throw RequestError("model.device: the quadratic is computed by the processor; leave the key out");

@@ -40,20 +40,33 @@ std::vector<std::string> section_names() {
   return names;
 }
 
+void add_own_keys(std::vector<KeySpec>& keys, const std::vector<KeySpec>& own, const std::string& section,
+                  const std::string& name) {
+  for (const KeySpec& key : own) {
+    if (std::ranges::find(keys, key.name, &KeySpec::name) != keys.end())
+      throw RequestError(
+          fmt::format("'{}' was registered with a key '{}', which [{}] has already: give it another name",
+                      name, key.name, section));
+    keys.push_back(key);
+  }
+}
+
 // Those of the section, and of a model or a data set that a program has registered.
 std::vector<KeySpec> keys_of(const std::string& section,
                              const std::map<std::string, Value, std::less<>>& given) {
   std::vector<KeySpec> keys = std::ranges::find(sections(), section, &SectionSpec::name)->keys;
+  if (section == "data")
+    std::ranges::copy(own_datasets().names(),
+                      std::back_inserter(std::ranges::find(keys, "name", &KeySpec::name)->choices));
   const auto named = given.find("name");
   const auto* name = named == given.end() ? nullptr : std::get_if<std::string>(&named->second.data);
   if (name == nullptr) return keys;
-  std::vector<KeySpec> own;
-  if (const OwnModel* model = section == "model" ? own_models().find(*name) : nullptr) own = model->keys;
-  if (const OwnDataset* set = section == "data" ? own_datasets().find(*name) : nullptr) {
-    own = set->keys;
-    std::ranges::find(keys, "name", &KeySpec::name)->choices.push_back(*name);
-  }
-  keys.insert(keys.end(), own.begin(), own.end());
+  checked(section, {*named}, keys);  // before its keys, which mean nothing without it
+  if (section == "model") find_model(*name);
+  if (const OwnModel* model = section == "model" ? own_models().find(*name) : nullptr)
+    add_own_keys(keys, model->keys, section, *name);
+  if (const OwnDataset* set = section == "data" ? own_datasets().find(*name) : nullptr)
+    add_own_keys(keys, set->keys, section, *name);
   return keys;
 }
 
@@ -160,8 +173,9 @@ Settings Config::resolve() const {
   if (!strategy.contains("name")) strategy.insert_or_assign("name", Value{std::string("consensus")});
   const auto* strategy_name = std::get_if<std::string>(&strategy.at("name").data);
   if (strategy_name == nullptr) throw RequestError("strategy.name must be a word");
-  std::vector<KeySpec> strategy_keys = find_strategy(*strategy_name).keys;
-  strategy_keys.push_back({.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"});
+  std::vector<KeySpec> strategy_keys{
+      {.name = "name", .kind = KeySpec::Kind::text, .fallback = {}, .help = "which"}};
+  add_own_keys(strategy_keys, find_strategy(*strategy_name).keys, "strategy", *strategy_name);
   settings.strategy = checked("strategy", strategy, strategy_keys);
 
   for (const auto& [key, most] : {std::pair("name", kLongestName), std::pair("out", kLongestPath)})

@@ -26,7 +26,8 @@ const std::vector<StrategyInfo>& strategies() {
 }
 
 void register_strategy(StrategyInfo strategy) {
-  own_strategies().add(std::move(strategy), "strategy", [](const std::string& name) {
+  const bool makes = static_cast<bool>(strategy.make);
+  own_strategies().add(std::move(strategy), "strategy", makes, [](const std::string& name) {
     return std::ranges::find(strategies(), name, &StrategyInfo::name) != strategies().end();
   });
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <future>
+#include <stdexcept>
 
 #include "veche/comm/mpi/launch.h"
 #include "veche/runtime/on_all_ranks.h"
@@ -39,8 +40,12 @@ struct Run::State {
   RunOptions options;
   Callbacks callbacks{options};
   TrainingRequest request;
+  // Any thread.
   std::atomic<bool> stopped = false;
-  std::future<RunResult> result;
+  std::atomic<bool> ended = false;
+  // The one thread that calls the methods.
+  bool started = false;
+  std::future<RunResult> result;  // last: the run under way uses the above
 };
 
 Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<State>()) {
@@ -63,27 +68,39 @@ Run::~Run() {
 Run::Run(Run&&) noexcept = default;
 
 Run& Run::operator=(Run&& other) noexcept {
+  std::unique_ptr<State> taken = std::move(other.state_);  // first: `other` may be this one
   Run old(std::move(*this));
-  state_ = std::move(other.state_);
+  state_ = std::move(taken);
   return *this;
 }
 
+Run::State& Run::state() const {
+  if (!state_) throw std::logic_error("this run has been moved to another");
+  return *state_;
+}
+
 void Run::start() {
-  if (state_->result.valid()) throw std::logic_error("a run is started once");
-  state_->result =
-      std::async(std::launch::async, [&request = state_->request] { return run_training(request); });
+  State& run = state();
+  if (run.started) throw std::logic_error("a run is started once");
+  run.result = std::async(std::launch::async, [&run] {
+    const struct Ending {
+      std::atomic<bool>& ended;
+      ~Ending() { ended = true; }
+    } ending{run.ended};
+    return run_training(run.request);
+  });
+  run.started = true;
 }
 
-void Run::stop() { state_->stopped = true; }
+void Run::stop() { state().stopped = true; }
 
-bool Run::done() const {
-  return state_->result.valid() &&
-         state_->result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-}
+bool Run::done() const { return state().ended; }
 
 RunResult Run::wait() {
-  if (!state_->result.valid()) start();
-  return state_->result.get();
+  State& run = state();
+  if (!run.started) start();
+  if (!run.result.valid()) throw std::logic_error("a run is waited for once");
+  return run.result.get();
 }
 
 }  // namespace veche

@@ -76,6 +76,7 @@ class Training {
     info_.topology = plan_.training.topology ? plan_.training.topology->describe() : "";
     info_.model = request_.learner ? "own" : plan_.settings.model.get<std::string>("name");
     info_.data = plan_.source.name;
+    info_.rank = request_.job == nullptr ? 0 : request_.job->rank();
     info_.nodes = plan_.settings.nodes();
     info_.parameters = nodes_.empty() ? 0 : nodes_.front()->learner().parameters().size();
     info_.steps = plan_.training.steps;

@@ -103,6 +103,22 @@ DataSource open_path(OpenRequest request) {
   return source;
 }
 
+// Labels are used as indexes without looking again.
+void check_labels(const OwnDataset& own, const OwnDataset::Parts& parts) {
+  const int classes = parts.train->classes();
+  if (!parts.class_names.empty() &&
+      parts.class_names.size() != static_cast<std::size_t>(std::max(0, classes)))
+    throw RequestError(fmt::format("data.name = \"{}\": it has {} classes and {} names for them", own.name,
+                                   classes, parts.class_names.size()));
+  for (const Dataset* set : {parts.train.get(), parts.test.get()})
+    for (std::size_t i = 0; i < set->size(); ++i)
+      if (const std::int64_t label = set->label(i); label < 0 || label >= classes)
+        throw RequestError(
+            fmt::format("data.name = \"{}\": sample {} of the {} set has the label {}, which "
+                        "is none of its {} classes, 0 and up",
+                        own.name, i, set == parts.train.get() ? "training" : "test", label, classes));
+}
+
 DataSource open_own(const OwnDataset& own, const Options& options, std::uint64_t seed) {
   OwnDataset::Parts parts = own.open(options, seed);
   if (parts.train == nullptr || parts.test == nullptr || parts.train->size() == 0)
@@ -112,6 +128,7 @@ DataSource open_own(const OwnDataset& own, const Options& options, std::uint64_t
     throw RequestError(fmt::format(
         "data.name = \"{}\": the training and the test set differ in the shape of samples or in classes",
         own.name));
+  check_labels(own, parts);
   return {.name = own.name,
           .kind = "a set of this program",
           .place = {},
@@ -128,7 +145,8 @@ Registry<OwnDataset>& own_datasets() {
 }
 
 void register_dataset(OwnDataset dataset) {
-  own_datasets().add(std::move(dataset), "data set", [](const std::string& name) {
+  const bool opens = static_cast<bool>(dataset.open);
+  own_datasets().add(std::move(dataset), "data set", opens, [](const std::string& name) {
     const std::vector<std::string> names = data_names();
     return std::ranges::find(names, name) != names.end();
   });

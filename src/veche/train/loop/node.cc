@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "veche/collectives.h"
+#include "veche/errors.h"
 #include "veche/train/async/async_loop.h"
 #include "veche/train/loop/loop.h"
 #include "veche/vector_math.h"
@@ -17,7 +18,11 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner,
       pruner_(plan.pruning, *learner_, learner_->parameters().size()),
       strategy_(plan.strategy.make({talk_, *learner_, *optimizer_, plan.schedule, plan.topology, plan.samples,
                                     plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
-                                    [this] { limit_gradient(); }})) {}
+                                    [this] { limit_gradient(); }})) {
+  if (strategy_ == nullptr)
+    throw RequestError("strategy.name = \"" + plan.strategy.name +
+                       "\": the program that registered it made none");
+}
 
 NodeState Node::state(bool with_strategy) {
   NodeState state{.step = step_,

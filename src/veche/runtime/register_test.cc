@@ -1,0 +1,268 @@
+#include "veche/register.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/support/data_sets.h"
+#include "tests/support/temporary_folder.h"
+#include "veche/config.h"
+#include "veche/errors.h"
+#include "veche/run.h"
+
+namespace veche {
+namespace {
+
+using testing::refusal;
+using ::testing::Test;
+
+// One parameter that follows the samples it is given, and half the square of how far it is from them.
+class Follower : public Learner {
+ public:
+  std::span<float> parameters() override { return x_; }
+  std::span<float> gradients() override { return gradient_; }
+  std::span<float> buffers() override { return {}; }
+  Score compute_gradient(const Batch& batch) override {
+    gradient_ = {};
+    for (const float sample : batch.images)
+      gradient_[0] += (x_[0] - sample) / static_cast<float>(batch.images.size());
+    return evaluate(batch);
+  }
+  Score evaluate(const Batch& batch) override {
+    Score score{.loss_sum = 0, .correct = 0, .count = static_cast<std::int64_t>(batch.size())};
+    for (const float sample : batch.images) score.loss_sum += (x_[0] - sample) * (x_[0] - sample) / 2;
+    return score;
+  }
+  std::vector<TensorLayout> parameter_layout() const override { return {{"x", {1}, {1}, 0}}; }
+  std::vector<TensorLayout> buffer_layout() const override { return {}; }
+
+ private:
+  std::array<float, 1> x_{}, gradient_{};
+};
+
+// Sixty times the same number.
+class Same : public Dataset {
+ public:
+  explicit Same(float number, std::int64_t label = 0, bool readable = true)
+      : number_(number), label_(label), readable_(readable) {}
+  std::size_t size() const override { return 60; }
+  Shape shape() const override { return {1, 1, 1}; }
+  int classes() const override { return 1; }
+  std::int64_t label(std::size_t /*index*/) const override { return label_; }
+  void read(std::size_t index, std::span<float> out) const override {
+    if (!readable_ && index == 17) throw std::runtime_error("the tape is torn at sample 17");
+    out[0] = number_;
+  }
+
+ private:
+  const float number_;
+  const std::int64_t label_;
+  const bool readable_;
+};
+
+OwnModel follower() {
+  return {.name = "follower", .keys = {real_key("weight", 1, "of nothing")}, .make = [](const ModelSpec&) {
+            return std::make_unique<Follower>();
+          }};
+}
+
+OwnDataset::Parts parts(float number, std::int64_t label = 0, bool readable = true) {
+  return {.train = std::make_shared<Same>(number, label, readable), .test = std::make_shared<Same>(number)};
+}
+
+OwnDataset same_number() {
+  return {.name = "same-number",
+          .keys = {real_key("number", 1, "all samples")},
+          .open = [](const Options& data, std::uint64_t) {
+            return parts(static_cast<float>(data.get<double>("number")));
+          }};
+}
+
+StrategyInfo strategy(const std::string& name,
+                      std::function<std::unique_ptr<Strategy>(StrategyContext)> make) {
+  StrategyInfo info;
+  info.name = name;
+  info.keys = {whole_key("every", 1, "steps between nothing")};
+  info.make = std::move(make);
+  return info;
+}
+
+StrategyInfo lonely() {
+  return strategy("lonely", [](StrategyContext) { return std::make_unique<Strategy>(); });
+}
+
+class Registered : public Test {
+ protected:
+  // Once in a process: names stay registered.
+  static void SetUpTestSuite() {
+    register_model(follower());
+    register_dataset(same_number());
+    register_strategy(lonely());
+  }
+
+  static Config config(const std::vector<std::string>& more = {}) {
+    Config config;
+    for (const char* key :
+         {"model.name=follower", "data.name=same-number", "strategy.name=lonely", "data.number=7",
+          "cluster.nodes=2", "run.steps=400", "run.eval_every=100", "optimizer.name=sgd", "optimizer.lr=0.1"})
+      config.set(key);
+    for (const std::string& key : more) config.set(key);
+    return config;
+  }
+  static std::string refused(const std::vector<std::string>& more) {
+    return refusal([&] { config(more).resolve(); });
+  }
+  static RunResult train(const std::vector<std::string>& more = {}) {
+    return veche::Run(config(more), {.keep = false}).wait();
+  }
+};
+
+TEST_F(Registered, Trains) {
+  const RunResult result = train();
+  EXPECT_EQ(result.info.model, "follower");
+  EXPECT_EQ(result.info.data, "same-number");
+  EXPECT_EQ(result.info.strategy, "lonely");
+  for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 7, 1e-4);
+}
+
+TEST_F(Registered, NamesAreTakenAndGivenOnce) {
+  EXPECT_EQ(refusal([] { register_model(follower()); }),
+            "a model 'follower' exists already: register yours under another name");
+  EXPECT_EQ(refusal([] { register_dataset(same_number()); }),
+            "a data set 'same-number' exists already: register yours under another name");
+  EXPECT_EQ(refusal([] { register_strategy(lonely()); }),
+            "a strategy 'lonely' exists already: register yours under another name");
+  for (const char* built_in : {"resnet20", "wrn-40-2", "quadratic"}) {
+    OwnModel model = follower();
+    model.name = built_in;
+    EXPECT_NE(refusal([&] { register_model(model); }).find("exists already"), std::string::npos) << built_in;
+  }
+  for (const char* built_in : {"synthetic", "cifar10"}) {
+    OwnDataset set = same_number();
+    set.name = built_in;
+    EXPECT_NE(refusal([&] { register_dataset(set); }).find("exists already"), std::string::npos) << built_in;
+  }
+  StrategyInfo gossip = lonely();
+  gossip.name = "gossip";
+  EXPECT_NE(refusal([&] { register_strategy(gossip); }).find("exists already"), std::string::npos);
+}
+
+TEST_F(Registered, IncompleteOnesAreRefused) {
+  OwnModel nameless = follower();
+  nameless.name = "";
+  EXPECT_EQ(refusal([&] { register_model(nameless); }), "a model cannot be registered without a name");
+  EXPECT_EQ(refusal([] { register_model({.name = "hollow", .make = {}}); }),
+            "the model 'hollow' cannot be registered without a function that makes one");
+  EXPECT_EQ(refusal([] { register_dataset({.name = "hollow", .open = {}}); }),
+            "the data set 'hollow' cannot be registered without a function that makes one");
+  EXPECT_EQ(refusal([] { register_strategy(strategy("hollow", {})); }),
+            "the strategy 'hollow' cannot be registered without a function that makes one");
+}
+
+TEST_F(Registered, TheNearestNameAndKeyAreTold) {
+  EXPECT_EQ(refused({"model.name=folower"}),
+            "model.name: there is no model 'folower'; did you mean 'follower'?");
+  EXPECT_EQ(refused({"data.name=same-numbr"}),
+            "data.name = \"same-numbr\" does not exist; did you mean 'same-number'?");
+  EXPECT_EQ(refused({"strategy.name=lonley"}),
+            "strategy.name = \"lonley\" does not exist; did you mean 'lonely'?");
+  EXPECT_EQ(refused({"model.wieght=2"}), "there is no key model.wieght; did you mean 'model.weight'?");
+  EXPECT_EQ(refused({"data.numbr=2"}), "there is no key data.numbr; did you mean 'data.number'?");
+  EXPECT_EQ(refused({"strategy.evry=2"}), "there is no key strategy.evry; did you mean 'strategy.every'?");
+  EXPECT_EQ(refused({"data.number=-1"}), "data.number must be at least 0, not -1");
+  EXPECT_EQ(refused({"strategy.every=0.5"}), "strategy.every must be a whole number, not 0.5");
+  // Keys belong to what they were registered with.
+  EXPECT_NE(refused({"data.name=synthetic"}).find("there is no key data.number"), std::string::npos);
+}
+
+TEST_F(Registered, KeysOfTheSectionCannotBeTaken) {
+  register_model({.name = "thief", .keys = {flag_key("name", true, "")}, .make = follower().make});
+  EXPECT_EQ(refused({"model.name=thief"}),
+            "'thief' was registered with a key 'name', which [model] has already: give it another name");
+  StrategyInfo twice = lonely();
+  twice.name = "twice";
+  twice.keys.push_back(twice.keys.front());
+  register_strategy(twice);
+  EXPECT_EQ(refused({"strategy.name=twice"}),
+            "'twice' was registered with a key 'every', which [strategy] has already: give it another name");
+}
+
+TEST_F(Registered, WhatTheyThrowComesOut) {
+  register_model({.name = "unmade", .make = [](const ModelSpec&) -> std::unique_ptr<Learner> {
+                    throw std::runtime_error("no clay");
+                  }});
+  register_model({.name = "nothing", .make = [](const ModelSpec&) { return std::unique_ptr<Learner>(); }});
+  const auto set = [](const std::string& name, std::function<OwnDataset::Parts()> open) {
+    register_dataset({.name = name, .open = [open](const Options&, std::uint64_t) { return open(); }});
+  };
+  set("shut", []() -> OwnDataset::Parts { throw RequestError("data.number = 0: the door is shut"); });
+  set("torn", [] { return parts(1, 0, false); });
+  set("mislabelled", [] { return parts(1, 3); });
+  set("empty", [] { return OwnDataset::Parts{}; });
+  set("misnamed", [] {
+    OwnDataset::Parts named = parts(1);
+    named.class_names = {"one", "two"};
+    return named;
+  });
+  register_strategy(strategy("refuser", [](StrategyContext) -> std::unique_ptr<Strategy> {
+    throw RequestError("strategy.every: not today");
+  }));
+  register_strategy(strategy("absent", [](StrategyContext) { return std::unique_ptr<Strategy>(); }));
+  class Breaks : public Strategy {
+    void after_step(std::uint64_t step) override {
+      if (step == 20) throw std::runtime_error("broke in step 20");
+    }
+  };
+  register_strategy(strategy("breaks", [](StrategyContext) { return std::make_unique<Breaks>(); }));
+
+  const auto failure_of = [](const std::string& section, const std::string& name) {
+    Config config = Registered::config();
+    // The keys of another cannot be given.
+    if (section == "data")
+      config = Config::from_text("[data]\nname = 'x'\n[model]\nname = 'follower'\n[run]\nsteps = 40\n");
+    config.set(section + ".name=" + name);
+    try {
+      veche::Run(config, {.keep = false}).wait();
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing failed");
+  };
+  EXPECT_EQ(failure_of("model", "unmade"), "no clay");
+  EXPECT_EQ(failure_of("model", "nothing"),
+            "model.name = \"nothing\": the program that registered it made no learner");
+  EXPECT_EQ(failure_of("data", "shut"), "data.number = 0: the door is shut");
+  EXPECT_EQ(failure_of("data", "torn"), "the tape is torn at sample 17");
+  EXPECT_EQ(failure_of("data", "empty"),
+            "data.name = \"empty\": the program that registered it gave no samples");
+  EXPECT_EQ(failure_of("data", "misnamed"),
+            "data.name = \"misnamed\": it has 1 classes and 2 names for them");
+  EXPECT_EQ(
+      failure_of("data", "mislabelled"),
+      "data.name = \"mislabelled\": sample 0 of the training set has the label 3, which is none of its 1 "
+      "classes, 0 and up");
+  EXPECT_EQ(failure_of("strategy", "refuser"), "strategy.every: not today");
+  EXPECT_EQ(failure_of("strategy", "absent"),
+            "strategy.name = \"absent\": the program that registered it made none");
+  EXPECT_EQ(failure_of("strategy", "breaks"), "broke in step 20");
+}
+
+TEST_F(Registered, RunsGoOnWhereTheyAreRegistered) {
+  const testing::TemporaryFolder folder;
+  veche::Run first(config({"run.out=" + folder.path().string(), "run.name=mine", "run.steps=100"}));
+  const RunResult hundred = first.wait();
+  Config longer = Config::from_file(hundred.info.folder / "config.toml");
+  longer.set("run.steps=400");
+  const RunResult resumed = veche::Run(longer, {.resume = hundred.info.folder}).wait();
+  EXPECT_EQ(resumed.info.first_step, 100U);
+  EXPECT_EQ(resumed.parameters, train().parameters);
+
+  // As a program that has not registered it would read it.
+  Config elsewhere = Config::from_file(hundred.info.folder / "config.toml");
+  elsewhere.set("model.name=followed");
+  EXPECT_EQ(refusal([&] { veche::Run(elsewhere, {.resume = hundred.info.folder}); }),
+            "model.name: there is no model 'followed'; did you mean 'follower'?");
+}
+
+}  // namespace
+}  // namespace veche
