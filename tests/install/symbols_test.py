@@ -9,7 +9,7 @@ from installed import InstalledTest, call
 
 HERE = pathlib.Path(__file__).parent
 OURS = re.compile(r"_Z(T[ISV])?NK?5veche")  # mangled: of the namespace veche
-HOW = "if that is meant: UPDATE_SYMBOLS=1 ctest -R symbols_test, and look at what git diff says"
+HOW = "if that is meant: UPDATE_SYMBOLS=1 ctest --preset release -R symbols_test, and look at what git diff says"
 
 
 class Symbols(InstalledTest):
