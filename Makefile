@@ -39,3 +39,12 @@ tidy: build
 
 clean:
 	rm -rf build
+
+# As usual: make install PREFIX=/opt/veche, and DESTDIR for those who make packages.
+PREFIX ?= /usr/local
+.PHONY: install package
+install: build
+	DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+
+package: build
+	cpack --config build/release/CPackConfig.cmake -B build/package

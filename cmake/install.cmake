@@ -1,15 +1,22 @@
+# Two parts, which are also the two packages (packages.cmake): what runs, and what programs are built on it with.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libveche-dev)
 
-install(TARGETS veche_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS veche_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT veche)
 install(TARGETS veche EXPORT veche-targets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/veche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT veche NAMELINK_COMPONENT libveche-dev)
 get_property(MODULES GLOBAL PROPERTY VECHE_MODULES)
-install(TARGETS ${MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche)
+install(TARGETS ${MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche COMPONENT veche)
+install(FILES docs/veche.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT veche)
 
+install(DIRECTORY include/veche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(cmake/veche-config.cmake.in ${PROJECT_BINARY_DIR}/veche-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veche)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/veche-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT veche-targets NAMESPACE veche:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veche)
 install(FILES ${PROJECT_BINARY_DIR}/veche-config.cmake ${PROJECT_BINARY_DIR}/veche-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/veche)
+# From lib/pkgconfig back to the prefix, wherever that is.
+file(RELATIVE_PATH VECHE_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/veche.pc.in ${PROJECT_BINARY_DIR}/veche.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/veche.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,62 +1,130 @@
-"""What `cmake --install` gives: a program that runs from anywhere and a library that another project finds."""
+"""What `cmake --install` gives: a program that runs from anywhere, and a library that other programs are built on."""
 
 import os
-import pathlib
 import re
 import subprocess
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
-from veche_runs import QUADRATIC, SMALL, RunsTest, assignments
+from installed import BUILD, CMAKE, COMPILER, LONGEST, SOURCE, InstalledTest, call
+from veche_runs import QUADRATIC, SMALL, assignments
 
-BUILD = pathlib.Path(os.environ["VECHE_BUILD"])
-CMAKE = os.environ["CMAKE"]
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/own_learner"
-LONGEST = 200
+EXAMPLES = ("own_dataset", "own_learner", "own_network", "own_strategy")
+# All examples in one build, each as it would be alone: libtorch's headers are dear, and the others are built beside them.
+PROJECT = f"""
+cmake_minimum_required(VERSION 3.25)
+project(examples LANGUAGES CXX)
+find_package(veche 0.1 REQUIRED)
+foreach(EXAMPLE {" ".join(EXAMPLES)})
+  add_subdirectory({SOURCE}/examples/${{EXAMPLE}} ${{EXAMPLE}})
+endforeach()
+"""
 
 
-class Install(RunsTest):
-    def call(self, *words):
-        done = subprocess.run(list(map(str, words)), cwd=self.folder, capture_output=True, text=True, timeout=LONGEST)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
-
-    def setUp(self):
-        super().setUp()
-        self.call(CMAKE, "--install", BUILD, "--prefix", self.folder / "first")
-        self.prefix = self.folder / "moved"
-        (self.folder / "first").rename(self.prefix)  # nothing installed may remember where it was
-        module, = self.prefix.glob("lib/**/veche_torch.so")
-        self.module = module
-
-    def test_own_learner(self):
-        self.call(CMAKE, "-S", EXAMPLE, "-B", "own", f"-DCMAKE_PREFIX_PATH={self.prefix}", "-G", "Ninja")
-        self.call(CMAKE, "--build", "own")
-        lines = self.call(self.folder / "own/own_learner").splitlines()
-        self.assertEqual(len(lines), 4)
-        for line in lines:
-            self.assertRegex(line, r"^y = (2\.9|3\.0)\d\d x -(1\.9|2\.0)\d\d$")
-        self.assertFalse((self.folder / "runs").exists())
-        self.assertEqual(list(self.prefix.glob("include/**/torch")), [], "headers that need libtorch are nobody's business")
-
-    def test_own_network(self):
-        source = EXAMPLE.parent / "own_network"
-        self.call(CMAKE, "-S", source, "-B", "own", f"-DCMAKE_PREFIX_PATH={self.prefix}", "-G", "Ninja")
-        self.call(CMAKE, "--build", "own")
-        line = self.call(self.folder / "own/own_network")
-        self.assertRegex(line, r"^1386 parameters on 4 nodes: accuracy (0\.[5-9]|1\.0)\d*, nodes differ by [\d.]+ %\n$")
-        self.assertEqual(self.call(self.folder / "own/own_network"), line, "dropout in it is repeatable")
-
-    def test_program(self):
+class Program(InstalledTest):
+    def test_trains(self):
         veche = self.prefix / "bin/veche"
         self.assertRegex(self.veche("--version", veche=veche).stdout, r"^\d+\.\d+\.\d+\n$")
         done = self.veche("train", "-q", *assignments(SMALL, {"run.steps": 2}), veche=veche)
         self.assertEqual(done.returncode, 0, done.stderr)
         # The installed module is the one that was used, and without it there is a sentence.
-        self.module.unlink()
+        module = self.found("lib/**/veche_torch.so")
+        module.unlink()
         done = self.veche("train", *assignments(SMALL), veche=veche)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertRegex(done.stderr, rf"\Aveche: [^\n]*{re.escape(str(self.module))} is missing[^\n]*libtorch-dev[^\n]*\n\Z")
+        self.assertRegex(done.stderr, rf"\Aveche: [^\n]*{re.escape(str(module))} is missing[^\n]*libtorch-dev[^\n]*\n\Z")
         self.assertEqual(self.veche("train", "-q", *assignments(QUADRATIC), veche=veche).returncode, 0)
+
+    def test_manual(self):
+        page = self.found("share/man/man1/veche.1").read_text()
+        help_page = self.veche("--help", veche=self.prefix / "bin/veche").stdout
+        for command in re.findall(r"^  ([a-z]+)  ", help_page.split("Subcommands:")[1], re.M):
+            self.assertIn(f"\n.B {command}\n", page)
+
+
+class Headers(InstalledTest):
+    def test_exactly_the_public_ones(self):
+        installed = {str(file.relative_to(self.prefix / "include")) for file in self.prefix.glob("include/**/*") if file.is_file()}
+        self.assertEqual(installed, {f"veche/{file.name}" for file in (SOURCE / "include/veche").glob("*.h")})
+
+    def test_each_compiles_alone(self):
+        def errors(header):
+            words = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", self.prefix / "include",
+                     "-include", f"veche/{header}", "-x", "c++", "/dev/null"]
+            return subprocess.run(words, capture_output=True, text=True, timeout=LONGEST).stderr
+
+        # torch.h: examples/own_network includes it before any other of ours.
+        headers = sorted({file.name for file in self.prefix.glob("include/veche/*.h")} - {"torch.h"})
+        self.assertGreater(len(headers), 20)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for header, said in zip(headers, pool.map(errors, headers), strict=True):
+                self.assertEqual(said, "", header)
+
+
+class Examples(InstalledTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.shared / "CMakeLists.txt").write_text(PROJECT)
+        call(CMAKE, "-S", ".", "-B", "own", f"-DCMAKE_PREFIX_PATH={cls.prefix}", f"-DCMAKE_CXX_COMPILER={COMPILER}",
+             "-G", "Ninja", cwd=cls.shared)
+        call(CMAKE, "--build", "own", cwd=cls.shared)
+
+    def program(self, name):
+        return self.shared / "own" / name / name
+
+    def run_example(self, name, *words):
+        lines = call(self.program(name), *words, cwd=self.folder)
+        self.assertFalse((self.folder / "runs").exists())
+        return lines
+
+    def assert_refused(self, name, assignment, sentence):
+        done = subprocess.run([self.program(name), assignment], capture_output=True, text=True, timeout=LONGEST)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", f"{name}: {sentence}\n"))
+
+    def test_short(self):
+        for name in EXAMPLES:
+            self.assertLess(len((SOURCE / "examples" / name / "main.cc").read_text().splitlines()), 80, name)
+
+    def test_they_need_only_the_public_interface(self):
+        for name in EXAMPLES:
+            versions = set(re.findall(r"VECHE_\w[\w.]*", call("nm", "-D", "--with-symbol-versions", self.program(name), cwd=self.folder)))
+            self.assertEqual(versions, {"VECHE_0.1"}, name)
+
+    def test_own_learner(self):
+        lines = self.run_example("own_learner").splitlines()
+        self.assertEqual(len(lines), 4)
+        for line in lines:
+            self.assertRegex(line, r"^y = (2\.9|3\.0)\d\d x -(1\.9|2\.0)\d\d$")
+
+    def test_own_network(self):
+        line = self.run_example("own_network")
+        self.assertRegex(line, r"^1386 parameters on 4 nodes: accuracy (0\.[5-9]|1\.0)\d*, nodes differ by [\d.]+ %\n$")
+        self.assertEqual(self.run_example("own_network"), line, "dropout in it is repeatable")
+
+    def test_own_dataset(self):
+        self.assertRegex(self.run_example("own_dataset"), r"^spirals on 4 nodes: accuracy (0\.9\d+|1\.000)\n$")
+        self.assert_refused("own_dataset", "data.turns=11", "data.turns = 11.000000: at most 10")
+        self.assert_refused("own_dataset", "data.turnd=1", "there is no key data.turnd; did you mean 'data.turns'?")
+        self.assert_refused("own_dataset", "data.name=spiral",
+                            "data.name = \"spiral\" does not exist; did you mean 'spirals'?")
+
+    # Steps of the closed form: x goes to 3.5, and the rate, which ends at 0, lets the nodes agree.
+    STRATEGY = (r"\Astep  250: nodes differ by \d+\.\d\d %\nstep  500: [^\n]+\nstep  750: [^\n]+\n"
+                r"step 1000: nodes differ by 0\.00 %\nx = 3\.500 where the sum has its minimum at 3\.5\n\Z")
+
+    def test_own_strategy(self):
+        self.assertRegex(self.run_example("own_strategy"), self.STRATEGY)
+        self.assert_refused("own_strategy", "strategy.evry=2",
+                            "there is no key strategy.evry; did you mean 'strategy.every'?")
+
+    def test_own_strategy_in_a_job(self):
+        launchers = [words.split() for words in os.environ["MPIRUNS"].split(":") if words]
+        self.assertNotEqual(launchers, [], "no mpirun was found")
+        alone = self.run_example("own_strategy")
+        for launcher in launchers:
+            with self.subTest(launcher[0]):
+                self.assertEqual(call(*launcher, "-np", 2, self.program("own_strategy"), cwd=self.folder), alone)
 
 
 if __name__ == "__main__":

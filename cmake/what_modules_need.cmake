@@ -1,0 +1,25 @@
+# Run by CPack when the files of the packages lie in their places: the packages that hold the libraries they are linked to. The
+# engines of clusters are for those who have one: what they need is recommended, and a run without MPI does not miss it.
+set(ROOT ${CPACK_TEMPORARY_DIRECTORY}/veche${CPACK_PACKAGING_INSTALL_PREFIX})
+file(GLOB_RECURSE MPI ${ROOT}/*/veche/veche_openmpi.so ${ROOT}/*/veche/veche_mpich.so)
+file(GLOB_RECURSE NEEDED ${ROOT}/bin/veche ${ROOT}/*/libveche.so.*.* ${ROOT}/*/veche/veche_*.so)
+list(REMOVE_ITEM NEEDED ${MPI})
+find_program(SHLIBDEPS dpkg-shlibdeps REQUIRED)
+
+# dpkg-shlibdeps wants to be where a source package is.
+set(HERE ${CPACK_TEMPORARY_DIRECTORY}/shlibdeps)
+file(WRITE ${HERE}/debian/control "Source: veche\n\nPackage: veche\nArchitecture: any\n")
+# What modules need of Veche is in the program that loads them: no library has it.
+execute_process(COMMAND ${SHLIBDEPS} --warnings=0 -O -dDepends ${NEEDED} -dRecommends ${MPI}
+                WORKING_DIRECTORY ${HERE} OUTPUT_VARIABLE FOUND ERROR_VARIABLE SAID)
+string(REGEX MATCH "shlibs:Depends=([^\n]*)" IGNORED "${FOUND}")
+set(CPACK_DEBIAN_VECHE_PACKAGE_DEPENDS "${CMAKE_MATCH_1}")
+if(NOT CPACK_DEBIAN_VECHE_PACKAGE_DEPENDS MATCHES "libc6")
+  message(FATAL_ERROR "dpkg-shlibdeps found no libraries: ${FOUND}${SAID}")
+endif()
+# The demo's images, and the BLAS that libtorch is quick with: with the one it depends on a step takes many times as long.
+set(RECOMMENDED "dataset-fashion-mnist, libopenblas0")
+if(FOUND MATCHES "shlibs:Recommends=([^\n]*)")
+  string(PREPEND RECOMMENDED "${CMAKE_MATCH_1}, ")
+endif()
+set(CPACK_DEBIAN_VECHE_PACKAGE_RECOMMENDS "${RECOMMENDED}")

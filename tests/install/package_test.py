@@ -1,0 +1,70 @@
+"""The Debian packages: what they say of themselves, and that what is in them runs and can be built on."""
+
+import os
+import pathlib
+import unittest
+
+from installed import BUILD, COMPILER, SOURCE, InstalledTest, call
+from veche_runs import FASHION, SMALL, assignments
+
+CPACK = os.environ["CPACK"]
+
+
+class Packages(InstalledTest):
+    @classmethod
+    def install(cls):
+        call(CPACK, "--config", BUILD / "CPackConfig.cmake", "-B", cls.shared / "made", cwd=cls.shared)
+        cls.packages = sorted((cls.shared / "made").glob("*.deb"))
+        for package in cls.packages:
+            call("dpkg-deb", "-x", package, cls.shared / "unpacked", cwd=cls.shared)
+        cls.prefix = cls.shared / "unpacked/usr"
+
+    def field(self, package, name):
+        return call("dpkg-deb", "-f", package, name, cwd=self.folder).strip()
+
+    def names(self, package, field):
+        """The packages that a field names, without their versions."""
+        return {item.split()[0] for item in self.field(package, field).split(",") if item.strip()}
+
+    def test_what_they_say(self):
+        version = self.veche("--version").stdout.strip()
+        architecture = call("dpkg", "--print-architecture", cwd=self.folder).strip()
+        self.assertEqual([file.name for file in self.packages],
+                         [f"{name}_{version}_{architecture}.deb" for name in ("libveche-dev", "veche")])
+        dev, veche = self.packages
+        self.assertEqual(self.field(dev, "Depends"), f"veche (= {version})")
+        # The demo's engine is needed, a cluster's is not.
+        self.assertLessEqual({"libc6", "libtorch1.13", "libfmt9"}, self.names(veche, "Depends"))
+        self.assertNotIn("mpi", self.field(veche, "Depends"))
+        self.assertIn("dataset-fashion-mnist", self.names(veche, "Recommends"))
+        self.assertIn("libopenmpi3", self.names(veche, "Recommends"))
+        for package in self.packages:
+            self.assertRegex(self.field(package, "Description"), r"\A[^\n]{10,60}\n [^ \n]")
+
+    def test_nothing_twice_and_nothing_elsewhere(self):
+        listings = [call("dpkg-deb", "-c", package, cwd=self.folder).splitlines() for package in self.packages]
+        dev, veche = ({line.split()[5] for line in lines if not line.startswith("d")} for lines in listings)
+        self.assertEqual(dev & veche, set())
+        self.assertEqual([path for path in dev | veche if not path.startswith("./usr/")], [])
+        self.assertIn("./usr/bin/veche", veche)
+        self.assertIn("./usr/include/veche/veche.h", dev)
+
+    def test_runs_the_demo(self):
+        """In short; its images are the package's recommendation, a synthetic set stands in where they are not installed."""
+        settings = {"run.steps": 2} if FASHION.exists() else SMALL | {"run.steps": 2}
+        done = self.veche("train", *assignments(settings), veche=self.prefix / "bin/veche")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(list((self.folder / "runs").iterdir())), 1)
+
+    def test_a_program_is_built_on_it(self):
+        flags = call("pkg-config", "--cflags", "--libs", "veche", cwd=self.folder, env=self.environment()).split()
+        self.assertIn(str(self.prefix), str(pathlib.Path(flags[0].removeprefix("-I")).resolve()))
+        call(COMPILER, "-std=c++20", SOURCE / "examples/own_learner/main.cc", "-o", "own", *flags, cwd=self.folder)
+        lines = call(self.folder / "own", cwd=self.folder, env=self.environment()).splitlines()
+        self.assertEqual(len(lines), 4)
+        for line in lines:
+            self.assertRegex(line, r"^y = (2\.9|3\.0)\d\d x -(1\.9|2\.0)\d\d$")
+
+
+if __name__ == "__main__":
+    unittest.main()
