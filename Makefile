@@ -1,19 +1,27 @@
 # What people type. Each target installs what is missing (scripts/setup) and builds first.
-.PHONY: train build test sanitize bench soak setup format tidy clean
+.PHONY: train build test sanitize bench soak format tidy clean
 .DEFAULT_GOAL := build
 
-train: build
+# Only what the demo needs; `build` in the same folder adds the rest.
+train:
+	@scripts/setup train
+	@[ -f build/release/build.ninja ] || cmake --preset train
+	cmake --build --preset train
+	@ln -sfn release/bin/veche build/veche
 	build/veche train
 
-build: setup
-	@[ -f build/release/build.ninja ] || cmake --preset release
+# Configured each time: what was not installed when it was last may be now.
+build:
+	@scripts/setup test
+	cmake --preset release
 	cmake --build --preset release
 	@ln -sfn release/bin/veche build/veche
 
 test: build
 	ctest --preset release
 
-sanitize: setup
+sanitize:
+	@scripts/setup test
 	cmake --preset asan && cmake --build --preset asan && ctest --preset asan
 	cmake --preset tsan && cmake --build --preset tsan && ctest --preset tsan
 
@@ -24,18 +32,18 @@ soak: build
 	ctest --preset release --label-regex process --repeat until-fail:10
 	KILLS=10 ctest --preset release --tests-regex mpi_job_test
 	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
-	scripts/setup soak
+	@scripts/setup soak
 	scripts/fuzz
 	scripts/soak-cifar build/veche $(CIFAR10)
-
-setup:
-	@scripts/setup
 
 format:
 	clang-format -i $$(git ls-files '*.cc' '*.h')
 
-tidy: build
-	clang-tidy -p build/release --quiet $$(git ls-files '*.cc' | grep -v examples/)
+# Every file of ours as it is compiled alone, headers with the files that include them.
+tidy:
+	@scripts/setup tidy
+	cmake --preset tidy
+	run-clang-tidy -quiet -p build/tidy -j $$(nproc) -extra-arg=-Wno-unknown-warning-option '$(CURDIR)/(src|cli|bench|tests)/.*\.cc$$'
 
 clean:
 	rm -rf build

@@ -53,7 +53,7 @@ std::vector<Bench> benches() {
   };
 }
 
-struct Arguments {
+struct BenchArguments {
   std::string name;
   bool json = false;
   BenchOptions options;
@@ -91,7 +91,7 @@ std::string usual_cifar10() {
   return "";
 }
 
-void bench(Arguments arguments) {
+void bench(BenchArguments arguments) {
   if (std::isnan(arguments.options.target)) throw RequestError("--target is a percentage, not nan");
   if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
     const auto job = join_mpi_job(*launch);
@@ -124,7 +124,7 @@ void bench(Arguments arguments) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Measure Veche beside a peer, in turn, results checked");
   std::string names = "all";
   for (const Bench& bench : benches()) names += ", " + bench.name;

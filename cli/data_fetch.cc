@@ -16,7 +16,7 @@
 namespace veche::cli {
 namespace {
 
-struct Arguments {
+struct FetchArguments {
   std::string name;
   std::string folder = "data";
   std::string from;
@@ -40,7 +40,7 @@ std::map<std::string, std::string> read_sums(const std::string& file) {
   return sums;
 }
 
-void run(const Arguments& arguments) {
+void run_fetch(const FetchArguments& arguments) {
   Counter counter("downloading", "bytes", arguments.json);
   FetchOptions options{.folder = arguments.folder, .address = arguments.from, .md5 = {}};
   if (!arguments.sums.empty()) options.md5 = read_sums(arguments.sums);
@@ -61,7 +61,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_data_fetch(CLI::App& data) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<FetchArguments>();
   CLI::App* command =
       data.add_subcommand("fetch", "Download a public set, checked; goes on where it was interrupted");
   std::string names;
@@ -73,7 +73,7 @@ void add_data_fetch(CLI::App& data) {
   command->add_option("--sums", arguments->sums, "a mirror's own checksums, as md5sum writes them")
       ->type_name("FILE");
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_fetch(*arguments); });
 }
 
 }  // namespace veche::cli

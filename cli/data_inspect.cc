@@ -16,7 +16,7 @@
 namespace veche::cli {
 namespace {
 
-struct Arguments {
+struct InspectArguments {
   DataChoice of;
   std::string sheet;
   int size = 0;
@@ -72,7 +72,7 @@ void print(const DataSource& source, const Inspection& found) {
   for (const std::string& sentence : found.damage) answer("  {}\n", sentence);
 }
 
-void run(const Arguments& arguments) {
+void run_inspect(const InspectArguments& arguments) {
   constexpr int kAnySize = 64;  // of the tiles on a sheet, where images differ
   DataChoice choice = arguments.of;
   choice.size = arguments.size;
@@ -100,7 +100,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_data_inspect(CLI::App& data) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   arguments->threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   CLI::App* command = data.add_subcommand("inspect", "Look at every sample: counts, sizes, means, damage");
   command->add_option("SET", arguments->of.path_or_name, "a folder, a file, or the name of a set")
@@ -110,7 +110,7 @@ void add_data_inspect(CLI::App& data) {
   command->add_option("--folder", arguments->of.folder, "where fetched sets are")->capture_default_str();
   command->add_option("--threads", arguments->threads)->check(CLI::Range(1, 256))->capture_default_str();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_inspect(*arguments); });
 }
 
 }  // namespace veche::cli

@@ -14,7 +14,7 @@
 namespace veche::cli {
 namespace {
 
-struct Arguments {
+struct PackArguments {
   DataChoice from;
   std::string out;
   std::string bad = "refuse";
@@ -23,7 +23,7 @@ struct Arguments {
   PackOptions options;
 };
 
-void run(Arguments& arguments) {
+void run_pack(PackArguments& arguments) {
   PackOptions& options = arguments.options;
   arguments.from.skip_damaged = arguments.bad == "skip";
   options.bad = arguments.from.skip_damaged ? OnDamage::skip : OnDamage::refuse;
@@ -52,7 +52,7 @@ void run(Arguments& arguments) {
 }  // namespace
 
 void add_data_pack(CLI::App& data) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PackArguments>();
   CLI::App* command = data.add_subcommand(
       "pack", "Many small files into a few large ones, read at random without opening any");
   command->add_option("FROM", arguments->from.path_or_name, "a folder, an archive, or the name of a set")
@@ -79,7 +79,7 @@ void add_data_pack(CLI::App& data) {
       ->capture_default_str();
   command->add_option("--folder", arguments->from.folder, "where fetched sets are")->capture_default_str();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_pack(*arguments); });
 }
 
 }  // namespace veche::cli

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kColumns = 12;  // classes that fit beside each other
 
-struct Arguments {
+struct SplitArguments {
   std::string config;
   std::vector<std::string> assignments;
   std::string plot;
@@ -106,7 +106,7 @@ void plot(const std::string& file, const RunPlan& plan, const SplitCounts& split
     throw RequestError("the picture '" + file + "' cannot be written");
 }
 
-void run(const Arguments& arguments) {
+void run_split(const SplitArguments& arguments) {
   check_plot(arguments.plot);
   Config config = arguments.config.empty() ? Config{} : Config::from_file(arguments.config);
   for (const std::string& assignment : arguments.assignments) config.set(assignment);
@@ -125,14 +125,14 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_data_split(CLI::App& data) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SplitArguments>();
   CLI::App* command = data.add_subcommand("split", "Who gets which samples when a run divides its data");
   command->add_option("CONFIG", arguments->config, "a TOML file, as for `veche train`");
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
       ->allow_extra_args(false);
   command->add_option("--plot", arguments->plot, "draw it into this file, .svg or .png");
   command->add_flag("--json", arguments->json, "one JSON object");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_split(*arguments); });
 }
 
 }  // namespace veche::cli

@@ -9,7 +9,7 @@
 namespace veche::cli {
 namespace {
 
-constexpr auto kBetweenPlainLines = std::chrono::seconds(10);
+constexpr auto kBetweenProgressLines = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -17,7 +17,7 @@ void ProgressView::on_start(const RunInfo& info) {
   info_ = info;
   smooth_loss_ = 0;
   start_ = Clock::now();
-  last_line_ = start_ - kBetweenPlainLines;  // that the first step was made is told at once
+  last_line_ = start_ - kBetweenProgressLines;  // that the first step was made is told at once
   if (quiet_) return;
   if (!title_.empty()) status_.line(title_);
   status_.line(fmt::format("{}: {} parameters{}", info.model, with_commas(info.parameters),
@@ -41,7 +41,7 @@ void ProgressView::on_progress(const Progress& progress) {
   if (progress.train.count > 0)
     smooth_loss_ =
         smooth_loss_ == 0 ? progress.train.loss() : 0.7 * smooth_loss_ + 0.3 * progress.train.loss();
-  if (quiet_ || (!status_.on_terminal() && now - last_line_ < kBetweenPlainLines)) return;
+  if (quiet_ || (!status_.on_terminal() && now - last_line_ < kBetweenProgressLines)) return;
   last_line_ = now;
   const auto done = static_cast<double>(progress.step - info_.first_step);
   const auto left = static_cast<double>(info_.steps - progress.step);

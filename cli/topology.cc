@@ -13,13 +13,13 @@
 namespace veche::cli {
 namespace {
 
-struct Arguments {
+struct TopologyArguments {
   TopologyQuestion question;
   bool json = false;
   std::string svg, png;
 };
 
-void run(const Arguments& arguments) {
+void run_topology(const TopologyArguments& arguments) {
   if (arguments.question.spec.empty())
     throw RequestError("`veche topology` needs a graph, as in veche topology torus:6x6");
   const TopologyReport report = examine(arguments.question);
@@ -39,7 +39,7 @@ void run(const Arguments& arguments) {
 
 void add_topology(CLI::App& app) {
   CLI::App* command = app.add_subcommand("topology", "How fast nodes agree on a graph, and a picture of it");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TopologyArguments>();
   command->add_option("graph", arguments->question.spec,
                       "ring:8, torus:6x6, file:PATH ...; see docs/topologies.md");
   command
@@ -57,7 +57,7 @@ void add_topology(CLI::App& app) {
   add_topology_compare(*command);
   add_topology_recommend(*command);
   command->callback([command, arguments] {
-    if (command->get_subcommands().empty()) run(*arguments);
+    if (command->get_subcommands().empty()) run_topology(*arguments);
   });
 }
 

@@ -11,13 +11,13 @@
 namespace veche::cli {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::vector<std::string> specs;
   TopologyQuestion question;
   bool json = false;
 };
 
-void run(const Arguments& arguments) {
+void run_compare(const CompareArguments& arguments) {
   std::vector<TopologyReport> reports;
   for (const std::string& spec : arguments.specs) {
     TopologyQuestion question = arguments.question;
@@ -64,14 +64,14 @@ void run(const Arguments& arguments) {
 
 void add_topology_compare(CLI::App& topology) {
   CLI::App* command = topology.add_subcommand("compare", "Several graphs side by side");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   command->add_option("graphs", arguments->specs, "as many as you like")->required();
   command->add_option("--weights", arguments->question.rule, "the rule for all")->capture_default_str();
   command->add_option("--model", arguments->question.model,
                       "also the bytes a node sends until 1/1000 is left");
   command->add_flag("--directed", arguments->question.directed, "allow one-way edges, as push-sum does");
   command->add_flag("--json", arguments->json, "one JSON object");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_compare(*arguments); });
 }
 
 }  // namespace veche::cli

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct RecommendArguments {
   int nodes = 0, degree = 0;
   std::uint64_t seed = 1;
   bool json = false;
@@ -85,7 +85,7 @@ std::function<void(double, double)> shown_on(StatusLine& status) {
   };
 }
 
-void run(const Arguments& arguments) {
+void run_recommend(const RecommendArguments& arguments) {
   StatusLine status;
   const FoundGraph found =
       find_best_graph({arguments.nodes, arguments.degree, arguments.seed, shown_on(status)});
@@ -144,13 +144,13 @@ void run(const Arguments& arguments) {
 
 void add_topology_recommend(CLI::App& topology) {
   CLI::App* command = topology.add_subcommand("recommend", "The graph on which so many nodes agree fastest");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RecommendArguments>();
   command->add_option("--nodes", arguments->nodes, "how many nodes")->required();
   command->add_option("--degree", arguments->degree, "the most neighbours a node may have")->required();
   command->add_option("--seed", arguments->seed, "of the search")->capture_default_str();
   command->add_option("--out", arguments->out, "write the graph with its weights into this JSON file");
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
-  command->callback([arguments] { run(*arguments); });
+  command->callback([arguments] { run_recommend(*arguments); });
 }
 
 }  // namespace veche::cli

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kInterrupted = 130;  // what shells expect of a program that ended on Ctrl-C; any interrupt here
 
-struct Arguments {
+struct TrainArguments {
   std::string config;
   std::vector<std::string> assignments;
   std::string resume;
@@ -38,7 +38,7 @@ struct Arguments {
   int repeat = 1;
 };
 
-Config read_config(const Arguments& arguments) {
+Config read_config(const TrainArguments& arguments) {
   if (arguments.resume.empty()) {
     Config config = arguments.config.empty() ? Config{} : Config::from_file(arguments.config);
     for (const std::string& assignment : arguments.assignments) config.set(assignment);
@@ -111,7 +111,8 @@ void print_what_next(const RunResult& result) {
        result.info.folder.filename().string());
 }
 
-int train(const Arguments& arguments, const std::atomic<bool>& interrupted, Job* job, ProgressView& view) {
+int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted, Job* job,
+          ProgressView& view) {
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
   on_all_ranks(job, [&] { request.settings = settings_for(read_config(arguments), job); });
@@ -135,7 +136,7 @@ int train(const Arguments& arguments, const std::atomic<bool>& interrupted, Job*
   return 0;
 }
 
-int compare_runs(const Arguments& arguments, const std::atomic<bool>& interrupted, Job* job,
+int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& interrupted, Job* job,
                  ProgressView& view) {
   if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
   Config config;
@@ -152,7 +153,7 @@ int compare_runs(const Arguments& arguments, const std::atomic<bool>& interrupte
 
 // What went wrong is known to all ranks and told by the first, before any of them ends.
 template <class Work>
-int in_job(const Arguments& arguments, Work work) {
+int in_job(const TrainArguments& arguments, Work work) {
   const auto launch = mpi_launch();
   // MPICH ends everybody at once when one dies: the others cannot tell.
   std::optional<Reporter> reporter;
@@ -185,7 +186,7 @@ int in_job(const Arguments& arguments, Work work) {
 }  // namespace
 
 void add_train(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command = app.add_subcommand("train", "Train; without arguments, the demo: four nodes on a ring");
   command->add_option("CONFIG", arguments->config, "a TOML file");
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")

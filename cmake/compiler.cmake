@@ -26,12 +26,23 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# For what takes longer to optimise than to run: tests, the command line and what calls the library in benches.
+set(VECHE_QUICKLY $<$<CONFIG:Release>:-O1>)
+
 # What every target of ours is compiled with; not passed on to users of the library.
 add_library(veche_warnings INTERFACE)
 target_compile_options(veche_warnings INTERFACE -Wall -Wextra -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Both are wrong about std::string in GCC 12 (bug 105651).
   target_compile_options(veche_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow)
+endif()
+
+# Several files are compiled as one (preset `release`): a header is read once for all of them. What a file alone may name is
+# then named in the others too, so such names differ; a file with flags of its own stays alone.
+if(CMAKE_UNITY_BUILD)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
+  # A class of one file that holds a type of that file: seen as if it stood in a header.
+  target_compile_options(veche_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 
 if(VECHE_SANITIZE)

@@ -13,14 +13,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Setting {
+struct DdpSetting {
   std::string model;
   int batch;
   int steps;  // of one side in one round: some seconds
   Words assignments;
 };
 
-Json ours_here(const Setting& setting, int steps) {
+Json ours_here(const DdpSetting& setting, int steps) {
   Words assignments{"model.name=" + setting.model,
                     "model.dropout=0",
                     "data.name=synthetic",
@@ -40,7 +40,7 @@ Json ours_here(const Setting& setting, int steps) {
   return result;
 }
 
-Json theirs_here(const Setting& setting, int steps, const BenchOptions& options) {
+Json theirs_here(const DdpSetting& setting, int steps, const BenchOptions& options) {
   const Json request{
       {"model", setting.model}, {"batch", setting.batch}, {"optimizer", "sgd"}, {"steps", steps}};
   const std::string each = peer_command(options);
@@ -50,7 +50,7 @@ Json theirs_here(const Setting& setting, int steps, const BenchOptions& options)
                       std::string("MASTER_PORT=") + kPeerPort, "GLOO_SOCKET_IFNAME=lo"});
 }
 
-BenchCase beside_ddp(const Setting& setting, const BenchOptions& options) {
+BenchCase beside_ddp(const DdpSetting& setting, const BenchOptions& options) {
   const int steps = options.quick ? 4 : setting.steps;
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, 5)); ++round) {

@@ -105,9 +105,9 @@ class RawFiles {
 };
 
 // The training loop's calls on one core.
-class Trainer {
+class ImageTrainer {
  public:
-  explicit Trainer(const Shape& input) : task_(spec_for(input), kImages) {
+  explicit ImageTrainer(const Shape& input) : task_(spec_for(input), kImages) {
     Options options;
     options.set("name", Value{std::string("sgd")});
     optimizer_ = make_optimizer(options, task_.learner().parameters().size());
@@ -174,7 +174,8 @@ struct Case {
   nlohmann::json where;  // for the peer
 };
 
-std::vector<BenchCase> measure(const Case& one, Peer& peer, Trainer& trainer, const BenchOptions& options) {
+std::vector<BenchCase> measure(const Case& one, Peer& peer, ImageTrainer& trainer,
+                               const BenchOptions& options) {
   const std::size_t theirs = options.quick ? 1500 : 4000, ours = options.quick ? 2000 : 40000;
   const Shape shape = one.data->shape();
   const Normalization& normal = one.data->normalization();
@@ -207,7 +208,7 @@ std::vector<BenchCase> bench_prepare(const SmallFiles& files, const BenchOptions
   const RawFiles raw(*images, first);
 
   Peer peer(options.python.empty() ? VECHE_PYTHON : options.python, kLoadPeer, "python3-torchvision");
-  Trainer trainer(images->shape());
+  ImageTrainer trainer(images->shape());
   std::vector<Case> todo{{"packed decoded, crop, flip",
                           images,
                           first,

@@ -21,7 +21,7 @@ constexpr int kCheckedSteps = 3;  // later ones may differ: one switched ReLU gr
 constexpr double kTolerance = 1e-3;
 const char* const kLayouts[] = {"nchw", "nhwc"};
 
-struct Setting {
+struct StepSetting {
   const char* model;
   const char* optimizer;
   double rate;  // the same as in peer.py
@@ -30,16 +30,16 @@ struct Setting {
   int steps;  // of one side in one round: about half a second
 };
 
-constexpr Setting kSettings[] = {
+constexpr StepSetting kSettings[] = {
     {"cnn", "sgd", 0.01, {1, 28, 28}, 25, 24},
     {"cnn", "adam", 0.001, {1, 28, 28}, 25, 20},
     {"resnet20", "sgd", 0.01, {3, 32, 32}, 32, 4},
 };
 
 // Our side: the same calls as the training loop makes.
-class Trainer {
+class StepTrainer {
  public:
-  Trainer(const Setting& setting, const TrainingTask& task) : rate_(setting.rate), task_(task) {
+  StepTrainer(const StepSetting& setting, const TrainingTask& task) : rate_(setting.rate), task_(task) {
     Options options;
     options.set("name", Value{std::string(setting.optimizer)});
     options.set("momentum", Value{0.9});
@@ -70,13 +70,13 @@ void check(const std::vector<double>& ours, const std::vector<double>& theirs, c
                      std::to_string(ours[i]) + " against " + std::to_string(theirs[i]));
 }
 
-std::vector<BenchCase> measure(const Setting& setting, Peer& peer, const BenchOptions& options) {
+std::vector<BenchCase> measure(const StepSetting& setting, Peer& peer, const BenchOptions& options) {
   ModelSpec spec;
   spec.name = setting.model;
   spec.input = setting.input;
   spec.options.set("dropout", Value{0.0});  // no two programs drop the same numbers
   const TrainingTask task(spec, setting.batch);
-  Trainer trainer(setting, task);
+  StepTrainer trainer(setting, task);
   const std::vector<double> losses = trainer.run(kCheckedSteps);
 
   const std::string name =
@@ -111,7 +111,7 @@ std::vector<BenchCase> measure(const Setting& setting, Peer& peer, const BenchOp
 std::vector<BenchCase> bench_step(const BenchOptions& options) {
   Peer peer(options.python.empty() ? VECHE_PYTHON : options.python, kStepPeer, "python3-torch");
   std::vector<BenchCase> cases;
-  for (const Setting& setting : kSettings)
+  for (const StepSetting& setting : kSettings)
     for (BenchCase& result : measure(setting, peer, options)) cases.push_back(std::move(result));
   return cases;
 }

@@ -11,14 +11,14 @@ namespace {
 // the same machine, and the median of so many is sure to about one per cent.
 constexpr int kRoundsForOne = 4;
 
-struct Setting {
+struct AgreeSetting {
   std::string name;
   std::vector<std::string> assignments;
   int steps;  // of one run: about a second
   double required;
 };
 
-BenchCase measure(const Setting& setting, const BenchOptions& options) {
+BenchCase measure(const AgreeSetting& setting, const BenchOptions& options) {
   const auto run = [&](const std::string& strategy) {
     auto assignments = setting.assignments;
     assignments.push_back("run.steps=" + std::to_string(options.quick ? 2 : setting.steps));

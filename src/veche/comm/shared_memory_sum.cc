@@ -48,12 +48,12 @@ struct Coming {
 
 // Blocks [from, to) of an operation, in one number that changes as a whole: a late-comer can never touch the
 // next operation.
-struct Blocks {
+struct BlocksLeft {
   std::uint64_t operation = 0;  // its last 32 bits
   std::uint64_t from = 0;
   std::uint64_t to = 0;
 
-  static Blocks unpacked(std::uint64_t bits) { return {bits >> 32, bits >> 16 & 0xffff, bits & 0xffff}; }
+  static BlocksLeft unpacked(std::uint64_t bits) { return {bits >> 32, bits >> 16 & 0xffff, bits & 0xffff}; }
   std::uint64_t packed() const { return operation << 32 | from << 16 | to; }
   bool left_of(std::uint64_t asked) const { return operation == (asked & 0xffffffff) && from != to; }
 };
@@ -127,7 +127,7 @@ void SharedMemorySum::open(std::uint64_t operation, std::size_t length, Work& wo
   const std::size_t blocks = (length + block - 1) / block;
   state_.block_length.store(block, std::memory_order_relaxed);
   state_.unfinished.store(blocks, std::memory_order_relaxed);
-  state_.blocks.store(Blocks{operation, 0, blocks}.packed(), std::memory_order_release);
+  state_.blocks.store(BlocksLeft{operation, 0, blocks}.packed(), std::memory_order_release);
   state_.events.notify(static_cast<int>(std::min(blocks, cores())) - 1);
 }
 
@@ -140,11 +140,11 @@ void SharedMemorySum::finish(std::uint64_t operation) {
 // different ends, so that in the next operation a core finds what it had in its cache.
 bool SharedMemorySum::take_block(std::uint64_t operation, std::size_t length, Work& work) {
   std::uint64_t seen = state_.blocks.load(std::memory_order_acquire);
-  if (!Blocks::unpacked(seen).left_of(operation)) return false;
+  if (!BlocksLeft::unpacked(seen).left_of(operation)) return false;
   const bool from_the_end = current_core() % 2 == 1;
-  Blocks left;
+  BlocksLeft left;
   do {
-    left = Blocks::unpacked(seen);
+    left = BlocksLeft::unpacked(seen);
     if (!left.left_of(operation)) return false;
     from_the_end ? --left.to : ++left.from;
   } while (!state_.blocks.compare_exchange_weak(seen, left.packed(), std::memory_order_acq_rel));
@@ -156,7 +156,7 @@ bool SharedMemorySum::take_block(std::uint64_t operation, std::size_t length, Wo
 }
 
 bool SharedMemorySum::has_work(std::uint64_t operation) const {
-  return Blocks::unpacked(state_.blocks.load(std::memory_order_acquire)).left_of(operation);
+  return BlocksLeft::unpacked(state_.blocks.load(std::memory_order_acquire)).left_of(operation);
 }
 
 bool SharedMemorySum::somebody_due_here(std::uint64_t operation) const {

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "the format's order of
 
 constexpr std::uint64_t kMostHeader = 100'000'000;  // the format's own limit
 constexpr int kDeepest = 3;                         // the list of extents of a tensor of the header
-constexpr std::size_t kLongestName = 100;           // in a message
+constexpr std::size_t kLongestShownName = 100;      // in a message
 constexpr char kMetadata[] = "__metadata__";
 
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 15> kTypes = {{
@@ -43,15 +43,16 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 15> kTypes = {{
 
 // A stranger's name for a message: short, and on one line.
 std::string shown(std::string name) {
-  if (name.size() > kLongestName) name = name.substr(0, kLongestName) + "..";
+  if (name.size() > kLongestShownName) name = name.substr(0, kLongestShownName) + "..";
   std::ranges::replace_if(
       name, [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
   return "'" + name + "'";
 }
 
-class Reader {
+class SafetensorsReader {
  public:
-  Reader(std::span<const std::byte> file, const std::string& origin) : file_(file), origin_(origin) {}
+  SafetensorsReader(std::span<const std::byte> file, const std::string& origin)
+      : file_(file), origin_(origin) {}
 
   Safetensors read() {
     const json header = read_header();
@@ -212,7 +213,7 @@ std::vector<float> converted(std::span<const std::byte> bytes, Convert convert) 
 }  // namespace
 
 Safetensors parse_safetensors(std::span<const std::byte> file, const std::string& origin) {
-  return Reader(file, origin).read();
+  return SafetensorsReader(file, origin).read();
 }
 
 std::vector<float> floats_of(const StoredTensor& tensor, const std::string& origin) {

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "vecheck";                       // and a digit
+constexpr std::string_view kCheckpointMagic = "vecheck";             // and a digit
 constexpr std::size_t kCommon = offsetof(CheckpointHeader, trains);  // what all versions begin with
 constexpr std::size_t kChecksum = sizeof(std::uint32_t);
 
@@ -24,7 +24,7 @@ std::uint32_t checksum(std::uint32_t sum, std::span<const std::byte> bytes) {
 }
 
 bool begins_as_ours(std::span<const std::byte> bytes) {
-  return std::ranges::equal(std::as_bytes(std::span(kMagic)), bytes.first(kMagic.size()));
+  return std::ranges::equal(std::as_bytes(std::span(kCheckpointMagic)), bytes.first(kCheckpointMagic.size()));
 }
 
 template <class T>

@@ -17,9 +17,9 @@
 namespace veche {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = 16 << 20;  // of a configuration, lists of many nodes included
-constexpr std::size_t kLongestName = 200;        // of a run: file systems take 255 bytes
-constexpr std::size_t kLongestPath = 3000;       // to runs: the system takes 4095 bytes
+constexpr std::uintmax_t kLargestConfig = 16 << 20;  // lists of many nodes included
+constexpr std::size_t kLongestRunName = 200;         // file systems take 255 bytes
+constexpr std::size_t kLongestPath = 3000;           // to runs: the system takes 4095 bytes
 
 Value from_toml(const toml::node& node, const std::string& where) {
   if (const auto* value = node.as_boolean()) return {value->get()};
@@ -90,7 +90,7 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
 }  // namespace
 
 Config Config::from_file(const std::filesystem::path& file) {
-  return from_text(read_text(file, "the configuration " + file.string(), kMostBytes), file.string());
+  return from_text(read_text(file, "the configuration " + file.string(), kLargestConfig), file.string());
 }
 
 Config Config::from_text(std::string_view text, const std::string& origin) {
@@ -178,7 +178,7 @@ Settings Config::resolve() const {
   add_own_keys(strategy_keys, find_strategy(*strategy_name).keys, "strategy", *strategy_name);
   settings.strategy = checked("strategy", strategy, strategy_keys);
 
-  for (const auto& [key, most] : {std::pair("name", kLongestName), std::pair("out", kLongestPath)})
+  for (const auto& [key, most] : {std::pair("name", kLongestRunName), std::pair("out", kLongestPath)})
     if (const auto text = settings.run.get<std::string>(key, ""); text.size() > most)
       throw RequestError(
           fmt::format("run.{} has {} bytes: {} are the most that can be used", key, text.size(), most));

@@ -5,18 +5,18 @@ namespace veche {
 namespace {
 
 // Everybody sends everything to everybody, who adds up in the order of nodes.
-void begin(Channel& channel, std::span<float> data) {
+void begin_all_to_all(Channel& channel, std::span<float> data) {
   const Message mine = channel.pool.copy_of(std::span<const float>(data));
   for (int away = 1; away < channel.size(); ++away)
     channel.send(wrapped(channel.me().value + away, channel.size()), mine);
 }
 
-void complete(Channel& channel, std::span<float> data) {
+void complete_all_to_all(Channel& channel, std::span<float> data) {
   sum_in_order(data, expect_all(channel), channel.me().value);
 }
 
 }  // namespace
 
-AllReduceSteps all_to_all_steps() { return {begin, complete}; }
+AllReduceSteps all_to_all_steps() { return {begin_all_to_all, complete_all_to_all}; }
 
 }  // namespace veche

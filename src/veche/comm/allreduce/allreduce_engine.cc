@@ -8,7 +8,7 @@ namespace {
 // Without an engine's own collective: node i gets part i from everybody, adds up in the order of nodes, and
 // sends the sum to everybody. The same bits and bytes as between threads, so that decorating an endpoint
 // changes no result.
-void begin(Channel& channel, std::span<float> data) {
+void begin_native(Channel& channel, std::span<float> data) {
   if (EngineCollectives* native = channel.endpoint.collectives()) {
     if (native->overlaps()) native->begin_all_reduce(channel.tag, data);
     return;
@@ -20,7 +20,7 @@ void begin(Channel& channel, std::span<float> data) {
   }
 }
 
-void complete(Channel& channel, std::span<float> data) {
+void complete_native(Channel& channel, std::span<float> data) {
   if (EngineCollectives* native = channel.endpoint.collectives())
     return engine_all_reduce(channel, *native, data);
   const int size = channel.size();
@@ -37,6 +37,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps native_steps() { return {begin, complete}; }
+AllReduceSteps native_steps() { return {begin_native, complete_native}; }
 
 }  // namespace veche

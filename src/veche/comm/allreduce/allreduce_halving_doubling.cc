@@ -41,13 +41,13 @@ void send_half(Channel& channel, const Core& core, std::span<float> data, int di
   send(channel, NodeId{core.me ^ distance}, half(core, data, distance, mine));
 }
 
-void begin(Channel& channel, std::span<float> data) {
+void begin_halving_doubling(Channel& channel, std::span<float> data) {
   const Core core(channel);
   if (core.outside()) return send(channel, core.other_end(), data);
   if (!core.has_folded()) send_half(channel, core, data, core.nodes / 2, false);
 }
 
-void complete(Channel& channel, std::span<float> data) {
+void complete_halving_doubling(Channel& channel, std::span<float> data) {
   const Core core(channel);
   if (core.outside()) {
     const Message result = channel.expect(core.other_end());
@@ -73,6 +73,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps halving_doubling_steps() { return {begin, complete}; }
+AllReduceSteps halving_doubling_steps() { return {begin_halving_doubling, complete_halving_doubling}; }
 
 }  // namespace veche

@@ -25,7 +25,7 @@ void send_part(Channel& channel, std::span<float> data, int k) {
                channel.pool.copy_of(std::span<const float>(part(channel, data, k))));
 }
 
-void begin(Channel& channel, std::span<float> data) {
+void begin_ring(Channel& channel, std::span<float> data) {
   for_segments(data, [&](std::span<float> segment) { send_part(channel, segment, channel.me().value); });
 }
 
@@ -50,12 +50,12 @@ void one_round(Channel& channel, std::span<float> data, int round) {
   for_segments(data, [&](std::span<float> segment) { segment_round(channel, segment, round); });
 }
 
-void complete(Channel& channel, std::span<float> data) {
+void complete_ring(Channel& channel, std::span<float> data) {
   for (int round = 0; round < rounds(channel.size()); ++round) one_round(channel, data, round);
 }
 
 }  // namespace
 
-AllReduceSteps ring_steps() { return {begin, complete, rounds, one_round}; }
+AllReduceSteps ring_steps() { return {begin_ring, complete_ring, rounds, one_round}; }
 
 }  // namespace veche

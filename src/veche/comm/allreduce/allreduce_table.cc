@@ -14,7 +14,7 @@
 namespace veche {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = 1 << 20;
+constexpr std::uintmax_t kLargestTable = 1 << 20;
 
 // How many times larger one is than the other, as a logarithm; nothing counts as one.
 double ratio(double a, double b) { return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0))); }
@@ -34,7 +34,7 @@ AllReduceTable::Row row_of(const toml::node& node) {
 }
 
 std::string read_table(const std::filesystem::path& file) try {
-  return read_text(file, "the table " + file.string(), kMostBytes);
+  return read_text(file, "the table " + file.string(), kLargestTable);
 } catch (const RequestError& error) {
   throw RequestError(std::string(error.what()) + "; make one with 'veche bench allreduce --tune FILE'");
 }

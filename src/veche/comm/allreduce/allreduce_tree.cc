@@ -14,11 +14,11 @@ void send_to_parent(Channel& channel, std::span<float> data) {
 
 bool is_leaf(const Channel& channel) { return channel.me().value % 2 == 1; }
 
-void begin(Channel& channel, std::span<float> data) {
+void begin_tree(Channel& channel, std::span<float> data) {
   if (is_leaf(channel)) send_to_parent(channel, data);
 }
 
-void complete(Channel& channel, std::span<float> data) {
+void complete_tree(Channel& channel, std::span<float> data) {
   const int me = channel.me().value;
   const int size = channel.size();
   for (int bit = 1; (me & bit) == 0 && bit < size; bit *= 2)
@@ -29,6 +29,6 @@ void complete(Channel& channel, std::span<float> data) {
 
 }  // namespace
 
-AllReduceSteps tree_steps() { return {begin, complete}; }
+AllReduceSteps tree_steps() { return {begin_tree, complete_tree}; }
 
 }  // namespace veche

@@ -29,7 +29,7 @@ constexpr int kFrameSeconds = 10;       // for the rest of what has begun to com
 constexpr std::uint32_t kLongestReport = 1 << 16;
 
 // What is told over a line, before the report of a failure.
-enum Kind : std::int32_t { kGoodbye, kLost, kFailed };
+enum FrameKind : std::int32_t { kGoodbye, kLost, kFailed };
 struct Frame {
   std::int32_t kind = kGoodbye;
   std::int32_t rank = 0;

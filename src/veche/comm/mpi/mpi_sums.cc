@@ -8,7 +8,7 @@ namespace {
 
 using Clock = MpiSums::Clock;
 
-constexpr std::size_t kPart = std::size_t{1} << 30;  // floats: MPI counts with int
+constexpr std::size_t kMostFloats = std::size_t{1} << 30;  // floats: MPI counts with int
 // Floats up to which MPI adds up a copy that it can be left with. Longer sums take MPI's blocking call, which
 // is faster and in place, but cannot be left: it begins when all have come. Where ranks outnumber cores, also
 // because it polls without pause.
@@ -17,12 +17,12 @@ constexpr std::size_t kSmallOversubscribed = std::size_t{1} << 16;
 // Those waited for are often just not on a core: it is offered to them many times before sleeping.
 constexpr int kOffers = 500;
 // What was sent by one who is gone may still be on its way.
-constexpr std::chrono::seconds kOnItsWay{1};
+constexpr std::chrono::seconds kSumOnItsWay{1};
 
 template <class Call>
 void in_parts(std::span<float> data, Call call) {
-  for (std::size_t from = 0; from < data.size(); from += kPart)
-    call(data.data() + from, static_cast<int>(std::min(kPart, data.size() - from)));
+  for (std::size_t from = 0; from < data.size(); from += kMostFloats)
+    call(data.data() + from, static_cast<int>(std::min(kMostFloats, data.size() - from)));
 }
 
 void add_to(std::span<float> sum, std::span<const float> data) {
@@ -38,7 +38,7 @@ class Limit {
   std::optional<MpiSums::End> reached() {
     if (!lost_ && progress_engine_.first_lost()) {
       lost_ = true;
-      until_ = std::min(until_, Clock::now() + kOnItsWay);
+      until_ = std::min(until_, Clock::now() + kSumOnItsWay);
     }
     if (Clock::now() < until_) return {};
     return lost_ ? MpiSums::End::lost : MpiSums::End::timed_out;

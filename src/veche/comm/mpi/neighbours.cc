@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // What was sent by one who is gone may still be on its way.
-constexpr std::chrono::seconds kOnItsWay{1};
+constexpr std::chrono::seconds kPartOnItsWay{1};
 
 class MpiNeighbourhood : public Neighbourhood {
  public:
@@ -46,7 +46,7 @@ class MpiNeighbourhood : public Neighbourhood {
       }
       if (missing < 0 && terms_.lost && (missing = terms_.lost()) >= 0) {
         outcome.outcome = Received::Outcome::peer_lost;
-        until = std::min(until, Clock::now() + kOnItsWay);
+        until = std::min(until, Clock::now() + kPartOnItsWay);
       }
       if (Clock::now() >= until) {
         if (missing < 0) missing = (terms_.sources.empty() ? terms_.readers : terms_.sources).front();
@@ -121,7 +121,7 @@ class Persistent : public MpiNeighbourhood {
   void cancel(std::vector<MPI_Request>& requests) {
     for (MPI_Request& request : requests) MPI_Cancel(&request);
     const Time now = Clock::now() - terms_.origin;
-    wait(requests, now + kOnItsWay);
+    wait(requests, now + kPartOnItsWay);
   }
 
   static void start(std::vector<MPI_Request>& requests) {

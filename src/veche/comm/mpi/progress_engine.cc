@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kEnvelopeTag = 1;
 constexpr int kBytesTag = 2;
-constexpr std::size_t kEnvelopeBytes = 2048;         // below every MPI's limit for sending at once
-constexpr std::size_t kEnvelopesAwaited = 32;        // more wait inside MPI
-constexpr std::size_t kPart = std::size_t{1} << 30;  // MPI counts with int
+constexpr std::size_t kEnvelopeBytes = 2048;              // below every MPI's limit for sending at once
+constexpr std::size_t kEnvelopesAwaited = 32;             // more wait inside MPI
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts with int
 
 enum class Kind : std::uint32_t { inside, follows, leave };
 
@@ -116,8 +116,8 @@ void ProgressEngine::post(int rank, const Header& header, std::span<const std::b
   MPI_Isend(bytes, static_cast<int>(envelope.size()), MPI_BYTE, rank, kEnvelopeTag, comm_, &request);
   sending_requests_.push_back(request);
   sending_.push_back(std::move(envelope));
-  for (std::size_t from = 0; from < keep.size(); from += kPart) {
-    const std::size_t part = std::min(kPart, keep.size() - from);
+  for (std::size_t from = 0; from < keep.size(); from += kMostBytes) {
+    const std::size_t part = std::min(kMostBytes, keep.size() - from);
     MPI_Isend(keep.bytes().data() + from, static_cast<int>(part), MPI_BYTE, rank, kBytesTag, comm_, &request);
     sending_requests_.push_back(request);
     sending_.push_back(keep);
@@ -166,10 +166,10 @@ void ProgressEngine::read(const std::byte* envelope, int from_rank) {
   const std::size_t size = message.size();
   const auto arriving = std::make_shared<Arriving>(
       Arriving{to, mailbox(to).announce(from, Tag{header.tag}), std::move(message), 0});
-  for (std::size_t start = 0; start < size; start += kPart, ++arriving->parts) {
+  for (std::size_t start = 0; start < size; start += kMostBytes, ++arriving->parts) {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Irecv(bytes + start, static_cast<int>(std::min(kPart, size - start)), MPI_BYTE, from_rank, kBytesTag,
-              comm_, &request);
+    MPI_Irecv(bytes + start, static_cast<int>(std::min(kMostBytes, size - start)), MPI_BYTE, from_rank,
+              kBytesTag, comm_, &request);
     arriving_requests_.push_back(request);
     arriving_.push_back(arriving);
   }

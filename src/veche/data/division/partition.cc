@@ -13,12 +13,12 @@
 namespace veche {
 namespace {
 
-struct Rule {
+struct PartitionRule {
   const char* name;
   const char* argument;  // as it is called behind the colon; null: none
   Partition (*divide)(const PartitionTask& task);
 };
-constexpr Rule kRules[] = {
+constexpr PartitionRule kRules[] = {
     {"iid", nullptr, divide_iid},        {"proportional", nullptr, divide_proportional},
     {"sizes", "[..]", divide_by_sizes},  {"dirichlet", "ALPHA", divide_by_dirichlet},
     {"classes", "K", divide_by_classes}, {"folders", nullptr, divide_by_folders},
@@ -39,7 +39,7 @@ Partition partition(std::size_t samples, int nodes, std::string_view rule, std::
     throw RequestError(fmt::format("{} samples are more than the 2^32 that can be divided", samples));
   }
   const std::size_t colon = rule.find(':');
-  for (const Rule& known : kRules) {
+  for (const PartitionRule& known : kRules) {
     const bool has_argument = colon != std::string_view::npos;
     if (rule.substr(0, colon) != known.name || has_argument != (known.argument != nullptr)) continue;
     const std::string_view argument = has_argument ? rule.substr(colon + 1) : "";
@@ -51,7 +51,7 @@ Partition partition(std::size_t samples, int nodes, std::string_view rule, std::
 
 std::vector<std::string> partition_names() {
   std::vector<std::string> names;
-  for (const Rule& rule : kRules)
+  for (const PartitionRule& rule : kRules)
     names.push_back(rule.argument == nullptr ? rule.name : fmt::format("{}:{}", rule.name, rule.argument));
   return names;
 }

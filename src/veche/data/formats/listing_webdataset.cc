@@ -9,7 +9,7 @@
 namespace veche {
 namespace {
 
-constexpr std::uint32_t kMostClasses = 1u << 16;
+constexpr std::uint32_t kMostWebdatasetClasses = 1u << 16;
 
 // The path up to the first dot of its last part.
 std::string_view key_of(std::string_view path) {
@@ -27,7 +27,8 @@ std::optional<std::uint32_t> class_number(std::string_view text) {
   trim();
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number >= kMostClasses) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || number >= kMostWebdatasetClasses)
+    return std::nullopt;
   return number;
 }
 

@@ -11,7 +11,7 @@
 namespace veche {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of one image file
+constexpr std::size_t kLargestImageFile = std::size_t{1} << 30;
 
 // A file descriptor that is closed when it goes out of sight.
 class Descriptor {
@@ -38,7 +38,8 @@ void read_file(const std::string& path, std::vector<std::uint8_t>& room) {
   struct stat facts {};
   if (file.value() < 0 || ::fstat(file.value(), &facts) != 0) fail();
   if (!S_ISREG(facts.st_mode)) throw Damaged("is not a file");
-  if (static_cast<std::size_t>(facts.st_size) > kMostBytes) throw Damaged("is too large to be an image");
+  if (static_cast<std::size_t>(facts.st_size) > kLargestImageFile)
+    throw Damaged("is too large to be an image");
   room.resize(static_cast<std::size_t>(facts.st_size));
   std::size_t done = 0;
   while (done < room.size()) {

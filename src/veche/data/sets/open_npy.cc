@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostSide = 1 << 16;
-constexpr std::int64_t kMostClasses = 1 << 16;
+constexpr std::uint64_t kMostNpySide = 1 << 16;
+constexpr std::int64_t kMostNpyClasses = 1 << 16;
 
 // (N, H, W), (N, H, W, C) or (N, C, H, W): channels are few and sides are many.
 struct Layout {
@@ -27,7 +27,7 @@ Layout layout_of(const NpyArray& images, const std::string& name) {
   if (images.kind != 'u' || images.item != 1)
     throw RequestError(fmt::format("'{}' must hold bytes (numpy.uint8, 0..255)", name));
   const bool good =
-      (s.size() == 3 || s.size() == 4) && *std::max_element(s.begin() + 1, s.end()) <= kMostSide;
+      (s.size() == 3 || s.size() == 4) && *std::max_element(s.begin() + 1, s.end()) <= kMostNpySide;
   const auto is_channels = [](std::uint64_t size) { return size == 1 || size == 3; };
   const auto shape = [](std::uint64_t c, std::uint64_t h, std::uint64_t w) {
     return Shape{static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)};
@@ -58,7 +58,7 @@ Samples read_pair(const fs::path& image_file, const fs::path& label_file, const 
   const std::uint64_t count = std::min(labels.count(), images.sizes[0]);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::int64_t label = whole_number(labels, i);
-    if (label < 0 || label >= kMostClasses) {
+    if (label < 0 || label >= kMostNpyClasses) {
       policy.found(
           fmt::format("'{}' gives sample {} the label {}, which cannot be", label_file.string(), i, label));
       continue;

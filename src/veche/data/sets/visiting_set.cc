@@ -15,7 +15,7 @@ constexpr std::size_t kLabel = sizeof(std::int64_t);
 const PixelSet* as_images(const Dataset& data) { return dynamic_cast<const PixelSet*>(&data); }
 
 // Not from a pool: as much as is needed, and gone when nobody needs it any more.
-Message allocate(std::size_t bytes) {
+Message unpooled(std::size_t bytes) {
   constexpr std::align_val_t kAlignment{64};
   const auto free = [](std::byte* memory) { ::operator delete(memory, kAlignment); };
   return {{static_cast<std::byte*>(::operator new(bytes, kAlignment)), free}, bytes};
@@ -78,7 +78,7 @@ std::size_t Visitors::bytes_each(const Dataset& data) {
 
 Message Visitors::pack(const Dataset& data, std::span<const std::uint32_t> samples) {
   const std::size_t each = bytes_each(data), size = data.shape().size();
-  Message message = allocate(samples.size() * each);
+  Message message = unpooled(samples.size() * each);
   std::byte* out = message.writable<std::byte>().data();
   const PixelSet* images = as_images(data);
   std::vector<std::uint8_t> room(images != nullptr ? size : 0);

@@ -73,7 +73,7 @@ std::vector<Point> cube(int dimension) {
 
 // Leaves side by side, parents above the middle of their children; bent round a centre when there are many
 // leaves.
-std::vector<Point> tree(const Graph& graph) {
+std::vector<Point> tree_positions(const Graph& graph) {
   std::vector<Point> places(static_cast<std::size_t>(graph.nodes()));
   double leaves = 0;
   const std::function<double(int, int, int)> place = [&](int node, int parent, int depth) {
@@ -131,7 +131,7 @@ Layout layout_of(const Graph& graph, const std::string& family, std::span<const 
   } else if (family == "hypercube" && shape[0] <= 5) {
     layout.places = cube(shape[0]);
   } else if (family == "tree") {
-    layout.places = tree(graph);
+    layout.places = tree_positions(graph);
   } else {
     layout.places = stress_layout(graph);
   }

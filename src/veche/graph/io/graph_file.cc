@@ -12,15 +12,15 @@
 namespace veche {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
+constexpr std::uintmax_t kLargestGraphFile = std::uintmax_t{1} << 30;
 
-struct Format {
+struct GraphFormat {
   const char* name;
   std::vector<StoredGraph> (*read)(const std::string&);
 };
 
-Format format_of(const std::filesystem::path& path, const std::string& text) {
-  const Format json{"JSON", read_json_graphs}, graphml{"GraphML", read_graphml}, dot{"DOT", read_dot},
+GraphFormat format_of(const std::filesystem::path& path, const std::string& text) {
+  const GraphFormat json{"JSON", read_json_graphs}, graphml{"GraphML", read_graphml}, dot{"DOT", read_dot},
       list{"an edge list", read_edge_list};
   const std::string extension = path.extension().string();
   if (extension == ".json") return json;
@@ -51,8 +51,9 @@ int nodes_named(const std::vector<StoredGraph::Link>& links) {
 }
 
 std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
-  const std::string text = read_text(path, fmt::format("the graph file '{}'", path.string()), kMostBytes);
-  const Format format = format_of(path, text);
+  const std::string text =
+      read_text(path, fmt::format("the graph file '{}'", path.string()), kLargestGraphFile);
+  const GraphFormat format = format_of(path, text);
   try {
     return format.read(text);
   } catch (const RequestError& error) {

@@ -12,7 +12,7 @@
 namespace veche {
 namespace {
 
-std::vector<double> metropolis(const Graph& graph) {
+std::vector<double> metropolis_start(const Graph& graph) {
   std::vector<double> weights;
   for (const auto [i, j] : graph.edges())
     weights.push_back(1.0 / (1 + std::max(graph.degree(i), graph.degree(j))));
@@ -82,7 +82,7 @@ OptimalWeights optimal_weights(const Graph& graph, Sign sign) {
                       "symmetry): use best-constant or metropolis",
                       graph.edges().size(), most_edges));
     }
-    const std::vector<double> start = metropolis(graph);
+    const std::vector<double> start = metropolis_start(graph);
     result = optimal_by_matrices(graph, sign, start, rho_of(graph, start));
   }
   result.rho = rho_of(graph, result.weights);

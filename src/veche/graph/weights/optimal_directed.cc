@@ -13,8 +13,8 @@ using Complex = std::complex<double>;
 
 // The eigenvalues of W are 1 - sum_c w_c form(k, c); those of k and its opposite are conjugate, so that one
 // is enough.
-struct Forms {
-  Forms(const Translation& translation, const std::vector<std::vector<int>>& kinds) {
+struct DirectedForms {
+  DirectedForms(const Translation& translation, const std::vector<std::vector<int>>& kinds) {
     for (int k = 1; k < translation.nodes(); ++k) {
       if (k > translation.opposite(k)) continue;
       std::vector<Complex>& row = rows.emplace_back();
@@ -32,8 +32,8 @@ struct Forms {
 
 // |z| <= s as [[s + re, im], [im, s - re]] >= 0: one small block an eigenvalue. Referred to by DSDP, not
 // copied.
-struct Blocks {
-  Blocks(SDPCone cone, const Forms& forms, int kinds) {
+struct DirectedBlocks {
+  DirectedBlocks(SDPCone cone, const DirectedForms& forms, int kinds) {
     values.reserve(forms.rows.size() * static_cast<std::size_t>(kinds + 2));
     const auto set = [&](int block, int variable, Complex z) {
       values.push_back({z.real(), z.imag(), -z.real()});
@@ -68,7 +68,7 @@ struct OneRow {
 //   rho sum |z| >= -sum Re(eigenvalue conj z) = -sum Re z + sum_c w_c r_c,  r_c = sum_k Re(form(k, c) conj
 //   z_k),
 // and z is moved along the characters until r_c = 0 (or, for chains, r_c >= -price for every hop).
-double bound(const Forms& forms, const std::vector<std::vector<int>>& kinds, int nodes,
+double bound(const DirectedForms& forms, const std::vector<std::vector<int>>& kinds, int nodes,
              std::vector<Complex> z, double price, bool chain) {
   const std::vector<Complex> given = z;
   for (std::size_t c = 0; c < kinds.size(); ++c) {
@@ -99,11 +99,11 @@ OptimalWeights optimal_by_characters(const Graph& graph, const Translation& tran
   }
   const int count = static_cast<int>(kinds.size());
   const bool chain = sign == Sign::nonnegative;
-  const Forms forms(translation, kinds);
+  const DirectedForms forms(translation, kinds);
   const OneRow row(kinds);
   SemidefiniteProgram program(count + 1);
   const SDPCone cone = program.add_semidefinite(static_cast<int>(forms.rows.size()));
-  const Blocks blocks(cone, forms, count);
+  const DirectedBlocks blocks(cone, forms, count);
   LPCone rows = nullptr;
   if (chain) {
     program.keep_nonnegative(count);

@@ -23,8 +23,8 @@ struct Kinds {
 };
 
 // The eigenvalues of W are 1 - sum_c w_c form(k, c).
-struct Forms {
-  Forms(const Translation& translation, const Kinds& kinds) {
+struct EigenvalueForms {
+  EigenvalueForms(const Translation& translation, const Kinds& kinds) {
     for (int k = 1; k < translation.nodes(); ++k) {
       if (k > translation.opposite(k)) continue;  // its mirror image has the same eigenvalue
       std::vector<double>& row = rows.emplace_back();
@@ -42,7 +42,7 @@ struct Forms {
 
 // 1 - form w <= s and form w - 1 <= s for every eigenvalue, and for chains sum w <= 1: columns for DSDP.
 struct Columns {
-  Columns(const Forms& forms, const Kinds& kinds, Sign sign) {
+  Columns(const EigenvalueForms& forms, const Kinds& kinds, Sign sign) {
     const int count = static_cast<int>(forms.rows.size());
     const bool chain = sign == Sign::nonnegative;
     height = 2 * count + (chain ? 1 : 0);
@@ -72,7 +72,7 @@ struct Columns {
 
 // The proof of certificate.h, said in eigenvalues z_k of Z (one for each time it occurs): the form of a kind
 // of edge is (2/n) sum_k z_k (1 - cos), and moving the entries of Z on a kind by t moves z_k by t sum cos.
-double bound(const Forms& forms, const Kinds& kinds, int nodes, std::vector<double> z, double price,
+double bound(const EigenvalueForms& forms, const Kinds& kinds, int nodes, std::vector<double> z, double price,
              bool chain) {
   const std::vector<double> given = z;
   for (std::size_t c = 0; c < kinds.hops.size(); ++c) {
@@ -96,7 +96,7 @@ double bound(const Forms& forms, const Kinds& kinds, int nodes, std::vector<doub
 
 OptimalWeights optimal_by_eigenvalues(const Graph& graph, const Translation& translation, Sign sign) {
   const Kinds kinds(graph, translation);
-  const Forms forms(translation, kinds);
+  const EigenvalueForms forms(translation, kinds);
   const Columns columns(forms, kinds, sign);
   const int count = static_cast<int>(kinds.hops.size());
 

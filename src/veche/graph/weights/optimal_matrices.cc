@@ -6,8 +6,8 @@ namespace veche {
 namespace {
 
 // The data of both blocks, s I - (W - 11'/n) and s I + (W - 11'/n), which DSDP refers to but does not copy.
-struct Blocks {
-  explicit Blocks(const Graph& graph) : n(graph.nodes()) {
+struct MatrixBlocks {
+  explicit MatrixBlocks(const Graph& graph) : n(graph.nodes()) {
     for (const auto [i, j] : graph.edges()) {
       ends.insert(ends.end(), {i, j});
       signs.insert(signs.end(), {1.0, -1.0});
@@ -68,7 +68,7 @@ void add_packed(SDPCone cone, int block, double sign, Eigen::MatrixXd& sum) {
 OptimalWeights optimal_by_matrices(const Graph& graph, Sign sign, std::span<const double> start,
                                    double start_rho) {
   const int edges = static_cast<int>(graph.edges().size());
-  Blocks blocks(graph);
+  MatrixBlocks blocks(graph);
   const NodeRows node_rows(graph);
 
   SemidefiniteProgram program(edges + 1);

@@ -69,16 +69,16 @@ Weighing optimal_nonnegative(const Graph& graph) {
   return {mixing_from_edges(graph, best.weights), best.bound};
 }
 
-struct Rule {
+struct WeightRule {
   std::string_view name;
   Weighing (*weigh)(const Graph&);
 };
 
 constexpr std::array rules{
-    Rule{"metropolis", metropolis}, Rule{"metropolis-hastings", metropolis_hastings},
-    Rule{"max-degree", max_degree}, Rule{"best-constant", best_constant},
-    Rule{"optimal", optimal},       Rule{"optimal-nonnegative", optimal_nonnegative},
-    Rule{"uniform", uniform},
+    WeightRule{"metropolis", metropolis}, WeightRule{"metropolis-hastings", metropolis_hastings},
+    WeightRule{"max-degree", max_degree}, WeightRule{"best-constant", best_constant},
+    WeightRule{"optimal", optimal},       WeightRule{"optimal-nonnegative", optimal_nonnegative},
+    WeightRule{"uniform", uniform},
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ constexpr std::array rules{
 std::span<const std::string> weight_rules() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Rule& rule : rules) all.emplace_back(rule.name);
+    for (const WeightRule& rule : rules) all.emplace_back(rule.name);
     all.emplace_back("file:");
     return all;
   }();
@@ -94,7 +94,7 @@ std::span<const std::string> weight_rules() {
 }
 
 void check_rule(std::string_view rule) {
-  if (rule.starts_with("file:") || std::ranges::find(rules, rule, &Rule::name) != rules.end()) return;
+  if (rule.starts_with("file:") || std::ranges::find(rules, rule, &WeightRule::name) != rules.end()) return;
   throw RequestError("there is no weight rule '" + std::string(rule) + "'" +
                      suggestion(rule, weight_rules()));
 }
@@ -102,7 +102,7 @@ void check_rule(std::string_view rule) {
 Weighing weigh(const Graph& graph, std::string_view rule) {
   check_rule(rule);
   if (rule.starts_with("file:")) return {read_weights(std::string(rule.substr(5)), graph), std::nullopt};
-  return std::ranges::find(rules, rule, &Rule::name)->weigh(graph);
+  return std::ranges::find(rules, rule, &WeightRule::name)->weigh(graph);
 }
 
 Mixing make_mixing(const Graph& graph, std::string_view rule) { return weigh(graph, rule).mixing; }

@@ -10,8 +10,6 @@ using torch::autograd::variable_list;
 
 constexpr std::size_t kMostPlans = 8;
 
-at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
-
 }  // namespace
 
 struct Conv::Function : torch::autograd::Function<Conv::Function> {

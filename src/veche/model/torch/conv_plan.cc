@@ -125,14 +125,14 @@ struct Forward {
   dnnl::convolution_forward::primitive_desc description;  // the backward passes ask for it
 };
 
-struct InputGradient {
-  InputGradient(const Geometry& g, const Forward& forward)
-      : InputGradient(g, {{dnnl::algorithm::convolution_direct, g.input, g.any_weights, g.output, g.stride,
-                           g.padding, g.padding},
-                          own_scratchpad(),
-                          processor(),
-                          forward.description}) {}
-  InputGradient(const Geometry& g, const dnnl::convolution_backward_data::primitive_desc& made)
+struct InputGradientPass {
+  InputGradientPass(const Geometry& g, const Forward& forward)
+      : InputGradientPass(g, {{dnnl::algorithm::convolution_direct, g.input, g.any_weights, g.output,
+                               g.stride, g.padding, g.padding},
+                              own_scratchpad(),
+                              processor(),
+                              forward.description}) {}
+  InputGradientPass(const Geometry& g, const dnnl::convolution_backward_data::primitive_desc& made)
       : primitive(dnnl::convolution_backward_data(made), made),
         ordered(made.weights_desc()),
         reorder(g.weights, ordered) {}
@@ -166,7 +166,7 @@ struct ConvPlan::Passes {
   explicit Passes(const Geometry& sizes) : geometry(sizes), forward(geometry) {}
   Geometry geometry;
   Forward forward;
-  std::optional<InputGradient> input;
+  std::optional<InputGradientPass> input;
   std::optional<ParameterGradients> parameters;
 };
 
@@ -199,7 +199,7 @@ at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, cons
 at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight) {
   const Geometry& geometry = passes_->geometry;
   if (!passes_->input) passes_->input.emplace(geometry, passes_->forward);
-  const InputGradient& pass = *passes_->input;
+  const InputGradientPass& pass = *passes_->input;
   const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   const at::Tensor ordered = pass.reorder(weight);
   pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},

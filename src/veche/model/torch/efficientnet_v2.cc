@@ -10,12 +10,12 @@ namespace {
 
 // A row of table 4 in Tan and Le, "EfficientNetV2". A fused block has one 3x3 convolution where others have a
 // 1x1 and a depthwise one.
-struct Row {
+struct EfficientRow {
   bool fused;
   int expansion, stride, in, out, blocks;
 };
 
-constexpr Row kRows[] = {
+constexpr EfficientRow kRows[] = {
     {true, 1, 1, 24, 24, 2},   {true, 4, 2, 24, 48, 4},    {true, 4, 2, 48, 64, 4},
     {false, 4, 2, 64, 128, 6}, {false, 6, 1, 128, 160, 9}, {false, 6, 2, 160, 256, 15},
 };
@@ -25,7 +25,7 @@ at::Tensor sigmoid(const at::Tensor& x) { return at::sigmoid(x); }
 
 class MBConv : public Block {
  public:
-  MBConv(const Row& row, int in, int stride, double left_out, const NormChoice& norm)
+  MBConv(const EfficientRow& row, int in, int stride, double left_out, const NormChoice& norm)
       : residual_(stride == 1 && in == row.out), left_out_(left_out) {
     const int expanded = in * row.expansion;
     if (row.fused && row.expansion == 1) {
@@ -60,9 +60,9 @@ class EfficientNetV2 : public Network {
     features_->add(conv_norm(
         {.in = spec.input.channels, .out = kRows[0].in, .stride = small_stem(spec) ? 1 : 2}, norm, silu));
     int total = 0, block = 0;
-    for (const Row& row : kRows) total += row.blocks;
+    for (const EfficientRow& row : kRows) total += row.blocks;
     const double left_out = stochastic_depth_of(spec, 0.2);
-    for (const Row& row : kRows) {
+    for (const EfficientRow& row : kRows) {
       const auto stage = std::make_shared<Chain>();
       for (int i = 0; i < row.blocks; ++i)
         stage->add(std::make_shared<MBConv>(row, i == 0 ? row.in : row.out, i == 0 ? row.stride : 1,

@@ -22,6 +22,9 @@ class Layer {
 };
 const GradientReport& report_at(const c10::IValue& address);
 
+// As the layers of images want them: the channels of a pixel side by side.
+inline at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
+
 struct ConvOptions {
   int in = 0;
   int out = 0;

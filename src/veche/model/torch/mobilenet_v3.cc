@@ -7,14 +7,14 @@ namespace veche::torch_model {
 namespace {
 
 // A row of the tables in Howard et al., "Searching for MobileNetV3".
-struct Row {
+struct MobileRow {
   int in, kernel, expanded, out;
   bool squeeze;
   Activation activation;
   int stride;
 };
 
-const std::vector<Row> kSmall = {
+const std::vector<MobileRow> kSmallRows = {
     {16, 3, 16, 16, true, relu, 2},       {16, 3, 72, 24, false, relu, 2},
     {24, 3, 88, 24, false, relu, 1},      {24, 5, 96, 40, true, hardswish, 2},
     {40, 5, 240, 40, true, hardswish, 1}, {40, 5, 240, 40, true, hardswish, 1},
@@ -22,7 +22,7 @@ const std::vector<Row> kSmall = {
     {48, 5, 288, 96, true, hardswish, 2}, {96, 5, 576, 96, true, hardswish, 1},
     {96, 5, 576, 96, true, hardswish, 1},
 };
-const std::vector<Row> kLarge = {
+const std::vector<MobileRow> kLargeRows = {
     {16, 3, 16, 16, false, relu, 1},        {16, 3, 64, 24, false, relu, 2},
     {24, 3, 72, 24, false, relu, 1},        {24, 5, 72, 40, true, relu, 2},
     {40, 5, 120, 40, true, relu, 1},        {40, 5, 120, 40, true, relu, 1},
@@ -43,7 +43,7 @@ int by_eights(int channels) {
 
 class InvertedResidual : public Block {
  public:
-  InvertedResidual(const Row& row, const NormChoice& norm)
+  InvertedResidual(const MobileRow& row, const NormChoice& norm)
       : residual_(row.stride == 1 && row.in == row.out), block_(std::make_shared<Chain>()) {
     if (row.expanded != row.in)
       block_->add(conv_norm({.in = row.in, .out = row.expanded, .kernel = 1}, norm, row.activation));
@@ -71,12 +71,12 @@ class InvertedResidual : public Block {
 
 class MobileNetV3 : public Network {
  public:
-  MobileNetV3(const ModelSpec& spec, const std::vector<Row>& rows, int last, const NormChoice& norm)
+  MobileNetV3(const ModelSpec& spec, const std::vector<MobileRow>& rows, int last, const NormChoice& norm)
       : features_(std::make_shared<Chain>()), classifier_(std::make_shared<Chain>()) {
     features_->add(
         conv_norm({.in = spec.input.channels, .out = rows.front().in, .stride = small_stem(spec) ? 1 : 2},
                   norm, hardswish));
-    for (const Row& row : rows) features_->add(std::make_shared<InvertedResidual>(row, norm));
+    for (const MobileRow& row : rows) features_->add(std::make_shared<InvertedResidual>(row, norm));
     const int out = rows.back().out;
     features_->add(conv_norm({.in = out, .out = 6 * out, .kernel = 1}, norm, hardswish));
     classifier_->add(std::make_shared<Linear>(6 * out, last))
@@ -102,7 +102,7 @@ class MobileNetV3 : public Network {
   const std::shared_ptr<Chain> classifier_;
 };
 
-std::shared_ptr<Network> make(const ModelSpec& spec, const std::vector<Row>& rows, int last) {
+std::shared_ptr<Network> make(const ModelSpec& spec, const std::vector<MobileRow>& rows, int last) {
   NormChoice norm = norm_of(spec);
   if (norm.kind == NormChoice::Kind::batch) norm.epsilon = 1e-3, norm.momentum = 0.01;
   return std::make_shared<MobileNetV3>(spec, rows, last, norm);
@@ -110,7 +110,11 @@ std::shared_ptr<Network> make(const ModelSpec& spec, const std::vector<Row>& row
 
 }  // namespace
 
-std::shared_ptr<Network> make_mobilenet_v3_small(const ModelSpec& spec) { return make(spec, kSmall, 1024); }
-std::shared_ptr<Network> make_mobilenet_v3_large(const ModelSpec& spec) { return make(spec, kLarge, 1280); }
+std::shared_ptr<Network> make_mobilenet_v3_small(const ModelSpec& spec) {
+  return make(spec, kSmallRows, 1024);
+}
+std::shared_ptr<Network> make_mobilenet_v3_large(const ModelSpec& spec) {
+  return make(spec, kLargeRows, 1280);
+}
 
 }  // namespace veche::torch_model

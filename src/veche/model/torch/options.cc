@@ -8,7 +8,7 @@
 namespace veche::torch_model {
 namespace {
 
-constexpr int kSmall = 64;  // pixels up to which images are small: CIFAR's 32 and Tiny ImageNet's 64
+constexpr int kSmallSide = 64;  // pixels up to which images are small: CIFAR's 32 and Tiny ImageNet's 64
 
 double probability(const ModelSpec& spec, const char* key, double own) {
   const double value = spec.options.get<double>(key, own);
@@ -44,7 +44,7 @@ double stochastic_depth_of(const ModelSpec& spec, double own) {
 
 bool small_stem(const ModelSpec& spec) {
   const auto stem = spec.options.get<std::string>("stem", "auto");
-  if (stem == "auto") return std::max(spec.input.height, spec.input.width) <= kSmall;
+  if (stem == "auto") return std::max(spec.input.height, spec.input.width) <= kSmallSide;
   return stem == "small";
 }
 

@@ -55,9 +55,9 @@ at::Tensor shortcut(const at::Tensor& x, int stride, int channels, bool by_itsel
   return at::constant_pad_nd(pixels, {0, 0, 0, 0, added / 2, added - added / 2});
 }
 
-class Residual : public torch::nn::Module {
+class CifarResidual : public torch::nn::Module {
  public:
-  Residual(int in, int out, int stride, const NormChoice& norm)
+  CifarResidual(int in, int out, int stride, const NormChoice& norm)
       : out_(out),
         stride_(stride),
         conv1_(register_module("conv1", conv_before(norm, {.in = in, .out = out, .stride = stride}))),
@@ -95,8 +95,8 @@ class CifarResNet : public Network {
       const int out = 16 << stage;
       for (int b = 0; b < (depth - 2) / 6; ++b) {
         const int stride = stage > 0 && b == 0 ? 2 : 1;
-        blocks_.push_back(
-            layer->register_module(std::to_string(b), std::make_shared<Residual>(in, out, stride, norm)));
+        blocks_.push_back(layer->register_module(std::to_string(b),
+                                                 std::make_shared<CifarResidual>(in, out, stride, norm)));
         in = out;
       }
     }
@@ -119,7 +119,7 @@ class CifarResNet : public Network {
   const NormChoice norm_;
   const std::shared_ptr<Conv> conv1_;
   const std::shared_ptr<Norm> bn1_;
-  std::vector<std::shared_ptr<Residual>> blocks_;
+  std::vector<std::shared_ptr<CifarResidual>> blocks_;
   std::shared_ptr<Linear> fc_;
 };
 

@@ -6,7 +6,7 @@
 namespace veche::torch_model {
 namespace {
 
-at::Tensor pool(const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 0, 1, /*ceil_mode=*/true); }
+at::Tensor max_pool(const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 0, 1, /*ceil_mode=*/true); }
 
 // Few channels, then many from them by two convolutions side by side.
 class Fire : public Block {
@@ -32,14 +32,14 @@ class Fire : public Block {
   const std::shared_ptr<Conv> expand3x3_;
 };
 
-struct Plan {
+struct SqueezePlan {
   int channels, kernel;  // of the first convolution
   int pool2, pool3;      // the fire modules before which these pools stand, beside the one before all
 };
 
 class SqueezeNet : public Network {
  public:
-  SqueezeNet(const ModelSpec& spec, const Plan& plan) {
+  SqueezeNet(const ModelSpec& spec, const SqueezePlan& plan) {
     const bool small = small_stem(spec);
     features_
         ->add(std::make_shared<Conv>(ConvOptions{.in = spec.input.channels,
@@ -49,10 +49,10 @@ class SqueezeNet : public Network {
                                                  .padding = small ? plan.kernel / 2 : 0,
                                                  .bias = true}))
         .add(relu)
-        .add(pool);
+        .add(max_pool);
     int in = plan.channels;
     for (int fire = 0; fire < 8; ++fire) {
-      if (fire == plan.pool2 || fire == plan.pool3) features_->add(pool);
+      if (fire == plan.pool2 || fire == plan.pool3) features_->add(max_pool);
       const int squeezed = 16 * (fire / 2 + 1);
       features_->add(std::make_shared<Fire>(in, squeezed, 4 * squeezed));
       in = 8 * squeezed;
@@ -83,12 +83,12 @@ class SqueezeNet : public Network {
 
 std::shared_ptr<Network> make_squeezenet1_0(const ModelSpec& spec) {
   require_pixels(spec, small_stem(spec) ? 8 : 21);
-  return std::make_shared<SqueezeNet>(spec, Plan{.channels = 96, .kernel = 7, .pool2 = 3, .pool3 = 7});
+  return std::make_shared<SqueezeNet>(spec, SqueezePlan{.channels = 96, .kernel = 7, .pool2 = 3, .pool3 = 7});
 }
 
 std::shared_ptr<Network> make_squeezenet1_1(const ModelSpec& spec) {
   require_pixels(spec, small_stem(spec) ? 8 : 17);
-  return std::make_shared<SqueezeNet>(spec, Plan{.channels = 64, .kernel = 3, .pool2 = 2, .pool3 = 4});
+  return std::make_shared<SqueezeNet>(spec, SqueezePlan{.channels = 64, .kernel = 3, .pool2 = 2, .pool3 = 4});
 }
 
 }  // namespace veche::torch_model

@@ -9,7 +9,7 @@
 namespace veche::torch_model {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
+constexpr double kVitEpsilon = 1e-6;
 constexpr int kWidth = 192;
 constexpr int kHeads = 3;
 constexpr int kLayers = 12;
@@ -44,9 +44,9 @@ class EncoderLayer : public torch::nn::Module {
   explicit EncoderLayer(double dropout)
       : attention(std::make_shared<SelfAttention>()),
         dropout_(dropout),
-        ln_1_(register_module("ln_1", std::make_shared<LayerNorm>(kWidth, kEpsilon))) {
+        ln_1_(register_module("ln_1", std::make_shared<LayerNorm>(kWidth, kVitEpsilon))) {
     register_module("self_attention", attention);
-    ln_2_ = register_module("ln_2", std::make_shared<LayerNorm>(kWidth, kEpsilon));
+    ln_2_ = register_module("ln_2", std::make_shared<LayerNorm>(kWidth, kVitEpsilon));
     mlp->add(std::make_shared<Linear>(kWidth, 4 * kWidth))
         .add([](const at::Tensor& x) { return at::gelu(x); })
         .add_dropout(dropout)
@@ -86,7 +86,7 @@ class VisionTransformer : public Network {
     for (int i = 0; i < kLayers; ++i)
       layers_.push_back(layers->register_module("encoder_layer_" + std::to_string(i),
                                                 std::make_shared<EncoderLayer>(dropout_)));
-    ln_ = encoder->register_module("ln", std::make_shared<LayerNorm>(kWidth, kEpsilon));
+    ln_ = encoder->register_module("ln", std::make_shared<LayerNorm>(kWidth, kVitEpsilon));
     const auto heads = register_module("heads", std::make_shared<torch::nn::Module>());
     head_ = heads->register_module("head", std::make_shared<Linear>(kWidth, spec.classes));
   }

@@ -11,10 +11,10 @@ namespace veche {
 namespace {
 
 constexpr Time kBetweenReports{0.01};
-constexpr std::uint64_t kMostStepsBetweenReports = 1000;  // where time hardly passes
+constexpr std::uint64_t kMostStepsBeforeReport = 1000;  // where time hardly passes
 // A node that has no more steps to make waits for orders; now and then it checks whether somebody wants the
 // run to end, which is no message.
-constexpr Time kBetweenLooks{0.5};
+constexpr Time kBetweenStopChecks{0.5};
 
 class AsyncLoop {
  public:
@@ -56,9 +56,9 @@ class AsyncLoop {
       const bool just_left = !trains && !left;
       left = left || !trains;
       if (just_left || node_.services().interrupted || node_.now() - told_ >= kBetweenReports ||
-          node_.step() >= told_step_ + kMostStepsBetweenReports)
+          node_.step() >= told_step_ + kMostStepsBeforeReport)
         tell({});
-      stop = obey(trains ? node_.now() : node_.now() + kBetweenLooks);
+      stop = obey(trains ? node_.now() : node_.now() + kBetweenStopChecks);
     }
     if (!left) node_.strategy().leave();
     return *stop;

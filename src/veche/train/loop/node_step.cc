@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-constexpr Time kBetweenPolls{0.2};  // of a node that sleeps, whether somebody wants the run to end
+constexpr Time kBetweenStopChecksAsleep{0.2};  // of a node that sleeps, whether somebody wants the run to end
 
 }  // namespace
 
@@ -71,7 +71,7 @@ Time Node::pause(Time length) {
   const Time start = now();
   const Time until = start + length;
   while (now() < until && !services_->interrupted)
-    sleep_for(*endpoint_, std::min(until - now(), kBetweenPolls));
+    sleep_for(*endpoint_, std::min(until - now(), kBetweenStopChecksAsleep));
   return now() - start;
 }
 

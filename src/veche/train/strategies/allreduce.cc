@@ -13,7 +13,7 @@ namespace veche {
 namespace {
 
 constexpr double kMegabyte = 1 << 20;
-constexpr std::size_t kAlignment = 16;  // floats in a cache line: buckets do not share one
+constexpr std::size_t kFloatsPerLine = 16;  // floats in a cache line: buckets do not share one
 
 // g <- the mean of all gradients, over samples: every node then makes the same step from the same parameters.
 // The gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished
@@ -55,9 +55,9 @@ class AllReduce : public Strategy {
   void make_buckets() {
     const std::span<float> gradient = context_.learner.gradients();
     const Channel& channel = context_.channel;
-    const double wanted = context_.options.get<double>("bucket") * kMegabyte / sizeof(float) / kAlignment;
-    std::size_t length =
-        std::min(gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kAlignment);
+    const double wanted = context_.options.get<double>("bucket") * kMegabyte / sizeof(float) / kFloatsPerLine;
+    std::size_t length = std::min(
+        gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kFloatsPerLine);
     algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
     if (algorithm_ == AllReduceAlgorithm::automatic) {
       const std::string file = context_.options.get<std::string>("table");

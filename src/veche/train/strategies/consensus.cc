@@ -159,7 +159,7 @@ class D2 : public Consensus {
   std::optional<Mixing> lazy_;
 };
 
-std::unique_ptr<Strategy> make(StrategyContext context) {
+std::unique_ptr<Strategy> make_consensus(StrategyContext context) {
   const auto correction = context.options.get<std::string>("correction");
   if (context.options.get<bool>("async")) {
     if (correction != "none" || context.options.get<std::int64_t>("rounds") != 1 ||
@@ -199,7 +199,7 @@ StrategyInfo consensus_strategy() {
   info.shorthand = "every";
   info.graph = StrategyInfo::Graph::undirected;
   info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
-  info.make = make;
+  info.make = make_consensus;
   return info;
 }
 

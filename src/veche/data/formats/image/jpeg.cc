@@ -43,12 +43,12 @@ void check(int status, Handle& handle) {
   throw Damaged(fmt::format("is a damaged JPEG ({})", text));
 }
 
-struct Header {
+struct JpegHeader {
   int width = 0, height = 0, colors = 0;
 };
 
-Header read_header(std::span<const std::uint8_t> bytes) {
-  Header header;
+JpegHeader read_header(std::span<const std::uint8_t> bytes) {
+  JpegHeader header;
   int subsampling = 0;
   Handle& handle = decoder();
   check(tjDecompressHeader3(handle.get(), bytes.data(), bytes.size(), &header.width, &header.height,
@@ -59,7 +59,7 @@ Header read_header(std::span<const std::uint8_t> bytes) {
 }
 
 // The library decodes straight to some fractions of the size, which saves most of the work.
-void shrink(Header& header, int least_side) {
+void shrink(JpegHeader& header, int least_side) {
   if (least_side <= 0) return;
   int count = 0;
   const tjscalingfactor* factors = tjGetScalingFactors(&count);
@@ -98,12 +98,12 @@ void from_four_inks(std::vector<std::uint8_t>& pixels, int channels) {
 }  // namespace
 
 ImageFacts look_at_jpeg(std::span<const std::uint8_t> bytes) {
-  const Header header = read_header(bytes);
+  const JpegHeader header = read_header(bytes);
   return {header.width, header.height, header.colors == TJCS_GRAY ? 1 : 3};
 }
 
 void decode_jpeg(std::span<const std::uint8_t> bytes, int channels, int least_side, Image& out) {
-  Header header = read_header(bytes);
+  JpegHeader header = read_header(bytes);
   shrink(header, least_side);
   const bool inks = header.colors == TJCS_CMYK || header.colors == TJCS_YCCK;
   const int format = inks ? TJPF_CMYK : channels == 1 ? TJPF_GRAY : TJPF_RGB;

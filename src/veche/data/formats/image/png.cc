@@ -11,16 +11,16 @@ namespace veche {
 namespace {
 
 // libpng's simple interface: no callbacks and no jumps, errors in a field.
-class Reader {
+class PngReader {
  public:
-  explicit Reader(std::span<const std::uint8_t> bytes) {
+  explicit PngReader(std::span<const std::uint8_t> bytes) {
     image_.version = PNG_IMAGE_VERSION;
     check(png_image_begin_read_from_memory(&image_, bytes.data(), bytes.size()));
     check_size(image_.width, image_.height);
   }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-  ~Reader() { png_image_free(&image_); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+  ~PngReader() { png_image_free(&image_); }
 
   ImageFacts facts() const {
     return {static_cast<int>(image_.width), static_cast<int>(image_.height),
@@ -46,10 +46,10 @@ class Reader {
 
 }  // namespace
 
-ImageFacts look_at_png(std::span<const std::uint8_t> bytes) { return Reader(bytes).facts(); }
+ImageFacts look_at_png(std::span<const std::uint8_t> bytes) { return PngReader(bytes).facts(); }
 
 void decode_png(std::span<const std::uint8_t> bytes, int channels, Image& out) {
-  Reader reader(bytes);
+  PngReader reader(bytes);
   const ImageFacts facts = reader.facts();
   out.width = facts.width;
   out.height = facts.height;

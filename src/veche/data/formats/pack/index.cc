@@ -15,12 +15,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "packed sets are little-endian and used in place");
 
-constexpr std::uint64_t kMagic = 0x4b4150'4548'4345'56;  // "VECHEPAK" as its bytes lie in the file
+constexpr std::uint64_t kIndexMagic = 0x4b4150'4548'4345'56;  // "VECHEPAK" as its bytes lie in the file
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kMostSide = 1 << 20;
 constexpr std::uint32_t kMostChannels = 1 << 10;
 
-struct Header {
+struct IndexHeader {
   std::uint64_t magic = 0;
   std::uint32_t version = kVersion;
   std::uint32_t kind = 0;
@@ -30,7 +30,7 @@ struct Header {
   std::uint32_t reserved = 0;
   std::uint64_t train = 0, test = 0;
 };
-static_assert(sizeof(Header) == 56);
+static_assert(sizeof(IndexHeader) == 56);
 
 // Reads from front to back and never behind the end.
 class Cursor {
@@ -90,9 +90,9 @@ std::uint64_t packed_checksum(std::span<const std::uint8_t> bytes) {
 
 PackedIndex parse_packed_index(std::span<const std::uint8_t> bytes, const std::string& name) {
   Cursor cursor(bytes, name);
-  if (bytes.size() < sizeof(Header) + sizeof(std::uint64_t)) cursor.refuse("is truncated");
-  const auto header = cursor.value<Header>();
-  if (header.magic != kMagic) cursor.refuse("is not the index of a packed set");
+  if (bytes.size() < sizeof(IndexHeader) + sizeof(std::uint64_t)) cursor.refuse("is truncated");
+  const auto header = cursor.value<IndexHeader>();
+  if (header.magic != kIndexMagic) cursor.refuse("is not the index of a packed set");
   if (header.version != kVersion)
     cursor.refuse(fmt::format("is of version {}, and this Veche reads version {}: pack the set again",
                               header.version, kVersion));
@@ -131,15 +131,15 @@ PackedIndex parse_packed_index(std::span<const std::uint8_t> bytes, const std::s
 }
 
 std::vector<std::uint8_t> write_packed_index(const PackedIndex& index) {
-  const Header header{.magic = kMagic,
-                      .kind = static_cast<std::uint32_t>(index.kind),
-                      .channels = static_cast<std::uint32_t>(index.shape.channels),
-                      .height = static_cast<std::uint32_t>(index.shape.height),
-                      .width = static_cast<std::uint32_t>(index.shape.width),
-                      .classes = static_cast<std::uint32_t>(index.classes.size()),
-                      .shards = static_cast<std::uint32_t>(index.shard_sizes.size()),
-                      .train = index.train.size(),
-                      .test = index.test.size()};
+  const IndexHeader header{.magic = kIndexMagic,
+                           .kind = static_cast<std::uint32_t>(index.kind),
+                           .channels = static_cast<std::uint32_t>(index.shape.channels),
+                           .height = static_cast<std::uint32_t>(index.shape.height),
+                           .width = static_cast<std::uint32_t>(index.shape.width),
+                           .classes = static_cast<std::uint32_t>(index.classes.size()),
+                           .shards = static_cast<std::uint32_t>(index.shard_sizes.size()),
+                           .train = index.train.size(),
+                           .test = index.test.size()};
   std::vector<std::uint8_t> out;
   append(out, &header, sizeof(header));
   const auto append_all = [&](const auto& items) {

@@ -83,7 +83,7 @@ class ParameterServer : public Strategy {
   std::unique_ptr<Optimizer> optimizer_;  // of the part this node serves; none elsewhere
 };
 
-std::unique_ptr<Strategy> make(StrategyContext context) {
+std::unique_ptr<Strategy> make_parameter_server(StrategyContext context) {
   const ServerPolicy policy = read_policy(context.options);
   if (policy.in_step()) return std::make_unique<ParameterServer>(std::move(context));
   return make_async_parameter_server(std::move(context));
@@ -122,7 +122,7 @@ StrategyInfo parameter_server_strategy() {
     if (policy.in_step()) return Pace::in_step;
     return policy.bounded() ? Pace::async_equal_steps : Pace::async;
   };
-  info.make = make;
+  info.make = make_parameter_server;
   return info;
 }
 
