@@ -39,8 +39,8 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
     const Conv& layer = *reinterpret_cast<const Conv*>(context->saved_data["layer"].toInt());
     ConvPlan& plan = *reinterpret_cast<ConvPlan*>(context->saved_data["plan"].toInt());
     const at::Tensor dbias = plan.with_bias() ? layer.bias.grad() : at::Tensor();
-    const at::Tensor dx =
-        plan.gradients(dy, x, weight, context->needs_input_grad(0), layer.weight.grad(), dbias);
+    const at::Tensor dx = context->needs_input_grad(0) ? plan.input_gradient(dy, weight) : at::Tensor();
+    plan.parameter_gradients(dy, x, layer.weight.grad(), dbias);
     layer.report->final(layer.weight.grad());
     if (dbias.defined()) layer.report->final(dbias);
     return {dx, {}, {}, {}};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "veche/errors.h"
+#include "veche/model/torch/winograd.h"
 
 namespace veche::torch_model {
 namespace {
@@ -66,20 +67,16 @@ class Reorder {
     primitive_.emplace(dnnl::reorder(description), description);
   }
 
-  const memory::desc& from() const { return from_; }
-  const memory::desc& to() const { return to_; }
+  bool needed() const { return primitive_.has_value(); }
   void run(const at::Tensor& from, const at::Tensor& to) const {
-    if (primitive_) primitive_->run({{DNNL_ARG_FROM, over(from_, from)}, {DNNL_ARG_TO, over(to_, to)}});
+    primitive_->run({{DNNL_ARG_FROM, over(from_, from)}, {DNNL_ARG_TO, over(to_, to)}});
   }
-  // The numbers in the new order.
   at::Tensor operator()(const at::Tensor& numbers) const {
-    if (!primitive_) return numbers;
+    if (!needed()) return numbers;
     const at::Tensor moved = room_for(to_);
     run(numbers, moved);
     return moved;
   }
-  // Where to write what run() brings to its place.
-  at::Tensor room(const at::Tensor& place) const { return primitive_ ? room_for(from_) : place; }
 
  private:
   memory::desc from_;
@@ -97,8 +94,6 @@ struct Geometry {
     input = images({x[0], x[1], x[2], x[3]});
     output_size = {x[0], o.out, reached(x[2]), reached(x[3])};
     output = images(output_size);
-    any_input = {input.dims(), kFloat, memory::format_tag::any};
-    any_output = {output_size, kFloat, memory::format_tag::any};
     Dims size = weight.sizes().vec(), strides = weight.strides().vec();
     if (o.groups > 1) {
       size[0] /= o.groups;
@@ -110,89 +105,85 @@ struct Geometry {
     if (!with_bias) bias = memory::desc();
   }
   Dims stride, padding, output_size;
-  memory::desc input, output, weights, any_input, any_output, any_weights, bias;
+  memory::desc input, output, weights, any_weights, bias;
 };
 
-// Winograd's F(4x4, 3x3), which needs a fourth of the multiplications, where oneDNN has it (AVX-512) and it
-// pays: with fewer channels it costs as much as it saves.
-bool for_winograd(const ConvOptions& o, at::IntArrayRef images) {
-  constexpr int kChannels = 32;
-  constexpr int kSide = 6;  // of images
-  return o.kernel == 3 && o.stride == 1 && o.groups == 1 && o.in >= kChannels && o.out >= kChannels &&
-         images[2] >= kSide && images[3] >= kSide;
+// The convolution as winograd.h takes it, where that pays; it computes in the calling thread alone.
+std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
+                                         const at::Tensor& weight, bool bias) {
+  const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
+  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && !bias && winograd_pays(size) &&
+                    weight.is_contiguous(at::MemoryFormat::ChannelsLast) && at::get_num_threads() == 1;
+  return fits ? std::make_optional(size) : std::nullopt;
 }
 
-// `make` describes a pass by an algorithm and the orders of input, weights and output images; Winograd's
-// wants orders of its own.
-template <class Make>
-auto described(const Geometry& g, bool winograd, Make make) {
-  if (winograd)
-    if (auto made = make(dnnl::algorithm::convolution_winograd, g.any_input, g.any_output)) return made;
-  return make(dnnl::algorithm::convolution_direct, g.input, g.output);
+at::Tensor room_for(const WinogradSize& size) {
+  return at::empty({static_cast<std::int64_t>(winograd_work(size))});
 }
 
 struct Forward {
-  Forward(const Geometry& g, bool winograd)
-      : description(described(g, winograd,
-                              [&](auto algorithm, const auto& x, const auto& y) {
-                                return dnnl::convolution_forward::primitive_desc(
-                                    {dnnl::prop_kind::forward_training, algorithm, x, g.any_weights, g.bias,
-                                     y, g.stride, g.padding, g.padding},
-                                    own_scratchpad(), processor(), /*allow_empty=*/true);
-                              })),
-        primitive(dnnl::convolution_forward(description), description),
-        x(g.input, description.src_desc()),
-        weights(g.weights, description.weights_desc()),
-        y(description.dst_desc(), g.output) {}
+  explicit Forward(const Geometry& g)
+      : Forward(g, {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input,
+                     g.any_weights, g.bias, g.output, g.stride, g.padding, g.padding},
+                    own_scratchpad(),
+                    processor()}) {}
+  Forward(const Geometry& g, const dnnl::convolution_forward::primitive_desc& made)
+      : primitive(dnnl::convolution_forward(made), made),
+        ordered(made.weights_desc()),
+        reorder(g.weights, ordered),
+        description(made) {}
 
-  dnnl::convolution_forward::primitive_desc description;  // the backward passes ask for it
   Primitive primitive;
-  Reorder x, weights, y;
+  memory::desc ordered;
+  Reorder reorder;
+  dnnl::convolution_forward::primitive_desc description;  // the backward passes ask for it
 };
 
 struct InputGradientPass {
-  InputGradientPass(const Geometry& g, const Forward& forward, bool winograd)
-      : InputGradientPass(g, described(g, winograd, [&](auto algorithm, const auto& x, const auto& y) {
-                            return dnnl::convolution_backward_data::primitive_desc(
-                                {algorithm, x, g.any_weights, y, g.stride, g.padding, g.padding},
-                                own_scratchpad(), processor(), forward.description, /*allow_empty=*/true);
-                          })) {}
+  InputGradientPass(const Geometry& g, const Forward& forward)
+      : InputGradientPass(g, {{dnnl::algorithm::convolution_direct, g.input, g.any_weights, g.output,
+                               g.stride, g.padding, g.padding},
+                              own_scratchpad(),
+                              processor(),
+                              forward.description}) {}
   InputGradientPass(const Geometry& g, const dnnl::convolution_backward_data::primitive_desc& made)
       : primitive(dnnl::convolution_backward_data(made), made),
-        dy(g.output, made.diff_dst_desc()),
-        weights(g.weights, made.weights_desc()),
-        dx(made.diff_src_desc(), g.input) {}
+        ordered(made.weights_desc()),
+        reorder(g.weights, ordered) {}
 
   Primitive primitive;
-  Reorder dy, weights, dx;
+  memory::desc ordered;
+  Reorder reorder;
 };
 
 struct ParameterGradients {
-  ParameterGradients(const Geometry& g, const Forward& forward, bool winograd)
-      : ParameterGradients(g, described(g, winograd, [&](auto algorithm, const auto& x, const auto& y) {
-                             return dnnl::convolution_backward_weights::primitive_desc(
-                                 {algorithm, x, g.any_weights, g.bias, y, g.stride, g.padding, g.padding},
-                                 own_scratchpad(), processor(), forward.description, /*allow_empty=*/true);
-                           })) {}
+  ParameterGradients(const Geometry& g, const Forward& forward)
+      : ParameterGradients(g, {{dnnl::algorithm::convolution_direct, g.input, g.any_weights, g.bias, g.output,
+                                g.stride, g.padding, g.padding},
+                               own_scratchpad(),
+                               processor(),
+                               forward.description}) {}
   ParameterGradients(const Geometry& g, const dnnl::convolution_backward_weights::primitive_desc& made)
       : primitive(dnnl::convolution_backward_weights(made), made),
-        dy(g.output, made.diff_dst_desc()),
-        x(g.input, made.src_desc()),
-        weights(made.diff_weights_desc(), g.weights) {}
+        ordered(made.diff_weights_desc()),
+        reorder(ordered, g.weights) {}
 
   Primitive primitive;
-  Reorder dy, x, weights;
+  memory::desc ordered;
+  Reorder reorder;
 };
 
 }  // namespace
 
 // The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
 struct ConvPlan::Passes {
-  Passes(const Geometry& sizes, bool try_winograd)
-      : geometry(sizes), winograd(try_winograd), forward(geometry, winograd) {}
+  Passes(const Geometry& sizes, const std::optional<WinogradSize>& winograd_size)
+      : geometry(sizes), winograd(winograd_size) {
+    if (!winograd) forward.emplace(geometry);
+  }
   Geometry geometry;
-  const bool winograd;
-  Forward forward;
+  std::optional<WinogradSize> winograd;  // instead of the others
+  std::optional<Forward> forward;
   std::optional<InputGradientPass> input;
   std::optional<ParameterGradients> parameters;
 };
@@ -201,8 +192,8 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
     : images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
-      passes_(
-          std::make_unique<Passes>(Geometry(options, images, weight, bias), for_winograd(options, images))) {}
+      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
+                                       for_winograd(options, images, weight, bias))) {}
 
 ConvPlan::~ConvPlan() = default;
 
@@ -212,47 +203,55 @@ bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias)
 
 at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const Geometry& geometry = passes_->geometry;
-  const Forward& pass = passes_->forward;
   const at::Tensor y =
       at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-  const at::Tensor ordered_x = pass.x(x), ordered = pass.weights(weight), made = pass.y.room(y);
-  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(pass.x.to(), ordered_x)},
-                                            {DNNL_ARG_WEIGHTS, over(pass.weights.to(), ordered)},
-                                            {DNNL_ARG_DST, over(pass.y.from(), made)}};
+  if (const auto& size = passes_->winograd) {
+    winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(), y.data_ptr<float>(),
+                     room_for(*size).data_ptr<float>());
+    return y;
+  }
+  const Forward& pass = *passes_->forward;
+  const at::Tensor ordered = pass.reorder(weight);
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(geometry.input, x)},
+                                            {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
+                                            {DNNL_ARG_DST, over(geometry.output, y)}};
   if (bias_) arguments.emplace(DNNL_ARG_BIAS, over(geometry.bias, bias));
   pass.primitive.run(std::move(arguments));
-  pass.y.run(made, y);
   return y;
 }
 
-at::Tensor ConvPlan::gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
-                               bool of_input, const at::Tensor& dweight, const at::Tensor& dbias) {
+at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight) {
   const Geometry& geometry = passes_->geometry;
-  at::Tensor dx, ordered_dy;
-  memory::desc order_of_dy;
-  if (of_input) {
-    if (!passes_->input) passes_->input.emplace(geometry, passes_->forward, passes_->winograd);
-    const InputGradientPass& pass = *passes_->input;
-    dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-    ordered_dy = pass.dy(dy);
-    order_of_dy = pass.dy.to();
-    const at::Tensor ordered = pass.weights(weight), made = pass.dx.room(dx);
-    pass.primitive.run({{DNNL_ARG_DIFF_DST, over(pass.dy.to(), ordered_dy)},
-                        {DNNL_ARG_WEIGHTS, over(pass.weights.to(), ordered)},
-                        {DNNL_ARG_DIFF_SRC, over(pass.dx.from(), made)}});
-    pass.dx.run(made, dx);
+  const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+  if (const auto& size = passes_->winograd) {
+    winograd_input_gradient(*size, dy.data_ptr<float>(), weight.data_ptr<float>(), dx.data_ptr<float>(),
+                            room_for(*size).data_ptr<float>());
+    return dx;
   }
-  if (!passes_->parameters) passes_->parameters.emplace(geometry, passes_->forward, passes_->winograd);
+  if (!passes_->input) passes_->input.emplace(geometry, *passes_->forward);
+  const InputGradientPass& pass = *passes_->input;
+  const at::Tensor ordered = pass.reorder(weight);
+  pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
+                      {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
+                      {DNNL_ARG_DIFF_SRC, over(geometry.input, dx)}});
+  return dx;
+}
+
+void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
+                                   const at::Tensor& dbias) {
+  if (const auto& size = passes_->winograd)
+    return winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(),
+                                    dweight.data_ptr<float>(), room_for(*size).data_ptr<float>());
+  const Geometry& geometry = passes_->geometry;
+  if (!passes_->parameters) passes_->parameters.emplace(geometry, *passes_->forward);
   const ParameterGradients& pass = *passes_->parameters;
-  if (!of_input || order_of_dy != pass.dy.to()) ordered_dy = pass.dy(dy);
-  const at::Tensor ordered_x = pass.x(x), made = pass.weights.room(dweight);
-  std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(pass.dy.to(), ordered_dy)},
-                                            {DNNL_ARG_SRC, over(pass.x.to(), ordered_x)},
-                                            {DNNL_ARG_DIFF_WEIGHTS, over(pass.weights.from(), made)}};
+  const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered) : dweight;
+  std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
+                                            {DNNL_ARG_SRC, over(geometry.input, x)},
+                                            {DNNL_ARG_DIFF_WEIGHTS, over(pass.ordered, ordered)}};
   if (bias_) arguments.emplace(DNNL_ARG_DIFF_BIAS, over(geometry.bias, dbias));
   pass.primitive.run(std::move(arguments));
-  pass.weights.run(made, dweight);
-  return dx;
+  if (pass.reorder.needed()) pass.reorder.run(ordered, dweight);
 }
 
 }  // namespace veche::torch_model

@@ -20,10 +20,9 @@ class ConvPlan {
 
   // A bias is looked at only where the plan is made with one.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-  // Of the parameters, where they belong, and of the input, when asked for; the weights are not read after
-  // the first of them is written.
-  at::Tensor gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, bool of_input,
-                       const at::Tensor& dweight, const at::Tensor& dbias);
+  at::Tensor input_gradient(const at::Tensor& dy, const at::Tensor& weight);
+  void parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
+                           const at::Tensor& dbias);
 
  private:
   struct Passes;
