@@ -110,9 +110,9 @@ struct Geometry {
 
 // The convolution as winograd.h takes it, where that pays; it computes in the calling thread alone.
 std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
-                                         const at::Tensor& weight, bool bias) {
+                                         const at::Tensor& weight) {
   const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
-  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && !bias && winograd_pays(size) &&
+  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size) &&
                     weight.is_contiguous(at::MemoryFormat::ChannelsLast) && at::get_num_threads() == 1;
   return fits ? std::make_optional(size) : std::nullopt;
 }
@@ -193,7 +193,7 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
       weight_strides_(weight.strides().vec()),
       bias_(bias),
       passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
-                                       for_winograd(options, images, weight, bias))) {}
+                                       for_winograd(options, images, weight))) {}
 
 ConvPlan::~ConvPlan() = default;
 
@@ -206,7 +206,8 @@ at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, cons
   const at::Tensor y =
       at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   if (const auto& size = passes_->winograd) {
-    winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(), y.data_ptr<float>(),
+    winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
+                     bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
                      room_for(*size).data_ptr<float>());
     return y;
   }
@@ -239,9 +240,13 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
 
 void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
                                    const at::Tensor& dbias) {
-  if (const auto& size = passes_->winograd)
-    return winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(),
-                                    dweight.data_ptr<float>(), room_for(*size).data_ptr<float>());
+  if (const auto& size = passes_->winograd) {
+    winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(), dweight.data_ptr<float>(),
+                             room_for(*size).data_ptr<float>());
+    at::Tensor sum = dbias;
+    if (bias_) at::sum_out(sum, dy, {0, 2, 3});
+    return;
+  }
   const Geometry& geometry = passes_->geometry;
   if (!passes_->parameters) passes_->parameters.emplace(geometry, *passes_->forward);
   const ParameterGradients& pass = *passes_->parameters;

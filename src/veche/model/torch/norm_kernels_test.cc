@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "veche/base/instruction_set.h"
+#include "veche/base/with_instruction_set.h"
 #include "veche/random.h"
 
 namespace veche::torch_model {
@@ -26,12 +26,7 @@ void expect_near(const std::vector<float>& values, const std::vector<double>& ex
 
 // With every instruction set that this processor has.
 class NormKernels : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    use_instruction_set(GetParam());
-    ASSERT_EQ(instruction_set(), GetParam());
-  }
-  void TearDown() override { use_instruction_set(instruction_sets().front()); }
+  const WithInstructionSet limited_{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(All, NormKernels, ::testing::ValuesIn(instruction_sets()),
                          [](const auto& info) { return info.param; });

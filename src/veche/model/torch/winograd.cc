@@ -170,8 +170,8 @@ void transform_tiles(const float* dy, const Images& size, const Tiles& tiles, st
   }
 }
 
-void write_tiles(const float* products, const Images& size, const Tiles& tiles, std::int64_t first,
-                 std::int64_t count, float* y) {
+void write_tiles(const float* products, const float* bias, const Images& size, const Tiles& tiles,
+                 std::int64_t first, std::int64_t count, float* y) {
   for (std::int64_t t = 0; t < count; ++t) {
     const std::int64_t tile = first + t;
     const std::int64_t top = tiles.top(tile), left = tiles.left(tile);
@@ -179,13 +179,15 @@ void write_tiles(const float* products, const Images& size, const Tiles& tiles, 
                        columns = std::min(kTile, size.width - left);
     float* corner = y + ((tiles.image(tile) * size.height + top) * size.width + left) * size.channels;
     for (std::int64_t c = 0; c < size.channels; c += kLanes) {
+      const V added = bias == nullptr ? hn::Zero(D()) : hn::LoadU(D(), bias + c);
       V all[kPoints];
       for (int i = 0; i < kPoints; ++i)
         all[i] = hn::LoadU(D(), products + (i * kBlock + t) * size.channels + c);
       in_both(all, kPatch, kTile, to_tile);
       for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j)
-          hn::StoreU(all[i * kPatch + j], D(), corner + (i * size.width + j) * size.channels + c);
+          hn::StoreU(hn::Add(all[i * kPatch + j], added), D(),
+                     corner + (i * size.width + j) * size.channels + c);
     }
   }
 }
@@ -247,7 +249,7 @@ void transform_weights(const float* taps, std::int64_t tap, std::int64_t row, st
 // y = conv(x) with transformed weights [point][x's channels][y's channels]; `work` holds a block of tiles of
 // both.
 void convolve(const float* x, const Images& input, std::int64_t padding, const float* weights,
-              const Images& output, float* y, float* work) {
+              const float* bias, const Images& output, float* y, float* work) {
   const Tiles tiles(output.count, output.height, output.width);
   float* const patches = work;
   float* const products = work + kPoints * kBlock * input.channels;
@@ -258,11 +260,12 @@ void convolve(const float* x, const Images& input, std::int64_t padding, const f
       multiply({patches + i * kBlock * input.channels, input.channels, 1},
                weights + i * input.channels * output.channels, count, input.channels, output.channels, false,
                products + i * kBlock * output.channels);
-    write_tiles(products, output, tiles, first, count, y);
+    write_tiles(products, bias, output, tiles, first, count, y);
   }
 }
 
-void forward(const WinogradSize& size, const float* x, const float* weight, float* y, float* work) {
+void forward(const WinogradSize& size, const float* x, const float* weight, const float* bias, float* y,
+             float* work) {
   const Images input{size.images, size.height, size.width, size.in};
   const Images output{size.images, size.output_height(), size.output_width(), size.out};
   float* const turned = work;  // [tap][in][out]
@@ -271,7 +274,7 @@ void forward(const WinogradSize& size, const float* x, const float* weight, floa
       turned[i * size.out + o] = weight[o * kTaps * size.in + i];
   float* const weights = turned + kTaps * size.in * size.out;
   transform_weights(turned, size.in * size.out, size.out, size.in, size.out, false, weights);
-  convolve(x, input, size.padding, weights, output, y, weights + kPoints * size.in * size.out);
+  convolve(x, input, size.padding, weights, bias, output, y, weights + kPoints * size.in * size.out);
 }
 
 // The gradient is the convolution of dy with the weights turned round, padded so that all of x is reached.
@@ -280,7 +283,7 @@ void input_gradient(const WinogradSize& size, const float* dy, const float* weig
   const Images output{size.images, size.output_height(), size.output_width(), size.out};
   float* const weights = work;
   transform_weights(weight, size.in, kTaps * size.in, size.out, size.in, true, weights);
-  convolve(dy, output, 2 - size.padding, weights, input, dx, weights + kPoints * size.in * size.out);
+  convolve(dy, output, 2 - size.padding, weights, nullptr, input, dx, weights + kPoints * size.in * size.out);
 }
 
 void weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight, float* work) {
@@ -325,11 +328,11 @@ HWY_EXPORT(weight_gradient);
 
 bool winograd_pays(const WinogradSize& size) {
   constexpr std::int64_t kMostLanes = 16;  // of any instruction set: channels have no remainder
-  constexpr std::int64_t kChannels = 16;
-  constexpr std::int64_t kSide = 6;  // of results: where tiles are not mostly edge
-  return size.in % kMostLanes == 0 && size.out % kMostLanes == 0 && size.in >= kChannels &&
-         size.out >= kChannels && size.padding <= 2 && size.output_height() >= kSide &&
-         size.output_width() >= kSide;
+  constexpr std::int64_t kSide = 6;        // of results: where tiles are not mostly edge
+  constexpr std::int64_t kFewest = 24;     // tiles
+  return size.in % kMostLanes == 0 && size.out % kMostLanes == 0 && size.padding <= 2 &&
+         size.output_height() >= kSide && size.output_width() >= kSide &&
+         Tiles(size.images, size.output_height(), size.output_width()).count >= kFewest;
 }
 
 std::size_t winograd_work(const WinogradSize& size) {
@@ -337,8 +340,9 @@ std::size_t winograd_work(const WinogradSize& size) {
                                   kPoints * kBlock * (size.in + size.out));
 }
 
-void winograd_forward(const WinogradSize& size, const float* x, const float* weight, float* y, float* work) {
-  HWY_DYNAMIC_DISPATCH(forward)(size, x, weight, y, work);
+void winograd_forward(const WinogradSize& size, const float* x, const float* weight, const float* bias,
+                      float* y, float* work) {
+  HWY_DYNAMIC_DISPATCH(forward)(size, x, weight, bias, y, work);
 }
 
 void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx,

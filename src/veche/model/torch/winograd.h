@@ -22,12 +22,15 @@ struct WinogradSize {
   std::int64_t output_width() const { return width + 2 * padding - 2; }
 };
 
-// Whether it can be done, and takes less time than the definition: it does not with few channels.
+// Whether it can be done, and takes less time than the definition: it does not with few channels, nor where
+// there are hardly more tiles than weights to transform for them.
 bool winograd_pays(const WinogradSize& size);
 // Floats that each of them needs to work with.
 std::size_t winograd_work(const WinogradSize& size);
 
-void winograd_forward(const WinogradSize& size, const float* x, const float* weight, float* y, float* work);
+// The bias may be null.
+void winograd_forward(const WinogradSize& size, const float* x, const float* weight, const float* bias,
+                      float* y, float* work);
 void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx,
                              float* work);
 void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight,

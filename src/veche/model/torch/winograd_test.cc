@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "veche/base/instruction_set.h"
+#include "veche/base/with_instruction_set.h"
 #include "veche/random.h"
 
 namespace veche::torch_model {
@@ -40,9 +40,7 @@ void expect_close(const std::vector<float>& values, const std::vector<double>& e
 }
 
 class Winograd : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override { use_instruction_set(GetParam()); }
-  void TearDown() override { use_instruction_set(instruction_sets().front()); }
+  const WithInstructionSet limited_{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(All, Winograd, ::testing::ValuesIn(instruction_sets()),
                          [](const auto& info) { return info.param; });
@@ -54,6 +52,7 @@ TEST_P(Winograd, IsTheConvolutionAndItsGradients) {
     const auto x = normal_numbers(size.images * size.height * size.width * size.in, 1);
     const auto weight = normal_numbers(size.out * 9 * size.in, 2);
     const auto dy = normal_numbers(size.images * size.output_height() * size.output_width() * size.out, 3);
+    const auto bias = normal_numbers(size.out, 4);
     std::vector<double> want_y(dy.size()), want_dx(x.size()), want_dweight(weight.size());
     for_each_product(size, [&](std::int64_t from, std::int64_t tap, std::int64_t to) {
       const auto i = static_cast<std::size_t>(from), k = static_cast<std::size_t>(tap),
@@ -64,7 +63,11 @@ TEST_P(Winograd, IsTheConvolutionAndItsGradients) {
     });
     std::vector<float> y(dy.size(), 7), dx(x.size(), 7), dweight(weight.size(), 7);
     std::vector<float> work(winograd_work(size), NAN);
-    winograd_forward(size, x.data(), weight.data(), y.data(), work.data());
+    winograd_forward(size, x.data(), weight.data(), nullptr, y.data(), work.data());
+    expect_close(y, want_y);
+    for (std::size_t i = 0; i < want_y.size(); ++i) want_y[i] += bias[i % bias.size()];
+    std::ranges::fill(work, NAN);
+    winograd_forward(size, x.data(), weight.data(), bias.data(), y.data(), work.data());
     expect_close(y, want_y);
     std::ranges::fill(work, NAN);
     winograd_input_gradient(size, dy.data(), weight.data(), dx.data(), work.data());
@@ -81,6 +84,7 @@ TEST(WinogradChoice, IsForManyChannelsAndWholeTiles) {
   EXPECT_FALSE(winograd_pays({32, 32, 32, 3, 16, 1}));
   EXPECT_FALSE(winograd_pays({32, 32, 32, 40, 64, 1}));
   EXPECT_FALSE(winograd_pays({32, 4, 4, 64, 64, 1}));
+  EXPECT_FALSE(winograd_pays({2, 8, 8, 64, 64, 1})) << "its weights would take longer than its tiles";
 }
 
 }  // namespace
