@@ -20,8 +20,10 @@
 #include "bench/train/agree.h"
 #include "bench/train/crowd.h"
 #include "cli/commands.h"
+#include "cli/isa.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "veche/base/instruction_set.h"
 #include "veche/base/nearest.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
@@ -56,6 +58,7 @@ std::vector<Bench> benches() {
 struct BenchArguments {
   std::string name;
   bool json = false;
+  std::string isa;
   BenchOptions options;
 };
 
@@ -81,7 +84,7 @@ void print_table(const std::vector<BenchCase>& cases) {
 void print_json(const std::vector<BenchCase>& cases) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const BenchCase& result : cases) rows.push_back(to_json(result));
-  answer_json(nlohmann::ordered_json{{"cases", rows}});
+  answer_json(nlohmann::ordered_json{{"instruction_set", instruction_set()}, {"cases", rows}});
 }
 
 // Where CIFAR-10 lies when nobody has said; nothing: nowhere.
@@ -111,6 +114,8 @@ void bench(BenchArguments arguments) {
   for (const Bench& bench : benches()) names.push_back(bench.name);
   if (std::ranges::find(names, arguments.name) == names.end())
     throw RequestError("there is no bench '" + arguments.name + "'" + suggestion(arguments.name, names));
+  if (!arguments.isa.empty()) limit_instructions(arguments.isa, "--isa");
+  tell("instruction set: {}\n", instruction_set());
   std::vector<BenchCase> cases;
   for (const Bench& bench : benches()) {
     if (arguments.name == "all" ? bench.only_by_name : arguments.name != bench.name) continue;
@@ -158,6 +163,8 @@ void add_bench(CLI::App& app) {
           "--data", arguments->options.data,
           "load: CIFAR-10 or another set of images; without it, what lies where CIFAR-10 usually does")
       ->envname("CIFAR10");
+  command->add_option("--isa", arguments->isa,
+                      "at most this instruction set on both sides: avx512, avx2, sse4, plain");
   command->add_flag("--quick", arguments->options.quick,
                     "few short rounds: to see that it works, not to compare");
   command->callback([arguments] { bench(*arguments); });

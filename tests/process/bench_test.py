@@ -19,6 +19,18 @@ class BenchTest(RunsTest):
         for one, other in zip(by_table.summary()["parameters"], by_ring.summary()["parameters"]):
             self.assertAlmostEqual(one[0], other[0], places=5)
 
+    def test_an_instruction_set_limits_both_sides(self):
+        done = self.veche("bench", "mix", "--quick", "--json", "--isa", "plain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["instruction_set"], "plain")
+        self.assertIn("instruction set: plain\n", done.stderr)
+        inherited = self.veche("bench", "mix", "--quick", "--json", env={**os.environ, "VECHE_ISA": "plain"})
+        self.assertEqual(json.loads(inherited.stdout)["instruction_set"], "plain")
+        for words, env in ((["--isa", "plainn"], {}), ([], {"VECHE_ISA": "plainn"})):
+            done = self.veche("bench", "mix", "--quick", *words, env={**os.environ, **env})
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, r"\Aveche: [^\n]*'plainn'[^\n]*plain[^\n]*\n\Z")
+
     def load(self, *words):
         elsewhere = {key: value for key, value in os.environ.items() if key != "CIFAR10"}
         return self.veche("bench", "load", "--quick", *words, env=elsewhere)

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "veche/errors.h"
+#include "veche/model/torch/winograd.h"
 
 namespace veche::torch_model {
 namespace {
@@ -107,6 +108,19 @@ struct Geometry {
   memory::desc input, output, weights, any_weights, bias;
 };
 
+// The convolution as winograd.h takes it, where that pays; it computes in the calling thread alone.
+std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
+                                         const at::Tensor& weight) {
+  const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
+  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size) &&
+                    weight.is_contiguous(at::MemoryFormat::ChannelsLast) && at::get_num_threads() == 1;
+  return fits ? std::make_optional(size) : std::nullopt;
+}
+
+at::Tensor room_for(const WinogradSize& size) {
+  return at::empty({static_cast<std::int64_t>(winograd_work(size))});
+}
+
 struct Forward {
   explicit Forward(const Geometry& g)
       : Forward(g, {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input,
@@ -163,9 +177,13 @@ struct ParameterGradients {
 
 // The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
 struct ConvPlan::Passes {
-  explicit Passes(const Geometry& sizes) : geometry(sizes), forward(geometry) {}
+  Passes(const Geometry& sizes, const std::optional<WinogradSize>& winograd_size)
+      : geometry(sizes), winograd(winograd_size) {
+    if (!winograd) forward.emplace(geometry);
+  }
   Geometry geometry;
-  Forward forward;
+  std::optional<WinogradSize> winograd;  // instead of the others
+  std::optional<Forward> forward;
   std::optional<InputGradientPass> input;
   std::optional<ParameterGradients> parameters;
 };
@@ -174,7 +192,8 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
     : images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
-      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias))) {}
+      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
+                                       for_winograd(options, images, weight))) {}
 
 ConvPlan::~ConvPlan() = default;
 
@@ -184,9 +203,15 @@ bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias)
 
 at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const Geometry& geometry = passes_->geometry;
-  const Forward& pass = passes_->forward;
   const at::Tensor y =
       at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+  if (const auto& size = passes_->winograd) {
+    winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
+                     bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
+                     room_for(*size).data_ptr<float>());
+    return y;
+  }
+  const Forward& pass = *passes_->forward;
   const at::Tensor ordered = pass.reorder(weight);
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(geometry.input, x)},
                                             {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
@@ -198,9 +223,14 @@ at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, cons
 
 at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight) {
   const Geometry& geometry = passes_->geometry;
-  if (!passes_->input) passes_->input.emplace(geometry, passes_->forward);
-  const InputGradientPass& pass = *passes_->input;
   const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+  if (const auto& size = passes_->winograd) {
+    winograd_input_gradient(*size, dy.data_ptr<float>(), weight.data_ptr<float>(), dx.data_ptr<float>(),
+                            room_for(*size).data_ptr<float>());
+    return dx;
+  }
+  if (!passes_->input) passes_->input.emplace(geometry, *passes_->forward);
+  const InputGradientPass& pass = *passes_->input;
   const at::Tensor ordered = pass.reorder(weight);
   pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                       {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
@@ -210,8 +240,15 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
 
 void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
                                    const at::Tensor& dbias) {
+  if (const auto& size = passes_->winograd) {
+    winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(), dweight.data_ptr<float>(),
+                             room_for(*size).data_ptr<float>());
+    at::Tensor sum = dbias;
+    if (bias_) at::sum_out(sum, dy, {0, 2, 3});
+    return;
+  }
   const Geometry& geometry = passes_->geometry;
-  if (!passes_->parameters) passes_->parameters.emplace(geometry, passes_->forward);
+  if (!passes_->parameters) passes_->parameters.emplace(geometry, *passes_->forward);
   const ParameterGradients& pass = *passes_->parameters;
   const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered) : dweight;
   std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "veche/base/with_instruction_set.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -50,10 +51,14 @@ class Optimizers : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Optimizers, StepAsPyTorchDoes) {
-  for (const double scale : {1.0, 0.25}) {
-    const auto x =
-        run(Options(GetParam().options), scale, 9);  // longer than one vector register, with a rest
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], GetParam().expected[i % 4], 2e-6) << i;
+  for (const std::string& name : instruction_sets()) {
+    const WithInstructionSet limited(name);
+    for (const double scale : {1.0, 0.25}) {
+      const auto x =
+          run(Options(GetParam().options), scale, 9);  // longer than one vector register, with a rest
+      for (std::size_t i = 0; i < x.size(); ++i)
+        EXPECT_NEAR(x[i], GetParam().expected[i % 4], 2e-6) << i << " " << name;
+    }
   }
 }
 
