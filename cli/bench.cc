@@ -49,7 +49,9 @@ std::vector<Bench> benches() {
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
-      {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},
+      {"crowd", "36 and 1,000 nodes on few cores beside 4, their memory and their start", bench_crowd},
+      {"crowd-large", "3,000 and 10,000 nodes on few cores; minutes, 18 GiB of memory", bench_crowd_large,
+       true},
   };
 }
 
