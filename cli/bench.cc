@@ -145,9 +145,9 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--sizes", arguments->options.sizes, "allreduce: only these, such as 1KB,64MB")
       ->delimiter(',');
-  command->add_option("--nodes", arguments->options.nodes, "allreduce: only so many nodes or ranks")
+  command->add_option("--nodes", arguments->options.nodes, "allreduce, crowd: only so many nodes or ranks")
       ->delimiter(',')
-      ->check(CLI::Range(2, 64));
+      ->check(CLI::Range(2, 10000));
   command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
   command
       ->add_option("--tune", arguments->options.tune,

@@ -1,5 +1,6 @@
 #include "bench/train/crowd.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -100,6 +101,8 @@ struct Crowd {
 std::vector<BenchCase> measured(const std::vector<Crowd>& crowds, const BenchOptions& options) {
   std::vector<BenchCase> all;
   for (const Crowd& crowd : crowds) {
+    if (!options.nodes.empty() && std::ranges::find(options.nodes, crowd.nodes) == options.nodes.end())
+      continue;
     // Long ones are repeated less often: a round of a thousand nodes takes a minute.
     const int rounds = options.quick ? 1 : crowd.nodes < 1000 ? options.rounds : std::min(options.rounds, 3);
     for (BenchCase& result : crowd.measure(rounds, options.quick)) all.push_back(std::move(result));

@@ -85,13 +85,13 @@ class Loner : public Learner {
 // What learners share and give back changes no bit.
 TEST(Crowd, ComputesWhatLonersWould) {
   TrainingRequest request;
-  request.settings = settings({"model.name=cnn", "cluster.nodes=130", "topology.graph=torus:10x13",
+  request.settings = settings({"model.name=lenet5", "cluster.nodes=130", "topology.graph=torus:10x13",
                                "run.steps=3", "run.eval_every=2"});
   request.keep = false;
   const RunResult crowd = run_training(request);
   request.learner = [&](NodeId node) {
     ModelSpec spec;
-    spec.name = "cnn";
+    spec.name = "lenet5";
     spec.options = request.settings.model;
     spec.seed = request.settings.seed();
     spec.node = node;
