@@ -51,7 +51,9 @@ std::vector<Bench> benches() {
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
-      {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},
+      {"crowd", "36 and 1,000 nodes on few cores beside 4, their memory and their start", bench_crowd},
+      {"crowd-large", "3,000 and 10,000 nodes on few cores; minutes, 18 GiB of memory", bench_crowd_large,
+       true},
   };
 }
 
@@ -148,9 +150,9 @@ void add_bench(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--sizes", arguments->options.sizes, "allreduce: only these, such as 1KB,64MB")
       ->delimiter(',');
-  command->add_option("--nodes", arguments->options.nodes, "allreduce: only so many nodes or ranks")
+  command->add_option("--nodes", arguments->options.nodes, "allreduce, crowd: only so many nodes or ranks")
       ->delimiter(',')
-      ->check(CLI::Range(2, 64));
+      ->check(CLI::Range(2, 10000));
   command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
   command
       ->add_option("--tune", arguments->options.tune,

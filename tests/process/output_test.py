@@ -40,7 +40,7 @@ class Output(RunsTest):
         self.assertEqual(done.stdout.count("\n"), 1)
         summary = json.loads(done.stdout)
         self.assertLessEqual(SUMMARY, set(summary))
-        self.assertEqual(set(summary["accuracy"]), {"mean", "std", "min", "max", "average_model"})
+        self.assertEqual(set(summary["accuracy"]), {"mean", "std", "min", "max", "tested", "average_model"})
         self.assertEqual(set(summary["disagreement"]), {"cv", "l1", "l2", "linf"})
         self.assertEqual((summary["run"], summary["steps"], summary["stopped"]), ("runs/mine", 5, "steps"))
         self.assertEqual(summary, json.loads((self.folder / "runs/mine/summary.json").read_text()))

@@ -1,6 +1,8 @@
 #include "veche/base/memory.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -58,6 +60,14 @@ void check_memory(double bytes, const std::string& what, const std::string& hint
   if (bytes > available)
     throw RequestError(fmt::format("{} needs {} of memory, and {} are available: {}", what, text(bytes),
                                    text(available), hint));
+}
+
+void release_pages(std::span<std::byte> bytes) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto from = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (from + page - 1) / page * page, last = (from + bytes.size()) / page * page;
+  // Advice: where the system does not take it, nothing is lost but the memory.
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 }  // namespace veche

@@ -33,7 +33,7 @@ std::vector<KeySpec> run_keys() {
       {.name = "target_accuracy", .kind = Kind::real, .fallback = {},
        .help = "stop when the averaged model reaches it, such as 0.9", .least = 0, .above_least = true},
       {.name = "eval", .kind = Kind::text, .fallback = text("average"),
-       .help = "whose models are tested on the way: average, all or sample:K"},
+       .help = "whose models are tested on the way: average, all or sample:K; at the end all, of more than 64 nodes 64, K or all"},
       {.name = "eval_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",
        .least = 0},
       {.name = "checkpoint_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",

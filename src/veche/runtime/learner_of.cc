@@ -3,44 +3,44 @@
 #include <fmt/format.h>
 
 #include "veche/model/weights.h"
-#include "veche/model/zoo.h"
 #include "veche/random.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 
 namespace veche {
-namespace {
 
 // Then the weights come from there; the file they began with may be gone.
-bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
-  if (request.resume.empty()) return false;
-  const CheckpointStore store(RunFolder::open(request.resume).checkpoints(), plan.learners());
-  return store.newest([](const std::string&) {}).has_value();
+bool LearnersOfRun::has_checkpoint() {
+  if (request_.resume.empty()) return false;
+  if (!has_checkpoint_) {
+    const CheckpointStore store(RunFolder::open(request_.resume).checkpoints(), plan_.learners());
+    has_checkpoint_ = store.newest([](const std::string&) {}).has_value();
+  }
+  return *has_checkpoint_;
 }
 
-}  // namespace
-
-std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node) {
-  if (request.learner) return request.learner(node);
-  const Settings& settings = plan.settings;
+std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
+  if (request_.learner) return request_.learner(node);
+  const Settings& settings = plan_.settings;
+  const bool equal = settings.model.get<std::string>("start") == "equal";
   ModelSpec spec;
   spec.name = settings.model.get<std::string>("name");
   spec.options = settings.model;
-  spec.seed = settings.model.get<std::string>("start") == "equal"
-                  ? settings.seed()
-                  : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
+  spec.seed = equal ? settings.seed()
+                    : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
   spec.node = node;
   spec.nodes = settings.nodes();
   if (!settings.brings_data) {
-    const int classes = plan.source.train->classes();
-    spec.input = plan.source.train->shape();
+    const int classes = plan_.source.train->classes();
+    spec.input = plan_.source.train->shape();
     spec.classes = settings.model.get<int>("classes", classes);
     if (spec.classes < classes)
       throw RequestError(fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes,
-                                     plan.source.name, classes));
+                                     plan_.source.name, classes));
   }
-  auto learner = make_learner(spec);
-  if (settings.model.has("init") && !has_checkpoint(request, plan))
+  const bool copies = equal && like != nullptr;
+  auto learner = learners_.make(spec, copies ? like : nullptr);
+  if (settings.model.has("init") && !copies && !has_checkpoint())
     load_weights(*learner, settings.model.get<std::string>("init"));
   return learner;
 }

@@ -66,12 +66,13 @@ at::Tensor Conv::forward_without_bias(const at::Tensor& x) const {
 }
 
 ConvPlan& Conv::plan(const at::Tensor& x, bool with_bias) const {
-  for (const auto& plan : plans_)
-    if (plan->fits(x.sizes(), weight, with_bias)) return *plan;
+  for (const auto& plan : used_)
+    if (plan->fits(options_, x.sizes(), weight, with_bias)) return *plan;
   // A training batch, the last one of an epoch, those of an evaluation. Sizes without end start again.
-  if (plans_.size() == kMostPlans) plans_.clear();
-  plans_.push_back(std::make_unique<ConvPlan>(options_, x.sizes(), weight, with_bias));
-  return *plans_.back();
+  if (used_.size() == kMostPlans) used_.clear();
+  used_.push_back(plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias)
+                                   : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias));
+  return *used_.back();
 }
 
 }  // namespace veche::torch_model

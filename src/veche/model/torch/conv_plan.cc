@@ -184,12 +184,24 @@ struct ConvPlan::Passes {
   Geometry geometry;
   std::optional<WinogradSize> winograd;  // instead of the others
   std::optional<Forward> forward;
-  std::optional<InputGradientPass> input;
-  std::optional<ParameterGradients> parameters;
+  const InputGradientPass& for_input() {
+    std::call_once(input_made_, [this] { input_.emplace(geometry, *forward); });
+    return *input_;
+  }
+  const ParameterGradients& for_parameters() {
+    std::call_once(parameters_made_, [this] { parameters_.emplace(geometry, *forward); });
+    return *parameters_;
+  }
+
+ private:
+  std::once_flag input_made_, parameters_made_;
+  std::optional<InputGradientPass> input_;
+  std::optional<ParameterGradients> parameters_;
 };
 
 ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias)
-    : images_(images.vec()),
+    : options_(options),
+      images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
       passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
@@ -197,8 +209,21 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
 
 ConvPlan::~ConvPlan() = default;
 
-bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias) const {
-  return images == images_ && weight.strides() == weight_strides_ && bias == bias_;
+bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight,
+                    bool bias) const {
+  return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_;
+}
+
+std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
+                                                  const at::Tensor& weight, bool bias) {
+  const std::lock_guard lock(mutex_);  // while it is made, too: the others would only make the same
+  for (const std::weak_ptr<ConvPlan>& known : plans_)
+    if (std::shared_ptr<ConvPlan> plan = known.lock(); plan && plan->fits(options, images, weight, bias))
+      return plan;
+  std::erase_if(plans_, [](const std::weak_ptr<ConvPlan>& known) { return known.expired(); });
+  auto plan = std::make_shared<ConvPlan>(options, images, weight, bias);
+  plans_.push_back(plan);
+  return plan;
 }
 
 at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
@@ -229,8 +254,7 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
                             room_for(*size).data_ptr<float>());
     return dx;
   }
-  if (!passes_->input) passes_->input.emplace(geometry, *passes_->forward);
-  const InputGradientPass& pass = *passes_->input;
+  const InputGradientPass& pass = passes_->for_input();
   const at::Tensor ordered = pass.reorder(weight);
   pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                       {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
@@ -248,8 +272,7 @@ void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, co
     return;
   }
   const Geometry& geometry = passes_->geometry;
-  if (!passes_->parameters) passes_->parameters.emplace(geometry, *passes_->forward);
-  const ParameterGradients& pass = *passes_->parameters;
+  const ParameterGradients& pass = passes_->for_parameters();
   const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered) : dweight;
   std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                                             {DNNL_ARG_SRC, over(geometry.input, x)},

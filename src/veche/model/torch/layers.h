@@ -33,9 +33,12 @@ struct ConvOptions {
   int padding = 0;
   int groups = 1;
   bool bias = false;
+
+  bool operator==(const ConvOptions&) const = default;
 };
 
 class ConvPlan;
+class ConvPlans;
 
 class Conv : public torch::nn::Module, public Layer {
  public:
@@ -46,14 +49,15 @@ class Conv : public torch::nn::Module, public Layer {
   at::Tensor forward_without_bias(const at::Tensor& x) const;
 
   at::Tensor weight;
-  at::Tensor bias;  // undefined without one
+  at::Tensor bias;                   // undefined without one
+  std::shared_ptr<ConvPlans> plans;  // where others have theirs; none yet: its own
 
  private:
   struct Function;
   ConvPlan& plan(const at::Tensor& x, bool with_bias) const;
 
   const ConvOptions options_;
-  mutable std::vector<std::unique_ptr<ConvPlan>> plans_;  // one per size of batch seen
+  mutable std::vector<std::shared_ptr<ConvPlan>> used_;  // one per size of batch seen
 };
 
 // Of the last dimension of x, whatever the others.

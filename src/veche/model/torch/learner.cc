@@ -1,5 +1,8 @@
 #include "veche/model/torch/learner.h"
 
+#include <algorithm>
+
+#include "veche/base/memory.h"
 #include "veche/errors.h"
 #include "veche/model/torch/layers.h"
 #include "veche/model/torch/threads.h"
@@ -43,7 +46,8 @@ auto explained(Work work) {
 
 }  // namespace
 
-TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec)
+TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec,
+                           std::shared_ptr<ConvPlans> plans, Learner* like)
     : network_(std::move(network)),
       input_(spec.input),
       classes_(spec.classes),
@@ -53,12 +57,20 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       computes_(where_to_compute(spec)),
       flat_(network_->module(), network_->channels_last()),
       report_(flat_.gradients().data()) {
-  network_->initialise(spec.seed);
-  if (computes_.away)
+  if (like != nullptr) {  // drawing a thousand times the same takes seconds
+    std::ranges::copy(like->parameters(), flat_.parameters().begin());
+    std::ranges::copy(like->buffers(), flat_.buffers().begin());
+  } else {
+    network_->initialise(spec.seed);
+  }
+  if (computes_.away) {
     explained([&] { flat_.move_away(network_->module(), computes_.device); });
-  else
-    for (const auto& module : network_->modules())
+  } else {
+    for (const auto& module : network_->modules()) {
       if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
+      if (auto* conv = dynamic_cast<Conv*>(module.get())) conv->plans = plans;
+    }
+  }
   plain_.emplace(network_->module(), report_);
 }
 
@@ -99,6 +111,11 @@ Score TorchLearner::evaluate(const Batch& batch) {
     const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
     return score(logits, labels, at::cross_entropy_loss(logits, labels));
   });
+}
+
+// Not where a device copies into it: its pages must stay the ones that the device knows.
+void TorchLearner::rest() {
+  if (!computes_.away) release_pages(std::as_writable_bytes(flat_.gradients()));
 }
 
 }  // namespace veche::torch_model

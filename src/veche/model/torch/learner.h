@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "veche/model/torch/conv_plan.h"
 #include "veche/model/torch/device.h"
 #include "veche/model/torch/flat.h"
 #include "veche/model/torch/gradient_report.h"
@@ -17,7 +18,9 @@ namespace veche::torch_model {
 // autograd sees to those, and to all of them on a device.
 class TorchLearner : public Learner {
  public:
-  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
+  // `plans` are shared with other learners. `like`, if there is one, has the initial values: they are copied.
+  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec, std::shared_ptr<ConvPlans> plans,
+               Learner* like = nullptr);
 
   std::span<float> parameters() override { return flat_.parameters(); }
   std::span<float> gradients() override { return flat_.gradients(); }
@@ -28,6 +31,7 @@ class TorchLearner : public Learner {
     if (!computes_.away) report_.listen(std::move(listener));
   }
   Score evaluate(const Batch& batch) override;
+  void rest() override;
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
 

@@ -31,14 +31,17 @@ NodeReport Node::take_report() {
 }
 
 bool Node::tests_own_model(const std::string& stopped) const {
-  return test() != nullptr && (!stopped.empty() || plan_.tests_model_of(me(), nodes(), step_));
+  if (test() == nullptr) return false;
+  return stopped.empty() ? plan_.tests_model_of(me(), nodes(), step_)
+                         : plan_.tests_model_at_end_of(me(), nodes());
 }
 
 Evaluation Node::evaluate(const std::string& stopped) {
   check_parameters();
   if (observer() != nullptr) observer()->on_measuring();
   const Time start = now();
-  const std::vector<float> mean = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
+  const Message average = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
+  const std::span<const float> mean = average.as<float>();
   Evaluation result;
   result.step = plan_.async() ? mean_step_ : step_;
   result.stopped = stopped;
@@ -52,8 +55,11 @@ Evaluation Node::evaluate(const std::string& stopped) {
   check(mine.test, step_);
   mine.from_mean = distance(learner_->parameters(), mean);
   if (exchange_) mine.samples_sent = exchange_->sent();
-  result.nodes = gather(control_, mine);
-  sum_up(result, squared_norm(mean), plan_.idle());
+  const Gathered<NodeReport> reports(control_, mine);
+  if (endpoint_->id() == services_->speaker) {
+    result.nodes.assign(reports.all().begin(), reports.all().end());
+    sum_up(result, squared_norm(mean), plan_.idle());
+  }
   patience_.note(now() - start);
   if (observer() != nullptr) observer()->on_evaluation(result);
   return result;

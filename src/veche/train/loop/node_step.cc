@@ -40,6 +40,7 @@ void Node::train_step() {
                        learner_->gradients(), update);
     compute_ += now() - computing;
   }
+  if (services_->crowded) learner_->rest();
   communicate([&] { strategy_->after_step(step_); });
   pruner_.apply(learner_->parameters());
   ++step_;
