@@ -12,6 +12,7 @@
 #include "bench/cluster/ddp.h"
 #include "bench/cluster/ranks.h"
 #include "bench/cluster/slow_network.h"
+#include "bench/evaluate/evaluate.h"
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
@@ -40,6 +41,7 @@ struct Bench {
 std::vector<Bench> benches() {
   return {
       {"step", "one training step beside PyTorch's", bench_step},
+      {"evaluate", "testing a network beside PyTorch's", bench_evaluate},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read by the libraries when loaded
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(globals().get("THREADS", 1))  # read by the libraries when loaded
 import numpy
 import torch
 from torch import nn

@@ -40,6 +40,15 @@ dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
+dnnl::primitive_attr with_epilogue(Epilogue epilogue) {
+  dnnl::primitive_attr attributes = own_scratchpad();
+  dnnl::post_ops after;
+  if (adds(epilogue)) after.append_sum();
+  if (has_relu(epilogue)) after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
 class Primitive {
  public:
   template <class Description>
@@ -108,10 +117,10 @@ struct Geometry {
 };
 
 struct Forward {
-  explicit Forward(const Geometry& g)
+  Forward(const Geometry& g, Epilogue epilogue)
       : Forward(g, {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input,
                      g.any_weights, g.bias, g.output, g.stride, g.padding, g.padding},
-                    own_scratchpad(),
+                    with_epilogue(epilogue),
                     processor()}) {}
   Forward(const Geometry& g, const dnnl::convolution_forward::primitive_desc& made)
       : primitive(dnnl::convolution_forward(made), made),
@@ -163,18 +172,19 @@ struct ParameterGradients {
 
 // The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
 struct ConvPlan::Passes {
-  explicit Passes(const Geometry& sizes) : geometry(sizes), forward(geometry) {}
+  Passes(const Geometry& sizes, Epilogue epilogue) : geometry(sizes), forward(geometry, epilogue) {}
   Geometry geometry;
   Forward forward;
   std::optional<InputGradientPass> input;
   std::optional<ParameterGradients> parameters;
 };
 
-ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias)
+ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
+                   Epilogue epilogue)
     : images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
-      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias))) {}
+      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias), epilogue)) {}
 
 ConvPlan::~ConvPlan() = default;
 
@@ -182,12 +192,16 @@ bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias)
   return images == images_ && weight.strides() == weight_strides_ && bias == bias_;
 }
 
-at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor ConvPlan::ordered(const at::Tensor& weight) const { return passes_->forward.reorder(weight); }
+
+at::Tensor ConvPlan::forward_ordered(const at::Tensor& x, const at::Tensor& ordered, const at::Tensor& bias,
+                                     const at::Tensor& summand) const {
   const Geometry& geometry = passes_->geometry;
   const Forward& pass = passes_->forward;
-  const at::Tensor y =
-      at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-  const at::Tensor ordered = pass.reorder(weight);
+  const at::Tensor y = summand.defined()
+                           ? summand
+                           : at::empty(geometry.output_size,
+                                       at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(geometry.input, x)},
                                             {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
                                             {DNNL_ARG_DST, over(geometry.output, y)}};

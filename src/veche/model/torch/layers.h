@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
 
@@ -44,16 +46,19 @@ class Conv : public torch::nn::Module, public Layer {
   at::Tensor forward(const at::Tensor& x) const;
   // For a batch norm behind that sees to the bias itself, its gradient included.
   at::Tensor forward_without_bias(const at::Tensor& x) const;
+  const ConvOptions& options() const { return options_; }
 
   at::Tensor weight;
   at::Tensor bias;  // undefined without one
 
  private:
   struct Function;
-  ConvPlan& plan(const at::Tensor& x, bool with_bias) const;
+  std::shared_ptr<ConvPlan> plan(const at::Tensor& x, bool with_bias) const;
 
   const ConvOptions options_;
-  mutable std::vector<std::unique_ptr<ConvPlan>> plans_;  // one per size of batch seen
+  mutable std::mutex plans_mutex_;  // an evaluation may have several threads
+  mutable std::vector<std::shared_ptr<ConvPlan>>
+      plans_;  // one per size of batch seen; guarded by plans_mutex_
 };
 
 // Of the last dimension of x, whatever the others.

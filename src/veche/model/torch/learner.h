@@ -40,6 +40,7 @@ class TorchLearner : public Learner {
   const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
+  const int evaluation_threads_;
   const Computes computes_;
   Flat flat_;
   GradientReport report_;
