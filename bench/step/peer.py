@@ -124,7 +124,7 @@ def answer(request, trainers):
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(globals().get("THREADS", 1))
     trainers = {}
     for line in sys.stdin:
         try:

@@ -94,14 +94,14 @@ double core_quota(const std::filesystem::path& groups, const std::filesystem::pa
   return least;
 }
 
-int usable_cores(int processes) {
+int usable_cores(int processes, double quota) {
   int cores = allowed_cores();
   // Those that a launcher has bound to cores of their own share them with nobody.
   if (processes > 1)
     cores = std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / processes, 1, cores);
   // Processes of one job are in one group as a rule.
-  const double quota = std::ceil(core_quota() / processes);
-  return quota < cores ? std::max(1, static_cast<int>(quota)) : cores;
+  const double part = std::ceil(quota / processes);
+  return part < cores ? std::max(1, static_cast<int>(part)) : cores;
 }
 
 }  // namespace veche

@@ -64,6 +64,8 @@ std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
   if (spec.name == "quadratic") {
     if (spec.options.get<std::string>("device", "cpu") != "cpu")
       throw RequestError("model.device: the quadratic is computed by the processor; leave the key out");
+    if (spec.options.get<int>("threads", 0) > 1)
+      throw RequestError("model.threads: the quadratic is computed by one thread; leave the key out");
     return make_quadratic(spec);
   }
   return torch_engine()->make_learner(spec);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "veche/base/cores.h"
 #include "veche/model/weights.h"
 #include "veche/model/zoo.h"
 #include "veche/random.h"
@@ -18,6 +21,15 @@ bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
   return store.newest([](const std::string&) {}).has_value();
 }
 
+// Cores that nobody else's model needs while a node tests its own.
+int evaluation_threads(const TrainingRequest& request, const RunPlan& plan) {
+  const int ranks = request.job == nullptr ? 1 : request.job->size();
+  const int slots = plan.settings.cluster.get<int>("slots");
+  const int cores =
+      slots > 0 ? slots : usable_cores(request.job == nullptr ? 1 : request.job->ranks_on_this_host());
+  return std::max(1, cores * ranks / std::max(plan.learners(), ranks));
+}
+
 }  // namespace
 
 std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node) {
@@ -31,6 +43,7 @@ std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPla
                   : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
   spec.node = node;
   spec.nodes = settings.nodes();
+  spec.evaluation_threads = evaluation_threads(request, plan);
   if (!settings.brings_data) {
     const int classes = plan.source.train->classes();
     spec.input = plan.source.train->shape();

@@ -1,5 +1,7 @@
 #include "veche/model/torch/conv_plan.h"
 
+#include <ATen/Parallel.h>
+
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 
@@ -184,12 +186,14 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
     : images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
+      threads_(at::get_num_threads()),
       passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias), epilogue)) {}
 
 ConvPlan::~ConvPlan() = default;
 
 bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias) const {
-  return images == images_ && weight.strides() == weight_strides_ && bias == bias_;
+  return images == images_ && weight.strides() == weight_strides_ && bias == bias_ &&
+         at::get_num_threads() == threads_;
 }
 
 at::Tensor ConvPlan::ordered(const at::Tensor& weight) const { return passes_->forward.reorder(weight); }

@@ -44,6 +44,7 @@ class ConvPlan {
   const std::vector<std::int64_t> images_;
   const std::vector<std::int64_t> weight_strides_;
   const bool bias_;
+  const int threads_;  // it was made for
   const std::unique_ptr<Passes> passes_;
 };
 

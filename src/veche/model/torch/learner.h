@@ -11,10 +11,10 @@
 
 namespace veche::torch_model {
 
-// A network behind the flat interface. Computes in the calling thread alone, or on a device to which it
-// copies the parameters before every pass and from which it copies the gradients afterwards. Its parameters
-// may belong to Layers, which write and report their gradients themselves, or to any other module: libtorch's
-// autograd sees to those, and to all of them on a device.
+// A network behind the flat interface. Computes in the calling thread, with as many others as it is told, or
+// on a device to which it copies the parameters before every pass and from which it copies the gradients
+// afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
+// any other module: libtorch's autograd sees to those, and to all of them on a device.
 class TorchLearner : public Learner {
  public:
   TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
@@ -40,7 +40,8 @@ class TorchLearner : public Learner {
   const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
-  const int evaluation_threads_;
+  const int threads_;             // to compute a gradient
+  const int evaluation_threads_;  // to test
   const Computes computes_;
   Flat flat_;
   GradientReport report_;

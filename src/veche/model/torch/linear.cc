@@ -1,4 +1,5 @@
 #include "veche/model/torch/layers.h"
+#include "veche/model/torch/threaded_products.h"
 
 namespace veche::torch_model {
 namespace {
@@ -13,19 +14,19 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     context->saved_data["weight"] = weight.grad();
     context->saved_data["bias"] = bias.grad();
     context->saved_data["report"] = report;
-    return at::addmm(bias, x, weight.t());
+    return threaded::product_with_bias(x, weight, bias);
   }
 
   static variable_list backward(AutogradContext* context, variable_list dy) {
     const variable_list saved = context->get_saved_variables();
     at::Tensor dw = context->saved_data["weight"].toTensor();
     at::Tensor db = context->saved_data["bias"].toTensor();
-    at::mm_out(dw, dy[0].t(), saved[0]);
+    threaded::product_into(dw, dy[0].t(), saved[0]);
     at::sum_out(db, dy[0], 0);
     const GradientReport& report = report_at(context->saved_data["report"]);
     report.final(dw);
     report.final(db);
-    return {context->needs_input_grad(0) ? at::mm(dy[0], saved[1]) : at::Tensor(), {}, {}, {}};
+    return {context->needs_input_grad(0) ? threaded::product(dy[0], saved[1]) : at::Tensor(), {}, {}, {}};
   }
 };
 

@@ -6,9 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "veche/model/torch/headers.h"
-#include "veche/model/torch/threads.h"
-
 namespace veche::torch_model {
 namespace {
 
@@ -31,8 +28,6 @@ Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
   std::vector<Result> results((samples + piece - 1) / piece);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    use_one_thread();
-    const at::NoGradGuard guard;
     for (std::size_t i = next++; i < results.size(); i = next++) {
       try {
         results[i].score = score(i * piece, std::min((i + 1) * piece, samples));

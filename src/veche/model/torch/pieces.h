@@ -8,8 +8,8 @@
 namespace veche::torch_model {
 
 // The sum of the scores of [0, samples) in pieces of so many, the last one perhaps smaller. Pieces are scored
-// by up to so many threads, each without gradients and with libtorch kept in it, and added up in their order:
-// the sum does not depend on the threads. Passes on what `score` throws, of the first piece that did.
+// by up to so many threads, the calling one among them, and added up in their order: the sum does not depend
+// on the threads. Passes on what `score` throws, of the first piece that did.
 Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
                       const std::function<Score(std::size_t from, std::size_t to)>& score);
 

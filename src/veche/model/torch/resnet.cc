@@ -28,8 +28,7 @@ class Residual : public Block {
 
   at::Tensor forward(const at::Tensor& x, Pass& pass) override {
     at::Tensor y = x;
-    for (std::size_t i = 0; i + 1 < convs_.size(); ++i)
-      y = norms_[i]->relu_after(*convs_[i], y, {}, pass);
+    for (std::size_t i = 0; i + 1 < convs_.size(); ++i) y = norms_[i]->relu_after(*convs_[i], y, {}, pass);
     const at::Tensor beside = downsample_ ? downsample_->forward(x, pass) : x;
     return norms_.back()->relu_after(*convs_.back(), y, beside, pass);
   }

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t kEvaluationBatch = 100;
 
+std::size_t first_sample(int node, int nodes, std::size_t samples) {
+  return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
+}
+
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
   for (const NodeReport& node : nodes)
@@ -62,28 +66,32 @@ void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idl
 }
 
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to) {
+                     std::size_t to, const Tested& tested) {
   BatchStorage storage;
   Score score;
   for (std::size_t at = from; at < to; at += kEvaluationBatch) {
     const Batch batch = read_batch(data, at, std::min(kEvaluationBatch, to - at), storage);
     endpoint.compute({.step = at}, [&] { score += learner.evaluate(batch); });
+    if (tested) tested(batch.size());
   }
   return score;
 }
 
+std::size_t samples_of(NodeId node, int nodes, std::size_t samples) {
+  return first_sample(node.value + 1, nodes, samples) - first_sample(node.value, nodes, samples);
+}
+
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle) {
+                    std::size_t idle, const Tested& tested) {
   const std::vector<float> mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
   const std::vector<float> parameters(learner.parameters().begin(), learner.parameters().end());
   const std::vector<float> buffers(learner.buffers().begin(), learner.buffers().end());
   std::ranges::copy(mean, learner.parameters().begin());
   std::ranges::copy(mean_buffers, learner.buffers().begin());
 
-  const auto nodes = static_cast<std::size_t>(channel.size());
-  const auto me = static_cast<std::size_t>(channel.me().value);
-  const Score slice = evaluate_range(channel.endpoint, learner, data, data.size() * me / nodes,
-                                     data.size() * (me + 1) / nodes);
+  const std::size_t from = first_sample(channel.me().value, channel.size(), data.size());
+  const Score slice = evaluate_range(channel.endpoint, learner, data, from,
+                                     from + samples_of(channel.me(), channel.size(), data.size()), tested);
   std::ranges::copy(parameters, learner.parameters().begin());
   std::ranges::copy(buffers, learner.buffers().begin());
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -21,14 +22,18 @@ std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine
 // Seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
-// What part of the test set to look at, in samples.
+using Tested = std::function<void(std::size_t samples)>;  // so many more
+
+// The test score of these samples of the set. `tested`, which may be empty, hears of them as they are done.
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to);
+                     std::size_t to, const Tested& tested = {});
 
 // The test score of the averaged model: each node scores a slice of the test set with the mean in its
 // learner, then gets its own parameters back.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle = 0);
+                    std::size_t idle = 0, const Tested& tested = {});
+// How many of so many samples a node scores there.
+std::size_t samples_of(NodeId node, int nodes, std::size_t samples);
 
 // Everybody's item of a plain type, by node.
 template <class T>
