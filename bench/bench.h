@@ -32,4 +32,13 @@ struct BenchCase {
   double required = 0;  // the ratio promised; 0: none
 };
 
+// Where rounds differ by more, their median says nothing for sure.
+inline constexpr double kSureSpread = 0.30;
+
+// Of a case that promises something: "kept", "missed" or "unsure".
+inline const char* verdict(const BenchCase& result) {
+  if (result.spread > kSureSpread) return "unsure";
+  return result.ratio >= result.required ? "kept" : "missed";
+}
+
 }  // namespace veche

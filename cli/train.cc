@@ -55,7 +55,7 @@ Config read_config(const TrainArguments& arguments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const bool length = key.starts_with("run.") && key != "run.seed" && key != "run.name" && key != "run.out";
     const bool machines = key == "cluster.nodes" || key == "cluster.transport" || key == "cluster.slots" ||
-                          key.starts_with("topology.");
+                          key == "model.threads" || key.starts_with("topology.");
     if (!length && !machines)
       throw RequestError(
           "--set " + assignment +

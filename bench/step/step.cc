@@ -6,6 +6,7 @@
 #include "bench/peer.h"
 #include "bench/rounds.h"
 #include "bench/step/task.h"
+#include "veche/base/cores.h"
 #include "veche/base/instruction_set.h"
 #include "veche/errors.h"
 #include "veche/train/optim/optimizer.h"
@@ -48,7 +49,8 @@ constexpr StepSetting kSettings[] = {
 // Our side: the same calls as the training loop makes.
 class StepTrainer {
  public:
-  StepTrainer(const StepSetting& setting, const TrainingTask& task) : rate_(setting.rate), task_(task) {
+  StepTrainer(const StepSetting& setting, const TrainingTask& task, int threads)
+      : rate_(setting.rate), threads_(threads), task_(task) {
     Options options;
     options.set("name", Value{std::string(setting.optimizer)});
     options.set("momentum", Value{0.9});
@@ -60,13 +62,14 @@ class StepTrainer {
     for (int i = 0; i < steps; ++i, ++step_) {
       losses.push_back(task_.learner().compute_gradient(task_.batch(step_)).loss());
       optimizer_->update(task_.learner().parameters(), task_.learner().gradients(),
-                         {.rate = rate_, .gradient_scale = 1, .number = step_ + 1});
+                         {.rate = rate_, .gradient_scale = 1, .number = step_ + 1, .threads = threads_});
     }
     return losses;
   }
 
  private:
   const double rate_;
+  const int threads_;
   const TrainingTask& task_;
   std::unique_ptr<Optimizer> optimizer_;
   std::uint64_t step_ = 0;
@@ -79,17 +82,20 @@ void check(const std::vector<double>& ours, const std::vector<double>& theirs, c
                      std::to_string(ours[i]) + " against " + std::to_string(theirs[i]));
 }
 
-std::vector<BenchCase> measure(const StepSetting& setting, Peer& peer, const BenchOptions& options) {
+std::vector<BenchCase> measure(const StepSetting& setting, int threads, Peer& peer,
+                               const BenchOptions& options) {
   ModelSpec spec;
   spec.name = setting.model;
   spec.input = setting.input;
   spec.options.set("dropout", Value{0.0});  // no two programs drop the same numbers
+  spec.options.set("threads", Value{std::int64_t{threads}});
   const TrainingTask task(spec, setting.batch);
-  StepTrainer trainer(setting, task);
+  StepTrainer trainer(setting, task, threads);
   const std::vector<double> losses = trainer.run(kCheckedSteps);
 
-  const std::string name =
+  std::string name =
       std::string(setting.model) + " batch " + std::to_string(setting.batch) + " " + setting.optimizer;
+  if (threads > 1) name += ", " + std::to_string(threads) + " threads";
   for (const char* layout : kLayouts) {
     nlohmann::json request = task.files();
     request.update({{"do", "make"}, {"name", layout}, {"model", setting.model}, {"layout", layout}});
@@ -112,8 +118,9 @@ std::vector<BenchCase> measure(const StepSetting& setting, Peer& peer, const Ben
     }
   }
   const StepPromise& promise = instruction_set() == "avx512" ? setting.with_avx512 : setting.promise;
-  return {rounds.result(0, name, "images/s", "PyTorch", promise.usual),
-          rounds.result(1, name, "images/s", "PyTorch channels-last", promise.channels_last)};
+  return {rounds.result(0, name, "images/s", "PyTorch", threads > 1 ? 1.00 : promise.usual),
+          rounds.result(1, name, "images/s", "PyTorch channels-last",
+                        threads > 1 ? 1.00 : promise.channels_last)};
 }
 
 }  // namespace
@@ -122,7 +129,17 @@ std::vector<BenchCase> bench_step(const BenchOptions& options) {
   Peer peer(options.python.empty() ? VECHE_PYTHON : options.python, kStepPeer, "python3-torch");
   std::vector<BenchCase> cases;
   for (const StepSetting& setting : kSettings)
-    for (BenchCase& result : measure(setting, peer, options)) cases.push_back(std::move(result));
+    for (BenchCase& result : measure(setting, 1, peer, options)) cases.push_back(std::move(result));
+  return cases;
+}
+
+std::vector<BenchCase> bench_threads(const BenchOptions& options) {
+  const int threads = usable_cores();
+  Peer peer(options.python.empty() ? VECHE_PYTHON : options.python,
+            "THREADS = " + std::to_string(threads) + "\n" + kStepPeer, "python3-torch");
+  std::vector<BenchCase> cases;
+  for (const StepSetting& setting : kSettings)
+    for (BenchCase& result : measure(setting, threads, peer, options)) cases.push_back(std::move(result));
   return cases;
 }
 

@@ -80,6 +80,20 @@ class Output(RunsTest):
                                   r"nodes differ \S+ %  [\d:]+ left(  measuring ...)?$")
         self.assertLess(len(bars), 200, "drawn too often")
 
+    def test_testing_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = self.start("train", *assignments({
+            "model.name": "cnn", "data.name": "synthetic", "data.shape": "[1,28,28]", "data.samples": 50,
+            "data.test_samples": 20000, "cluster.nodes": 1, "strategy.name": "single", "run.steps": 1}),
+            stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+        os.close(theirs)
+        text = self.read_all(ours, process)
+        self.assertEqual(process.wait(LONGEST), 0, text)
+        parts = [int(part) for part in re.findall(r"\r\033\[Ktesting (\d+) % [█░]{24} ", text)]
+        self.assertTrue(parts, text)
+        self.assertEqual(parts, sorted(parts))
+        self.assertLessEqual(parts[-1], 100)
+
     @staticmethod
     def read_all(descriptor, process):
         content, deadline = b"", time.monotonic() + LONGEST

@@ -69,6 +69,8 @@ std::unique_ptr<Learner> Learners::make(const ModelSpec& spec, Learner* like) {
   if (spec.name == "quadratic") {
     if (spec.options.get<std::string>("device", "cpu") != "cpu")
       throw RequestError("model.device: the quadratic is computed by the processor; leave the key out");
+    if (spec.options.get<int>("threads", 0) > 1)
+      throw RequestError("model.threads: the quadratic is computed by one thread; leave the key out");
     return make_quadratic(spec);
   }
   if (torch_ == nullptr) torch_ = torch_engine();

@@ -71,6 +71,8 @@ std::vector<KeySpec> model_keys() {
       {.name = "device", .kind = Kind::text, .fallback = text("cpu"),
        .help = "where the network computes: the processor, or the CUDA devices that a process sees, node by node",
        .choices = {"cpu", "cuda"}},
+      {.name = "threads", .kind = Kind::whole, .fallback = whole(0),
+       .help = "that compute a node's batch together, on as many cores; 0: one", .least = 0, .most = 1024},
       {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
       {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
       {.name = "start", .kind = Kind::text, .fallback = text("equal"),

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "veche/base/cores.h"
 #include "veche/model/weights.h"
 #include "veche/random.h"
 #include "veche/runtime/checkpoint.h"
@@ -19,6 +22,15 @@ bool LearnersOfRun::has_checkpoint() {
   return *has_checkpoint_;
 }
 
+// Cores that nobody else's model needs while a node tests its own.
+int LearnersOfRun::evaluation_threads() const {
+  const int ranks = request_.job == nullptr ? 1 : request_.job->size();
+  const int slots = plan_.settings.cluster.get<int>("slots");
+  const int cores =
+      slots > 0 ? slots : usable_cores(request_.job == nullptr ? 1 : request_.job->ranks_on_this_host());
+  return std::max(1, cores * ranks / std::max(plan_.learners(), ranks));
+}
+
 std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
   if (request_.learner) return request_.learner(node);
   const Settings& settings = plan_.settings;
@@ -30,6 +42,7 @@ std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
                     : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
   spec.node = node;
   spec.nodes = settings.nodes();
+  spec.evaluation_threads = evaluation_threads();
   if (!settings.brings_data) {
     const int classes = plan_.source.train->classes();
     spec.input = plan_.source.train->shape();

@@ -17,6 +17,7 @@ class LearnersOfRun {
 
  private:
   bool has_checkpoint();
+  int evaluation_threads() const;
 
   const TrainingRequest& request_;
   const RunPlan& plan_;

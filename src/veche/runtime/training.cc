@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "veche/base/cores.h"
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
 #include "veche/comm/mpi/launch.h"
@@ -57,7 +58,11 @@ std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
 }
 
 std::unique_ptr<Cluster> make_cluster(const TrainingRequest& request, const RunPlan& plan) {
-  const int slots = plan.settings.cluster.get<int>("slots");
+  int slots = plan.settings.cluster.get<int>("slots");
+  // A slot is then for several threads.
+  if (const int threads = plan.settings.model.get<int>("threads", 0); slots == 0 && threads > 1)
+    slots =
+        std::max(1, usable_cores(request.job == nullptr ? 1 : request.job->ranks_on_this_host()) / threads);
   if (request.job != nullptr) return request.job->cluster(plan.learners(), slots);
   if (request.cluster) return request.cluster(plan.learners());
   return std::make_unique<ThreadsCluster>(plan.learners(), slots);
@@ -108,6 +113,7 @@ class Training {
         if (!had_ended) recorder.emplace(*folder, info_, request_.observer);
       });
     if (request_.observer != nullptr) request_.observer->on_start(info_);
+    tell_threads();
 
     RunResult result;
     result.info = info_;
@@ -138,6 +144,13 @@ class Training {
     if (recorder == nullptr) return;
     recorder->finish();
     if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
+  }
+
+  void tell_threads() const {
+    const int threads = plan_.settings.model.get<int>("threads", 0), cores = usable_cores();
+    if (threads > cores)
+      notice(fmt::format("model.threads = {}, but this process may use {} core{}: they wait for each other",
+                         threads, cores, cores == 1 ? "" : "s"));
   }
 
   void tell_damage(RunResult& result) const {

@@ -1,5 +1,7 @@
 #include "veche/model/torch/conv_plan.h"
 
+#include <ATen/Parallel.h>
+
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 
@@ -38,6 +40,15 @@ at::Tensor room_for(const memory::desc& order) {
 dnnl::primitive_attr own_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+dnnl::primitive_attr with_epilogue(Epilogue epilogue) {
+  dnnl::primitive_attr attributes = own_scratchpad();
+  dnnl::post_ops after;
+  if (adds(epilogue)) after.append_sum();
+  if (has_relu(epilogue)) after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  attributes.set_post_ops(after);
   return attributes;
 }
 
@@ -122,10 +133,10 @@ at::Tensor room_for(const WinogradSize& size) {
 }
 
 struct Forward {
-  explicit Forward(const Geometry& g)
+  Forward(const Geometry& g, Epilogue epilogue)
       : Forward(g, {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input,
                      g.any_weights, g.bias, g.output, g.stride, g.padding, g.padding},
-                    own_scratchpad(),
+                    with_epilogue(epilogue),
                     processor()}) {}
   Forward(const Geometry& g, const dnnl::convolution_forward::primitive_desc& made)
       : primitive(dnnl::convolution_forward(made), made),
@@ -177,9 +188,9 @@ struct ParameterGradients {
 
 // The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
 struct ConvPlan::Passes {
-  Passes(const Geometry& sizes, const std::optional<WinogradSize>& winograd_size)
+  Passes(const Geometry& sizes, const std::optional<WinogradSize>& winograd_size, Epilogue epilogue)
       : geometry(sizes), winograd(winograd_size) {
-    if (!winograd) forward.emplace(geometry);
+    if (!winograd) forward.emplace(geometry, epilogue);
   }
   Geometry geometry;
   std::optional<WinogradSize> winograd;  // instead of the others
@@ -199,19 +210,23 @@ struct ConvPlan::Passes {
   std::optional<ParameterGradients> parameters_;
 };
 
-ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias)
+ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
+                   std::optional<Epilogue> ordered_ahead)
     : options_(options),
       images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
+      threads_(at::get_num_threads()),
       passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
-                                       for_winograd(options, images, weight))) {}
+                                       ordered_ahead ? std::nullopt : for_winograd(options, images, weight),
+                                       ordered_ahead.value_or(Epilogue::none))) {}
 
 ConvPlan::~ConvPlan() = default;
 
 bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight,
                     bool bias) const {
-  return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_;
+  return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_ &&
+         at::get_num_threads() == threads_;
 }
 
 std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
@@ -226,18 +241,28 @@ std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at
   return plan;
 }
 
-at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  const Geometry& geometry = passes_->geometry;
-  const at::Tensor y =
-      at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const {
   if (const auto& size = passes_->winograd) {
+    const at::Tensor y = at::empty(passes_->geometry.output_size,
+                                   at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
     winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
                      bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
                      room_for(*size).data_ptr<float>());
     return y;
   }
+  return forward_ordered(x, ordered(weight), bias, {});
+}
+
+at::Tensor ConvPlan::ordered(const at::Tensor& weight) const { return passes_->forward->reorder(weight); }
+
+at::Tensor ConvPlan::forward_ordered(const at::Tensor& x, const at::Tensor& ordered, const at::Tensor& bias,
+                                     const at::Tensor& summand) const {
+  const Geometry& geometry = passes_->geometry;
   const Forward& pass = *passes_->forward;
-  const at::Tensor ordered = pass.reorder(weight);
+  const at::Tensor y = summand.defined()
+                           ? summand
+                           : at::empty(geometry.output_size,
+                                       at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(geometry.input, x)},
                                             {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
                                             {DNNL_ARG_DST, over(geometry.output, y)}};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
 
@@ -47,6 +49,7 @@ class Conv : public torch::nn::Module, public Layer {
   at::Tensor forward(const at::Tensor& x) const;
   // For a batch norm behind that sees to the bias itself, its gradient included.
   at::Tensor forward_without_bias(const at::Tensor& x) const;
+  const ConvOptions& options() const { return options_; }
 
   at::Tensor weight;
   at::Tensor bias;                   // undefined without one
@@ -54,10 +57,11 @@ class Conv : public torch::nn::Module, public Layer {
 
  private:
   struct Function;
-  ConvPlan& plan(const at::Tensor& x, bool with_bias) const;
+  std::shared_ptr<ConvPlan> plan(const at::Tensor& x, bool with_bias) const;
 
   const ConvOptions options_;
-  mutable std::vector<std::shared_ptr<ConvPlan>> used_;  // one per size of batch seen
+  mutable std::mutex used_mutex_;                        // an evaluation may have several threads
+  mutable std::vector<std::shared_ptr<ConvPlan>> used_;  // one per size of batch seen; guarded by used_mutex_
 };
 
 // Of the last dimension of x, whatever the others.

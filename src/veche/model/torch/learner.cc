@@ -4,7 +4,8 @@
 
 #include "veche/base/memory.h"
 #include "veche/errors.h"
-#include "veche/model/torch/layers.h"
+#include "veche/model/torch/folded_convs.h"
+#include "veche/model/torch/pieces.h"
 #include "veche/model/torch/threads.h"
 
 namespace veche::torch_model {
@@ -54,6 +55,8 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
       seed_(spec.seed),
       node_(spec.node),
+      threads_(std::max(1, spec.options.get<int>("threads", 0))),
+      evaluation_threads_(std::max(threads_, spec.evaluation_threads)),
       computes_(where_to_compute(spec)),
       flat_(network_->module(), network_->channels_last()),
       report_(flat_.gradients().data()) {
@@ -85,7 +88,7 @@ void TorchLearner::check(const Batch& batch) const {
 
 Score TorchLearner::compute_gradient(const Batch& batch) {
   check(batch);
-  use_one_thread();
+  use_threads(threads_);
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
     flat_.send();
@@ -102,14 +105,20 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
 
 Score TorchLearner::evaluate(const Batch& batch) {
   check(batch);
-  use_one_thread();
-  Pass pass{false, RandomStream(seed_, "dropout")};
   return explained([&] {
-    at::NoGradGuard guard;
     flat_.send();
-    const at::Tensor labels = labels_of(batch).to(computes_.device);
-    const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
-    return score(logits, labels, at::cross_entropy_loss(logits, labels));
+    FoldedConvs folded;
+    const bool apart = !computes_.away && network_->samples_apart();
+    const std::size_t piece = apart ? images_in_a_piece(input_) : batch.size();
+    return score_in_pieces(batch.size(), piece, evaluation_threads_, [&](std::size_t from, std::size_t to) {
+      use_one_thread();
+      const at::NoGradGuard guard;
+      Pass pass{false, RandomStream(seed_, "dropout"), &folded};
+      const Batch some = part_of(batch, from, to);
+      const at::Tensor labels = labels_of(some).to(computes_.device);
+      const at::Tensor logits = network_->forward(images_of(some).to(computes_.device), pass);
+      return score(logits, labels, at::cross_entropy_loss(logits, labels));
+    });
   });
 }
 

@@ -12,10 +12,10 @@
 
 namespace veche::torch_model {
 
-// A network behind the flat interface. Computes in the calling thread alone, or on a device to which it
-// copies the parameters before every pass and from which it copies the gradients afterwards. Its parameters
-// may belong to Layers, which write and report their gradients themselves, or to any other module: libtorch's
-// autograd sees to those, and to all of them on a device.
+// A network behind the flat interface. Computes in the calling thread, with as many others as it is told, or
+// on a device to which it copies the parameters before every pass and from which it copies the gradients
+// afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
+// any other module: libtorch's autograd sees to those, and to all of them on a device.
 class TorchLearner : public Learner {
  public:
   // `plans` are shared with other learners. `like`, if there is one, has the initial values: they are copied.
@@ -44,6 +44,8 @@ class TorchLearner : public Learner {
   const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
+  const int threads_;             // to compute a gradient
+  const int evaluation_threads_;  // to test
   const Computes computes_;
   Flat flat_;
   GradientReport report_;

@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kEvaluationBatch = 100;
 constexpr int kMostAveragers = 16;  // with all of ten thousand nodes there would be 10^8 messages
 
+std::size_t first_sample(int node, int nodes, std::size_t samples) {
+  return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
+}
+
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
   for (const NodeReport& node : nodes)
@@ -117,7 +121,7 @@ void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idl
 }
 
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to, const LentModel* model) {
+                     std::size_t to, const Tested& tested, const LentModel* model) {
   BatchStorage storage;
   Score score;
   for (std::size_t at = from; at < to; at += kEvaluationBatch) {
@@ -127,19 +131,23 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
       if (model != nullptr) lending.emplace(learner, *model);
       score += learner.evaluate(batch);
     });
+    if (tested) tested(batch.size());
   }
   return score;
 }
 
+std::size_t samples_of(NodeId node, int nodes, std::size_t samples) {
+  return first_sample(node.value + 1, nodes, samples) - first_sample(node.value, nodes, samples);
+}
+
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle) {
+                    std::size_t idle, const Tested& tested) {
   const Message mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
   const LentModel model{mean, mean_buffers.as<float>()};
-  const auto nodes = static_cast<std::size_t>(channel.size());
-  const auto me = static_cast<std::size_t>(channel.me().value);
-  const Score slice = evaluate_range(channel.endpoint, learner, data, data.size() * me / nodes,
-                                     data.size() * (me + 1) / nodes, &model);
-  const Gathered<Score> slices(channel, slice);
+  const std::size_t from = first_sample(channel.me().value, channel.size(), data.size());
+  const std::size_t to = from + samples_of(channel.me(), channel.size(), data.size());
+  const Gathered<Score> slices(channel,
+                               evaluate_range(channel.endpoint, learner, data, from, to, tested, &model));
   Score total;
   for (const Score& part : slices.all()) total += part;
   return total;

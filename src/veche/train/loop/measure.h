@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -27,14 +28,19 @@ struct LentModel {
   std::span<const float> parameters, buffers;
 };
 
-// What part of the test set to look at, in samples; with the learner's own model, or another.
+using Tested = std::function<void(std::size_t samples)>;  // so many more
+
+// The test score of these samples of the set, with the learner's own model or another. `tested`, which may be
+// empty, hears of them as they are done.
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to, const LentModel* model = nullptr);
+                     std::size_t to, const Tested& tested = {}, const LentModel* model = nullptr);
 
 // The test score of the averaged model: each node scores a slice of the test set with the mean in its
 // learner.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle = 0);
+                    std::size_t idle = 0, const Tested& tested = {});
+// How many of so many samples a node scores there.
+std::size_t samples_of(NodeId node, int nodes, std::size_t samples);
 
 // Everybody's item of a plain type, by node. Threads of a process share one copy.
 Message gather_bytes(Channel& channel, std::span<const std::byte> mine);

@@ -9,6 +9,7 @@
 #include "veche/comm/tags.h"
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/diverged.h"
+#include "veche/train/loop/measure.h"
 #include "veche/train/loop/observer.h"
 #include "veche/train/loop/plan.h"
 #include "veche/train/loop/progress_report.h"
@@ -94,6 +95,8 @@ class Node {
   double clip_scale();
   std::uint64_t schedule_step() const;
   bool tests_own_model(const std::string& stopped) const;
+  // Tells the observer how much of an evaluation has been tested; empty where nobody observes.
+  Tested testing_told(const std::string& stopped) const;
   void check(const Score& score, std::uint64_t step) const;
   [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const;
 

@@ -36,8 +36,19 @@ bool Node::tests_own_model(const std::string& stopped) const {
                          : plan_.tests_model_at_end_of(me(), nodes());
 }
 
+Tested Node::testing_told(const std::string& stopped) const {
+  if (observer() == nullptr || test() == nullptr) return {};
+  const std::size_t mine = samples_of(endpoint_->id(), endpoint_->size(), test()->size());
+  const std::size_t all = mine + (tests_own_model(stopped) ? test()->size() : 0);
+  return [this, all, done = std::size_t{0}](std::size_t samples) mutable {
+    done += samples;
+    observer()->on_testing(static_cast<double>(done) / static_cast<double>(all));
+  };
+}
+
 Evaluation Node::evaluate(const std::string& stopped) {
   check_parameters();
+  const Tested tested = testing_told(stopped);
   if (observer() != nullptr) observer()->on_measuring();
   const Time start = now();
   const Message average = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
@@ -47,11 +58,12 @@ Evaluation Node::evaluate(const std::string& stopped) {
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   if (test() != nullptr)
-    result.average_model = evaluate_mean(control_, *learner_, mean, *test(), plan_.idle());
+    result.average_model = evaluate_mean(control_, *learner_, mean, *test(), plan_.idle(), tested);
   check(result.average_model, step_);
 
   NodeReport mine = take_report();
-  if (tests_own_model(stopped)) mine.test = evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size());
+  if (tests_own_model(stopped))
+    mine.test = evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size(), tested);
   check(mine.test, step_);
   mine.from_mean = distance(learner_->parameters(), mean);
   if (exchange_) mine.samples_sent = exchange_->sent();

@@ -40,6 +40,7 @@ struct TrainingPlan {
   std::vector<double> slowness;  // by node: it sleeps until its pass has taken so many times as long
   double stall_probability = 0;  // of a pause after a pass
   double stall_seconds = 0;      // the longest
+  int threads = 1;               // that compute a node's batch
   PruningPlan pruning = {};
 
   StrategyInfo strategy;

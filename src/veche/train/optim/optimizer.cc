@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "veche/base/parallel_ranges.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/train/optim/lars.h"
 #include "veche/train/optim/update_passes.h"
@@ -48,11 +49,14 @@ class Sgd : public Optimizer {
     for (const auto& [from, to, decay] : groups_) {
       const SgdCoefficients c{static_cast<float>(step.rate), static_cast<float>(step.gradient_scale),
                               static_cast<float>(decay), static_cast<float>(momentum_)};
-      if (velocity_.empty())
-        plain_pass(into.data() + from, x.data() + from, g.data() + from, to - from, c);
-      else
-        (nesterov_ ? nesterov_pass : momentum_pass)(into.data() + from, x.data() + from, g.data() + from,
-                                                    velocity_.data() + from, to - from, c);
+      parallel_ranges(step.threads, to - from, [&, start = from](std::size_t first, std::size_t last) {
+        const std::size_t at = start + first, count = last - first;
+        if (velocity_.empty())
+          plain_pass(into.data() + at, x.data() + at, g.data() + at, count, c);
+        else
+          (nesterov_ ? nesterov_pass : momentum_pass)(into.data() + at, x.data() + at, g.data() + at,
+                                                      velocity_.data() + at, count, c);
+      });
     }
   }
 
@@ -93,8 +97,11 @@ class Adam : public Optimizer {
     for (const auto& [from, to, decay] : groups_) {
       c.decay = decoupled_ ? 0.0F : static_cast<float>(decay);
       c.shrink = decoupled_ ? static_cast<float>(1 - step.rate * decay) : 1.0F;
-      adam_pass(into.data() + from, x.data() + from, g.data() + from, mean_.data() + from,
-                square_.data() + from, to - from, c);
+      parallel_ranges(step.threads, to - from, [&, start = from](std::size_t first, std::size_t last) {
+        const std::size_t at = start + first;
+        adam_pass(into.data() + at, x.data() + at, g.data() + at, mean_.data() + at, square_.data() + at,
+                  last - first, c);
+      });
     }
   }
 

@@ -62,6 +62,24 @@ TEST_P(Optimizers, StepAsPyTorchDoes) {
   }
 }
 
+// Nothing is left out or done twice where several threads share the work, to the bit.
+TEST_P(Optimizers, DoTheSameWithThreads) {
+  constexpr std::size_t kLong = 300'007;  // for several threads, with a rest
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    std::vector<float> x(kLong), gradient(kLong);
+    for (std::size_t i = 0; i < kLong; ++i) x[i] = static_cast<float>(i % 1013) / 500 - 1;
+    const auto optimizer = make_optimizer(Options(GetParam().options), kLong);
+    for (std::uint64_t step = 1; step <= 2; ++step) {
+      for (std::size_t i = 0; i < kLong; ++i) gradient[i] = x[i] * 0.5F + 0.1F;
+      optimizer->update(x, gradient, {.rate = 0.1, .number = step, .threads = threads});
+    }
+    results.push_back(std::move(x));
+  }
+  EXPECT_EQ(results[1], results[0]);
+  EXPECT_EQ(results[2], results[0]);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
