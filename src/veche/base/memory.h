@@ -22,5 +22,7 @@ VECHE_MODULE_API void check_memory(double bytes, const std::string& what, const 
 // are written again they are zero and cost nothing. Only for memory of the process's own, such as `new`
 // gives.
 VECHE_MODULE_API void release_pages(std::span<std::byte> bytes);
+// Asks for it again, all at once: quicker than page by page when it is written.
+VECHE_MODULE_API void fetch_pages(std::span<std::byte> bytes);
 
 }  // namespace veche

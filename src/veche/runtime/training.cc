@@ -8,6 +8,7 @@
 #include "veche/base/cores.h"
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
+#include "veche/base/memory.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/runtime/checkpoint.h"
@@ -24,9 +25,9 @@
 namespace veche {
 namespace {
 
-// So many nodes in one process give back what they do not need while they wait. Fewer keep it: to be given
-// memory anew costs them about a hundredth of their speed.
-constexpr std::size_t kCrowd = 128;
+// Nodes whose gradients would fill this part of the memory that is left give them back while they wait.
+// Others keep them: to be given memory anew costs a small pass a twentieth of its time.
+constexpr double kMuchMemory = 0.125;
 
 void check_transport(const TrainingRequest& request) {
   const auto transport = request.settings.cluster.get<std::string>("transport");
@@ -78,7 +79,8 @@ class Training {
         auto endpoint = cluster_->endpoint(id);
         if (request_.network) endpoint = request_.network(std::move(endpoint));
         auto learner = learners_.make(id, nodes_.empty() ? nullptr : &nodes_.front()->learner());
-        if (crowded()) learner->rest();
+        if (nodes_.empty()) crowded_ = request_.crowded || fills_memory(learner->gradients().size_bytes());
+        if (crowded_) learner->rest();
         nodes_.push_back(
             std::make_unique<Node>(std::move(endpoint), std::move(learner), plan_.training, pool_));
       }
@@ -247,7 +249,7 @@ class Training {
         .checkpointer = store_ ? &*store_ : nullptr,
         .spare_learner = [this] { return learners_.make(NodeId{0}); },
         .speaker = nodes_.empty() ? NodeId{0} : nodes_.front()->endpoint().id(),
-        .crowded = crowded()};
+        .crowded = crowded_};
     Evaluation last;
     on_all_ranks(request_.job, [&] {
       cluster_->run([&](NodeId id) {
@@ -264,7 +266,10 @@ class Training {
     return last;
   }
 
-  bool crowded() const { return cluster_->here().size() >= kCrowd; }
+  bool fills_memory(std::size_t bytes_of_each) const {
+    const double all = static_cast<double>(bytes_of_each) * static_cast<double>(cluster_->here().size());
+    return all > kMuchMemory * static_cast<double>(available_memory());
+  }
 
   std::size_t index_of(NodeId id) const {
     return static_cast<std::size_t>(id.value - nodes_.front()->endpoint().id().value);
@@ -280,6 +285,7 @@ class Training {
   const std::unique_ptr<const RunPlan> made_plan_;
   const RunPlan& plan_ = *made_plan_;
   const std::unique_ptr<Cluster> cluster_;
+  bool crowded_ = false;  // so that what rests gives back its memory
   LearnersOfRun learners_{request_, plan_};
   const MessagePool pool_;                    // of all nodes: few of them need theirs at a time
   std::vector<std::unique_ptr<Node>> nodes_;  // those that live here

@@ -161,6 +161,8 @@ class ThreadsEndpoint : public Endpoint, private EngineCollectives {
     return {Received::Outcome::message, id_, traffic, shared_sum.take_slept(id_)};
   }
 
+  bool one_process() const override { return true; }
+
   std::span<std::byte> shared_memory(Tag tag, std::size_t bytes) override {
     const std::lock_guard lock(shared_->sums_mutex);
     std::vector<std::max_align_t>& memory = shared_->memory[tag];

@@ -1,6 +1,7 @@
 #include "veche/model/torch/learner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "veche/base/memory.h"
 #include "veche/errors.h"
@@ -89,6 +90,7 @@ void TorchLearner::check(const Batch& batch) const {
 Score TorchLearner::compute_gradient(const Batch& batch) {
   check(batch);
   use_threads(threads_);
+  if (std::exchange(rested_, false)) fetch_pages(std::as_writable_bytes(flat_.gradients()));
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
     flat_.send();
@@ -124,7 +126,9 @@ Score TorchLearner::evaluate(const Batch& batch) {
 
 // Not where a device copies into it: its pages must stay the ones that the device knows.
 void TorchLearner::rest() {
-  if (!computes_.away) release_pages(std::as_writable_bytes(flat_.gradients()));
+  if (computes_.away) return;
+  release_pages(std::as_writable_bytes(flat_.gradients()));
+  rested_ = true;
 }
 
 }  // namespace veche::torch_model

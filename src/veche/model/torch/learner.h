@@ -49,6 +49,7 @@ class TorchLearner : public Learner {
   const Computes computes_;
   Flat flat_;
   GradientReport report_;
+  bool rested_ = false;                  // since the last pass
   std::optional<PlainGradients> plain_;  // once the parameters are where they stay
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "veche/comm/engine_collectives.h"
 #include "veche/comm/parts.h"
 #include "veche/comm/pass_on.h"
 #include "veche/data/feed/loader.h"
@@ -67,8 +68,13 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
     return NodeId{static_cast<int>(std::int64_t{part} * nodes / parts)};
   };
   const auto counts = [&](int node) { return static_cast<std::size_t>(node) >= idle; };
-  for (int part = 0; counts(me) && part < parts; ++part)
-    if (averager(part).value != me) channel.send(averager(part), view_of(part_of(mine, parts, part)));
+  EngineCollectives* const engine = channel.endpoint.collectives();
+  const bool in_place = engine != nullptr && engine->one_process();
+  for (int part = 0; counts(me) && part < parts; ++part) {
+    if (averager(part).value == me) continue;
+    const std::span<const float> theirs = part_of(mine, parts, part);
+    channel.send(averager(part), in_place ? view_of(theirs) : channel.pool.copy_of(theirs));
+  }
   Message averaged;
   for (int part = 0; part < parts; ++part) {
     if (averager(part).value != me) continue;

@@ -25,7 +25,7 @@ struct NodeServices {
   Checkpointer* checkpointer = nullptr;                          // none: nothing is kept
   std::function<std::unique_ptr<Learner>()> spare_learner = {};  // for node 0, to test snapshots with
   NodeId speaker = {};   // the one whose evaluations have everybody's reports, for this process
-  bool crowded = false;  // by so many nodes that what rests gives back its memory
+  bool crowded = false;  // so that what rests gives back its memory
 };
 
 // One node: everything that is its own, and what it does in a run: steps, measuring, saving. When, the loops
