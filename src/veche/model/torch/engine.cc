@@ -4,6 +4,7 @@
 #include "veche/errors.h"
 #include "veche/model/torch/allocator.h"
 #include "veche/model/torch/cost.h"
+#include "veche/model/torch/folded_convs.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/models.h"
@@ -14,7 +15,7 @@ namespace {
 class TorchEngine : public ModelEngine {
  public:
   std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const override {
-    return std::make_unique<TorchLearner>(make_network(spec), spec);
+    return std::make_unique<TorchLearner>(make_network(spec), spec, plans_);
   }
 
   ModelDescription describe(const ModelSpec& spec) const override {
@@ -23,6 +24,9 @@ class TorchEngine : public ModelEngine {
     return {lay_out(trained_tensors(network->module()), channels_last),
             lay_out(other_tensors(network->module()), channels_last), multiply_adds(*network, spec.input)};
   }
+
+ private:
+  const std::shared_ptr<ConvPlans> plans_ = std::make_shared<ConvPlans>();  // of all learners
 };
 
 }  // namespace
@@ -41,5 +45,5 @@ extern "C" VECHE_MODULE_API veche::Learner* veche_torch_learner(
   install_allocator();
   const auto network = wrap(std::move(module), std::move(forward));
   check_output(*network, spec, "the module");
-  return new TorchLearner(network, spec);
+  return new TorchLearner(network, spec, std::make_shared<ConvPlans>());
 }

@@ -35,6 +35,7 @@ struct ConvOptions {
   int padding = 0;
   int groups = 1;
   bool bias = false;
+  bool operator==(const ConvOptions&) const = default;
 };
 
 class ConvPlan;

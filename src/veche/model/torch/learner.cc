@@ -46,8 +46,10 @@ auto explained(Work work) {
 
 }  // namespace
 
-TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec)
+TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec,
+                           std::shared_ptr<ConvPlans> plans)
     : network_(std::move(network)),
+      plans_(std::move(plans)),
       input_(spec.input),
       classes_(spec.classes),
       label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
@@ -66,6 +68,8 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
   plain_.emplace(network_->module(), report_);
 }
+
+TorchLearner::~TorchLearner() = default;
 
 void TorchLearner::check(const Batch& batch) const {
   if (batch.shape != input_ || batch.images.size() != batch.size() * input_.size() || batch.size() == 0)
@@ -97,9 +101,9 @@ Score TorchLearner::evaluate(const Batch& batch) {
   check(batch);
   return explained([&] {
     flat_.send();
-    FoldedConvs folded;
+    FoldedConvs folded(*plans_);
     const bool apart = !computes_.away && network_->samples_apart();
-    const std::size_t piece = apart ? images_in_a_piece(input_) : batch.size();
+    const std::size_t piece = apart ? images_in_a_piece(input_, batch.size()) : batch.size();
     return score_in_pieces(batch.size(), piece, evaluation_threads_, [&](std::size_t from, std::size_t to) {
       use_one_thread();
       const at::NoGradGuard guard;

@@ -11,13 +11,17 @@
 
 namespace veche::torch_model {
 
+class ConvPlans;
+
 // A network behind the flat interface. Computes in the calling thread, with as many others as it is told, or
 // on a device to which it copies the parameters before every pass and from which it copies the gradients
 // afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
 // any other module: libtorch's autograd sees to those, and to all of them on a device.
 class TorchLearner : public Learner {
  public:
-  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
+  // `plans` may be shared with other learners.
+  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec, std::shared_ptr<ConvPlans> plans);
+  ~TorchLearner() override;
 
   std::span<float> parameters() override { return flat_.parameters(); }
   std::span<float> gradients() override { return flat_.gradients(); }
@@ -35,6 +39,7 @@ class TorchLearner : public Learner {
   void check(const Batch& batch) const;
 
   const std::shared_ptr<Network> network_;
+  const std::shared_ptr<ConvPlans> plans_;  // of evaluations
   const Shape input_;
   const int classes_;
   const double label_smoothing_;  // in training only
