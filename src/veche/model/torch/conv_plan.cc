@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "veche/errors.h"
-#include "veche/model/torch/winograd.h"
+#include "veche/model/torch/threaded_kernels.h"
 
 namespace veche::torch_model {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 using dnnl::memory;
 using Dims = memory::dims;
 constexpr auto kFloat = memory::data_type::f32;
+constexpr std::size_t kMostSharedPlans = 512;
 
 // Lives as long as the process: libtorch's own primitives may outlast any static of ours.
 const dnnl::engine& processor() {
@@ -119,17 +120,17 @@ struct Geometry {
   memory::desc input, output, weights, any_weights, bias;
 };
 
-// The convolution as winograd.h takes it, where that pays; it computes in the calling thread alone.
+// The convolution as winograd.h takes it, where that pays.
 std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
                                          const at::Tensor& weight) {
   const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
   const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size) &&
-                    weight.is_contiguous(at::MemoryFormat::ChannelsLast) && at::get_num_threads() == 1;
+                    weight.is_contiguous(at::MemoryFormat::ChannelsLast);
   return fits ? std::make_optional(size) : std::nullopt;
 }
 
 at::Tensor room_for(const WinogradSize& size) {
-  return at::empty({static_cast<std::int64_t>(winograd_work(size))});
+  return at::empty({static_cast<std::int64_t>(threaded::winograd_work(size))});
 }
 
 struct Forward {
@@ -216,6 +217,7 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
       images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
+      ordered_ahead_(ordered_ahead),
       threads_(at::get_num_threads()),
       passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
                                        ordered_ahead ? std::nullopt : for_winograd(options, images, weight),
@@ -223,31 +225,31 @@ ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at:
 
 ConvPlan::~ConvPlan() = default;
 
-bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight,
-                    bool bias) const {
+bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
+                    std::optional<Epilogue> ordered_ahead) const {
   return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_ &&
-         at::get_num_threads() == threads_;
+         ordered_ahead == ordered_ahead_ && at::get_num_threads() == threads_;
 }
 
 std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
-                                                  const at::Tensor& weight, bool bias) {
+                                                  const at::Tensor& weight, bool bias,
+                                                  std::optional<Epilogue> ordered_ahead) {
   const std::lock_guard lock(mutex_);  // while it is made, too: the others would only make the same
-  for (const std::weak_ptr<ConvPlan>& known : plans_)
-    if (std::shared_ptr<ConvPlan> plan = known.lock(); plan && plan->fits(options, images, weight, bias))
-      return plan;
-  std::erase_if(plans_, [](const std::weak_ptr<ConvPlan>& known) { return known.expired(); });
-  auto plan = std::make_shared<ConvPlan>(options, images, weight, bias);
-  plans_.push_back(plan);
-  return plan;
+  for (const auto& plan : plans_)
+    if (plan->fits(options, images, weight, bias, ordered_ahead)) return plan;
+  // Sizes without end start again.
+  if (plans_.size() == kMostSharedPlans) plans_.clear();
+  plans_.push_back(std::make_shared<ConvPlan>(options, images, weight, bias, ordered_ahead));
+  return plans_.back();
 }
 
 at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const {
   if (const auto& size = passes_->winograd) {
     const at::Tensor y = at::empty(passes_->geometry.output_size,
                                    at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-    winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
-                     bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
-                     room_for(*size).data_ptr<float>());
+    threaded::winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
+                               bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
+                               room_for(*size).data_ptr<float>());
     return y;
   }
   return forward_ordered(x, ordered(weight), bias, {});
@@ -275,8 +277,8 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
   const Geometry& geometry = passes_->geometry;
   const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   if (const auto& size = passes_->winograd) {
-    winograd_input_gradient(*size, dy.data_ptr<float>(), weight.data_ptr<float>(), dx.data_ptr<float>(),
-                            room_for(*size).data_ptr<float>());
+    threaded::winograd_input_gradient(*size, dy.data_ptr<float>(), weight.data_ptr<float>(),
+                                      dx.data_ptr<float>(), room_for(*size).data_ptr<float>());
     return dx;
   }
   const InputGradientPass& pass = passes_->for_input();
@@ -290,8 +292,8 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
 void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
                                    const at::Tensor& dbias) {
   if (const auto& size = passes_->winograd) {
-    winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(), dweight.data_ptr<float>(),
-                             room_for(*size).data_ptr<float>());
+    threaded::winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(),
+                                       dweight.data_ptr<float>(), room_for(*size).data_ptr<float>());
     at::Tensor sum = dbias;
     if (bias_) at::sum_out(sum, dy, {0, 2, 3});
     return;

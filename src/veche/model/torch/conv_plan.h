@@ -25,7 +25,8 @@ class ConvPlan {
   ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
            std::optional<Epilogue> ordered_ahead = {});
   ~ConvPlan();
-  bool fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias) const;
+  bool fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
+            std::optional<Epilogue> ordered_ahead = {}) const;
 
   bool with_bias() const { return bias_; }
 
@@ -46,20 +47,22 @@ class ConvPlan {
   const std::vector<std::int64_t> images_;
   const std::vector<std::int64_t> weight_strides_;
   const bool bias_;
+  const std::optional<Epilogue> ordered_ahead_;
   const int threads_;  // it was made for
   const std::unique_ptr<Passes> passes_;
 };
 
-// Plans that layers and learners share: a thousand nodes with the same network prepare each pass once. A plan
-// lives as long as somebody uses it. Any thread.
+// Plans that layers and learners share: a thousand nodes with the same network prepare each pass once. Any
+// thread.
 class ConvPlans {
  public:
   std::shared_ptr<ConvPlan> find_or_make(const ConvOptions& options, at::IntArrayRef images,
-                                         const at::Tensor& weight, bool bias);
+                                         const at::Tensor& weight, bool bias,
+                                         std::optional<Epilogue> ordered_ahead = {});
 
  private:
   std::mutex mutex_;
-  std::vector<std::weak_ptr<ConvPlan>> plans_;  // guarded by mutex_
+  std::vector<std::shared_ptr<ConvPlan>> plans_;  // guarded by mutex_
 };
 
 }  // namespace veche::torch_model

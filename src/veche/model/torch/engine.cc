@@ -4,6 +4,7 @@
 #include "veche/errors.h"
 #include "veche/model/torch/allocator.h"
 #include "veche/model/torch/cost.h"
+#include "veche/model/torch/folded_convs.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/models.h"
@@ -25,7 +26,7 @@ class TorchEngine : public ModelEngine {
   }
 
  private:
-  const std::shared_ptr<ConvPlans> plans_ = std::make_shared<ConvPlans>();
+  const std::shared_ptr<ConvPlans> plans_ = std::make_shared<ConvPlans>();  // of all learners
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ FoldedConvs::Folded FoldedConvs::fold(const Conv& conv, const ChannelScale& norm
 at::Tensor FoldedConvs::run(const Conv& conv, const std::function<ChannelScale()>& norm, const at::Tensor& x,
                             Epilogue epilogue, const at::Tensor& summand) {
   const at::Tensor images = channels_last(x);
-  const Ready* ready = nullptr;
+  Ready ready;
   at::Tensor bias;
   {
     const std::lock_guard lock(mutex_);
@@ -26,14 +26,15 @@ at::Tensor FoldedConvs::run(const Conv& conv, const std::function<ChannelScale()
     if (found == folded_.end()) found = folded_.emplace(&conv, fold(conv, norm())).first;
     Folded& folded = found->second;
     bias = folded.bias;
-    for (const auto& size : folded.sizes)
-      if (size->plan.fits(conv.options(), images.sizes(), folded.weight, true)) ready = size.get();
-    if (ready == nullptr) {
-      folded.sizes.push_back(std::make_unique<Ready>(conv, images.sizes(), folded.weight, epilogue));
-      ready = folded.sizes.back().get();
+    for (const Ready& size : folded.sizes)
+      if (size.plan->fits(conv.options(), images.sizes(), folded.weight, true, epilogue)) ready = size;
+    if (ready.plan == nullptr) {
+      ready.plan = plans_.find_or_make(conv.options(), images.sizes(), folded.weight, true, epilogue);
+      ready.weight = ready.plan->ordered(folded.weight);
+      folded.sizes.push_back(ready);
     }
   }
-  return ready->plan.forward_ordered(images, ready->weight, bias,
+  return ready.plan->forward_ordered(images, ready.weight, bias,
                                      summand.defined() ? channels_last(summand) : at::Tensor());
 }
 

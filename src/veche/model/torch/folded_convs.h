@@ -21,26 +21,27 @@ struct ChannelScale {
 // number of threads.
 class FoldedConvs {
  public:
+  explicit FoldedConvs(ConvPlans& plans) : plans_(plans) {}
+
   // norm(conv(x)), then what the epilogue says; a summand becomes the result. `norm` is asked once.
   at::Tensor run(const Conv& conv, const std::function<ChannelScale()>& norm, const at::Tensor& x,
                  Epilogue epilogue, const at::Tensor& summand = {});
 
  private:
   struct Ready {  // for images of one size
-    Ready(const Conv& conv, at::IntArrayRef images, const at::Tensor& folded, Epilogue epilogue)
-        : plan(conv.options(), images, folded, true, epilogue), weight(plan.ordered(folded)) {}
-    const ConvPlan plan;
-    const at::Tensor weight;
+    std::shared_ptr<const ConvPlan> plan;
+    at::Tensor weight;
   };
   struct Folded {
     at::Tensor weight;
     at::Tensor bias;
-    std::vector<std::unique_ptr<Ready>> sizes;
+    std::vector<Ready> sizes;
   };
   static Folded fold(const Conv& conv, const ChannelScale& norm);
 
+  ConvPlans& plans_;
   std::mutex mutex_;
-  std::unordered_map<const Conv*, Folded> folded_;  // guarded by mutex_; what is in it stays
+  std::unordered_map<const Conv*, Folded> folded_;  // guarded by mutex_
 };
 
 }  // namespace veche::torch_model

@@ -51,6 +51,7 @@ auto explained(Work work) {
 TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec,
                            std::shared_ptr<ConvPlans> plans, Learner* like)
     : network_(std::move(network)),
+      plans_(std::move(plans)),
       input_(spec.input),
       classes_(spec.classes),
       label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
@@ -72,7 +73,7 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
   } else {
     for (const auto& module : network_->modules()) {
       if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
-      if (auto* conv = dynamic_cast<Conv*>(module.get())) conv->plans = plans;
+      if (auto* conv = dynamic_cast<Conv*>(module.get())) conv->plans = plans_;
     }
   }
   plain_.emplace(network_->module(), report_);
@@ -109,9 +110,9 @@ Score TorchLearner::evaluate(const Batch& batch) {
   check(batch);
   return explained([&] {
     flat_.send();
-    FoldedConvs folded;
+    FoldedConvs folded(*plans_);
     const bool apart = !computes_.away && network_->samples_apart();
-    const std::size_t piece = apart ? images_in_a_piece(input_) : batch.size();
+    const std::size_t piece = apart ? images_in_a_piece(input_, batch.size()) : batch.size();
     return score_in_pieces(batch.size(), piece, evaluation_threads_, [&](std::size_t from, std::size_t to) {
       use_one_thread();
       const at::NoGradGuard guard;

@@ -12,6 +12,8 @@
 
 namespace veche::torch_model {
 
+class ConvPlans;
+
 // A network behind the flat interface. Computes in the calling thread, with as many others as it is told, or
 // on a device to which it copies the parameters before every pass and from which it copies the gradients
 // afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
@@ -39,6 +41,7 @@ class TorchLearner : public Learner {
   void check(const Batch& batch) const;
 
   const std::shared_ptr<Network> network_;
+  const std::shared_ptr<ConvPlans> plans_;
   const Shape input_;
   const int classes_;
   const double label_smoothing_;  // in training only

@@ -14,9 +14,14 @@ constexpr std::size_t kFewest = 8;
 
 }  // namespace
 
-std::size_t images_in_a_piece(const Shape& image) {
+std::size_t images_in_a_piece(const Shape& image, std::size_t images) {
   const auto pixels = static_cast<std::size_t>(image.height) * static_cast<std::size_t>(image.width);
-  return std::max(kFewest, kPixels / std::max<std::size_t>(pixels, 1));
+  const std::size_t most = std::max(kFewest, kPixels / std::max<std::size_t>(pixels, 1));
+  if (images <= most) return images;
+  for (std::size_t piece = most; piece >= kFewest; --piece)
+    if (images % piece == 0) return piece;
+  const std::size_t pieces = (images + most - 1) / most;
+  return (images + pieces - 1) / pieces;
 }
 
 Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,

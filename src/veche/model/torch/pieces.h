@@ -13,9 +13,9 @@ namespace veche::torch_model {
 Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
                       const std::function<Score(std::size_t from, std::size_t to)>& score);
 
-// How many images make a piece: as many as keep what passes from layer to layer in a core's caches, but not
-// so few that weights are read for nothing.
-std::size_t images_in_a_piece(const Shape& image);
+// How many of so many images make a piece: few enough to keep what passes from layer to layer in a core's
+// caches, not so few that weights are read for nothing, and equal pieces where that can be.
+std::size_t images_in_a_piece(const Shape& image, std::size_t images);
 
 // The samples [from, to) of a batch.
 inline Batch part_of(const Batch& batch, std::size_t from, std::size_t to) {

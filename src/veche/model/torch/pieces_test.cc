@@ -48,10 +48,13 @@ TEST(Pieces, TheFirstThatFailsSpeaksForAll) {
   }
 }
 
-TEST(Pieces, AreOfAFewImagesAtLeast) {
-  EXPECT_EQ(images_in_a_piece({3, 32, 32}), 16u);
-  EXPECT_EQ(images_in_a_piece({3, 224, 224}), 8u);
-  EXPECT_GT(images_in_a_piece({784, 1, 1}), 1000u);  // matrix products want them all
+TEST(Pieces, AreEqualWhereThatCanBe) {
+  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 100), 10u);  // at most 16, and ten times the same
+  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 160), 16u);
+  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 37), 13u);  // 13, 13, 11
+  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 5), 5u);
+  EXPECT_EQ(images_in_a_piece({3, 224, 224}, 100), 8u);
+  EXPECT_EQ(images_in_a_piece({784, 1, 1}, 100), 100u);  // matrix products want them all
 }
 
 }  // namespace

@@ -61,6 +61,29 @@ std::int64_t behind_pool(const ImageSize& size) {
   return (size.height / 2) * (size.width / 2) * size.channels;
 }
 
+std::int64_t parts_of(const WinogradSize& size) {
+  return parts_of(size.images, size.height * size.width * size.in);
+}
+WinogradSize largest_part(const WinogradSize& size) {
+  WinogradSize part = size;
+  part.images = (size.images + parts_of(size) - 1) / parts_of(size);
+  return part;
+}
+std::int64_t weights_of(const WinogradSize& size) { return 9 * size.in * size.out; }
+
+// work(its size, x, y, room, part) for each part of the images, x and y of which are the first of its own.
+template <class Work>
+void over_images(const WinogradSize& size, float* room, Work work) {
+  const std::int64_t x = size.height * size.width * size.in;
+  const std::int64_t y = size.output_height() * size.output_width() * size.out;
+  const auto each = static_cast<std::int64_t>(torch_model::winograd_work(largest_part(size)));
+  in_parts(parts_of(size), size.images, [&](std::int64_t part, std::int64_t from, std::int64_t to) {
+    WinogradSize its = size;
+    its.images = to - from;
+    work(its, from * x, from * y, room + part * each, part);
+  });
+}
+
 }  // namespace
 
 // Those of all from the means and variances of the parts.
@@ -175,6 +198,44 @@ void combine_pool(const float* dy, const float* x, const ImageSize& size, const 
                                        some_of(size, to - from), scale, shift, mean, b, c,
                                        dx + from * before_pool(size));
            });
+}
+
+// Room for each part, and for the weights' gradients of all but the first.
+std::size_t winograd_work(const WinogradSize& size) {
+  const auto parts = static_cast<std::size_t>(parts_of(size));
+  return parts * torch_model::winograd_work(largest_part(size)) +
+         (parts - 1) * static_cast<std::size_t>(weights_of(size));
+}
+
+void winograd_forward(const WinogradSize& size, const float* x, const float* weight, const float* bias,
+                      float* y, float* work) {
+  over_images(size, work,
+              [&](const WinogradSize& its, std::int64_t at_x, std::int64_t at_y, float* room, std::int64_t) {
+                torch_model::winograd_forward(its, x + at_x, weight, bias, y + at_y, room);
+              });
+}
+
+void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx,
+                             float* work) {
+  over_images(size, work,
+              [&](const WinogradSize& its, std::int64_t at_x, std::int64_t at_y, float* room, std::int64_t) {
+                torch_model::winograd_input_gradient(its, dy + at_y, weight, dx + at_x, room);
+              });
+}
+
+void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight,
+                              float* work) {
+  const std::int64_t parts = parts_of(size), weights = weights_of(size);
+  float* const others =
+      work + parts * static_cast<std::int64_t>(torch_model::winograd_work(largest_part(size)));
+  over_images(
+      size, work,
+      [&](const WinogradSize& its, std::int64_t at_x, std::int64_t at_y, float* room, std::int64_t part) {
+        torch_model::winograd_weight_gradient(its, x + at_x, dy + at_y,
+                                              part == 0 ? dweight : others + (part - 1) * weights, room);
+      });
+  for (std::int64_t part = 1; part < parts; ++part)
+    for (std::int64_t i = 0; i < weights; ++i) dweight[i] += others[(part - 1) * weights + i];
 }
 
 }  // namespace veche::torch_model::threaded
