@@ -47,66 +47,48 @@ TEST_P(NormKernels, StatisticsKeepTheirDigitsFarFromZero) {
     }
 }
 
-TEST_P(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
-  for (const std::int64_t channels : kChannels) {
-    const std::int64_t rows = 301;
-    const auto n = static_cast<std::size_t>(channels);
-    const auto x = random_numbers(rows * channels, 1), residual = random_numbers(rows * channels, 2);
-    const auto dy = random_numbers(rows * channels, 3);
-    const auto scale = random_numbers(channels, 4), shift = random_numbers(channels, 5);
-    const auto mean = random_numbers(channels, 6), b = random_numbers(channels, 7),
-               c = random_numbers(channels, 8);
-    std::vector<float> y(x.size()), g(x.size()), dx(x.size()), sum(n), dot(n);
-    scale_relu(x.data(), residual.data(), rows, channels, scale.data(), shift.data(), y.data());
+// With a residual y tells where the ReLU let through, without one x does.
+void check_relu(std::int64_t channels, bool with_residual) {
+  const std::int64_t rows = 301;
+  const auto n = static_cast<std::size_t>(channels);
+  const auto x = random_numbers(rows * channels, 1), dy = random_numbers(rows * channels, 3);
+  const auto residual =
+      with_residual ? random_numbers(rows * channels, 2) : std::vector<float>(x.size(), 0.0F);
+  const auto scale = random_numbers(channels, 4), shift = random_numbers(channels, 5);
+  const auto mean = random_numbers(channels, 6), b = random_numbers(channels, 7),
+             c = random_numbers(channels, 8);
+  std::vector<float> y(x.size()), g(x.size()), dx(x.size()), sum(n), dot(n);
+  scale_relu(x.data(), with_residual ? residual.data() : nullptr, rows, channels, scale.data(), shift.data(),
+             y.data());
+  if (with_residual) {
     residual_relu_sums(dy.data(), y.data(), x.data(), rows, channels, mean.data(), g.data(), sum.data(),
                        dot.data());
     combine(g.data(), x.data(), rows, channels, mean.data(), scale.data(), b.data(), c.data(), dx.data());
-
-    std::vector<double> want_y, want_dx, want_sum(n), want_dot(n);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const std::size_t k = i % n;
-      want_y.push_back(std::max(0.0, static_cast<double>(x[i]) * scale[k] + shift[k] + residual[i]));
-      const double slope = y[i] > 0 ? dy[i] : 0;
-      want_sum[k] += slope;
-      want_dot[k] += slope * (x[i] - mean[k]);
-      want_dx.push_back(slope * scale[k] + (x[i] - mean[k]) * b[k] + c[k]);
-    }
-    expect_near(y, want_y, 1e-5);
-    expect_near(sum, want_sum, 1e-4);
-    expect_near(dot, want_dot, 5e-4);
-    expect_near(dx, want_dx, 2e-5);
-  }
-}
-
-TEST_P(NormKernels, WithoutAResidualTheInputTellsWhereTheReluWas) {
-  for (const std::int64_t channels : kChannels) {
-    const std::int64_t rows = 301;
-    const auto n = static_cast<std::size_t>(channels);
-    const auto x = random_numbers(rows * channels, 1), dy = random_numbers(rows * channels, 3);
-    const auto scale = random_numbers(channels, 4), shift = random_numbers(channels, 5);
-    const auto mean = random_numbers(channels, 6), b = random_numbers(channels, 7),
-               c = random_numbers(channels, 8);
-    std::vector<float> y(x.size()), dx(x.size()), sum(n), dot(n);
-    scale_relu(x.data(), nullptr, rows, channels, scale.data(), shift.data(), y.data());
+  } else {
     scale_relu_sums(dy.data(), x.data(), rows, channels, scale.data(), shift.data(), mean.data(), sum.data(),
                     dot.data());
     combine_relu(dy.data(), x.data(), rows, channels, scale.data(), shift.data(), mean.data(), b.data(),
                  c.data(), dx.data());
-
-    std::vector<double> want_y, want_dx, want_sum(n), want_dot(n);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const std::size_t k = i % n;
-      want_y.push_back(std::max(0.0, static_cast<double>(x[i]) * scale[k] + shift[k]));
-      const double slope = y[i] > 0 ? dy[i] : 0;
-      want_sum[k] += slope;
-      want_dot[k] += slope * (x[i] - mean[k]);
-      want_dx.push_back(slope * scale[k] + (x[i] - mean[k]) * b[k] + c[k]);
-    }
-    expect_near(y, want_y, 1e-5);
-    expect_near(sum, want_sum, 1e-4);
-    expect_near(dot, want_dot, 5e-4);
-    expect_near(dx, want_dx, 2e-5);
   }
+
+  std::vector<double> want_y, want_dx, want_sum(n), want_dot(n);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::size_t k = i % n;
+    want_y.push_back(std::max(0.0, static_cast<double>(x[i]) * scale[k] + shift[k] + residual[i]));
+    const double slope = y[i] > 0 ? dy[i] : 0;
+    want_sum[k] += slope;
+    want_dot[k] += slope * (x[i] - mean[k]);
+    want_dx.push_back(slope * scale[k] + (x[i] - mean[k]) * b[k] + c[k]);
+  }
+  expect_near(y, want_y, 1e-5);
+  expect_near(sum, want_sum, 1e-4);
+  expect_near(dot, want_dot, 5e-4);
+  expect_near(dx, want_dx, 2e-5);
+}
+
+TEST_P(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
+  for (const std::int64_t channels : kChannels)
+    for (const bool with_residual : {false, true}) check_relu(channels, with_residual);
 }
 
 TEST_P(NormKernels, WithoutTheReluTheyFollowTheirFormulas) {
