@@ -11,6 +11,7 @@
 #include "veche/export.h"
 #include "veche/key_spec.h"
 #include "veche/learner.h"
+#include "veche/saved_state.h"
 #include "veche/staleness.h"
 #include "veche/topology.h"
 
@@ -21,12 +22,6 @@ enum class Gradient {
   own,     // still of this node's samples: without any there is no step
   shared,  // of many nodes: worth a step even where this node had no samples
   used,    // the strategy has made the step itself
-};
-
-// What a checkpoint must keep of something, all in place.
-struct SavedState {
-  std::vector<std::span<float>> vectors;
-  std::vector<std::uint64_t*> numbers;
 };
 
 // What keeps the nodes' models in step: two moments in the one training loop, framed by a start and a finish.
