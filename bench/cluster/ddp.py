@@ -3,6 +3,7 @@
 #   {"model", "batch", "optimizer": "sgd"|"adam", "steps"}                     speed: random samples, already in memory
 #   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, looked at
 #                                                                              every so many steps, which is not timed
+# and in either "hook": "fp16" or "powersgd:RANK", DDP's own communication hooks.
 # Rank 0 prints {"seconds", "images", "loss", "accuracy", "steps"}.
 import gzip
 import torch.distributed as dist
@@ -41,6 +42,16 @@ def accuracy(model, images, labels):
     return right / len(labels)
 
 
+def add_hook(model, hook):
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+    if hook == "fp16":
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    else:
+        rank = int(hook.split(":")[1])
+        state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=2)
+        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+
+
 def train():
     request = json.loads(os.environ["REQUEST"])
     dist.init_process_group("gloo")
@@ -49,6 +60,8 @@ def train():
     torch.manual_seed(1)
     model = MODELS[request["model"]][0]()
     model = DistributedDataParallel(model.to(memory_format=torch.channels_last))
+    if request.get("hook"):
+        add_hook(model, request["hook"])
     optimizer = OPTIMIZERS[request["optimizer"]](model.parameters())
     torch.manual_seed(100 + rank)
     source = batches(request, rank, world)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "veche/channel.h"
+#include "veche/coding.h"
 #include "veche/export.h"
 #include "veche/key_spec.h"
 #include "veche/learner.h"
@@ -53,10 +54,14 @@ class VECHE_API Strategy {
   virtual void look_at_rest(const std::function<void()>& look) { look(); }
   virtual Staleness staleness() const { return {}; }
 
+  // What a codec has made of its messages; of those that were given one.
+  virtual Coding coding() const { return {}; }
+
   // Besides the learner and the optimiser.
   virtual SavedState state() { return {}; }
 };
 
+class Compression;  // train/compression/compression.h
 class Optimizer;
 class RateSchedule;
 class SamplePlan;
@@ -76,6 +81,8 @@ struct StrategyContext {
   // Prunes and bounds the learner's gradient, as the loop does before a step of its own: for those whose
   // gradients others make the step with.
   std::function<void()> limit_gradient = [] {};
+  // The section [compress]; null: floats travel as they are.
+  const Compression* compression = nullptr;
 
   std::size_t me() const { return static_cast<std::size_t>(channel.me().value); }
   std::size_t nodes() const { return static_cast<std::size_t>(channel.size()); }
