@@ -31,7 +31,7 @@ class NotANumber : public RunError {
 struct StreamShape {
   std::size_t length = 0;
   // The tensors in it, offsets from its first float; what no tensor covers counts as a vector. May be empty.
-  std::vector<TensorLayout> tensors;
+  std::vector<TensorLayout> tensors = {};
   std::size_t small = 0;  // tensors with fewer floats travel as they are
   std::uint64_t seed = 1;
   std::uint64_t sender = 0;  // tells random roundings of senders apart

@@ -19,6 +19,7 @@ class MajorityVote {
 
  private:
   struct Parts;
+  const bool zstd_;
   std::unique_ptr<Parts> parts_;
 };
 
