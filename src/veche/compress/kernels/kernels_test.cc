@@ -167,12 +167,14 @@ std::vector<std::uint8_t> everything() {
       keep(planes);
       add_levels(scales.data(), planes.data(), n, levels, -0.2F, into.data());
     }
-    std::vector<std::uint8_t> negative(bytes_of_bits(n)), present(bytes_of_bits(n));
-    sign_bits(x.data(), n, negative.data(), present.data());
+    std::vector<std::uint8_t> negative(bytes_of_bits(n)), with_zeros(bytes_of_bits(blocks_of(n))),
+        present(bytes_of_bits(n));
+    present.resize(sign_bits(x.data(), n, negative.data(), with_zeros.data(), present.data()));
     keep(negative);
+    keep(with_zeros);
     keep(present);
-    add_signs(negative.data(), present.data(), n, 0.4F, into.data());
     add_signs(negative.data(), nullptr, n, 0.01F, into.data());
+    add_signs(negative.data(), negative.data(), n, 0.4F, into.data());
     keep(into);
     std::vector<std::uint32_t> places(n);
     places.resize(find_large(x.data(), n, std::bit_cast<std::uint32_t>(0.5F), places.data()));
