@@ -12,6 +12,7 @@
 #include "bench/cluster/ddp.h"
 #include "bench/cluster/ranks.h"
 #include "bench/cluster/slow_network.h"
+#include "bench/compress/compress.h"
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
@@ -41,6 +42,7 @@ std::vector<Bench> benches() {
   return {
       {"step", "one training step beside PyTorch's", bench_step},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
+      {"compress", "codecs beside copying and PyTorch's", bench_compress},
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},

@@ -75,7 +75,7 @@ class Codec {
 // Of any kind but powergossip; with error feedback, `small` and zstd as the two say.
 std::unique_ptr<Codec> make_codec(const CodecSpec& spec, StreamShape shape);
 
-// add_decoded, where damage names the peer: "node 3 sent a code that has 7 bytes where 16 are due".
+// add_decoded, where damage names the peer: "node 3 sent a code that ends after 7 bytes".
 void add_decoded_from(NodeId peer, Codec& codec, const Message& code, float weight, std::span<float> into);
 // The same for what else takes codes apart.
 [[noreturn]] void blame(NodeId peer, const DamagedCode& damage);

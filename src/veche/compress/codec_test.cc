@@ -354,8 +354,7 @@ TEST(Codecs, DecodingIsLinearInTheWeight) {
 
 TEST(Codecs, DivergenceIsTold) {
   MessagePool pool;
-  for (const std::string word :
-       {"int8", "qsgd:4", "sign", "threshold:1", "topk:0.01", "dgc:0.05", "powersgd:1"})
+  for (const char* word : {"int8", "qsgd:4", "sign", "threshold:1", "topk:0.01", "dgc:0.05", "powersgd:1"})
     for (const float bad : {kNan, kInfinity, -kInfinity}) {
       auto x = noise(500);
       x[321] = bad;

@@ -18,7 +18,7 @@ struct MajorityVote::Parts {
         ones(code.runs().size(), 1.0F),
         votes(shape.length) {}
 
-  const std::vector<Run> small;
+  const std::vector<TensorRun> small;
   const SignCode code;
   const std::size_t length;
   Packing packing;
@@ -53,7 +53,7 @@ void MajorityVote::finish(std::span<float> out) {
   Parts& own = *parts_;
   const float part = 1.0F / static_cast<float>(own.voters);
   for (std::size_t t = 0; t < own.scales.size(); ++t) {
-    const Run& run = own.code.runs()[t];
+    const TensorRun& run = own.code.runs()[t];
     const float size = part * own.scales[t];
     for (std::size_t i = run.from; i < run.from + run.length; ++i)
       out[i] = own.votes[i] > 0 ? size : own.votes[i] < 0 ? -size : 0.0F;

@@ -9,7 +9,7 @@
 namespace veche {
 
 Matrices::Matrices(const StreamShape& shape, int rank) {
-  for (const Run& run : tensor_runs(shape)) {
+  for (const TensorRun& run : tensor_runs(shape)) {
     const std::vector<std::int64_t> extents = run.tensor < 0
                                                   ? std::vector<std::int64_t>{}
                                                   : shape.tensors[static_cast<std::size_t>(run.tensor)].shape;

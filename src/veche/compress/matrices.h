@@ -20,7 +20,7 @@ struct Matrices {
   Matrices(const StreamShape& shape, int rank);
 
   std::vector<Matrix> matrices;
-  std::vector<Run> rest;
+  std::vector<TensorRun> rest;
   std::size_t p_floats = 0;
   std::size_t q_floats = 0;
   std::size_t rest_floats = 0;

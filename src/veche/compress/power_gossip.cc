@@ -66,7 +66,7 @@ void PowerGossip::move(std::span<const std::byte> theirs, float weight, std::spa
   check_scales(other + rest, own.mine.size() - rest);
   const float* floats = other;
   const float* mine = own.mine.data();
-  for (const Run& run : own.matrices.rest)
+  for (const TensorRun& run : own.matrices.rest)
     for (std::size_t i = run.from; i < run.from + run.length; ++i) x[i] += weight * (*floats++ - *mine++);
   // The difference, first end less second, at both ends the same to the bit.
   std::vector<float>& difference = own.from_right ? own.left : own.right;

@@ -84,7 +84,7 @@ class SummedPowerSgd final : public SummedCodec {
   void finish(float weight, std::span<float> out) override {
     float* const memory = error_.empty() ? nullptr : error_.data();
     const float* floats = first_.data();
-    for (const Run& run : parts_.rest) {
+    for (const TensorRun& run : parts_.rest) {
       for (std::size_t i = 0; i < run.length; ++i) out[run.from + i] = weight * *floats++;
       if (memory != nullptr) std::fill_n(memory + run.from, run.length, 0.0F);
     }
@@ -107,7 +107,7 @@ class SummedPowerSgd final : public SummedCodec {
   std::span<float> left_factors(std::span<const float> x, std::uint64_t round) {
     const bool feedback = !error_.empty();
     float* floats = first_.data();
-    for (const Run& run : parts_.rest)
+    for (const TensorRun& run : parts_.rest)
       for (std::size_t i = run.from; i < run.from + run.length; ++i)
         *floats++ = feedback ? error_[i] += x[i] : x[i];
     for (std::size_t i = 0; i < parts_.matrices.size(); ++i) {

@@ -121,13 +121,13 @@ class SummedRandomk final : public SummedCodec {
 
  private:
   bool is_small(std::uint32_t place) const {
-    const auto after = std::ranges::upper_bound(small_, std::size_t{place}, {}, &Run::from);
+    const auto after = std::ranges::upper_bound(small_, std::size_t{place}, {}, &TensorRun::from);
     return after != small_.begin() && place < std::prev(after)->from + std::prev(after)->length;
   }
 
   const bool feedback_;
   RandomEntries entries_;
-  const std::vector<Run> small_;
+  const std::vector<TensorRun> small_;
   const std::size_t small_floats_;
   std::vector<float> sum_, error_;
   std::uint64_t round_ = 0;

@@ -47,22 +47,12 @@ std::size_t SignCode::most_bytes() const {
 }
 
 Message SignCode::write(std::span<const float> x, MessagePool& pool) {
-  const std::size_t blocks = blocks_of(length_);
-  present_.resize(bytes_of_bits(length_));
+  with_zeros_.resize(bytes_of_bits(blocks_of(length_)));
   negative_.resize(bytes_of_bits(length_));
-  kernels::sign_bits(x.data(), length_, negative_.data(), present_.data());
-  const auto has_zeros = [&](std::size_t block) {
-    const auto* const start = present_.data() + block * kBlock / 8;
-    return std::any_of(start, start + block_bytes(block), [](std::uint8_t byte) { return byte != 0xff; });
-  };
-  std::size_t extra = 0;
-  with_zeros_.assign(bytes_of_bits(blocks), 0);
-  for (std::size_t block = 0; block < blocks; ++block) {
-    if (!has_zeros(block)) continue;
-    with_zeros_[block / 8] = static_cast<std::uint8_t>(with_zeros_[block / 8] | 1U << (block % 8));
-    extra += block_bytes(block);
-  }
-  CodeWriter code(pool, runs_.size() * sizeof(float) + with_zeros_.size() + negative_.size() + extra);
+  present_.resize(bytes_of_bits(length_));
+  const std::size_t present =
+      kernels::sign_bits(x.data(), length_, negative_.data(), with_zeros_.data(), present_.data());
+  CodeWriter code(pool, runs_.size() * sizeof(float) + with_zeros_.size() + negative_.size() + present);
   float* const scales = code.room<float>(runs_.size());
   for (std::size_t t = 0; t < runs_.size(); ++t) {
     const double sum = kernels::sum_of_magnitudes(x.data() + runs_[t].from, runs_[t].length);
@@ -71,9 +61,7 @@ Message SignCode::write(std::span<const float> x, MessagePool& pool) {
   }
   code.put_bytes(std::as_bytes(std::span(with_zeros_)));
   code.put_bytes(std::as_bytes(std::span(negative_)));
-  for (std::size_t block = 0; block < blocks; ++block)
-    if (bit_at(with_zeros_.data(), block))
-      code.put_bytes(std::as_bytes(std::span(present_).subspan(block * kBlock / 8, block_bytes(block))));
+  code.put_bytes(std::as_bytes(std::span(present_).first(present)));
   return std::move(code).message();
 }
 

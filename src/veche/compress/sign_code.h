@@ -23,13 +23,13 @@ class SignCode {
   // into += sizes[t] * sign, for tensor t
   void add(const Parts& code, std::span<const float> sizes, std::span<float> into) const;
 
-  const std::vector<Run>& runs() const { return runs_; }
+  const std::vector<TensorRun>& runs() const { return runs_; }
   std::size_t most_bytes() const;
 
  private:
   std::size_t block_bytes(std::size_t block) const;
 
-  const std::vector<Run> runs_;
+  const std::vector<TensorRun> runs_;
   const std::size_t length_;
   std::vector<std::uint8_t> with_zeros_, negative_, present_;  // of the code that is being written
 };

@@ -126,7 +126,7 @@ class DgcCodec final : public Codec {
 
   const double part_;
   const StreamShape shape_;
-  const std::vector<Run> small_;
+  const std::vector<TensorRun> small_;
   const std::size_t small_floats_;
   SparseCode code_;
   LargestEntries largest_;

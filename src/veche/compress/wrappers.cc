@@ -13,7 +13,7 @@ namespace {
 // vectors lose next to nothing by that, and are added where they belong without a copy.
 class SmallTensors final : public Codec {
  public:
-  SmallTensors(std::unique_ptr<Codec> large, std::vector<Run> small)
+  SmallTensors(std::unique_ptr<Codec> large, std::vector<TensorRun> small)
       : large_(std::move(large)), small_(std::move(small)), floats_(total_length(small_)) {}
 
   Message encode(std::span<const float> x, std::uint64_t round, MessagePool& pool) override {
@@ -39,7 +39,7 @@ class SmallTensors final : public Codec {
 
  private:
   const std::unique_ptr<Codec> large_;
-  const std::vector<Run> small_;
+  const std::vector<TensorRun> small_;
   const std::size_t floats_;
   std::vector<float> rest_;
 };
@@ -82,7 +82,7 @@ class ErrorFeedback final : public Codec {
 }  // namespace
 
 std::unique_ptr<Codec> with_small_tensors(std::unique_ptr<Codec> large, const StreamShape& shape) {
-  std::vector<Run> small = small_runs(shape);
+  std::vector<TensorRun> small = small_runs(shape);
   if (small.empty()) return large;
   if (total_length(small) == shape.length) return make_raw_codec(shape);
   return std::make_unique<SmallTensors>(std::move(large), std::move(small));

@@ -34,36 +34,59 @@ HWY_INLINE std::uint64_t word_of(const float* x, Test test) {
 
 double magnitudes(const float* x, std::size_t n) {
   constexpr std::size_t kLanes = 16;
-  // Floats are summed in doubles: a mean over millions, of which each shall count.
+  // Sixteen floats are added up as floats, those sums as doubles: a mean over millions, of which each counts.
   double lanes[kLanes] = {};
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      lanes[lane] += static_cast<double>(std::abs(x[i + lane]));
+  for (; i + kBlock <= n; i += kBlock) {
+    float sums[kLanes] = {};
+    for (std::size_t j = i; j < i + kBlock; j += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += std::abs(x[j + lane]);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(sums[lane]);
+  }
   double result = 0;
   for (const double lane : lanes) result += lane;
   for (; i < n; ++i) result += static_cast<double>(std::abs(x[i]));
   return result;
 }
 
-void signs(const float* x, std::size_t n, std::uint8_t* negative, std::uint8_t* present) {
+// A block, its bits as words. Whether it has zeros.
+HWY_INLINE bool block_signs(const float* x, std::uint64_t* negative, std::uint64_t* present) {
   const Floats d;
   const auto zero = hn::Zero(d);
-  const auto below = [&](auto v) { return hn::Lt(v, zero); };
-  const auto there = [&](auto v) { return hn::Ne(v, zero); };
-  std::size_t i = 0;
-  for (; i + kStride <= n; i += kStride) {
-    const std::uint64_t less = word_of(x + i, below), some = word_of(x + i, there);
-    std::memcpy(negative + i / 8, &less, sizeof(less));
-    std::memcpy(present + i / 8, &some, sizeof(some));
+  auto smallest = hn::Set(d, 1.0F);
+  for (std::size_t i = 0; i < kBlock; i += kStride) {
+    *negative++ = word_of(x + i, [&](auto v) {
+      smallest = hn::Min(smallest, hn::Abs(v));
+      return hn::Lt(v, zero);
+    });
   }
-  if (i == n) return;
-  float rest[kStride];
-  std::copy(x + i, x + n, rest);
-  std::fill(rest + (n - i), rest + kStride, 1.0F);
-  const std::uint64_t less = word_of(rest, below), some = word_of(rest, there);
-  std::memcpy(negative + i / 8, &less, bytes_of_bits(n - i));
-  std::memcpy(present + i / 8, &some, bytes_of_bits(n - i));
+  if (hn::AllFalse(d, hn::Eq(smallest, zero))) return false;
+  for (std::size_t i = 0; i < kBlock; i += kStride)
+    *present++ = word_of(x + i, [&](auto v) { return hn::Ne(v, zero); });
+  return true;
+}
+
+std::size_t signs(const float* x, std::size_t n, std::uint8_t* negative, std::uint8_t* with_zeros,
+                  std::uint8_t* present) {
+  std::fill(with_zeros, with_zeros + bytes_of_bits(blocks_of(n)), std::uint8_t{0});
+  const std::uint8_t* const first = present;
+  for (std::size_t i = 0; i < n; i += kBlock) {
+    const std::size_t floats = n - i < kBlock ? n - i : kBlock;
+    float rest[kBlock];
+    if (floats < kBlock) {
+      std::copy(x + i, x + n, rest);
+      std::fill(rest + floats, rest + kBlock, 1.0F);
+    }
+    std::uint64_t less[kBlock / kStride], some[kBlock / kStride];
+    const bool zeros = block_signs(floats < kBlock ? rest : x + i, less, some);
+    std::memcpy(negative + i / 8, less, bytes_of_bits(floats));
+    if (!zeros) continue;
+    const std::size_t block = i / kBlock;
+    with_zeros[block / 8] = static_cast<std::uint8_t>(with_zeros[block / 8] | 1U << (block % 8));
+    std::memcpy(present, some, bytes_of_bits(floats));
+    present += bytes_of_bits(floats);
+  }
+  return static_cast<std::size_t>(present - first);
 }
 
 // Lanes [i, i + kVector) of a word, as a mask.
@@ -136,8 +159,9 @@ HWY_EXPORT(with_signs);
 HWY_EXPORT(large);
 
 double sum_of_magnitudes(const float* x, std::size_t n) { return HWY_DYNAMIC_DISPATCH(magnitudes)(x, n); }
-void sign_bits(const float* x, std::size_t n, std::uint8_t* negative, std::uint8_t* present) {
-  HWY_DYNAMIC_DISPATCH(signs)(x, n, negative, present);
+std::size_t sign_bits(const float* x, std::size_t n, std::uint8_t* negative, std::uint8_t* with_zeros,
+                      std::uint8_t* present) {
+  return HWY_DYNAMIC_DISPATCH(signs)(x, n, negative, with_zeros, present);
 }
 void add_signs(const std::uint8_t* negative, const std::uint8_t* present, std::size_t n, float size,
                float* into) {

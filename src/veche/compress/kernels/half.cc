@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "veche/compress/kernels/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,19 +16,61 @@ constexpr float kLargestFp16 = 65504.0F;
 
 // --- one vector of floats to codes, as whole numbers of 32 bits, and back ---
 
+// Highway's own for machines without the instructions truncates and has no infinities.
+HWY_INLINE std::uint16_t fp16_of(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+  constexpr std::uint32_t kInfinite = 0x7f800000, kNormal = 0x38800000;  // 2^-14
+  std::uint32_t code;
+  if (size > kInfinite)
+    code = 0x7e00 | (size >> 13 & 0x3ff);
+  else if (size == kInfinite)
+    code = 0x7c00;
+  else if (size > std::bit_cast<std::uint32_t>(kLargestFp16))
+    code = 0x7bff;
+  else if (size >= kNormal)
+    code = (size + 0xfff + (size >> 13 & 1) - (112U << 23)) >> 13;
+  else  // what is added to 1/2 becomes a multiple of 2^-24
+    code =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
+  return static_cast<std::uint16_t>(sign | code);
+}
+HWY_INLINE float from_fp16_code(std::uint32_t code) {
+  const std::uint32_t sign = (code & 0x8000) << 16, exponent = code >> 10 & 0x1f, mantissa = code & 0x3ff;
+  if (exponent == 0) {
+    const float size = static_cast<float>(mantissa) * 0x1.0p-24F;
+    return sign == 0 ? size : -size;
+  }
+  if (exponent == 0x1f)
+    return std::bit_cast<float>(sign | 0x7f800000 | mantissa << 13 | (mantissa == 0 ? 0U : 0x400000U));
+  return std::bit_cast<float>(sign | (((code & 0x7fff) << 13) + (112U << 23)));
+}
+
 struct Fp16 {
   template <class D, class V = hn::Vec<D>>
   static auto code(D d, V x) {
+    if constexpr (hn::MaxLanes(D()) == 1)
+      return hn::Set(hn::Rebind<std::uint16_t, D>(), fp16_of(hn::GetLane(x)));
+    else
+      return vector_code(d, x);
+  }
+  template <class D, class C>
+  static auto value(D d, C code) {
+    if constexpr (hn::MaxLanes(D()) == 1)
+      return hn::Set(d, from_fp16_code(hn::GetLane(code)));
+    else
+      return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), code));
+  }
+
+ private:
+  template <class D, class V>
+  static auto vector_code(D d, V x) {
     const hn::Rebind<hwy::float16_t, D> half;
     // Comparisons with NaN are false, and infinity is meant to stay: only finite numbers are cut off.
     const V largest = hn::Set(d, kLargestFp16);
     const auto too_large = hn::And(hn::Gt(hn::Abs(x), largest), hn::Lt(hn::Abs(x), hn::Inf(d)));
     const V y = hn::IfThenElse(too_large, hn::CopySign(largest, x), x);
     return hn::BitCast(hn::Rebind<std::uint16_t, D>(), hn::DemoteTo(half, y));
-  }
-  template <class D, class C>
-  static auto value(D d, C code) {
-    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), code));
   }
 };
 

@@ -44,8 +44,10 @@ int bits_of_levels(int levels);
 // --- signs and choices (bits.cc) ---
 // The sum of absolute values.
 double sum_of_magnitudes(const float* x, std::size_t n);
-// Bits of x < 0 and of x != 0; those beyond the end are 0 and 1.
-void sign_bits(const float* x, std::size_t n, std::uint8_t* negative, std::uint8_t* present);
+// Bits of x < 0; a bit for each block that has zeros; and for those blocks one after the other, bits of x !=
+// 0, where there is room for all. How many bytes those are. Bits beyond the end are 0, 0 and 1.
+std::size_t sign_bits(const float* x, std::size_t n, std::uint8_t* negative, std::uint8_t* with_zeros,
+                      std::uint8_t* present);
 // into += size where the bit of `negative` is 0, -= size where it is 1; only where that of `present` is 1
 // (null: everywhere).
 void add_signs(const std::uint8_t* negative, const std::uint8_t* present, std::size_t n, float size,
