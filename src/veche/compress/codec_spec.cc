@@ -89,10 +89,10 @@ double CodecSpec::gamma() const {
     case Kind::topk:  // 0.0375 for one per cent
       return std::min(1.0, 0.0375 * std::pow(amount / 0.01, 0.85));
     case Kind::randomk:
-      return std::min(1.0, amount);
+      return std::min(1.0, amount / 2);
     case Kind::threshold:
     case Kind::powersgd:
-      return 0.1;
+      return 0.05;
     default:
       return 1;
   }

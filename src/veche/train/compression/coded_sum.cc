@@ -16,6 +16,12 @@ std::size_t ring_bytes(std::size_t floats, int nodes) {
 
 }  // namespace
 
+AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked, int nodes) {
+  constexpr int kFew = 16;  // messages to everybody at once
+  if (asked != AllReduceAlgorithm::automatic) return asked;
+  return nodes <= kFew ? AllReduceAlgorithm::native : AllReduceAlgorithm::ring;
+}
+
 Message HalfWire::write(std::span<const float> data) {
   return coder_.timed([&] {
     Message message = channel_.pool.make(data.size() * sizeof(std::uint16_t));
@@ -121,7 +127,7 @@ void CodedSum::sum_phases(std::span<float> x) {
 
 void CodedSum::sum_halves(std::span<float> x) {
   wire_->remember(x, memory_);
-  all_reduce(channel_, x, algorithm_, &*wire_);
+  all_reduce(channel_, x, half_algorithm(algorithm_, channel_.size()), &*wire_);
 }
 
 void CodedSum::add_state(SavedState& state) {

@@ -33,6 +33,10 @@ class HalfWire : public Wire {
   std::vector<std::uint16_t> scratch_;
 };
 
+// How halves are added up where "auto" chooses: in a way that no engine changes, for what is rounded on the
+// way depends on it.
+AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked, int nodes);
+
 // Sums over all nodes of a channel, as far as codes tell of them: codes that can be summed go through the
 // all-reduce, the others are gathered and added in the order of nodes. The same bits on every node.
 class CodedSum {

@@ -58,7 +58,12 @@ void Coder::add_state(SavedState& state) {
 }
 
 CodedStream::CodedStream(Coder& coder, StreamShape shape, Channel& channel)
-    : coder_(coder), channel_(channel), codec_(make_codec(coder.how().spec, std::move(shape))) {}
+    : coder_(coder), channel_(channel) {
+  CodecSpec spec = coder.how().spec;
+  // Models have no momentum to be corrected: they travel by their largest entries.
+  if (spec.gradients_only() && shape.remembered) spec.kind = CodecSpec::Kind::topk;
+  codec_ = make_codec(spec, std::move(shape));
+}
 
 Message CodedStream::encode(std::span<const float> x) {
   return coder_.timed([&] { return codec_->encode(x, round_++, channel_.pool); });

@@ -51,7 +51,7 @@ class AllReduce : public Strategy {
       return Gradient::shared;
     }
     while (begun_ < buckets_.size()) begin(buckets_[begun_++]);
-    complete_all_reduces(under_way_, algorithm_, wire_);
+    complete_all_reduces(under_way_, wire_ == nullptr ? algorithm_ : half_algorithm_, wire_);
     if (wire_ != nullptr) sum_->count_since(sent_before_, context_.learner.gradients().size());
     return Gradient::shared;
   }
@@ -84,6 +84,7 @@ class AllReduce : public Strategy {
         gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kFloatsPerLine);
     algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
     if (coder_.on()) sum_.emplace(coder_, channel.child(Tag::kChildren - 1), coder_.whole(false), algorithm_);
+    half_algorithm_ = half_algorithm(algorithm_, channel.size());
     if (algorithm_ == AllReduceAlgorithm::automatic) {
       const std::string file = context_.options.get<std::string>("table");
       algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
@@ -121,7 +122,7 @@ class AllReduce : public Strategy {
     scale(bucket.part, share_);
     if (wire_ != nullptr && !sum_->memory().empty())
       wire_->remember(bucket.part, sum_->memory().subspan(bucket.from, bucket.part.size()));
-    begin_all_reduce(bucket.channel, bucket.part, algorithm_, wire_);
+    begin_all_reduce(bucket.channel, bucket.part, wire_ == nullptr ? algorithm_ : half_algorithm_, wire_);
   }
 
   StrategyContext context_;
@@ -131,6 +132,7 @@ class AllReduce : public Strategy {
   HalfWire* wire_ = nullptr;       // .. on the way
   std::uint64_t sent_before_ = 0;  // this step
   AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::native;
+  AllReduceAlgorithm half_algorithm_ = AllReduceAlgorithm::native;  // of sums on a wire
   std::vector<Bucket> buckets_;
   std::vector<BegunAllReduce> under_way_;  // all of a step's, in the order of buckets
   std::size_t begun_ = 0;                  // of this step's

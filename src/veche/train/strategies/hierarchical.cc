@@ -82,9 +82,9 @@ class Hierarchical : public Strategy {
     }
     tells_members_ = !by_members;
     if (coder_.on() && members_.size() > 1) {
-      gradients_.emplace(coder_, *inside_, inside_shape(), AllReduceAlgorithm::ring);
+      gradients_.emplace(coder_, *inside_, inside_shape(coder_.how().feedback), AllReduceAlgorithm::ring);
       if (tells_members_ && members_.size() < context_.nodes())
-        told_.emplace(coder_, inside_shape(), *inside_);
+        told_.emplace(coder_, inside_shape(true), *inside_);
     }
     if (groups.size() == 1 || (!by_members && rank != 0)) return;
     std::vector<NodeId> peers;
@@ -125,7 +125,7 @@ class Hierarchical : public Strategy {
     if (between_) between_->finish();
     if (tells_members_ && members_.size() < context_.nodes())
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
-    if (told_) told_.emplace(coder_, inside_shape(), *inside_);  // nothing is left to be told
+    if (told_) told_.emplace(coder_, inside_shape(true), *inside_);  // nothing is left to be told
   }
 
   SavedState state() override {
@@ -144,8 +144,11 @@ class Hierarchical : public Strategy {
   }
 
  private:
-  StreamShape inside_shape() const {
-    return coder_.shape(0, context_.learner.parameters().size(), false, members_.size());
+  // Changes of a model that are not remembered would never be made good: members would stray.
+  StreamShape inside_shape(bool feedback) const {
+    StreamShape shape = coder_.shape(0, context_.learner.parameters().size(), false, members_.size());
+    shape.feedback = feedback;
+    return shape;
   }
 
   // What the strategy between has made of the leader's model, and what was left out before.
