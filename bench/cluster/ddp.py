@@ -59,7 +59,15 @@ def train():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     model = MODELS[request["model"]][0]()
-    model = DistributedDataParallel(model.to(memory_format=torch.channels_last))
+    by_power = request.get("hook", "").startswith("powersgd")
+    layout = torch.contiguous_format if by_power else torch.channels_last  # the hook views gradients as matrices
+    model = model.to(memory_format=layout)
+    if by_power:
+        # In one bucket: the sums of the hook's several stages, of several buckets, begin in any order, which Gloo does not bear.
+        dist._DEFAULT_FIRST_BUCKET_BYTES = 1 << 30
+        model = DistributedDataParallel(model, bucket_cap_mb=1 << 10)
+    else:
+        model = DistributedDataParallel(model)
     if request.get("hook"):
         add_hook(model, request["hook"])
     optimizer = OPTIMIZERS[request["optimizer"]](model.parameters())
@@ -70,7 +78,7 @@ def train():
     def step():
         x, y = next(source)
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x.contiguous(memory_format=torch.channels_last)), y)
+        loss = F.cross_entropy(model(x.contiguous(memory_format=layout)), y)
         loss.backward()
         optimizer.step()
         return loss
