@@ -62,7 +62,8 @@ class Codec {
   // The code of x. `round` counts the calls of this stream and decides over random numbers and warm-up; codes
   // carry what decoding needs of it. Throws NotANumber.
   virtual Message encode(std::span<const float> x, std::uint64_t round, MessagePool& pool) = 0;
-  // into += weight * what `code` tells. Looks at the whole code before it writes; throws DamagedCode.
+  // into += weight * what `code` tells, which begins at a multiple of four bytes, as messages do. Looks at
+  // the whole code before it writes; throws DamagedCode.
   virtual void add_decoded(std::span<const std::byte> code, float weight, std::span<float> into) = 0;
   // No code of the stream is longer.
   virtual std::size_t most_bytes() const = 0;
