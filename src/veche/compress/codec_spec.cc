@@ -85,7 +85,7 @@ double CodecSpec::gamma() const {
     case Kind::qsgd:
       return std::min(1.0, amount / 16);
     case Kind::sign:
-      return 0.45;
+      return 0.7;
     case Kind::topk:  // 0.0375 for one per cent
       return std::min(1.0, 0.0375 * std::pow(amount / 0.01, 0.85));
     case Kind::randomk:
