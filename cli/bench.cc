@@ -13,6 +13,7 @@
 #include "bench/cluster/ddp.h"
 #include "bench/cluster/ranks.h"
 #include "bench/cluster/slow_network.h"
+#include "bench/compress/compress.h"
 #include "bench/evaluate/evaluate.h"
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
@@ -48,6 +49,7 @@ std::vector<Bench> benches() {
       {"threads", "the same with all cores for one batch", bench_threads},
       {"evaluate", "testing a network beside PyTorch's", bench_evaluate},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
+      {"compress", "codecs beside copying and PyTorch's", bench_compress},
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},

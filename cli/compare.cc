@@ -46,8 +46,10 @@ std::vector<std::string> split(std::string_view text) {
   return parts;
 }
 
-// "strategy=local-sgd:8" is the strategy and the key that its name takes behind a colon.
+// "strategy=local-sgd:8" is the strategy and the key that its name takes behind a colon; "compress=fp16" the
+// codec.
 std::vector<std::string> assignments(const std::string& key, const std::string& value) {
+  if (key == "compress") return {"compress.codec=" + value};
   if (key != "strategy") return {key + "=" + value};
   const std::size_t colon = value.find(':');
   const std::string name = value.substr(0, colon);
@@ -63,7 +65,8 @@ std::vector<Variant> all_variants(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos)
-      throw RequestError("--compare " + word + " is not of the form strategy=a,b or section.key=a,b");
+      throw RequestError("--compare " + word +
+                         " is not of the form strategy=a,b, compress=a,b or section.key=a,b");
     std::vector<Variant> longer;
     for (const Variant& variant : variants)
       for (const std::string& value : split(std::string_view(word).substr(equals + 1))) {
@@ -105,6 +108,19 @@ Statistic statistic(const std::vector<double>& values) {
   return result;
 }
 
+Json coded(const std::vector<RunResult>& runs) {
+  std::vector<double> ratio, remembered, seconds;
+  for (const RunResult& run : runs) {
+    const Coding coding = total_coding(run.last);
+    ratio.push_back(coding.ratio());
+    remembered.push_back(std::sqrt(coding.remembered_squared));
+    seconds.push_back(coding.seconds);
+  }
+  return {{"ratio", statistic(ratio).mean},
+          {"remembered", statistic(remembered).mean},
+          {"coding_seconds", statistic(seconds).mean}};
+}
+
 // One line of the table: a variant over its repeats. With a single run the deviation is over its nodes.
 Json line(const Variant& variant, const std::vector<RunResult>& runs) {
   std::vector<double> accuracy, average, speed, sent, seconds, loss;
@@ -128,28 +144,49 @@ Json line(const Variant& variant, const std::vector<RunResult>& runs) {
   json["train_loss"] = statistic(loss).mean;
   json["images_per_second"] = statistic(speed).mean;
   json["bytes_sent"] = statistic(sent).mean;
+  if (const Coding coding = total_coding(runs.front().last); !coding.empty())
+    json["compression"] = coded(runs);
   json["seconds"] = {{"mean", statistic(seconds).mean}, {"std", statistic(seconds).deviation}};
   json["reached_target"] = reached;
   return json;
 }
 
 void print_table(const Json& lines, bool has_target) {
-  Table table({"variant", "accuracy of the nodes", "averaged model", "train loss", "images/s", "sent",
-               has_target ? "seconds to the target" : "seconds"});
+  std::vector<std::string> head{"variant",
+                                "accuracy of the nodes",
+                                "averaged model",
+                                "train loss",
+                                "images/s",
+                                "sent",
+                                has_target ? "seconds to the target" : "seconds"};
+  const bool coded =
+      std::ranges::any_of(lines, [](const Json& line) { return line.contains("compression"); });
+  if (coded) head.insert(head.end(), {"ratio", "remembered", "coding"});
+  Table table(std::move(head));
   for (const Json& line : lines) {
     const bool tested = line.contains("accuracy");
-    table.row({line["variant"].get<std::string>(),
-               tested ? fmt::format("{:.2f} +- {:.2f} %", 100 * line["accuracy"]["mean"].get<double>(),
-                                    100 * line["accuracy"]["std"].get<double>())
-                      : "",
-               tested ? fmt::format("{:.2f} %", 100 * line["accuracy"]["average_model"].get<double>()) : "",
-               fmt::format("{:.4f}", line["train_loss"].get<double>()),
-               with_commas(static_cast<std::uint64_t>(line["images_per_second"].get<double>())),
-               bytes(line["bytes_sent"].get<double>()),
-               has_target && !line["reached_target"].get<bool>()
-                   ? "not reached"
-                   : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
-                                 line["seconds"]["std"].get<double>())});
+    std::vector<std::string> row{
+        line["variant"].get<std::string>(),
+        tested ? fmt::format("{:.2f} +- {:.2f} %", 100 * line["accuracy"]["mean"].get<double>(),
+                             100 * line["accuracy"]["std"].get<double>())
+               : "",
+        tested ? fmt::format("{:.2f} %", 100 * line["accuracy"]["average_model"].get<double>()) : "",
+        fmt::format("{:.4f}", line["train_loss"].get<double>()),
+        with_commas(static_cast<std::uint64_t>(line["images_per_second"].get<double>())),
+        bytes(line["bytes_sent"].get<double>()),
+        has_target && !line["reached_target"].get<bool>()
+            ? "not reached"
+            : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
+                          line["seconds"]["std"].get<double>())};
+    if (line.contains("compression")) {
+      const Json& coding = line["compression"];
+      row.insert(row.end(), {fmt::format("{:.4g}", coding["ratio"].get<double>()),
+                             fmt::format("{:.3g}", coding["remembered"].get<double>()),
+                             fmt::format("{:.1f} s", coding["coding_seconds"].get<double>())});
+    } else if (coded) {
+      row.insert(row.end(), {"", "", ""});
+    }
+    table.row(std::move(row));
   }
   tell("\n{}", table.text());
 }

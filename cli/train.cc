@@ -100,6 +100,9 @@ void print_table(const RunResult& result) {
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
     tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
          staleness.most, with_commas(staleness.dropped));
+  if (const Coding coding = total_coding(last); !coding.empty())
+    tell("  codec                  {}: 1/{:.4g} of the bytes, {} of coding, {:.3g} remembered\n",
+         result.info.codec, coding.ratio(), duration(coding.seconds), std::sqrt(coding.remembered_squared));
   const Traffic sent = total_sent(last);
   tell("  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
        with_commas(sent.messages));
@@ -203,7 +206,8 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
   command
       ->add_option("--compare", arguments->compare,
-                   "strategy=allreduce,local-sgd:8 or section.key=a,b: run each in turn and print one table")
+                   "strategy=allreduce,local-sgd:8 or compress=none,fp16 or section.key=a,b: run each in "
+                   "turn and print one table")
       ->allow_extra_args(false);
   command
       ->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")

@@ -3,6 +3,7 @@
 #   {"model", "batch", "optimizer": "sgd"|"adam", "steps"}                     speed: random samples, already in memory
 #   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, looked at
 #                                                                              every so many steps, which is not timed
+# and in either "hook": "fp16" or "powersgd:RANK", DDP's own communication hooks.
 # Rank 0 prints {"seconds", "images", "loss", "accuracy", "steps"}.
 import gzip
 import torch.distributed as dist
@@ -41,6 +42,16 @@ def accuracy(model, images, labels):
     return right / len(labels)
 
 
+def add_hook(model, hook):
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+    if hook == "fp16":
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    else:
+        rank = int(hook.split(":")[1])
+        state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=2)
+        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+
+
 def train():
     request = json.loads(os.environ["REQUEST"])
     dist.init_process_group("gloo")
@@ -48,7 +59,17 @@ def train():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     model = MODELS[request["model"]][0]()
-    model = DistributedDataParallel(model.to(memory_format=torch.channels_last))
+    by_power = request.get("hook", "").startswith("powersgd")
+    layout = torch.contiguous_format if by_power else torch.channels_last  # the hook views gradients as matrices
+    model = model.to(memory_format=layout)
+    if by_power:
+        # In one bucket: the sums of the hook's several stages, of several buckets, begin in any order, which Gloo does not bear.
+        dist._DEFAULT_FIRST_BUCKET_BYTES = 1 << 30
+        model = DistributedDataParallel(model, bucket_cap_mb=1 << 10)
+    else:
+        model = DistributedDataParallel(model)
+    if request.get("hook"):
+        add_hook(model, request["hook"])
     optimizer = OPTIMIZERS[request["optimizer"]](model.parameters())
     torch.manual_seed(100 + rank)
     source = batches(request, rank, world)
@@ -57,7 +78,7 @@ def train():
     def step():
         x, y = next(source)
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x.contiguous(memory_format=torch.channels_last)), y)
+        loss = F.cross_entropy(model(x.contiguous(memory_format=layout)), y)
         loss.backward()
         optimizer.step()
         return loss

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "bench/cluster/program.h"
 #include "bench/cluster/sides.h"
 #include "bench/rounds.h"
@@ -22,8 +24,9 @@ constexpr int kStepsPerRound = 12;  // of a side, to compare images per second
 constexpr int kRounds = 3;
 constexpr int kMinutes = 40;  // the peer takes some ten to the end
 
-Words netlab(const std::string& how) {
-  return {"bash", "-c", kNetlab, "netlab", "--hosts", "4", "--rate", "100mbit", how};
+// Links of so many Mbit/s.
+Words netlab(int rate, const std::string& how) {
+  return {"bash", "-c", kNetlab, "netlab", "--hosts", "4", "--rate", std::to_string(rate) + "mbit", how};
 }
 
 // How far to go: so many steps, or to an accuracy that is measured every so many.
@@ -31,6 +34,7 @@ struct Course {
   int steps = kMostSteps;
   int test_every = kTestEvery;
   double target = 2;  // none
+  int rate = 100;     // of the links, Mbit/s
 };
 
 struct Arrival {
@@ -51,19 +55,19 @@ Arrival ours(const Words& strategy, const Course& course) {
                     "run.out=/tmp/veche-bench-slow-network"};
   if (course.target <= 1) assignments.push_back("run.target_accuracy=" + std::to_string(course.target));
   assignments.insert(assignments.end(), strategy.begin(), strategy.end());
-  const Json result = run_ours(netlab("mpirun"), assignments, kMinutes);
+  const Json result = run_ours(netlab(course.rate, "mpirun"), assignments, kMinutes);
   if (course.target <= 1 && result["accuracy"]["average_model"].get<double>() < course.target)
     throw RunError("bench slow-network: " + strategy.front() + " does not reach the target");
   const double seconds = result["seconds"];
   return {seconds, seconds * result["images_per_second"].get<double>(), result["steps"]};
 }
 
-Arrival theirs(const Course& course, const BenchOptions& options) {
+Arrival theirs(const std::string& hook, const Course& course, const BenchOptions& options) {
   const Json request{{"model", "cnn"},          {"batch", 25},
                      {"optimizer", "adam"},     {"data", kFashion},
                      {"target", course.target}, {"every", course.test_every},
-                     {"steps", course.steps}};
-  Words words = netlab("each");
+                     {"steps", course.steps},   {"hook", hook}};
+  Words words = netlab(course.rate, "each");
   words.insert(words.end(), {"sh", "-c",
                              "export RANK=$((HOST-1)) MASTER_ADDR=$NETLAB_FIRST "
                              "GLOO_SOCKET_IFNAME=$NETLAB_DEVICE; " +
@@ -76,30 +80,56 @@ Arrival theirs(const Course& course, const BenchOptions& options) {
   return {result["seconds"], result["images"], result["steps"]};
 }
 
-BenchCase images_per_second(const BenchOptions& options) {
+// All-reduce by a codec beside DDP with the hook of the same name; without both, where it is empty.
+BenchCase images_per_second(const std::string& codec, double required, const BenchOptions& options) {
   const int steps = options.quick ? 2 : kStepsPerRound;
   const Course course{steps, steps};
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, kRounds)); ++round) {
-    const Arrival we = ours({"strategy.name=allreduce", "optimizer.lr=0.001"}, course);
-    const Arrival they = theirs(course, options);
+    Words strategy{"strategy.name=allreduce", "optimizer.lr=0.001"};
+    if (!codec.empty()) strategy.push_back("compress.codec=" + codec);
+    const Arrival we = ours(strategy, course);
+    const Arrival they = theirs(codec, course, options);
     rounds.ours(we.images / we.seconds);
     rounds.theirs(0, they.images / they.seconds);
   }
-  return rounds.result(0, "cnn batch 25, 4 hosts at 100 Mbit/s, allreduce", "images/s", "PyTorch DDP", 1.0);
+  const std::string with = codec.empty() ? "" : " with " + codec;
+  return rounds.result(0, "cnn batch 25, 4 hosts at 100 Mbit/s, allreduce" + with, "images/s",
+                       "PyTorch DDP" + with, required);
 }
 
-// The strategy, period and learning rate that were soonest there, and the peer's best learning rate.
-BenchCase seconds_to_target(const BenchOptions& options) {
-  const Course course{kMostSteps, kTestEvery, options.target / 100};
-  const Arrival we = ours({"strategy.name=local-sgd", "strategy.period=32", "optimizer.lr=0.001"}, course);
-  const Arrival they = theirs(course, options);
+struct Race {
+  std::string name;  // of what is ours
+  Words strategy;
+  std::string hook;  // of the peer's
+  int rate;
+  double required;
+};
+
+// The strategies, periods, codecs and learning rates that were soonest there, and the peer's best learning
+// rate.
+std::vector<Race> races() {
+  const Words every_32{"strategy.name=local-sgd", "strategy.period=32", "optimizer.lr=0.001"};
+  Words coded = every_32;
+  coded.emplace_back("compress.codec=int8");
+  return {{"local-sgd every 32", every_32, "", 100, 8.0},
+          {"local-sgd every 32 with int8", coded, "", 100, 15.0},
+          {"local-sgd every 32 with int8", coded, "powersgd:2", 10, 4.0}};
+}
+
+BenchCase seconds_to_target(const Race& race, const Arrival& they, const BenchOptions& options) {
+  const Course course{kMostSteps, kTestEvery, options.target / 100, race.rate};
+  const Arrival we = ours(race.strategy, course);
   Rounds rounds(1);
   rounds.ours(1 / we.seconds);
   rounds.theirs(0, 1 / they.seconds);
   BenchCase result = rounds.result(
-      0, fmt::format("{:g} % in 4 hosts, local-sgd every 32 ({} steps)", options.target, we.steps), "s",
-      fmt::format("PyTorch DDP ({} steps)", they.steps), 8.0);
+      0,
+      fmt::format("{:g} % in 4 hosts at {} Mbit/s, {} ({} steps)", options.target, race.rate, race.name,
+                  we.steps),
+      "s",
+      fmt::format("PyTorch DDP{}{} ({} steps)", race.hook.empty() ? "" : " with ", race.hook, they.steps),
+      race.required);
   result.value = we.seconds;
   result.peer_value = they.seconds;
   return result;
@@ -108,8 +138,15 @@ BenchCase seconds_to_target(const BenchOptions& options) {
 }  // namespace
 
 std::vector<BenchCase> bench_slow_network(const BenchOptions& options) {
-  std::vector<BenchCase> cases{images_per_second(options)};
-  if (!options.quick) cases.push_back(seconds_to_target(options));
+  std::vector<BenchCase> cases{images_per_second("", 1.0, options), images_per_second("fp16", 1.2, options),
+                               images_per_second("powersgd:2", 1.2, options)};
+  std::map<std::pair<int, std::string>, Arrival> peers;  // the same one is not run twice
+  for (const Race& race : options.quick ? std::vector<Race>() : races()) {
+    const std::pair peer(race.rate, race.hook);
+    if (!peers.contains(peer))
+      peers[peer] = theirs(race.hook, {kMostSteps, kTestEvery, options.target / 100, race.rate}, options);
+    cases.push_back(seconds_to_target(race, peers[peer], options));
+  }
   return cases;
 }
 

@@ -52,6 +52,8 @@ class VECHE_API Endpoint {
 
   virtual NodeId id() const = 0;
   virtual int size() const = 0;
+  // How people know a peer, for what is said of it: in a group of nodes it has another number.
+  virtual NodeId known_as(NodeId peer) const { return peer; }
 
   // Never waits for the receiver. The message must not be changed afterwards.
   virtual void send(NodeId to, Tag tag, Message message) = 0;

@@ -20,6 +20,9 @@ class Message {
   std::size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
 
+  // Its first bytes, of the same memory.
+  Message first(std::size_t size) const { return {data_, size}; }
+
   // The bytes as items of T. The size must be a multiple of T's.
   template <class T>
   std::span<const T> as() const {

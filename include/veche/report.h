@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "veche/batch.h"
+#include "veche/coding.h"
 #include "veche/endpoint.h"
 #include "veche/staleness.h"
 #include "veche/vector_math.h"
@@ -18,6 +19,7 @@ struct RunInfo {
   std::filesystem::path folder;  // empty when nothing is kept
   std::string strategy;
   std::string topology;  // "ring:4, metropolis"; empty when the strategy uses none
+  std::string codec;     // "topk:0.01"; empty when floats travel as they are
   std::string model;
   std::string data;  // empty when the learner brings its own
   int rank = 0;      // of this process among those that train together; one speaks for all
@@ -49,6 +51,7 @@ struct NodeReport {
   double waiting_seconds = 0;   // for a slot, for others, or stalled
   double communication_seconds = 0;
   Staleness staleness;   // of what it has applied
+  Coding coding;         // of what it has sent
   Traffic sent;          // by the strategy
   Traffic samples_sent;  // lent to others, data.shuffle
 };

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "veche/channel.h"
+#include "veche/coding.h"
 #include "veche/export.h"
 #include "veche/key_spec.h"
 #include "veche/learner.h"
+#include "veche/saved_state.h"
 #include "veche/staleness.h"
 #include "veche/topology.h"
 
@@ -21,12 +23,6 @@ enum class Gradient {
   own,     // still of this node's samples: without any there is no step
   shared,  // of many nodes: worth a step even where this node had no samples
   used,    // the strategy has made the step itself
-};
-
-// What a checkpoint must keep of something, all in place.
-struct SavedState {
-  std::vector<std::span<float>> vectors;
-  std::vector<std::uint64_t*> numbers;
 };
 
 // What keeps the nodes' models in step: two moments in the one training loop, framed by a start and a finish.
@@ -58,10 +54,14 @@ class VECHE_API Strategy {
   virtual void look_at_rest(const std::function<void()>& look) { look(); }
   virtual Staleness staleness() const { return {}; }
 
+  // What a codec has made of its messages; of those that were given one.
+  virtual Coding coding() const { return {}; }
+
   // Besides the learner and the optimiser.
   virtual SavedState state() { return {}; }
 };
 
+class Compression;  // train/compression/compression.h
 class Optimizer;
 class RateSchedule;
 class SamplePlan;
@@ -81,6 +81,8 @@ struct StrategyContext {
   // Prunes and bounds the learner's gradient, as the loop does before a step of its own: for those whose
   // gradients others make the step with.
   std::function<void()> limit_gradient = [] {};
+  // The section [compress]; null: floats travel as they are.
+  const Compression* compression = nullptr;
 
   std::size_t me() const { return static_cast<std::size_t>(channel.me().value); }
   std::size_t nodes() const { return static_cast<std::size_t>(channel.size()); }

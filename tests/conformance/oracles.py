@@ -1,4 +1,4 @@
-"""Where the numbers of oracles_test.cc and equivalence_test.cc come from: each rule of docs/oracles.md in exact fractions.
+"""Where the numbers of oracles_test.cc, equivalence_test.cc, compressed_mean_test.cc and the codecs' tests come from: each rule of docs/oracles.md in exact fractions.
 
 Fails when a number that follows from a rule does not stand in the tests. Also takes the eigenvalues of tests/topology/graphs.json anew.
 """
@@ -9,7 +9,9 @@ import pathlib
 import numpy
 
 HERE = pathlib.Path(__file__).parent
-TESTS = "".join((HERE / name).read_text() for name in ("oracles_test.cc", "equivalence_test.cc")).replace("\n", " ")
+COMPRESS = HERE.parents[1] / "src/veche/compress"
+FILES = (HERE / "oracles_test.cc", HERE / "equivalence_test.cc", HERE / "compressed_mean_test.cc", COMPRESS / "codec_test.cc", COMPRESS / "low_rank_test.cc")
+TESTS = " ".join(" ".join(file.read_text().split()) for file in FILES)
 A, B = [F(1), F(2), F(3), F(4)], [F(1), F(-1), F(2), F(0)]
 RING = [[F(1, 3) if i == j or (i - j) % 4 in (1, 3) else F(0) for j in range(4)] for i in range(4)]
 
@@ -109,6 +111,111 @@ def push_sum():
         expect(*(f"{(v / w).numerator}.0 / {(v / w).denominator}" for v, w in zip(x, weight)))
 
 
+def choco():
+    """In double precision: two entries that are equal in the second round are not by rounding, in single precision as well."""
+    x = [[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0], [3.0, -4.0]]
+    copies, gamma = [[0.0] * 2 for _ in x], 0.3
+    for step in range(1, 51):
+        for mine, copy in zip(x, copies):
+            left = [v - c for v, c in zip(mine, copy)]
+            largest = max(range(2), key=lambda i: abs(left[i]))  # the first of equal ones
+            copy[largest] += left[largest]
+        x = [[mine[d] + gamma * sum(float(RING[i][j]) * (copies[j][d] - copies[i][d]) for j in range(4)) for d in range(2)]
+             for i, mine in enumerate(x)]
+        for d, mean in ((0, 0.75), (1, -0.25)):
+            assert abs(sum(mine[d] for mine in x) / 4 - mean) < 1e-14
+        if step == 3:
+            for mine in x:
+                expect(*(shown(v) for v in mine))
+    squares = sum((mine[0] - 0.75) ** 2 + (mine[1] + 0.25) ** 2 for mine in x)
+    expect(f"{squares:.4e}")
+
+
+def listed(values, write):
+    return "{" + ", ".join(map(write, values)) + "}"
+
+
+def as_fraction(value):
+    return str(value) if value.denominator == 1 else f"{value.numerator}.0 / {value.denominator}"
+
+
+def quantised():
+    """The variance of QSGD: a place between two levels, a part p of the way, is up with chance p."""
+    pairs = []
+    for levels in 1, 2, 4, 5:
+        parts = [F(x * levels, 5) % 1 for x in (3, 4)]
+        variance = F(5, levels) ** 2 * sum(p * (1 - p) for p in parts)
+        pairs.append(f"{{{levels}, {float(variance):g}{'.0' if variance.denominator == 1 else ''}}}")
+    pairs[0] = "std::pair" + pairs[0]
+    expect(*pairs)
+
+
+def remembered():
+    """What a code leaves out is added to the next vector: the largest entry of (5, 3, 1); the signs of (3, -1, 2)."""
+    memory, sent = [0, 0, 0], []
+    for _ in range(5):
+        memory = [e + g for e, g in zip(memory, (5, 3, 1))]
+        k = max(range(3), key=lambda i: abs(memory[i]))
+        sent.append(listed((memory[i] if i == k else 0 for i in range(3)), str))
+        memory[k] = 0
+    expect(*sent)
+    expect("{" + ", ".join(map(str, memory)) + "}")
+    memory, scales, memories = [F(0)] * 3, [], []
+    for _ in range(3):
+        v = [e + x for e, x in zip(memory, (3, -1, 2))]
+        scale = sum(map(abs, v)) / F(3)
+        memory = [x - scale * ((x > 0) - (x < 0)) for x in v]
+        scales.append(as_fraction(scale))
+        memories.append(listed(memory, as_fraction))
+    expect(*scales)
+    expect(*memories)
+
+
+def deep_gradients():
+    u, v, sent = [F(0)] * 3, [F(0)] * 3, []
+    for _ in range(6):
+        u = [F(9, 10) * a + g for a, g in zip(u, (5, 3, 1))]
+        v = [b + a for a, b in zip(u, v)]
+        k = max(range(3), key=lambda i: abs(v[i]))
+        sent.append(f"{{{k}, {float(v[k]):.4g}}}")
+        u[k] = v[k] = F(0)
+    expect(*sent)
+    expect(*(f"{float(x):g}" for x in u))
+    expect(*(f"{float(x):g}" for x in v))
+
+
+def power_iterations():
+    """Rank one of diag(4, 1) from (1, 1); lengths are divided out as squares."""
+    q, errors = [F(1), F(1)], []
+    for _ in range(3):
+        p = [4 * q[0], q[1]]
+        length = p[0] ** 2 + p[1] ** 2
+        q = [4 * p[0], p[1]]
+        errors.append(17 - (q[0] ** 2 + q[1] ** 2) / length)
+    expect(as_fraction(errors[0]), f"{float(errors[1]):.6f}", f"{float(errors[2]):.7f}")
+    difference, side, from_right, distances = [[F(4), F(0)], [F(0), F(1)]], [F(1), F(1)], True, []
+    for _ in range(3):
+        turned = difference if from_right else [list(row) for row in zip(*difference)]
+        along, length = times(turned, side), sum(x * x for x in side)
+        turned = [[turned[i][j] - along[i] * side[j] / length for j in range(2)] for i in range(2)]
+        difference = turned if from_right else [list(row) for row in zip(*turned)]
+        side, from_right = along, not from_right
+        distances.append(sum(x * x for row in difference for x in row))
+    expect(*(f"{x.numerator}.0 / {x.denominator}" if x.denominator > 1 else f"{x}.0" for x in distances))
+
+
+def low_rank_floats():
+    cnn = [(32, 9), (64, 288), (600, 2304), (120, 600), (10, 120)]
+    resnet = [(16, 27)]
+    for before, channels in (16, 16), (16, 32), (32, 64):
+        resnet += [(channels, 9 * before)] + [(channels, 9 * channels)] * 5
+    for name, matrices, vectors in (("resnet20", resnet + [(10, 64)], 2 * (7 * 16 + 6 * 32 + 6 * 64) + 10),
+                                    ("cnn", cnn, 3 * (32 + 64) + 600 + 120 + 10)):
+        for rank in 1, 2, 4:
+            floats = vectors + sum((n + m) * rank if 2 * (n + m) * rank < n * m else n * m for n, m in matrices)
+            expect(f"floats({name}(), {rank})", f"{floats:,}u".replace(",", "'"))
+
+
 def fixed_weights():
     for name, graph in json.loads((HERE.parent / "topology/graphs.json").read_text()).items():
         n, edges = graph["n"], graph["edges"]
@@ -136,4 +243,10 @@ def fixed_weights():
 four_quadratics()
 periods()
 push_sum()
+choco()
+quantised()
+remembered()
+deep_gradients()
+power_iterations()
+low_rank_floats()
 fixed_weights()

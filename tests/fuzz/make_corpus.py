@@ -111,6 +111,38 @@ def safetensors():
     save("safetensors", "half", file({"a": {"dtype": "F16", "shape": [], "data_offsets": [0, 2]}}, b"\0\x3c"))
 
 
+def codes():
+    """Codes of 600 floats, as targets.cc describes them: 20 x 25, a vector of 70, and 30 more."""
+    def save_code(name, which, code, small=b"", zstd=False):
+        if zstd:
+            code = subprocess.run(["zstd", "-q", "-c"], input=small + code, stdout=subprocess.PIPE, check=True).stdout
+            small = b""
+        save("code", name, bytes([which]) + small + code)
+    floats = numpy.linspace(-1, 1, 600, dtype=numpy.float32)
+    save_code("floats", 0, floats.tobytes())
+    save_code("floats-zstd", 0 | 0x10, floats.tobytes(), zstd=True)
+    save_code("fp16", 1, floats.astype(numpy.float16).tobytes())
+    save_code("bf16", 2, (floats.view(numpy.uint32) >> 16).astype(numpy.uint16).tobytes())
+    int8 = numpy.full(3, 1 / 127, numpy.float32).tobytes() + (floats * 127).astype(numpy.int8).tobytes()
+    save_code("int8", 3, int8)
+    save_code("int8-small", 3 | 0x20, int8, small=floats[500:].tobytes())
+    for name, which, bits in ("qsgd1", 4, 2), ("qsgd5", 5, 4):
+        save_code(name, which, numpy.ones(3, numpy.float32).tobytes() + bytes(3 * 32 * bits))
+    signs = bytes([0x55] * 75)
+    save_code("sign", 6, numpy.ones(3, numpy.float32).tobytes() + bytes([0]) + signs)
+    save_code("sign-zeros", 6, numpy.ones(3, numpy.float32).tobytes() + bytes([0b101]) + signs + bytes([0xf0] * (32 + 11)))
+    save_code("votes", 12, numpy.ones(3, numpy.float32).tobytes() + bytes([0b10]) + signs + bytes([0xf0] * 32))
+    entries = struct.pack("<I6f", 6, *range(1, 7)) + bytes([3, 0, 100, 0x80, 2, 50, 7])
+    save_code("threshold", 7, entries)
+    save_code("topk", 8, entries)
+    save_code("topk-bits", 8, struct.pack("<I3f", 3 | 0x80000000, 1, 2, 3) + bytes([1, 0, 6]) + bytes(72))
+    save_code("randomk", 9, struct.pack("<Q", 5) + floats[:60].tobytes())
+    save_code("dgc-small", 10 | 0x20, entries, small=floats[500:].tobytes())
+    save_code("powersgd", 11, floats[:100 + 2 * (20 + 25)].tobytes())
+    save_code("edge-left", 13, floats[:100 + 2 * 20].tobytes())
+    save_code("edge-right", 15, floats[:100 + 2 * 25].tobytes())
+
+
 def packed(veche):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -129,4 +161,4 @@ if __name__ == "__main__":
     for old in CORPUS.glob("*/*"):
         if not old.name.startswith(FOUND):
             old.unlink()
-    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), packed(sys.argv[1])
+    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), packed(sys.argv[1])

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <vector>
 
+#include "veche/compress/codec.h"
+#include "veche/compress/majority.h"
+#include "veche/compress/power_gossip.h"
 #include "veche/data/formats/archive/archive.h"
 #include "veche/data/formats/cifar.h"
 #include "veche/data/formats/idx.h"
@@ -62,6 +65,68 @@ void cifar(std::span<const std::uint8_t> bytes) {
       append_cifar(own, label_bytes, "fuzz", {.on = OnDamage::skip}, samples);
       std::vector<std::uint8_t> room(3072);
       for (std::size_t i = 0; i < samples.labels.size(); ++i) samples.pixels(i, room);
+    }
+  });
+}
+
+namespace {
+
+// A vector among numbers that must stay. A decoder writes what it is told into it, or nothing.
+class Guarded {
+ public:
+  explicit Guarded(std::size_t length) : length_(length), room_(length + 2 * kGuard, kUntouched) {}
+
+  template <class Decode>
+  void expect(const Decode& decode) {
+    try {
+      decode(std::span(room_).subspan(kGuard, length_));
+    } catch (const Error&) {
+      require(std::ranges::all_of(room_, [](float x) { return x == kUntouched; }));
+      throw;
+    }
+    for (std::size_t i = 0; i < kGuard; ++i)
+      require(room_[i] == kUntouched && room_[room_.size() - 1 - i] == kUntouched);
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 64;
+  static constexpr float kUntouched = 12.5F;
+  const std::size_t length_;
+  std::vector<float> room_;
+};
+
+}  // namespace
+
+void code(std::span<const std::uint8_t> bytes) {
+  // The first byte chooses a codec and what is around it; the rest is a code.
+  constexpr const char* kWords[] = {"none",      "fp16",        "bf16",     "int8",
+                                    "qsgd:1",    "qsgd:5",      "sign",     "threshold:1",
+                                    "topk:0.01", "randomk:0.1", "dgc:0.05", "powersgd:2"};
+  constexpr std::size_t kLength = 600;
+  attempt(bytes, [&](std::span<const std::uint8_t> own) {
+    if (own.empty()) return;
+    StreamShape shape{.length = kLength};
+    shape.tensors = {{.name = "matrix", .shape = {20, 25}, .strides = {}, .offset = 0},
+                     {.name = "vector", .shape = {70}, .strides = {}, .offset = 500}};
+    shape.small = (own[0] & 0x20) != 0 ? 80 : 0;
+    const std::size_t which = own[0] % 16U;
+    const std::vector<std::uint8_t> aligned(own.begin() + 1, own.end());  // as messages are
+    const auto message = std::as_bytes(std::span(aligned));
+    Guarded vector(kLength);
+    CodecSpec spec = parse_codec("fuzz", which < std::size(kWords) ? kWords[which] : "sign");
+    spec.zstd = (own[0] & 0x10) != 0;
+    if (which < std::size(kWords)) {
+      const auto codec = make_codec(spec, shape);
+      vector.expect([&](std::span<float> into) { codec->add_decoded(message, 1, into); });
+    } else if (which % 2 == 0) {
+      MajorityVote vote(spec, shape);
+      vote.add(message);
+      vector.expect([&](std::span<float> into) { vote.finish(into); });
+    } else {
+      MessagePool pool;
+      PowerGossip edge(2, shape, true);
+      edge.encode(std::vector<float>(kLength, 1.0F), which / 2 % 2, pool);
+      vector.expect([&](std::span<float> into) { edge.move(message, 0.5F, into); });
     }
   });
 }

@@ -6,15 +6,16 @@
 
 namespace veche::fuzz {
 
-// Every parser of files from outside, fed with arbitrary bytes. A target returns whatever happens that is
-// allowed to happen: the bytes are taken, or refused with one of our errors. Anything else ends the process,
-// and that is the finding.
+// Every parser of files and of codes from outside, fed with arbitrary bytes. A target returns whatever
+// happens that is allowed to happen: the bytes are taken, or refused with one of our errors. Anything else
+// ends the process, and that is the finding.
 struct Target {
   const char* name;
   void (*run)(std::span<const std::uint8_t> bytes);
 };
 
 void cifar(std::span<const std::uint8_t> bytes);
+void code(std::span<const std::uint8_t> bytes);  // what peers send under every codec
 void graphml(std::span<const std::uint8_t> bytes);
 void idx(std::span<const std::uint8_t> bytes);
 void image(std::span<const std::uint8_t> bytes);  // JPEG and PNG
@@ -23,9 +24,9 @@ void packed(std::span<const std::uint8_t> bytes);
 void safetensors(std::span<const std::uint8_t> bytes);
 void tar(std::span<const std::uint8_t> bytes);
 
-constexpr Target kTargets[] = {
-    {"cifar", cifar}, {"graphml", graphml}, {"idx", idx},   {"jpeg", image},
-    {"npy", npy},     {"packed", packed},   {"png", image}, {"safetensors", safetensors},
-    {"tar", tar}};
+constexpr Target kTargets[] = {{"cifar", cifar},   {"code", code},  {"graphml", graphml},
+                               {"idx", idx},       {"jpeg", image}, {"npy", npy},
+                               {"packed", packed}, {"png", image},  {"safetensors", safetensors},
+                               {"tar", tar}};
 
 }  // namespace veche::fuzz

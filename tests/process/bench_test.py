@@ -59,6 +59,13 @@ class BenchTest(RunsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreaterEqual(len(json.loads(done.stdout)["cases"]), 2)
 
+    def test_compress_is_measured_beside_pytorch(self):
+        done = self.veche("bench", "compress", "--quick", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        cases = json.loads(done.stdout)["cases"]
+        self.assertEqual(len(cases), 11)
+        self.assertTrue(all(case["ratio"] > 0 and case["required"] > 0 for case in cases))
+
     def load(self, *words):
         elsewhere = {key: value for key, value in os.environ.items() if key != "CIFAR10"}
         return self.veche("bench", "load", "--quick", *words, env=elsewhere)

@@ -62,7 +62,15 @@ inline std::vector<Assignments> seeded_in_step_variants() {
       {"strategy.name=consensus", "strategy.correction=gradient-tracking"},
       {"strategy.name=consensus", "strategy.correction=d2", "strategy.order=combine-then-adapt"},
       {"strategy.name=gossip", "strategy.draw=matching"},
-      {"strategy.name=hierarchical", "strategy.between=gossip"}};
+      {"strategy.name=hierarchical", "strategy.between=gossip"},
+      {"strategy.name=allreduce", "compress.codec=fp16"},
+      {"strategy.name=allreduce", "compress.codec=topk:0.4", "strategy.algorithm=ring"},
+      {"strategy.name=consensus", "compress.codec=sign"},
+      {"strategy.name=gossip", "compress.codec=topk:0.4"},
+      {"strategy.name=moshpit", "compress.codec=int8"},
+      {"strategy.name=local-sgd", "strategy.period=3", "compress.codec=randomk:0.5"},
+      {"strategy.name=parameter-server", "strategy.servers=2", "strategy.fanout=2", "compress.codec=qsgd:8"},
+      {"strategy.name=hierarchical", "compress.codec=bf16"}};
   all.insert(all.end(), forms.begin(), forms.end());
   return all;
 }
@@ -76,7 +84,13 @@ inline std::vector<Assignments> seeded_async_variants() {
       {"strategy.name=parameter-server", "strategy.update=async", "strategy.dedicated=true"},
       {"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=3",
        "strategy.dedicated=true"},
-      {"strategy.name=gossip", "strategy.async=true", "topology.graph=star", "strategy.every=2"}};
+      {"strategy.name=gossip", "strategy.async=true", "topology.graph=star", "strategy.every=2"},
+      {"strategy.name=gossip", "strategy.async=true", "compress.codec=topk:0.4"},
+      {"strategy.name=consensus", "strategy.async=true", "compress.codec=sign"},
+      {"strategy.name=parameter-server", "strategy.update=async", "strategy.servers=2",
+       "compress.codec=int8"},
+      {"strategy.name=parameter-server", "strategy.backup=1", "compress.codec=fp16"},
+      {"strategy.name=local-sgd", "strategy.update=async", "strategy.period=3", "compress.codec=topk:0.4"}};
   all.insert(all.end(), forms.begin(), forms.end());
   return all;
 }

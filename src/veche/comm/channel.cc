@@ -15,9 +15,11 @@ Message Channel::expect(NodeId from) {
 }
 
 void Channel::give_up(NodeId peer, Received::Outcome outcome) const {
+  const NodeId lost = endpoint.known_as(peer);
+  const std::string mine = std::to_string(endpoint.known_as(me()).value);
   if (outcome == Received::Outcome::peer_lost)
-    throw PeerLost(peer, "is gone: node " + std::to_string(me().value) + " cannot go on without it");
-  throw PeerLost(peer, "did not answer node " + std::to_string(me().value) + " within " +
+    throw PeerLost(lost, "is gone: node " + mine + " cannot go on without it");
+  throw PeerLost(lost, "did not answer node " + mine + " within " +
                            std::to_string(static_cast<int>(patience.limit().count())) +
                            " s, many times the longest step so far");
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "veche/comm/allreduce/allreduce.h"
+#include "veche/comm/broadcast.h"
 #include "veche/comm/parts.h"
-#include "veche/comm/pass_on.h"
 
 namespace veche {
 
@@ -17,9 +17,9 @@ void barrier(Channel& channel) {
   }
 }
 
-Message pass_on(Channel& channel, NodeId root, Message message) {
-  // The tree over the distance from the root: receive from the one that differs in the lowest set bit, then
-  // pass on to those that differ in a lower bit.
+Message broadcast(Channel& channel, NodeId root, Message message) {
+  // A binomial tree over the distance from the root: receive from the one that differs in the lowest set bit,
+  // then pass on to those that differ in a lower bit.
   const int size = channel.size();
   const int rank = wrapped(channel.me().value - root.value, size).value;
   int bit = 1;
@@ -31,10 +31,10 @@ Message pass_on(Channel& channel, NodeId root, Message message) {
 }
 
 void broadcast(Channel& channel, NodeId root, std::span<float> data) {
-  const bool first = channel.me() == root;
-  const Message message =
-      pass_on(channel, root, first ? channel.pool.copy_of(std::span<const float>(data)) : Message{});
-  if (!first) std::ranges::copy(message.as<float>(), data.begin());
+  const bool mine = channel.me() == root;
+  const Message told =
+      broadcast(channel, root, mine ? channel.pool.copy_of(std::span<const float>(data)) : Message{});
+  if (!mine) std::ranges::copy(told.as<float>(), data.begin());
 }
 
 std::vector<Message> all_gather(Channel& channel, Message mine) {

@@ -155,9 +155,10 @@ Settings Config::resolve() const {
   };
   Settings settings;
   const std::vector<std::pair<std::string, Options*>> targets = {
-      {"run", &settings.run},         {"model", &settings.model},
-      {"data", &settings.data},       {"optimizer", &settings.optimizer},
-      {"cluster", &settings.cluster}, {"topology", &settings.topology},
+      {"run", &settings.run},           {"model", &settings.model},
+      {"data", &settings.data},         {"optimizer", &settings.optimizer},
+      {"cluster", &settings.cluster},   {"topology", &settings.topology},
+      {"compress", &settings.compress},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), keys_of(name, given(name)));
@@ -212,8 +213,8 @@ Settings Config::resolve() const {
 
 std::string Settings::to_toml() const {
   const std::vector<std::pair<std::string, const Options*>> parts = {
-      {"run", &run},         {"model", &model},       {"data", &data},        {"optimizer", &optimizer},
-      {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}};
+      {"run", &run},         {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
+      {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress}};
   std::string text;
   for (const auto& [name, options] : parts) {
     text += (text.empty() ? "[" : "\n[") + name + "]\n";

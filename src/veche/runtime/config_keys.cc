@@ -185,15 +185,34 @@ std::vector<KeySpec> topology_keys() {
       {.name = "weights", .kind = Kind::text, .fallback = text("metropolis"), .help = "see docs/topologies.md"},
   };
 }
+
+std::vector<KeySpec> compress_keys() {
+  return {
+      {.name = "codec", .kind = Kind::text, .fallback = text("none"),
+       .help = "how what nodes send is said in fewer bytes: none, or one of docs/compression.md such as topk:0.01"},
+      {.name = "error_feedback", .kind = Kind::flag, .fallback = {},
+       .help = "codecs remember what they leave out and add it to what is sent next; by default where they are biased"},
+      {.name = "gamma", .kind = Kind::any, .fallback = text("auto"),
+       .help = "of the way between copies of models, how much is gone in a round (CHOCO); auto: the codec's own"},
+      {.name = "small", .kind = Kind::whole, .fallback = whole(0), .help = "tensors with fewer floats travel as they are",
+       .least = 0},
+      {.name = "start", .kind = Kind::real, .fallback = real(0), .help = "epochs without the codec first; steps where there is no data set",
+       .least = 0, .most = kMostEpochs},
+      {.name = "lossless", .kind = Kind::text, .fallback = text("none"), .help = "packs codes once more",
+       .choices = {"none", "zstd"}},
+      {.name = "vote", .kind = Kind::flag, .fallback = flag(false), .help = "sign with allreduce: the sign that most nodes have"},
+  };
+}
 // clang-format on
 
 }  // namespace
 
 const std::vector<SectionSpec>& sections() {
   static const std::vector<SectionSpec> all = {
-      {"run", run_keys()},         {"model", model_keys()},
-      {"data", data_keys()},       {"optimizer", optimizer_keys()},
-      {"cluster", cluster_keys()}, {"topology", topology_keys()},
+      {"run", run_keys()},           {"model", model_keys()},
+      {"data", data_keys()},         {"optimizer", optimizer_keys()},
+      {"cluster", cluster_keys()},   {"topology", topology_keys()},
+      {"compress", compress_keys()},
   };
   return all;
 }

@@ -42,11 +42,11 @@ std::string varint(std::uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-enum class Wire : unsigned char { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+enum class WireType : unsigned char { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
-std::string field(unsigned number, Wire wire, std::string_view content) {
+std::string field(unsigned number, WireType wire, std::string_view content) {
   std::string bytes(1, static_cast<char>(number << 3 | static_cast<unsigned>(wire)));
-  if (wire == Wire::bytes) bytes += varint(content.size());
+  if (wire == WireType::bytes) bytes += varint(content.size());
   return bytes.append(content);
 }
 
@@ -56,8 +56,8 @@ double wall_time() {
 
 // Event: wall_time = 1, step = 2, file_version = 3, summary = 5, session_log = 7.
 std::string event(std::uint64_t step, unsigned what, std::string_view content) {
-  return field(1, Wire::fixed64, raw(wall_time())) + field(2, Wire::varint, varint(step)) +
-         field(what, Wire::bytes, content);
+  return field(1, WireType::fixed64, raw(wall_time())) + field(2, WireType::varint, varint(step)) +
+         field(what, WireType::bytes, content);
 }
 
 // A second later where a run that was killed at once has the name.
@@ -73,7 +73,7 @@ std::filesystem::path new_name(const std::filesystem::path& folder, std::uint64_
 EventFile::EventFile(const std::filesystem::path& folder, std::uint64_t from_step)
     : file_(new_name(folder, from_step)) {
   record(event(0, 3, "brain.Event:2"));
-  const std::string started = field(1, Wire::varint, varint(1));  // SessionLog.status = START
+  const std::string started = field(1, WireType::varint, varint(1));  // SessionLog.status = START
   if (from_step > 0) record(event(from_step + 1, 7, started));
   flush();
 }
@@ -85,8 +85,8 @@ void EventFile::flush() {
 void EventFile::scalar(std::string_view name, std::uint64_t step, double value) {
   // Summary.Value: tag = 1, simple_value = 2.
   const std::string entry =
-      field(1, Wire::bytes, name) + field(2, Wire::fixed32, raw(static_cast<float>(value)));
-  record(event(step, 5, field(1, Wire::bytes, entry)));
+      field(1, WireType::bytes, name) + field(2, WireType::fixed32, raw(static_cast<float>(value)));
+  record(event(step, 5, field(1, WireType::bytes, entry)));
 }
 
 void EventFile::record(std::string_view event) {

@@ -11,6 +11,7 @@
 #include "veche/graph/topology.h"
 #include "veche/runtime/node_speeds.h"
 #include "veche/runtime/registry.h"
+#include "veche/train/compression/coded_mixer.h"
 #include "veche/train/loop/sample_plan.h"
 
 namespace veche {
@@ -161,6 +162,29 @@ PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uin
   return plan;
 }
 
+std::optional<Compression> plan_compression(const Settings& settings, const Topology* topology,
+                                            const NodeSpeeds& speeds, double steps_per_epoch) {
+  CompressedRun run{.strategy = strategy_of(settings).name,
+                    .strategy_options = settings.strategy,
+                    .optimizer = settings.optimizer,
+                    .steps_per_epoch = steps_per_epoch,
+                    .async = is_async(settings),
+                    .equal_nodes = speeds.mix_every.empty(),
+                    .equal_start = settings.model.get<std::string>("start") == "equal"};
+  if (topology != nullptr) {
+    run.fixed_graph = topology->period() == 1;
+    run.symmetric_graph = is_symmetric(*topology);
+  }
+  return read_compression(settings.compress, run);
+}
+
+// Where a codec brings the optimiser's momentum and clipping, the optimiser has none.
+void give_to_codec(TrainingPlan& plan) {
+  if (!plan.compression || !plan.compression->spec.gradients_only()) return;
+  plan.optimizer_options.set("momentum", {0.0});
+  plan.clip = 0;
+}
+
 std::uint64_t total_steps(const Settings& settings, double steps_per_epoch) {
   const Options& run = settings.run;
   if (run.has("steps")) return static_cast<std::uint64_t>(run.get<std::int64_t>("steps"));
@@ -205,6 +229,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .strategy = strategy_of(settings),
       .strategy_options = settings.strategy,
       .optimizer_options = settings.optimizer,
+      .compression = plan_compression(settings, topology.get(), speeds, steps_per_epoch),
       .topology = std::move(topology),
       .mix_every = speeds.mix_every,
       .samples = samples,
@@ -216,6 +241,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
   }
   read_eval_mode(run.get<std::string>("eval"), plan);
+  give_to_codec(plan);
   return plan;
 }
 

@@ -23,6 +23,13 @@ Json staleness_json(const Staleness& staleness) {
   return json;
 }
 
+// `remembered`: the norm of what is still to be told.
+Json coding_json(const Coding& coding) {
+  return {{"ratio", coding.ratio()},
+          {"remembered", std::sqrt(coding.remembered_squared)},
+          {"coding_seconds", coding.seconds}};
+}
+
 Json node_json(const NodeReport& node) {
   Json json;
   if (node.train.count > 0) json["train"] = score_json(node.train);
@@ -39,6 +46,7 @@ Json node_json(const NodeReport& node) {
   json["messages"] = node.sent.messages;
   if (node.samples_sent.messages > 0) json["sample_bytes_sent"] = node.samples_sent.bytes;
   if (!node.staleness.empty()) json["staleness"] = staleness_json(node.staleness);
+  if (!node.coding.empty()) json["compression"] = coding_json(node.coding);
   return json;
 }
 
@@ -103,6 +111,12 @@ Traffic total_samples_sent(const Evaluation& evaluation) {
 Staleness total_staleness(const Evaluation& evaluation) {
   Staleness all;
   for (const NodeReport& node : evaluation.nodes) all += node.staleness;
+  return all;
+}
+
+Coding total_coding(const Evaluation& evaluation) {
+  Coding all;
+  for (const NodeReport& node : evaluation.nodes) all += node.coding;
   return all;
 }
 
@@ -182,6 +196,10 @@ Json summary(const RunResult& result) {
   json["updates_per_second"] = updates_per_second(last);
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
     json["staleness"] = staleness_json(staleness);
+  if (!result.info.codec.empty()) {
+    json["compression"] = coding_json(total_coding(last));
+    json["compression"]["codec"] = result.info.codec;
+  }
   json["stopped"] = last.stopped;
   json["per_node"] = nodes_json(last);
   if (result.info.model == "quadratic") json["parameters"] = result.parameters;

@@ -31,6 +31,7 @@ Traffic total_sent(const Evaluation& evaluation);
 Traffic total_samples_sent(const Evaluation& evaluation);  // under data.shuffle
 Score total_train(const Evaluation& evaluation);
 Staleness total_staleness(const Evaluation& evaluation);
+Coding total_coding(const Evaluation& evaluation);
 // Steps made by any node in this process, over the seconds of training.
 double updates_per_second(const Evaluation& evaluation);
 

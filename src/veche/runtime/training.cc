@@ -87,6 +87,7 @@ class Training {
     });
     info_.strategy = plan_.training.strategy.name;
     info_.topology = plan_.training.topology ? plan_.training.topology->describe() : "";
+    info_.codec = plan_.training.compression ? plan_.training.compression->spec.word() : "";
     info_.model = request_.learner ? "own" : plan_.settings.model.get<std::string>("name");
     info_.data = plan_.source.name;
     info_.rank = request_.job == nullptr ? 0 : request_.job->rank();
@@ -208,8 +209,9 @@ class Training {
   void resume_from(std::uint64_t checkpoint, const RunFolder& folder) {
     if (const int saved = store_->nodes_at(checkpoint); saved != plan_.learners())
       notice(
-          fmt::format("{} was saved by {} nodes: {} go on from their averaged model, the data divided anew",
-                      folder.path().string(), saved, plan_.learners()));
+          fmt::format("{} was saved by {} nodes: {} go on from their averaged model, the data divided anew{}",
+                      folder.path().string(), saved, plan_.learners(),
+                      info_.codec.empty() ? "" : "; what codecs remembered is forgotten"));
     checkpoint_ = resume(nodes_, *store_, checkpoint, plan_);
   }
 

@@ -18,7 +18,8 @@ VALID = {
           "optimizer.momentum", "optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.weight_decay", "optimizer.clip",
           "optimizer.gamma", "optimizer.warmup_epochs", "cluster.slots", "cluster.lose", "strategy.staleness", "strategy.backup",
           "strategy.compensate", "strategy.delay", "strategy.fanout", "strategy.warm", "strategy.outer_lr", "strategy.outer_momentum",
-          "strategy.elastic", "strategy.centre_rate", "strategy.max_age", "strategy.pairs", "strategy.patience"},
+          "strategy.elastic", "strategy.centre_rate", "strategy.max_age", "strategy.pairs", "strategy.patience", "compress.small",
+          "compress.start"},
     "99999999999999999999": NAMES,  # more digits than a number has: a word
     "no such word": NAMES,
     "[]": {"model.hidden", "optimizer.milestones"},

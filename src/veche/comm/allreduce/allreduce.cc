@@ -55,37 +55,49 @@ const std::string& name_of(AllReduceAlgorithm algorithm) {
   return all_reduce_names().at(static_cast<std::size_t>(algorithm));
 }
 
-void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
+void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm, Wire* wire) {
   if (algorithm == AllReduceAlgorithm::automatic)
     algorithm = default_table(channel.endpoint).choose(channel.size(), data.size_bytes());
   // An engine's own is quickest when nobody computes in between.
-  EngineCollectives* const native = algorithm == AllReduceAlgorithm::native && channel.size() > 1
-                                        ? channel.endpoint.collectives()
-                                        : nullptr;
+  EngineCollectives* const native =
+      algorithm == AllReduceAlgorithm::native && channel.size() > 1 && wire == nullptr
+          ? channel.endpoint.collectives()
+          : nullptr;
   if (native != nullptr) return engine_all_reduce(channel, *native, data);
-  begin_all_reduce(channel, data, algorithm);
-  complete_all_reduce(channel, data, algorithm);
+  begin_all_reduce(channel, data, algorithm, wire);
+  complete_all_reduce(channel, data, algorithm, wire);
 }
 
-void begin_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
-  if (channel.size() > 1) steps_of(algorithm).begin(channel, data);
+void begin_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm, Wire* wire) {
+  if (channel.size() > 1) steps_of(algorithm).begin(channel, data, wire);
 }
 
-void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
-  if (channel.size() > 1) steps_of(algorithm).complete(channel, data);
+void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm, Wire* wire) {
+  if (channel.size() > 1) steps_of(algorithm).complete(channel, data, wire);
 }
 
-void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgorithm algorithm) {
+void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgorithm algorithm, Wire* wire) {
   const AllReduceSteps steps = steps_of(algorithm);
   if (begun.empty() || begun.front().channel.size() == 1) return;
   const int rounds = steps.rounds == nullptr ? 1 : steps.rounds(begun.front().channel.size());
   for (int round = 0; round < rounds; ++round)
     for (const BegunAllReduce& each : begun)
-      steps.rounds == nullptr ? steps.complete(each.channel, each.data)
-                              : steps.round(each.channel, each.data, round);
+      steps.rounds == nullptr ? steps.complete(each.channel, each.data, wire)
+                              : steps.round(each.channel, each.data, wire, round);
 }
 
-void sum_in_order(std::span<float> data, std::span<const Message> received, int me) {
+void sum_in_order(std::span<float> data, std::span<const Message> received, int me, Wire* wire) {
+  if (wire != nullptr) {
+    const std::vector<float> mine(data.begin(), data.end());
+    std::ranges::fill(data, 0.0F);
+    for (std::size_t node = 0; node < received.size(); ++node) {
+      if (static_cast<int>(node) == me)
+        add(data, mine);
+      else
+        wire->add(data, received[node], NodeId{static_cast<int>(node)});
+    }
+    return;
+  }
   const std::size_t nodes = received.size();
   std::array<float, kBlock> sum;
   std::vector<std::span<const float>> inputs(nodes);

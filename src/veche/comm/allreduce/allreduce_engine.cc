@@ -5,34 +5,37 @@
 namespace veche {
 namespace {
 
+EngineCollectives* engine_of(Channel& channel, const Wire* wire) {
+  return wire == nullptr ? channel.endpoint.collectives() : nullptr;
+}
+
 // Without an engine's own collective: node i gets part i from everybody, adds up in the order of nodes, and
 // sends the sum to everybody. The same bits and bytes as between threads, so that decorating an endpoint
 // changes no result.
-void begin_native(Channel& channel, std::span<float> data) {
-  if (EngineCollectives* native = channel.endpoint.collectives()) {
+void begin_native(Channel& channel, std::span<float> data, Wire* wire) {
+  if (EngineCollectives* native = engine_of(channel, wire)) {
     if (native->overlaps()) native->begin_all_reduce(channel.tag, data);
     return;
   }
   const int size = channel.size();
   for (int away = 1; away < size; ++away) {
     const NodeId to = wrapped(channel.me().value + away, size);
-    channel.send(to, channel.pool.copy_of(std::span<const float>(part_of(data, size, to.value))));
+    channel.send(to, written(channel, wire, part_of(data, size, to.value)));
   }
 }
 
-void complete_native(Channel& channel, std::span<float> data) {
-  if (EngineCollectives* native = channel.endpoint.collectives())
-    return engine_all_reduce(channel, *native, data);
+void complete_native(Channel& channel, std::span<float> data, Wire* wire) {
+  if (EngineCollectives* native = engine_of(channel, wire)) return engine_all_reduce(channel, *native, data);
   const int size = channel.size();
   const int me = channel.me().value;
   const std::span<float> mine = part_of(data, size, me);
-  sum_in_order(mine, expect_all(channel), me);
-  const Message sum = channel.pool.copy_of(std::span<const float>(mine));
+  sum_in_order(mine, expect_all(channel), me, wire);
+  const Message sum = written_finished(channel, wire, mine);
   for (int away = 1; away < size; ++away) channel.send(wrapped(me + away, size), sum);
   const std::vector<Message> sums = expect_all(channel);
   for (int node = 0; node < size; ++node)
     if (node != me)
-      std::ranges::copy(sums[static_cast<std::size_t>(node)].as<float>(), part_of(data, size, node).begin());
+      read_received(wire, part_of(data, size, node), sums[static_cast<std::size_t>(node)], NodeId{node});
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include "veche/comm/allreduce/allreduce_steps.h"
 #include "veche/comm/parts.h"
-#include "veche/vector_math.h"
 
 namespace veche {
 namespace {
@@ -25,8 +24,8 @@ struct Core {
   const int folded;
 };
 
-void send(Channel& channel, NodeId to, std::span<const float> data) {
-  channel.send(to, channel.pool.copy_of(data));
+void send(Channel& channel, NodeId to, std::span<const float> data, Wire* wire) {
+  channel.send(to, written(channel, wire, data));
 }
 
 // Parts of the core that a node is responsible for while partners are `distance` apart: those that agree with
@@ -37,38 +36,39 @@ std::span<float> half(const Core& core, std::span<float> data, int distance, boo
   return parts_of(data, core.nodes, from, from + distance);
 }
 
-void send_half(Channel& channel, const Core& core, std::span<float> data, int distance, bool mine) {
-  send(channel, NodeId{core.me ^ distance}, half(core, data, distance, mine));
+void send_half(Channel& channel, const Core& core, std::span<float> data, int distance, Wire* wire) {
+  send(channel, NodeId{core.me ^ distance}, half(core, data, distance, false), wire);
 }
 
-void begin_halving_doubling(Channel& channel, std::span<float> data) {
+void begin_halving_doubling(Channel& channel, std::span<float> data, Wire* wire) {
   const Core core(channel);
-  if (core.outside()) return send(channel, core.other_end(), data);
-  if (!core.has_folded()) send_half(channel, core, data, core.nodes / 2, false);
+  if (core.outside()) return send(channel, core.other_end(), data, wire);
+  if (!core.has_folded()) send_half(channel, core, data, core.nodes / 2, wire);
 }
 
-void complete_halving_doubling(Channel& channel, std::span<float> data) {
+void complete_halving_doubling(Channel& channel, std::span<float> data, Wire* wire) {
   const Core core(channel);
   if (core.outside()) {
-    const Message result = channel.expect(core.other_end());
-    std::ranges::copy(result.as<float>(), data.begin());
-    return;
+    return read_received(wire, data, channel.expect(core.other_end()), core.other_end());
   }
   const int widest = core.nodes / 2;
   if (core.has_folded()) {
-    add(data, channel.expect(core.other_end()).as<float>());
-    send_half(channel, core, data, widest, false);
+    add_received(wire, data, channel.expect(core.other_end()), core.other_end());
+    send_half(channel, core, data, widest, wire);
   }
   for (int distance = widest; distance > 0; distance /= 2) {
-    if (distance != widest) send_half(channel, core, data, distance, false);
-    add(half(core, data, distance, true), channel.expect(NodeId{core.me ^ distance}).as<float>());
+    const NodeId partner{core.me ^ distance};
+    if (distance != widest) send_half(channel, core, data, distance, wire);
+    add_received(wire, half(core, data, distance, true), channel.expect(partner), partner);
   }
   for (int distance = 1; distance <= widest; distance *= 2) {
-    send_half(channel, core, data, distance, true);
-    const Message finished = channel.expect(NodeId{core.me ^ distance});
-    std::ranges::copy(finished.as<float>(), half(core, data, distance, false).begin());
+    const NodeId partner{core.me ^ distance};
+    const std::span<float> finished = half(core, data, distance, true);
+    channel.send(partner, distance == 1 ? written_finished(channel, wire, finished)
+                                        : written(channel, wire, finished));
+    read_received(wire, half(core, data, distance, false), channel.expect(partner), partner);
   }
-  if (core.has_folded()) send(channel, core.other_end(), data);
+  if (core.has_folded()) send(channel, core.other_end(), data, wire);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "veche/comm/allreduce/allreduce_steps.h"
 #include "veche/comm/parts.h"
-#include "veche/vector_math.h"
 
 namespace veche {
 namespace {
@@ -20,38 +19,39 @@ std::span<float> part(const Channel& channel, std::span<float> data, int k) {
   return part_of(data, channel.size(), wrapped(k, channel.size()).value);
 }
 
-void send_part(Channel& channel, std::span<float> data, int k) {
-  channel.send(wrapped(channel.me().value + 1, channel.size()),
-               channel.pool.copy_of(std::span<const float>(part(channel, data, k))));
-}
-
-void begin_ring(Channel& channel, std::span<float> data) {
-  for_segments(data, [&](std::span<float> segment) { send_part(channel, segment, channel.me().value); });
+void begin_ring(Channel& channel, std::span<float> data, Wire* wire) {
+  const int me = channel.me().value;
+  for_segments(data, [&](std::span<float> segment) {
+    channel.send(wrapped(me + 1, channel.size()), written(channel, wire, part(channel, segment, me)));
+  });
 }
 
 int rounds(int nodes) { return 2 * (nodes - 1); }
 
-void segment_round(Channel& channel, std::span<float> data, int round) {
+void segment_round(Channel& channel, std::span<float> data, Wire* wire, int round) {
   const int size = channel.size();
   const int me = channel.me().value;
-  const Message received = channel.expect(wrapped(me - 1, size));
+  const NodeId from = wrapped(me - 1, size);
+  const Message received = channel.expect(from);
   if (round < size - 1) {
-    add(part(channel, data, me - round - 1), received.as<float>());
-    send_part(channel, data, me - round - 1);  // the last one is finished
+    const std::span<float> added = part(channel, data, me - round - 1);
+    add_received(wire, added, received, from);
+    channel.send(wrapped(me + 1, size),
+                 round == size - 2 ? written_finished(channel, wire, added) : written(channel, wire, added));
     return;
   }
   // What arrives is finished: it is read here and passed on as it is.
   const int copied = round - (size - 1);
   if (copied < size - 2) channel.send(wrapped(me + 1, size), received);
-  std::ranges::copy(received.as<float>(), part(channel, data, me - copied).begin());
+  read_received(wire, part(channel, data, me - copied), received, from);
 }
 
-void one_round(Channel& channel, std::span<float> data, int round) {
-  for_segments(data, [&](std::span<float> segment) { segment_round(channel, segment, round); });
+void one_round(Channel& channel, std::span<float> data, Wire* wire, int round) {
+  for_segments(data, [&](std::span<float> segment) { segment_round(channel, segment, wire, round); });
 }
 
-void complete_ring(Channel& channel, std::span<float> data) {
-  for (int round = 0; round < rounds(channel.size()); ++round) one_round(channel, data, round);
+void complete_ring(Channel& channel, std::span<float> data, Wire* wire) {
+  for (int round = 0; round < rounds(channel.size()); ++round) one_round(channel, data, wire, round);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ class GroupEndpoint : public Endpoint {
 
   NodeId id() const override { return me_; }
   int size() const override { return static_cast<int>(members_.size()); }
+  NodeId known_as(NodeId peer) const override { return whole_.known_as(member(peer)); }
 
   void send(NodeId to, Tag tag, Message message) override {
     sent_bytes_ += message.size();

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <optional>
 
+#include "veche/comm/broadcast.h"
 #include "veche/comm/engine_collectives.h"
 #include "veche/comm/parts.h"
-#include "veche/comm/pass_on.h"
 #include "veche/data/feed/loader.h"
 #include "veche/vector_math.h"
 
@@ -92,7 +92,7 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   }
   if (me != 0) {
     if (averaged.size() > 0) channel.send(NodeId{0}, std::move(averaged));
-    return pass_on(channel, NodeId{0}, {});
+    return broadcast(channel, NodeId{0}, Message{});
   }
   Message whole = channel.pool.make(mine.size_bytes());
   for (int part = 0; part < parts; ++part) {
@@ -101,19 +101,19 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
     const Message told = part == 0 ? std::move(averaged) : channel.expect(averager(part));
     std::ranges::copy(told.as<float>(), place.begin());
   }
-  return pass_on(channel, NodeId{0}, std::move(whole));
+  return broadcast(channel, NodeId{0}, std::move(whole));
 }
 
 Message gather_bytes(Channel& channel, std::span<const std::byte> mine) {
   if (channel.me().value != 0) {
     channel.send(NodeId{0}, channel.pool.copy_of(mine));
-    return pass_on(channel, NodeId{0}, {});
+    return broadcast(channel, NodeId{0}, Message{});
   }
   Message all = channel.pool.make(static_cast<std::size_t>(channel.size()) * mine.size());
   auto end = std::ranges::copy(mine, all.writable<std::byte>().begin()).out;
   for (int node = 1; node < channel.size(); ++node)
     end = std::ranges::copy(channel.expect(NodeId{node}).bytes(), end).out;
-  return pass_on(channel, NodeId{0}, std::move(all));
+  return broadcast(channel, NodeId{0}, std::move(all));
 }
 
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {

@@ -20,7 +20,8 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner,
       pruner_(plan.pruning, *learner_, learner_->parameters().size()),
       strategy_(plan.strategy.make({talk_, *learner_, *optimizer_, plan.schedule, plan.topology, plan.samples,
                                     plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
-                                    [this] { limit_gradient(); }})) {
+                                    [this] { limit_gradient(); },
+                                    plan.compression ? &*plan.compression : nullptr})) {
   if (strategy_ == nullptr)
     throw RequestError("strategy.name = \"" + plan.strategy.name +
                        "\": the program that registered it made none");

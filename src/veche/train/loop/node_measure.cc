@@ -25,6 +25,7 @@ NodeReport Node::take_report() {
   mine.waiting_seconds = waiting_.count();
   mine.communication_seconds = communication_.count();
   mine.staleness = strategy_->staleness();
+  mine.coding = strategy_->coding();
   mine.sent = talk_.sent();
   train_ = {};
   return mine;

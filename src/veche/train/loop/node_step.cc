@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "veche/comm/sleep.h"
+#include "veche/compress/codec.h"
 #include "veche/random.h"
 #include "veche/train/loop/node.h"
 #include "veche/vector_math.h"
@@ -94,7 +95,11 @@ template <class Moment>
 void Node::communicate(Moment moment) {
   const Time start = now();
   const Time waited = talk_.waited();
-  moment();
+  try {
+    moment();
+  } catch (const NotANumber&) {  // codes of it would be refused by everybody
+    diverged("gradient or the model", step_);
+  }
   const Time waiting = talk_.waited() - waited;
   waiting_ += waiting;
   communication_ += now() - start - waiting;

@@ -10,6 +10,7 @@
 #include "veche/data/feed/loader.h"
 #include "veche/dataset.h"
 #include "veche/strategy.h"
+#include "veche/train/compression/compression.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/pruning.h"
 #include "veche/train/optim/rate_schedule.h"
@@ -45,6 +46,7 @@ struct TrainingPlan {
 
   StrategyInfo strategy;
   Options strategy_options, optimizer_options;
+  std::optional<Compression> compression;    // none: floats travel as they are
   std::shared_ptr<const Topology> topology;  // none when the strategy uses none
   std::vector<std::uint64_t> mix_every;      // by node; empty: the strategy's own
   SamplePlan samples;                        // who trains when

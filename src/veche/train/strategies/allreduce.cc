@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "veche/comm/allreduce/allreduce_table.h"
 #include "veche/comm/engine_collectives.h"
+#include "veche/train/compression/coded_sum.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
@@ -18,10 +20,11 @@ constexpr std::size_t kFloatsPerLine = 16;  // floats in a cache line: buckets d
 // g <- the mean of all gradients, over samples: every node then makes the same step from the same parameters.
 // The gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished
 // that part, while it still computes the rest. When a bucket begins changes when its first messages leave,
-// and no bit of the result.
+// and no bit of the result. With a codec whose codes cannot be added up on their way, the whole gradient is
+// coded after the pass.
 class AllReduce : public Strategy {
  public:
-  explicit AllReduce(StrategyContext context) : context_(std::move(context)) {
+  explicit AllReduce(StrategyContext context) : context_(std::move(context)), coder_(context_) {
     make_buckets();
     // Called inside the pass, by a node that holds a slot: it may send there and must never
     // wait.
@@ -36,12 +39,33 @@ class AllReduce : public Strategy {
     share_ = static_cast<float>(context_.samples.share(me, nodes, step));
     for (Bucket& bucket : buckets_) bucket.ready = 0;
     begun_ = 0;
+    coded_ = coder_.codes(step);
+    wire_ = coded_ ? sum_->wire() : nullptr;
+    sent_before_ = context_.channel.sent().bytes;
   }
 
   Gradient after_backward(std::uint64_t) override {
+    if (coded_ && wire_ == nullptr) {
+      scale(context_.learner.gradients(), share_);
+      sum_->sum(context_.learner.gradients());
+      return Gradient::shared;
+    }
     while (begun_ < buckets_.size()) begin(buckets_[begun_++]);
-    complete_all_reduces(under_way_, algorithm_);
+    complete_all_reduces(under_way_, wire_ == nullptr ? algorithm_ : half_algorithm_, wire_);
+    if (wire_ != nullptr) sum_->count_since(sent_before_, context_.learner.gradients().size());
     return Gradient::shared;
+  }
+
+  SavedState state() override {
+    SavedState all;
+    coder_.add_state(all);
+    if (sum_) sum_->add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (sum_) all.remembered_squared = sum_->remembered_squared();
+    return all;
   }
 
  private:
@@ -59,6 +83,8 @@ class AllReduce : public Strategy {
     std::size_t length = std::min(
         gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kFloatsPerLine);
     algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
+    if (coder_.on()) sum_.emplace(coder_, channel.child(Tag::kChildren - 1), coder_.whole(false), algorithm_);
+    half_algorithm_ = half_algorithm(algorithm_, channel.size());
     if (algorithm_ == AllReduceAlgorithm::automatic) {
       const std::string file = context_.options.get<std::string>("table");
       algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
@@ -66,7 +92,8 @@ class AllReduce : public Strategy {
     }
     // An engine's own that does nothing ahead adds up the same in any pieces: once for all is best.
     const EngineCollectives* native = channel.endpoint.collectives();
-    if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps())
+    if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps() &&
+        !(sum_ && sum_->wire() != nullptr))
       length = gradient.size();
     length = std::max(length, gradient.size() / Tag::kChildren + 1);
     // From the end, where the backward pass begins.
@@ -79,6 +106,7 @@ class AllReduce : public Strategy {
   }
 
   void on_ready(std::size_t from, std::size_t to) {
+    if (coded_ && wire_ == nullptr) return;
     for (Bucket& bucket : buckets_) {
       const std::size_t start = std::max(from, bucket.from);
       const std::size_t end = std::min(to, bucket.from + bucket.part.size());
@@ -92,11 +120,19 @@ class AllReduce : public Strategy {
 
   void begin(Bucket& bucket) {
     scale(bucket.part, share_);
-    begin_all_reduce(bucket.channel, bucket.part, algorithm_);
+    if (wire_ != nullptr && !sum_->memory().empty())
+      wire_->remember(bucket.part, sum_->memory().subspan(bucket.from, bucket.part.size()));
+    begin_all_reduce(bucket.channel, bucket.part, wire_ == nullptr ? algorithm_ : half_algorithm_, wire_);
   }
 
   StrategyContext context_;
+  Coder coder_;
+  std::optional<CodedSum> sum_;    // none without a codec
+  bool coded_ = false;             // in this step ..
+  HalfWire* wire_ = nullptr;       // .. on the way
+  std::uint64_t sent_before_ = 0;  // this step
   AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::native;
+  AllReduceAlgorithm half_algorithm_ = AllReduceAlgorithm::native;  // of sums on a wire
   std::vector<Bucket> buckets_;
   std::vector<BegunAllReduce> under_way_;  // all of a step's, in the order of buckets
   std::size_t begun_ = 0;                  // of this step's

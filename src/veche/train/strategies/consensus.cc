@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <utility>
 
 #include "veche/errors.h"
+#include "veche/train/compression/coded_mixer.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
@@ -24,14 +26,20 @@ class Consensus : public Strategy {
  public:
   explicit Consensus(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         mixer_(context_.channel, context_.topology->period() == 1),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))),
         combine_first_(context_.options.get<std::string>("order") == kCombineFirst) {
     vectors_.push_back(context_.learner.parameters());
+    if (coder_.on()) add_coded();
     if (context_.options.get<bool>("mix_buffers")) vectors_.push_back(context_.learner.buffers());
     if (context_.options.get<std::string>("momentum") == "tracked")
       for (const auto& part : context_.optimizer.state()) vectors_.push_back(part);
+  }
+
+  void start() override {
+    for (std::size_t i = 0; i < coded_.size(); ++i) coded_[i].start(vectors_[i]);
   }
 
   Gradient after_backward(std::uint64_t step) override {
@@ -40,7 +48,9 @@ class Consensus : public Strategy {
   }
   // What is mixed after the step is written where the neighbours will read it.
   std::span<float> step_target(std::uint64_t step) override {
-    if (combine_first_ || vectors_.size() != 1 || !due(step, every(context_.channel.me().value))) return {};
+    if (combine_first_ || vectors_.size() != 1 || coder_.on() ||
+        !due(step, every(context_.channel.me().value)))
+      return {};
     of_round_ = mixing(step, 0);
     round_.emplace(mixer_.begin(*of_round_, vectors_.front().size(), active(step)));
     return round_->mine();
@@ -49,7 +59,34 @@ class Consensus : public Strategy {
     if (!combine_first_) mix_when_due(step);
   }
 
+  SavedState state() override {
+    SavedState all;
+    coder_.add_state(all);
+    for (CodedMixer& mixer : coded_) mixer.add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    for (std::size_t i = 0; i < coded_.size(); ++i)
+      all.remembered_squared += coded_[i].remembered_squared(vectors_[i]);
+    return all;
+  }
+
  protected:
+  // For the vector that comes next; all before it are coded, too.
+  void add_coded() { coded_.emplace_back(coder_, context_.channel, *context_.topology); }
+  void mix(const Mixing& mixing, std::uint64_t step, const Mixer::Active& active = {}) {
+    const bool floats = coder_.on() && !coder_.codes(step);
+    const std::span<const std::span<float>> vectors = vectors_;
+    for (std::size_t i = 0; i < coded_.size(); ++i) {
+      if (floats && !coded_[i].keeps_copies())
+        mixer_.mix(mixing, vectors.subspan(i, 1), active);
+      else
+        coded_[i].mix(mixing, vectors_[i], floats, active);
+    }
+    // The rest is short, or there is no codec.
+    if (coded_.size() < vectors.size()) mixer_.mix(mixing, vectors.subspan(coded_.size()), active);
+  }
   std::uint64_t every(int node) const {
     return context_.mix_every.empty() ? every_ : context_.mix_every[static_cast<std::size_t>(node)];
   }
@@ -57,7 +94,7 @@ class Consensus : public Strategy {
   void mix_when_due(std::uint64_t step) {
     for (std::uint64_t round = 0; round < rounds_; ++round) {
       if (!round_) {
-        mixer_.mix(*mixing(step, round), vectors_, active(step));
+        mix(*mixing(step, round), step, active(step));
         continue;
       }
       round_->finish(vectors_);
@@ -72,6 +109,8 @@ class Consensus : public Strategy {
   }
 
   StrategyContext context_;
+  Coder coder_;
+  std::deque<CodedMixer> coded_;  // of the first of the vectors; empty without a codec
   Mixer mixer_;
   const std::uint64_t every_;
   const std::uint64_t rounds_;
@@ -89,12 +128,17 @@ class GradientTracking : public Consensus {
       : Consensus(std::move(context)),
         tracked_(context_.learner.parameters().size()),
         previous_(context_.learner.parameters().size()) {
-    vectors_.emplace_back(tracked_);
+    if (!coder_.on()) {
+      vectors_.emplace_back(tracked_);
+      return;
+    }
+    vectors_.insert(vectors_.begin() + 1, std::span<float>(tracked_));
+    add_coded();
   }
 
   Gradient after_backward(std::uint64_t step) override {
     const std::span<float> gradient = context_.learner.gradients();
-    mixer_.mix(*context_.topology->at(step), vectors_);  // x <- Wx, y <- Wy; y is zero before the first step
+    mix(*context_.topology->at(step), step);  // x <- Wx, y <- Wy; y is zero before the first step
     for (std::size_t i = 0; i < tracked_.size(); ++i) {
       tracked_[i] += gradient[i] - previous_[i];
       previous_[i] = gradient[i];
@@ -105,7 +149,11 @@ class GradientTracking : public Consensus {
   std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
   void after_step(std::uint64_t /*step*/) override {}
 
-  SavedState state() override { return {{tracked_, previous_}, {}}; }
+  SavedState state() override {
+    SavedState all{{tracked_, previous_}, {}};
+    append(all, Consensus::state());
+    return all;
+  }
 
  private:
   std::vector<float> tracked_, previous_;

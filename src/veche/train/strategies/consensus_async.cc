@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <optional>
 
+#include "veche/train/compression/copies.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/vector_math.h"
@@ -9,15 +11,28 @@ namespace {
 
 // x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, whenever that was; the
 // weight of one who has sent nothing, or nothing new enough, stays with the node itself. A neighbour is sent
-// new parameters only when it has taken the last ones, so that a slow one is never buried.
+// new parameters only when it has taken the last ones, so that a slow one is never buried. With a codec each
+// is told how the parameters have changed since, and what is mixed are copies: x_i += gamma sum_j w_ij
+// (x^_j - x^_i).
 class AsyncConsensus : public Strategy {
  public:
   explicit AsyncConsensus(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         oldest_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("max_age"))),
         newest_(context_.nodes()),
-        taken_(context_.nodes(), true) {}
+        taken_(context_.nodes(), true) {
+    if (!coder_.on()) return;
+    std::vector<NodeId> around;
+    for (const int node : context_.topology->graph().neighbors(context_.channel.me().value))
+      around.push_back(NodeId{node});
+    copies_.emplace(coder_, models_, coder_.whole(true), around, around, Copies::Told::to_each);
+  }
+
+  void start() override {
+    if (copies_) copies_->start_with_all(context_.learner.parameters());
+  }
 
   void after_step(std::uint64_t step) override {
     if (due(step, every_)) mix(step);
@@ -31,6 +46,16 @@ class AsyncConsensus : public Strategy {
   }
 
   Staleness staleness() const override { return staleness_; }
+  SavedState state() override {
+    SavedState all;
+    coder_.add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (copies_) all.remembered_squared = copies_->remembered_squared(context_.learner.parameters());
+    return all;
+  }
 
  private:
   struct Newest {
@@ -46,15 +71,19 @@ class AsyncConsensus : public Strategy {
     const auto mixing = context_.topology->at(step / every_);
     const int me = context_.channel.me().value;
     const std::span<float> x = context_.learner.parameters();
-    const Message mine = context_.channel.pool.copy_of(std::span<const float>(x));
+    const Message mine = copies_ ? Message{} : context_.channel.pool.copy_of(std::span<const float>(x));
     for (const int reader : mixing->readers(me)) {
       if (reader == me || !taken_[static_cast<std::size_t>(reader)]) continue;
       taken_[static_cast<std::size_t>(reader)] = false;
-      models_.send(NodeId{reader}, mine);
+      if (copies_)
+        copies_->send(NodeId{reader}, copies_->tell(x, NodeId{reader}));
+      else
+        models_.send(NodeId{reader}, mine);
     }
     double own = 0;
     inputs_.assign(1, mine.as<float>());
     weights_.assign(1, 0.0F);
+    pulls_.clear();
     for (const Weight& weight : mixing->row(me)) {
       const Newest& theirs = newest_[static_cast<std::size_t>(weight.node)];
       const std::uint64_t age = step - theirs.arrived;
@@ -64,9 +93,14 @@ class AsyncConsensus : public Strategy {
         continue;
       }
       staleness_.note(age);
+      if (copies_) {
+        pulls_.push_back({copies_->of(NodeId{weight.node}), copies_->own(NodeId{weight.node}), weight.value});
+        continue;
+      }
       inputs_.push_back(theirs.parameters.as<float>());
       weights_.push_back(static_cast<float>(weight.value));
     }
+    if (copies_) return move(x, coder_.how().gamma, pulls_);
     weights_.front() = static_cast<float>(own);
     weighted_sum(x, inputs_, weights_);
   }
@@ -76,6 +110,7 @@ class AsyncConsensus : public Strategy {
       Received received = models_.receive(now());
       if (received.outcome == Received::Outcome::timed_out) break;
       if (received.outcome == Received::Outcome::peer_lost) continue;
+      if (copies_) copies_->hear(received.from, received.message);
       newest_[static_cast<std::size_t>(received.from.value)] = {std::move(received.message), step, true};
       receipts_.send(received.from, Message{});
     }
@@ -88,8 +123,11 @@ class AsyncConsensus : public Strategy {
   }
 
   StrategyContext context_;
+  Coder coder_;
   Channel models_ = context_.channel.child(0);
   Channel receipts_ = context_.channel.child(1);
+  std::optional<Copies> copies_;  // none without a codec
+  std::vector<Pull> pulls_;
   const std::uint64_t every_;
   const std::uint64_t oldest_;  // steps; 0: any age
   std::vector<Newest> newest_;  // by node

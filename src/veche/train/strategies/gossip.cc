@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <set>
 
 #include "veche/random.h"
+#include "veche/train/compression/copies.h"
+#include "veche/train/compression/power_edges.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
@@ -16,21 +20,54 @@ class Gossip : public Strategy {
  public:
   explicit Gossip(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         pairs_(context_.options.get<std::int64_t>("pairs")),
         disjoint_(context_.options.get<std::string>("draw") == "matching") {
     const auto edges = context_.topology->graph().edges();
     edges_.assign(edges.begin(), edges.end());
     if (pairs_ == 0) pairs_ = std::max<std::int64_t>(1, context_.topology->nodes() / 2);
+    if (coder_.on()) make_coded();
+  }
+
+  void start() override {
+    if (copies_) copies_->start(context_.learner.parameters());
   }
 
   void after_step(std::uint64_t step) override {
     if (!due(step, every_)) return;
+    coded_ = coder_.codes(step);
     RandomStream random(context_.seed, "gossip", step);
     disjoint_ ? draw_matching(random) : draw_edges(random);
   }
 
+  SavedState state() override {
+    SavedState all;
+    coder_.add_state(all);
+    if (copies_) copies_->add_state(all);
+    if (power_) power_->add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (copies_) all.remembered_squared = copies_->remembered_squared(context_.learner.parameters());
+    return all;
+  }
+
  private:
+  void make_coded() {
+    const int me = context_.channel.me().value;
+    std::set<NodeId> others;
+    for (const Edge& edge : edges_)
+      if (edge.from == me || edge.to == me) others.insert(NodeId{edge.from == me ? edge.to : edge.from});
+    const std::vector<NodeId> neighbours(others.begin(), others.end());
+    if (coder_.how().spec.edges_only())
+      power_.emplace(coder_, context_.channel, coder_.whole(true), neighbours);
+    else
+      copies_.emplace(coder_, context_.channel, coder_.whole(true), neighbours, neighbours,
+                      Copies::Told::to_each);
+  }
+
   // With replacement: edges may share a node, and then the order matters; it is the same for everybody.
   void draw_edges(RandomStream& random) {
     for (std::int64_t k = 0; k < pairs_; ++k) average(edges_[random.below(edges_.size())]);
@@ -56,6 +93,7 @@ class Gossip : public Strategy {
     if (me != edge.from && me != edge.to) return;
     const NodeId other{me == edge.from ? edge.to : edge.from};
     const std::span<float> x = context_.learner.parameters();
+    if (coded_) return average_coded(other, x);
     const Message mine = context_.channel.pool.copy_of(std::span<const float>(x));
     context_.channel.send(other, mine);
     const Message theirs = context_.channel.expect(other);
@@ -65,9 +103,26 @@ class Gossip : public Strategy {
                                                        (first ? theirs : mine).as<float>()};
     constexpr std::array<float, 2> kHalves{0.5F, 0.5F};
     weighted_sum(x, inputs, kHalves);
+    if (copies_) copies_->know_all(other, mine, theirs);
+  }
+
+  // Half of gamma of the way between the edge's two copies, which are the same at both ends.
+  void average_coded(NodeId other, std::span<float> x) {
+    if (power_) {
+      const PowerEdges::Edge edge{other, 0.5};
+      return power_->mix({&edge, 1}, x);
+    }
+    copies_->send(other, copies_->tell(x, other));
+    copies_->hear(other, context_.channel.expect(other));
+    const Pull pull{copies_->of(other), copies_->own(other), 0.5};
+    move(x, coder_.how().gamma, {&pull, 1});
   }
 
   StrategyContext context_;
+  Coder coder_;
+  std::optional<Copies> copies_;     // by edge ..
+  std::optional<PowerEdges> power_;  // .. or this, or neither
+  bool coded_ = false;               // in this step
   const std::uint64_t every_;
   std::int64_t pairs_;
   const bool disjoint_;

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
 
 #include "veche/random.h"
+#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
@@ -20,10 +22,16 @@ namespace {
 // once to be averaged by others, so a pair is never disturbed by a third, everybody asked answers without
 // waiting for anybody, and a circle of waiting nodes cannot come to be. The price is an averaging skipped now
 // and then. Two who have asked each other have each other's models already and need no answer.
+//
+// With a codec both ends of an edge keep copies of both models. The one who asks tells how its model has
+// changed, the one asked answers with its own change, and each goes gamma/2 of the way between the copies,
+// which are the same at both ends: what one gains the other loses. Who refuses has heard the change all the
+// same.
 class AsyncGossip : public Strategy {
  public:
   explicit AsyncGossip(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         patience_(context_.options.get<double>("patience")),
         model_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
@@ -34,9 +42,12 @@ class AsyncGossip : public Strategy {
       if (edge.from == me || edge.to == me)
         neighbours_.push_back(NodeId{edge.from == me ? edge.to : edge.from});
     }
+    if (coder_.on())
+      copies_.emplace(coder_, talk_, coder_.whole(true), neighbours_, neighbours_, Copies::Told::to_each);
   }
 
   void start() override {
+    if (copies_) copies_->start_with_all(model_);
     if (!neighbours_.empty()) context_.channel.endpoint.spawn([this] { average_beside(); });
   }
 
@@ -75,7 +86,16 @@ class AsyncGossip : public Strategy {
     look();
   }
   Staleness staleness() const override { return staleness_; }
-  SavedState state() override { return {{model_}, {}}; }
+  SavedState state() override {
+    SavedState all{{model_}, {}};
+    coder_.add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    all.remembered_squared = behind_;
+    return all;
+  }
 
  private:
   // Of a message: what it is, written after the numbers.
@@ -90,6 +110,35 @@ class AsyncGossip : public Strategy {
     std::ranges::copy(numbers, message.writable<float>().begin());
     message.writable<Kind>().back() = kind;
     return message;
+  }
+  // A code has any number of bytes.
+  static Kind coded_kind_of(const Message& message) {
+    Kind kind = kBusy;
+    if (message.size() >= sizeof kind)
+      std::memcpy(&kind, message.bytes().last(sizeof kind).data(), sizeof kind);
+    return kind;
+  }
+  // How the model has changed for this neighbour.
+  Message told(Kind kind, NodeId to) {
+    {
+      const std::lock_guard lock(mutex_);
+      change_ = model_;
+    }
+    const Message code = copies_->tell(change_, to);
+    Message message = context_.channel.pool.make(code.size() + sizeof kind);
+    const auto bytes = message.writable<std::byte>();
+    std::memcpy(bytes.data(), code.bytes().data(), code.size());
+    std::memcpy(bytes.data() + code.size(), &kind, sizeof kind);
+    return message;
+  }
+  // Half of gamma of the way between the copies.
+  void meet(NodeId other) {
+    const double behind = copies_->remembered_squared(other, change_);
+    const Pull pull{copies_->of(other), copies_->own(other), 0.5};
+    const std::lock_guard lock(mutex_);
+    move(model_, coder_.how().gamma, {&pull, 1});
+    behind_ = behind;
+    ++averaged_;
   }
 
   NodeId me() const { return context_.channel.me(); }
@@ -129,18 +178,38 @@ class AsyncGossip : public Strategy {
     const NodeId other = neighbours_[random_.below(neighbours_.size())];
     if (open_.contains(other) || !context_.channel.endpoint.alive(other)) return;
     Message& message = open_[other];
-    {
+    if (copies_) {
+      message = told(kAsk, other);
+    } else {
       const std::lock_guard lock(mutex_);
       message = written(kAsk, model_);
     }
     waits_for_ = other;
     waits_until_ = now() + patience_;
-    talk_.send(other, message);
+    copies_ ? copies_->send(other, message) : talk_.send(other, message);
+  }
+
+  void hear_coded(NodeId from, const Message& message) {
+    const Kind kind = coded_kind_of(message);
+    if (kind == kAsk || kind == kAnswer) copies_->hear(from, message.first(message.size() - sizeof kind));
+    if (kind != kAsk) {
+      close(open_.find(from));
+      return meet(from);
+    }
+    if (const auto asked = open_.find(from); asked != open_.end()) {
+      close(asked);
+      return meet(from);
+    }
+    if (waits_for_) return talk_.send(from, written(kBusy, {}));
+    copies_->send(from, told(kAnswer, from));
+    meet(from);
   }
 
   void hear(NodeId from, const Message& message) {
+    const Kind kind = copies_ ? coded_kind_of(message) : kind_of(message);
+    if (copies_ && (kind == kAsk || kind == kAnswer)) return hear_coded(from, message);
     const std::span<const float> theirs = numbers_of(message);
-    switch (kind_of(message)) {
+    switch (kind) {
       case kWanted:
         wanted_ = std::min(wanted_ + 1, kMostWanted);
         return;
@@ -199,6 +268,7 @@ class AsyncGossip : public Strategy {
   static constexpr int kMostWanted = 2;  // a node that falls behind with averaging does not catch up later
 
   StrategyContext context_;
+  Coder coder_;
   Channel talk_ = context_.channel.child(0);  // to helpers
   Channel left_ = context_.channel.child(1);  // from the own helper: nothing is open any more
   const std::uint64_t every_;
@@ -207,10 +277,12 @@ class AsyncGossip : public Strategy {
   std::mutex mutex_;            // never held across a message
   std::vector<float> model_;    // guarded by mutex_
   std::uint64_t averaged_ = 0;  // times; guarded by mutex_
+  double behind_ = 0;           // the last neighbour's copy of the model, squared; guarded by mutex_
   Staleness staleness_;         // guarded by mutex_; dropped: asked a busy or silent neighbour
   std::uint64_t seen_ = 0;      // averaged_ when the copy was made
   std::vector<float> stepped_;  // what the optimiser made of the copy
   // Of the helper:
+  std::optional<Copies> copies_;  // none without a codec
   RandomStream random_;
   std::vector<float> change_;
   int wanted_ = 0;  // averages

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "veche/collectives.h"
+#include "veche/comm/broadcast.h"
 #include "veche/comm/group/group.h"
 #include "veche/errors.h"
+#include "veche/train/compression/coded_sum.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
@@ -60,10 +62,11 @@ std::vector<StrategyInfo> between_strategies() {
 
 // All-reduce of gradients inside a group, so that its members are one; between groups another strategy on the
 // parameters, spoken by the groups' leaders, who then tell their members, or by all members, each with those
-// of its rank.
+// of its rank. With a codec, gradients are summed by codes, the strategy between has codes of its own, and
+// members are told by codes how their leader's model has changed.
 class Hierarchical : public Strategy {
  public:
-  explicit Hierarchical(StrategyContext context) : context_(std::move(context)) {
+  explicit Hierarchical(StrategyContext context) : context_(std::move(context)), coder_(context_) {
     const Groups groups = read_groups(context_.options, static_cast<int>(context_.nodes()));
     const auto mine = std::ranges::find_if(groups, [&](const auto& group) {
       return std::ranges::find(group, context_.channel.me()) != group.end();
@@ -78,10 +81,19 @@ class Hierarchical : public Strategy {
         throw RequestError("strategy.across = \"members\" needs groups of one size; choose \"leaders\"");
     }
     tells_members_ = !by_members;
+    if (coder_.on() && members_.size() > 1) {
+      gradients_.emplace(coder_, *inside_, inside_shape(coder_.how().feedback), AllReduceAlgorithm::ring);
+      if (tells_members_ && members_.size() < context_.nodes())
+        told_.emplace(coder_, inside_shape(true), *inside_);
+    }
     if (groups.size() == 1 || (!by_members && rank != 0)) return;
     std::vector<NodeId> peers;
     for (const auto& group : groups) peers.push_back(group[by_members ? rank : 0]);
     make_between(std::move(peers));
+  }
+
+  void start() override {
+    if (between_) between_->start();
   }
 
   Gradient after_backward(std::uint64_t step) override {
@@ -90,14 +102,22 @@ class Hierarchical : public Strategy {
       all += static_cast<double>(context_.samples.count(static_cast<std::size_t>(member.value), step));
     const auto count = static_cast<double>(context_.samples.count(context_.me(), step));
     scale(context_.learner.gradients(), all == 0 ? 0.0F : static_cast<float>(count / all));
-    all_reduce(*inside_, context_.learner.gradients());
+    if (gradients_ && coder_.codes(step))
+      gradients_->sum(context_.learner.gradients());
+    else
+      all_reduce(*inside_, context_.learner.gradients());
     if (between_) between_->after_backward(step);
     return Gradient::shared;
   }
 
   void after_step(std::uint64_t step) override {
+    const bool tells = tells_members_ && members_.size() < context_.nodes() && due(step, every_);
+    const bool coded = tells && told_ && coder_.codes(step);
+    if (coded) before_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
     if (between_) between_->after_step(step);
-    if (tells_members_ && members_.size() < context_.nodes() && due(step, every_))
+    if (coded)
+      tell_change();
+    else if (tells)
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
   }
 
@@ -105,11 +125,48 @@ class Hierarchical : public Strategy {
     if (between_) between_->finish();
     if (tells_members_ && members_.size() < context_.nodes())
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
+    if (told_) told_.emplace(coder_, inside_shape(true), *inside_);  // nothing is left to be told
   }
 
-  SavedState state() override { return between_ ? between_->state() : SavedState{}; }
+  SavedState state() override {
+    SavedState all = between_ ? between_->state() : SavedState{};
+    coder_.add_state(all);
+    if (gradients_) gradients_->add_state(all);
+    if (told_) told_->add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (between_) all += between_->coding();
+    if (gradients_) all.remembered_squared += gradients_->remembered_squared();
+    if (told_) all.remembered_squared += told_->remembered_squared();
+    return all;
+  }
 
  private:
+  // Changes of a model that are not remembered would never be made good: members would stray.
+  StreamShape inside_shape(bool feedback) const {
+    StreamShape shape = coder_.shape(0, context_.learner.parameters().size(), false, members_.size());
+    shape.feedback = feedback;
+    return shape;
+  }
+
+  // What the strategy between has made of the leader's model, and what was left out before.
+  void tell_change() {
+    const std::span<float> x = context_.learner.parameters();
+    const bool leads = inside_->me() == NodeId{0};
+    Message code;
+    if (leads) {
+      for (std::size_t i = 0; i < x.size(); ++i) before_[i] = x[i] - before_[i];
+      code = told_->encode(before_);
+    }
+    const std::uint64_t sent = inside_->sent().bytes;
+    code = broadcast(*inside_, NodeId{0}, std::move(code));
+    const std::uint64_t coded = inside_->sent().bytes - sent;
+    if (code.size() > 0) coder_.count(coded / code.size() * x.size_bytes(), coded);
+    if (!leads) told_->add(NodeId{0}, code, 1, x);
+  }
+
   void make_between(std::vector<NodeId> peers) {
     between_endpoint_ = make_group(context_.channel.endpoint, std::move(peers));
     between_channel_.emplace(context_.channel.child(kBetween, *between_endpoint_));
@@ -130,11 +187,16 @@ class Hierarchical : public Strategy {
                             options,
                             context_.optimizer_options,
                             context_.seed,
-                            context_.limit_gradient});
+                            context_.limit_gradient,
+                            context_.compression});
     }
   }
 
   StrategyContext context_;
+  Coder coder_;
+  std::optional<CodedSum> gradients_;  // none without a codec
+  std::optional<CodedStream> told_;    // by a leader to its members; none without a codec
+  std::vector<float> before_;
   const std::uint64_t every_ = static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"));
   std::vector<NodeId> members_;  // of this node's group
   std::unique_ptr<Endpoint> inside_endpoint_, between_endpoint_;

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <optional>
 
 #include "veche/collectives.h"
 #include "veche/errors.h"
+#include "veche/train/compression/coded_sum.h"
+#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
@@ -17,6 +20,7 @@ class LocalSgd : public Strategy {
  public:
   explicit LocalSgd(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         outer_(context_.options.get<std::string>("outer")),
         outer_rate_(static_cast<float>(context_.options.get<double>("outer_lr"))),
         outer_momentum_(static_cast<float>(context_.options.get<double>("outer_momentum"))),
@@ -27,13 +31,20 @@ class LocalSgd : public Strategy {
     if (elastic_ > 0 && (outer_ != "none" || at_end_))
       throw RequestError(
           "strategy.elastic has a centre of its own: leave out strategy.outer and period = \"end\"");
-    if (outer_ == "none" && elastic_ == 0) return;
+    if (coder_.on()) ways_.emplace(coder_, context_.channel, coder_.whole(false), AllReduceAlgorithm::ring);
+    if (outer_ == "none" && elastic_ == 0 && !ways_) return;
     common_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
     if (outer_ != "none") velocity_.resize(common_.size());
   }
 
+  void start() override {
+    if (ways_ && started_ == 0 && equal_everywhere(context_.channel, common_)) agreed_ = 1;
+    started_ = 1;
+  }
+
   // The elastic force acts at the parameters at which the gradient was taken.
   Gradient after_backward(std::uint64_t step) override {
+    coded_ = coder_.codes(step) && agreed_ != 0;
     if (elastic_ > 0 && averages_after(step)) pull_together();
     return Gradient::own;
   }
@@ -51,7 +62,19 @@ class LocalSgd : public Strategy {
     if (at_end_) average();
   }
 
-  SavedState state() override { return {{common_, velocity_}, {}}; }
+  SavedState state() override {
+    SavedState all{{common_, velocity_}, {}};
+    coder_.add_state(all);
+    if (!ways_) return all;
+    ways_->add_state(all);
+    all.numbers.insert(all.numbers.end(), {&started_, &agreed_});
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (ways_) all.remembered_squared = ways_->remembered_squared();
+    return all;
+  }
 
  private:
   struct Phase {
@@ -103,8 +126,7 @@ class LocalSgd : public Strategy {
   void pull_together() {
     const std::span<float> x = context_.learner.parameters();
     mean_.assign(x.begin(), x.end());
-    scale(mean_, static_cast<float>(share()));
-    all_reduce(context_.channel, mean_);
+    take_mean(mean_);
     for (std::size_t i = 0; i < x.size(); ++i) {
       x[i] -= elastic_ * (x[i] - common_[i]);
       common_[i] += centre_rate_ * (mean_[i] - common_[i]);
@@ -116,11 +138,24 @@ class LocalSgd : public Strategy {
                      : 1.0 / static_cast<double>(context_.nodes());
   }
 
+  // By a codec: of the ways from what all have in common.
+  void take_mean(std::span<float> x) {
+    if (coded_)
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] -= common_[i];
+    scale(x, static_cast<float>(share()));
+    if (!coded_) return all_reduce(context_.channel, x);
+    ways_->sum(x);
+    add(x, common_);
+  }
+
   void average() {
     const std::span<float> x = context_.learner.parameters();
-    scale(x, static_cast<float>(share()));
-    all_reduce(context_.channel, x);
-    if (outer_ == "none") return;
+    take_mean(x);
+    if (outer_ == "none") {
+      if (ways_) std::ranges::copy(x, common_.begin());
+      agreed_ = 1;
+      return;
+    }
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float slope = common_[i] - x[i];
       velocity_[i] = outer_momentum_ * velocity_[i] + slope;
@@ -131,13 +166,19 @@ class LocalSgd : public Strategy {
   }
 
   StrategyContext context_;
+  Coder coder_;
+  std::optional<CodedSum> ways_;  // none without a codec
+  bool coded_ = false;            // in this step
+  std::uint64_t started_ = 0;
+  std::uint64_t agreed_ = 0;  // what all have in common is known to all
   const std::string outer_;
   const float outer_rate_, outer_momentum_;
   const bool weighted_;
   const float elastic_, centre_rate_;
   std::vector<Phase> phases_;
   bool at_end_ = false;
-  std::vector<float> common_, velocity_;  // of the outer optimiser, or the elastic centre; empty without them
+  std::vector<float> common_,
+      velocity_;  // of the outer optimiser, the elastic centre or a codec; empty without them
   std::vector<float> mean_;
 };
 

@@ -77,6 +77,16 @@ class AsyncLocalSgd : public Strategy {
   }
 
   void start() override { link_.start(); }
+  // With a codec the server must know what it answers the changes of. What this node has done since it last
+  // asked, before a checkpoint, stays.
+  void before_backward(std::uint64_t step) override {
+    if (!link_.coded() || joined_) return;
+    joined_ = true;
+    const std::span<float> x = context_.learner.parameters();
+    for (std::size_t i = 0; i < x.size(); ++i) pushed_[i] = x[i] - begun_[i];
+    link_.join(begun_, step);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = begun_[i] + pushed_[i];
+  }
   Gradient after_backward(std::uint64_t step) override {
     if (elastic_ == 0 || !due(step, period_)) return Gradient::own;
     const std::span<float> x = context_.learner.parameters();
@@ -88,6 +98,11 @@ class AsyncLocalSgd : public Strategy {
     if (elastic_ > 0 || !due(step, period_)) return;
     const std::span<float> x = context_.learner.parameters();
     for (std::size_t i = 0; i < x.size(); ++i) pushed_[i] = begun_[i] - x[i];
+    if (link_.coded()) {
+      link_.exchange(pushed_, begun_, step);
+      std::ranges::copy(begun_, x.begin());
+      return;
+    }
     link_.exchange(pushed_, x, step);
     std::ranges::copy(x, begun_.begin());
   }
@@ -99,6 +114,7 @@ class AsyncLocalSgd : public Strategy {
 
   void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
   Staleness staleness() const override { return link_.staleness(); }
+  Coding coding() const override { return link_.coding(); }
   SavedState state() override {
     SavedState all = link_.state();
     all.vectors.emplace_back(begun_);
@@ -118,6 +134,7 @@ class AsyncLocalSgd : public Strategy {
   const float elastic_;
   std::vector<float> begun_;  // what the server's model was when it last asked
   std::vector<float> pushed_;
+  bool joined_ = false;
   ServerLink link_;
 };
 

@@ -5,6 +5,7 @@
 #include "veche/collectives.h"
 #include "veche/comm/group/group.h"
 #include "veche/errors.h"
+#include "veche/train/compression/copies.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
@@ -19,6 +20,7 @@ class Moshpit : public Strategy {
  public:
   explicit Moshpit(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))) {
     const std::vector<std::int64_t> sides = grid();
@@ -29,10 +31,32 @@ class Moshpit : public Strategy {
     }
   }
 
+  void start() override {
+    for (Copies& copies : copies_) copies.start(context_.learner.parameters());
+  }
+
   void after_step(std::uint64_t step) override {
     if (!due(step, every_)) return;
-    for (std::uint64_t round = 0; round < rounds_; ++round)
-      average(lines_[(step / every_ * rounds_ + round) % lines_.size()]);
+    for (std::uint64_t round = 0; round < rounds_; ++round) {
+      const std::size_t axis = (step / every_ * rounds_ + round) % lines_.size();
+      if (coder_.on())
+        average_coded(lines_[axis], copies_[axis], !coder_.codes(step));
+      else
+        average(lines_[axis]);
+    }
+  }
+
+  SavedState state() override {
+    SavedState all;
+    coder_.add_state(all);
+    for (Copies& copies : copies_) copies.add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    for (const Copies& copies : copies_)
+      all.remembered_squared += copies.remembered_squared(context_.learner.parameters());
+    return all;
   }
 
  private:
@@ -61,6 +85,12 @@ class Moshpit : public Strategy {
         members.push_back(NodeId{static_cast<int>(node)});
     endpoints_.push_back(make_group(context_.channel.endpoint, std::move(members)));
     lines_.push_back(context_.channel.child(axis, *endpoints_.back()));
+    if (!coder_.on()) return;
+    Channel& line = lines_.back();
+    std::vector<NodeId> others;
+    for (int node = 0; node < line.size(); ++node)
+      if (node != line.me().value) others.push_back(NodeId{node});
+    copies_.emplace_back(coder_, line, coder_.whole(true), others, others, Copies::Told::to_all);
   }
 
   void average(Channel& line) {
@@ -69,7 +99,24 @@ class Moshpit : public Strategy {
     all_reduce(line, x);
   }
 
+  // CHOCO on the complete graph of a line. Before compress.start the copies are the models themselves.
+  void average_coded(Channel& line, Copies& copies, bool floats) {
+    if (line.size() == 1) return;
+    const std::span<float> x = context_.learner.parameters();
+    const Message told = floats ? copies.tell_all(x) : copies.tell(x);
+    for (const NodeId other : copies.readers()) copies.send(other, told);
+    std::vector<Pull> pulls;
+    for (const NodeId other : copies.sources()) {
+      const Message heard = line.expect(other);
+      floats ? copies.hear_all(other, heard) : copies.hear(other, heard);
+      pulls.push_back({copies.of(other), copies.own(), 1.0 / line.size()});
+    }
+    move(x, floats ? 1 : coder_.how().gamma, pulls);
+  }
+
   StrategyContext context_;
+  Coder coder_;
+  std::deque<Copies> copies_;  // by axis; empty without a codec
   const std::uint64_t every_;
   const std::uint64_t rounds_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;

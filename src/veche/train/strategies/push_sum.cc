@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
 
+#include "veche/train/compression/copies.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
@@ -15,6 +19,7 @@ class PushSum : public Strategy {
  public:
   explicit PushSum(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         vector_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
         before_(vector_.size()) {
@@ -24,6 +29,12 @@ class PushSum : public Strategy {
     for (int node = 0; node < graph.nodes(); ++node)
       for (const int target : graph.neighbors(node))
         if (target == me) sources_.push_back(NodeId{node});
+    if (coder_.on())
+      copies_.emplace(coder_, context_.channel, coder_.whole(true), sources_, targets_, Copies::Told::to_all);
+  }
+
+  void start() override {
+    if (copies_) copies_->start(vector_);
   }
 
   Gradient after_backward(std::uint64_t /*step*/) override {
@@ -34,11 +45,21 @@ class PushSum : public Strategy {
   void after_step(std::uint64_t step) override {
     const std::span<float> x = context_.learner.parameters();
     for (std::size_t i = 0; i < x.size(); ++i) vector_[i] += x[i] - before_[i];
-    if (due(step, every_)) push();
+    if (due(step, every_)) copies_ ? push_coded(!coder_.codes(step)) : push();
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = vector_[i] / weight_;
   }
 
-  SavedState state() override { return {{vector_, std::span(&weight_, 1)}, {}}; }
+  SavedState state() override {
+    SavedState all{{vector_, std::span(&weight_, 1)}, {}};
+    coder_.add_state(all);
+    if (copies_) copies_->add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (copies_) all.remembered_squared = copies_->remembered_squared(vector_);
+    return all;
+  }
 
  private:
   void push() {
@@ -58,7 +79,41 @@ class PushSum : public Strategy {
     }
   }
 
+  // Of copies x^ of the vectors instead: x_i += gamma (sum_j a_ij x^_j - x^_i), a_ij the part that j gives to
+  // i, and the same for the weights, which travel as they are. The columns of a sum to one, so both sums
+  // stay. Behind a code stand the weight and the part.
+  void push_coded(bool floats) {
+    const float mine[2] = {weight_, 1.0F / static_cast<float>(targets_.size() + 1)};
+    const Message told = floats ? copies_->tell_all(vector_) : copies_->tell(vector_);
+    Message message = context_.channel.pool.make(told.size() + sizeof mine);
+    std::memcpy(message.writable<std::byte>().data(), told.bytes().data(), told.size());
+    std::memcpy(message.writable<std::byte>().data() + told.size(), mine, sizeof mine);
+    for (const NodeId target : targets_) copies_->send(target, message);
+    const double gamma = floats ? 1 : coder_.how().gamma;
+    double change = (mine[1] - 1) * mine[0];
+    std::vector<Pull> pulls{{{}, copies_->own(), 1 - mine[1]}};
+    for (const NodeId source : sources_) {
+      const Message arrived = context_.channel.expect(source);
+      float theirs[2];
+      if (arrived.size() < sizeof theirs)
+        blame(known_as(source), DamagedCode("is too short to hold a weight"));
+      const std::size_t code = arrived.size() - sizeof theirs;
+      std::memcpy(theirs, arrived.bytes().data() + code, sizeof theirs);
+      if (!(theirs[0] > 0 && theirs[1] > 0 && theirs[1] <= 1 && std::isfinite(theirs[0])))
+        blame(known_as(source), DamagedCode("has a weight that cannot be"));
+      floats ? copies_->hear_all(source, arrived.first(code)) : copies_->hear(source, arrived.first(code));
+      pulls.push_back({copies_->of(source), {}, theirs[1]});
+      change += theirs[1] * theirs[0];
+    }
+    move(vector_, gamma, pulls);
+    weight_ += static_cast<float>(gamma * change);
+  }
+
+  NodeId known_as(NodeId peer) const { return context_.channel.endpoint.known_as(peer); }
+
   StrategyContext context_;
+  Coder coder_;
+  std::optional<Copies> copies_;  // none without a codec
   const std::uint64_t every_;
   std::vector<NodeId> targets_, sources_;
   std::vector<float> vector_, before_;

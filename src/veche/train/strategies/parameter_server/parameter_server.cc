@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <deque>
 
 #include "veche/errors.h"
+#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/optim/rate_schedule.h"
@@ -18,11 +20,14 @@ namespace {
 // The vector is cut into a part for each server. Gradients of a part go up a tree to its server, summed on
 // the way; the server makes the step with an optimiser of its own and sends the new parameters down the same
 // tree. Without `fanout` the tree is a star. A server is a node like the others, which trains too unless
-// `dedicated`.
+// `dedicated`. With a codec, gradients are coded by those who send them, who remember what was left out; what
+// the others have of the parameters is a copy, the same on all nodes, and the server sends codes of how its
+// own differ from it.
 class ParameterServer : public Strategy {
  public:
   explicit ParameterServer(StrategyContext context)
       : context_(std::move(context)),
+        coder_(context_),
         tree_(server_tree(context_)),
         mean_(read_policy(context_.options).mean),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()) {
@@ -30,6 +35,14 @@ class ParameterServer : public Strategy {
       optimizer_ = make_optimizer(
           context_.optimizer_options,
           layers_of(context_.learner, tree_.part(context_.learner.parameters(), context_.me())));
+    if (coder_.on()) make_streams();
+  }
+
+  void start() override {
+    if (!coder_.on() || started_ != 0) return;
+    started_ = 1;
+    if (!equal_everywhere(context_.channel, context_.learner.parameters())) pull_all();
+    std::ranges::copy(served(), exact_.begin());
   }
 
   Gradient after_backward(std::uint64_t step) override {
@@ -39,44 +52,114 @@ class ParameterServer : public Strategy {
     // Everybody goes through the servers in the same order and never waits while sending: nobody can be
     // waited for in a circle.
     delay_.pass(context_.learner.gradients());
+    coded_ = coder_.codes(step);
     for (std::size_t server = 0; server < tree_.servers(); ++server) push(server, step);
-    for (std::size_t server = 0; server < tree_.servers(); ++server) pull(server);
+    pull_all();
     return Gradient::used;
+  }
+
+  // The others have what the servers have.
+  void finish() override {
+    if (!coder_.on()) return;
+    std::ranges::copy(exact_, served().begin());
+    coded_ = false;
+    pull_all();
   }
 
   SavedState state() override {
     SavedState all;
     if (optimizer_) all.vectors = optimizer_->state();
     delay_.add_state(all.vectors);
+    if (!coder_.on()) return all;
+    coder_.add_state(all);
+    all.numbers.push_back(&started_);
+    all.vectors.emplace_back(exact_);
+    for (std::size_t server = 0; server < tree_.servers(); ++server)
+      (server == context_.me() ? pulls_ : pushes_)[server].add_state(all);
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (!coder_.on()) return all;
+    for (std::size_t server = 0; server < tree_.servers(); ++server)
+      if (server != context_.me()) all.remembered_squared += pushes_[server].remembered_squared();
+    const std::span<const float> copy = exact_.empty() ? std::span<float>() : served();
+    all.remembered_squared += distance(exact_, copy).l2_squared;
     return all;
   }
 
  private:
+  void make_streams() {
+    const std::span<float> whole = context_.learner.parameters();
+    for (std::size_t server = 0; server < tree_.servers(); ++server) {
+      const std::span<float> part = tree_.part(whole, server);
+      const auto from = static_cast<std::size_t>(part.data() - whole.data());
+      pushes_.emplace_back(coder_, coder_.shape(from, part.size(), false, context_.nodes()),
+                           context_.channel);
+      pulls_.emplace_back(coder_, coder_.shape(from, part.size(), true, context_.nodes()), context_.channel);
+    }
+    exact_.resize(served().size());
+  }
+  // The part of the parameters that this node serves; empty elsewhere.
+  std::span<float> served() const {
+    const std::span<float> all = context_.learner.parameters();
+    return context_.me() < tree_.servers() ? tree_.part(all, context_.me()) : std::span<float>();
+  }
+
   void push(std::size_t server, std::uint64_t step) {
     const std::span<float> gradient = tree_.part(context_.learner.gradients(), server);
-    tree_.for_children(server,
-                       [&](NodeId child) { add(gradient, context_.channel.expect(child).as<float>()); });
-    if (context_.me() == server)
-      optimizer_->update(tree_.part(context_.learner.parameters(), server), gradient,
+    tree_.for_children(server, [&](NodeId child) {
+      const Message pushed = context_.channel.expect(child);
+      coded_ ? pushes_[server].add(child, pushed, 1, gradient) : add(gradient, pushed.as<float>());
+    });
+    if (context_.me() == server) {
+      optimizer_->update(coder_.on() ? std::span<float>(exact_) : served(), gradient,
                          {.rate = context_.schedule.rate(step), .gradient_scale = 1, .number = step + 1});
-    else
-      context_.channel.send(tree_.parent(server),
-                            context_.channel.pool.copy_of(std::span<const float>(gradient)));
+      if (coder_.on() && !coded_) std::ranges::copy(exact_, served().begin());
+      return;
+    }
+    send(tree_.parent(server),
+         coded_ ? pushes_[server].encode(gradient)
+                : context_.channel.pool.copy_of(std::span<const float>(gradient)),
+         gradient.size());
+  }
+
+  void send(NodeId to, Message message, std::size_t floats) {
+    if (coder_.on()) coder_.count(floats * sizeof(float), message.size());
+    context_.channel.send(to, std::move(message));
+  }
+
+  void pull_all() {
+    for (std::size_t server = 0; server < tree_.servers(); ++server) pull(server);
   }
 
   void pull(std::size_t server) {
     const std::span<float> parameters = tree_.part(context_.learner.parameters(), server);
     Message message;
     if (context_.me() == server) {
-      message = context_.channel.pool.copy_of(std::span<const float>(parameters));
+      message =
+          coded_ ? changes(parameters) : context_.channel.pool.copy_of(std::span<const float>(parameters));
     } else {
       message = context_.channel.expect(tree_.parent(server));
-      std::ranges::copy(message.as<float>(), parameters.begin());
+      if (!coded_) std::ranges::copy(message.as<float>(), parameters.begin());
     }
-    tree_.for_children(server, [&](NodeId child) { context_.channel.send(child, message); });
+    if (coded_) pulls_[server].add(NodeId{static_cast<int>(server)}, message, 1, parameters);
+    tree_.for_children(server, [&](NodeId child) { send(child, message, parameters.size()); });
+  }
+
+  Message changes(std::span<const float> copy) {
+    change_.resize(copy.size());
+    for (std::size_t i = 0; i < copy.size(); ++i) change_[i] = exact_[i] - copy[i];
+    return pulls_[context_.me()].encode(change_);
   }
 
   StrategyContext context_;
+  Coder coder_;
+  std::deque<CodedStream> pushes_, pulls_;  // by server; empty without a codec
+  std::vector<float> exact_;                // with a codec, the served part before coding
+  std::vector<float> change_;
+  std::uint64_t started_ = 0;
+  bool coded_ = false;  // in this step
   const ServerTree tree_;
   const bool mean_;
   DelayLine delay_;

@@ -81,6 +81,7 @@ class AsyncParameterServer : public Strategy {
 
   void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
   Staleness staleness() const override { return link_.staleness(); }
+  Coding coding() const override { return link_.coding(); }
   SavedState state() override {
     SavedState all = link_.state();
     delay_.add_state(all.vectors);

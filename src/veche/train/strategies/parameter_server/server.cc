@@ -49,6 +49,7 @@ void Server::take(const ServerMessage& message) {
       break;
     }
     case ServerMessage::Kind::parameters:
+    case ServerMessage::Kind::changes:
       throw std::logic_error("a server was sent parameters");
   }
   answer_those_allowed();

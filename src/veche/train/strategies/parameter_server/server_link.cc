@@ -10,12 +10,14 @@ namespace veche {
 ServerLink::ServerLink(StrategyContext& context, ServerTree tree, ServerPolicy policy,
                        const std::function<std::unique_ptr<ServerRule>(std::size_t length)>& make_rule)
     : context_(context),
+      coder_(context),
       tree_(tree),
       policy_(policy),
       versions_(tree.servers()),
       gone_(context.nodes()),
       unanswered_(tree.servers()) {
   const std::size_t me = context_.me();
+  if (coder_.on()) make_streams();
   if (me >= tree_.servers()) return;
   std::vector<bool> trainers;
   for (std::size_t node = 0; node < context_.nodes(); ++node)
@@ -24,14 +26,49 @@ ServerLink::ServerLink(StrategyContext& context, ServerTree tree, ServerPolicy p
   server_ = std::make_unique<Server>(
       part, std::move(trainers), policy_, make_rule(part.size()),
       [this, me](std::span<const ServerMessage::Party> parties, std::span<const float> numbers) {
-        pass_down(me, parties, numbers);
+        if (!coder_.on()) return pass_down(me, parties, numbers);
+        for (const ServerMessage::Party& party : parties)
+          answers_.push_back({party, {numbers.begin(), numbers.end()}});
       });
+}
+
+void ServerLink::make_streams() {
+  const std::span<float> whole = context_.learner.parameters();
+  Channel& channel = context_.channel;
+  for (std::size_t server = 0; server < tree_.servers(); ++server) {
+    const std::span<float> part = tree_.part(whole, server);
+    const auto from = static_cast<std::size_t>(part.data() - whole.data());
+    const StreamShape pushed = coder_.shape(from, part.size(), false, context_.nodes());
+    StreamShape pulled = coder_.shape(from, part.size(), true, context_.nodes());
+    pushes_.emplace_back(coder_, pushed, channel);
+    pulls_.emplace_back(coder_, pulled, channel);
+    if (server != context_.me()) continue;
+    decoders_.emplace_back(coder_, pushed, channel);
+    for (std::size_t worker = 0; worker < context_.nodes(); ++worker) {
+      pulled.sender = (static_cast<std::uint64_t>(context_.me()) << 32U) + worker;
+      answered_.push_back({CodedStream(coder_, pulled, channel), std::vector<float>(part.size())});
+    }
+  }
 }
 
 SavedState ServerLink::state() {
   SavedState all = server_ ? server_->state() : SavedState{};
   for (std::uint64_t& version : versions_) all.numbers.push_back(&version);
+  coder_.add_state(all);
+  for (CodedStream& push : pushes_) push.add_state(all);
   return all;
+}
+
+Coding ServerLink::coding() const {
+  Coding all = coder_.counted();
+  for (const CodedStream& push : pushes_) all.remembered_squared += push.remembered_squared();
+  return all;
+}
+
+void ServerLink::send(Channel& channel, NodeId to, Message message, std::size_t floats) {
+  if (coder_.on() && to != context_.channel.me())
+    coder_.count(floats * sizeof(float) + sizeof(ServerMessage::Party), message.size());
+  channel.send(to, std::move(message));
 }
 
 void ServerLink::start() {
@@ -42,6 +79,11 @@ void ServerLink::start() {
 void ServerLink::send_up(ServerMessage::Kind kind, std::size_t server, std::uint64_t clock,
                          std::span<const float> numbers) {
   const ServerMessage::Party me{context_.me(), clock, versions_[server]};
+  if (coder_.on()) {
+    const Message code = numbers.empty() ? Message{} : pushes_[server].encode(numbers);
+    return send(to_servers_, next_to(server),
+                seal(context_.channel.pool, kind, server, {&me, 1}, code.bytes()), numbers.size());
+  }
   to_servers_.send(next_to(server), seal(context_.channel.pool, kind, server, {&me, 1}, numbers));
 }
 
@@ -63,7 +105,11 @@ void ServerLink::await_answers(std::span<float> pulled) {
   for (std::size_t server = 0; server < tree_.servers(); ++server) {
     while (!answered[server]) {
       const ServerMessage answer = open(to_workers_.expect(next_to(server)));
-      std::ranges::copy(answer.numbers(), tree_.part(pulled, answer.server).begin());
+      const std::span<float> part = tree_.part(pulled, answer.server);
+      if (answer.kind == ServerMessage::Kind::changes)
+        pulls_[answer.server].add(NodeId{static_cast<int>(answer.server)}, answer.code(), 1, part);
+      else
+        std::ranges::copy(answer.numbers(), part.begin());
       versions_[answer.server] = answer.parties.front().version;
       answered[answer.server] = true;
     }
@@ -90,6 +136,7 @@ void ServerLink::serve() {
     ServerMessage message = std::move(backlog_.front());
     backlog_.pop_front();
     handle(std::move(message));
+    code_answers();
     for (Outgoing& ready : outgoing_) ready.channel.send(ready.to, std::move(ready.message));
     outgoing_.clear();
   }
@@ -122,8 +169,46 @@ void ServerLink::handle(ServerMessage message) {
     return pass_down(message.server, message.parties, message.numbers());
   }
   if (message.server != context_.me()) return pass_up(std::move(message));
+  if (coder_.on()) message = decoded(std::move(message));
   const std::lock_guard lock(mutex_);
   server_->take(message);
+}
+
+ServerMessage ServerLink::decoded(ServerMessage message) {
+  const ServerMessage::Party& party = message.parties.front();
+  // One that joins goes on from a checkpoint, perhaps, and one that fetches wants the numbers themselves.
+  if (message.kind == ServerMessage::Kind::join || message.kind == ServerMessage::Kind::fetch)
+    answered_.at(party.worker).wants_all = true;
+  if (message.kind != ServerMessage::Kind::push || message.bytes == 0) return message;
+  std::vector<float> numbers(answered_.front().copy.size());
+  decoders_.front().add(NodeId{static_cast<int>(party.worker)}, message.code(), 1, numbers);
+  message.message = context_.channel.pool.copy_of(std::span<const float>(numbers));
+  message.bytes = message.message.size();
+  message.size = numbers.size();
+  return message;
+}
+
+void ServerLink::code_answers() {
+  for (Answer& answer : answers_) {
+    Answered& worker = answered_[answer.party.worker];
+    const NodeId to{static_cast<int>(answer.party.worker)};
+    const std::size_t floats = answer.numbers.size();
+    ServerMessage::Kind kind = ServerMessage::Kind::changes;
+    Message content;
+    if (worker.wants_all) {
+      kind = ServerMessage::Kind::parameters;
+      content = context_.channel.pool.copy_of(std::span<const float>(answer.numbers));
+      worker.copy = std::move(answer.numbers);
+      worker.wants_all = false;
+    } else {
+      for (std::size_t i = 0; i < floats; ++i) answer.numbers[i] -= worker.copy[i];
+      content = worker.stream.encode(answer.numbers);
+      worker.stream.add(context_.channel.me(), content, 1, worker.copy);
+    }
+    send(to_workers_, to,
+         seal(context_.channel.pool, kind, context_.me(), {&answer.party, 1}, content.bytes()), floats);
+  }
+  answers_.clear();
 }
 
 // Pushes that have come meanwhile go up as one. Those of different versions must stay apart where the server

@@ -5,12 +5,15 @@
 #include <mutex>
 
 #include "veche/strategy.h"
+#include "veche/train/compression/coder.h"
 #include "veche/train/strategies/parameter_server/server.h"
 
 namespace veche {
 
 // A node's side of servers that nobody waits for: as a worker it exchanges vectors with all of them; where it
-// is a server itself, or stands between others and one, a helper does that beside the training.
+// is a server itself, or stands between others and one, a helper does that beside the training. With a codec
+// pushes are codes, whose sender remembers what they leave out, and so are answers, of how the parameters
+// differ from a copy of what the worker has: `pulled` then holds what it was given the last time.
 class ServerLink {
  public:
   // `make_rule` is asked on servers only, with the length of their part. The servers' parameters begin as the
@@ -32,6 +35,8 @@ class ServerLink {
   }
   Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
   SavedState state();
+  bool coded() const { return coder_.on(); }
+  Coding coding() const;
 
  private:
   // A message of the helper's that is ready to be sent.
@@ -51,6 +56,9 @@ class ServerLink {
   void send_up(ServerMessage::Kind kind, std::size_t server, std::uint64_t clock,
                std::span<const float> numbers);
   void await_answers(std::span<float> pulled);
+  void make_streams();
+  // Sends it, and counts what a codec saves.
+  void send(Channel& channel, NodeId to, Message message, std::size_t floats);
 
   // The helper.
   void serve();
@@ -63,7 +71,27 @@ class ServerLink {
   void pass_down(std::size_t server, std::span<const ServerMessage::Party> parties,
                  std::span<const float> numbers);
 
+  // With a codec: a push as numbers; an answer that is to be coded when the server is let go of.
+  ServerMessage decoded(ServerMessage message);
+  void code_answers();
+
+  // What a server keeps of a worker with a codec.
+  struct Answered {
+    CodedStream stream;
+    std::vector<float> copy;  // what it has
+    bool wants_all = true;    // its next answer is no code
+  };
+  struct Answer {
+    ServerMessage::Party party;
+    std::vector<float> numbers;
+  };
+
   StrategyContext& context_;
+  Coder coder_;
+  std::deque<CodedStream> pushes_, pulls_;  // of the worker, by server; empty without a codec
+  std::deque<CodedStream> decoders_;        // of the helper, where it serves: one, for pushes
+  std::deque<Answered> answered_;           // of the helper, by worker
+  std::vector<Answer> answers_;             // of the helper, to be coded
   Channel to_servers_ = context_.channel.child(0);
   Channel to_workers_ = context_.channel.child(1);
   const ServerTree tree_;

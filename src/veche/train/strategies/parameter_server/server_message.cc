@@ -15,13 +15,13 @@ struct End {  // of a message: says what is before it
 }  // namespace
 
 Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t server,
-             std::span<const ServerMessage::Party> parties, std::span<const float> numbers) {
-  Message message = pool.make(numbers.size_bytes() + parties.size_bytes() + sizeof(End));
+             std::span<const ServerMessage::Party> parties, std::span<const std::byte> content) {
+  Message message = pool.make(content.size() + parties.size_bytes() + sizeof(End));
   std::byte* at = message.writable<std::byte>().data();
   const End end{kind, static_cast<std::uint32_t>(server), parties.size()};
-  if (!numbers.empty()) std::memcpy(at, numbers.data(), numbers.size_bytes());
-  if (!parties.empty()) std::memcpy(at + numbers.size_bytes(), parties.data(), parties.size_bytes());
-  std::memcpy(at + numbers.size_bytes() + parties.size_bytes(), &end, sizeof end);
+  if (!content.empty()) std::memcpy(at, content.data(), content.size());
+  if (!parties.empty()) std::memcpy(at + content.size(), parties.data(), parties.size_bytes());
+  std::memcpy(at + content.size() + parties.size_bytes(), &end, sizeof end);
   return message;
 }
 
@@ -37,7 +37,8 @@ ServerMessage open(Message message) {
   if (end.parties > 0)
     std::memcpy(result.parties.data(), bytes.last(trailer).data(),
                 end.parties * sizeof(ServerMessage::Party));
-  result.size = (bytes.size() - trailer) / sizeof(float);
+  result.bytes = bytes.size() - trailer;
+  result.size = result.bytes / sizeof(float);
   result.message = std::move(message);
   return result;
 }

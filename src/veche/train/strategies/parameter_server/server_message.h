@@ -16,6 +16,7 @@ struct ServerMessage {
     parameters,  // server down: the answer to a push or a fetch
     fetch,       // worker up: the parameters at the end
     leave,       // worker up: it will push no more
+    changes,     // server down, with a codec: how they differ from what it was last answered, as a code
   };
   struct Party {
     std::uint64_t worker = 0;
@@ -26,14 +27,20 @@ struct ServerMessage {
   Kind kind = Kind::push;
   std::uint32_t server = 0;
   std::vector<Party> parties;
-  Message message;       // holds the numbers at its beginning
-  std::size_t size = 0;  // how many
+  Message message;        // holds the numbers, or a code, at its beginning
+  std::size_t bytes = 0;  // how long that is
+  std::size_t size = 0;   // how many numbers
 
   std::span<const float> numbers() const { return message.as<float>().first(size); }
+  Message code() const { return message.first(bytes); }
 };
 
 Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t server,
-             std::span<const ServerMessage::Party> parties, std::span<const float> numbers);
+             std::span<const ServerMessage::Party> parties, std::span<const std::byte> content);
+inline Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t server,
+                    std::span<const ServerMessage::Party> parties, std::span<const float> numbers) {
+  return seal(pool, kind, server, parties, std::as_bytes(numbers));
+}
 ServerMessage open(Message message);
 
 }  // namespace veche

@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+"""What each codec costs and saves in consensus on a ring of eight (CHOCO). Prints the table of docs/compression.md.
+
+    examples/compression/compare.py [path to veche] [--codecs none,sign,...] [--set section.key=value ...]
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+CODECS = ["none", "sign", "topk:0.01", "topk:0.1", "fp16", "bf16", "int8", "qsgd:8", "threshold:0.001", "randomk:0.1",
+          "powersgd:2", "powergossip:2"]
+
+
+def run(veche, codec, assignments):
+    words = [str(veche), "train", str(HERE / "ring.toml"), "--json", "--quiet"]
+    for assignment in [f"compress.codec={codec}"] + assignments:
+        words += ["--set", assignment]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("veche", nargs="?", default=HERE.parents[1] / "build" / "veche")
+    parser.add_argument("--codecs", default=",".join(CODECS))
+    parser.add_argument("--set", action="append", default=[])
+    asked = parser.parse_args()
+    print("| codec | averaged model | mean of the nodes | points lost | bytes sent | of all bytes | coding, s | training, s |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    plain = None
+    for codec in asked.codecs.split(","):
+        summary = run(asked.veche, codec, asked.set)
+        plain = plain or summary  # the first is what the others are compared with
+        accuracy, least = (100 * one["accuracy"]["average_model"] for one in (summary, plain))
+        print(f"| `{codec}` | {accuracy:.2f} % | {100 * summary['accuracy']['mean']:.2f} % | {least - accuracy:.2f} | "
+              f"{summary['bytes_sent'] / 1e6:,.1f} MB | 1/{plain['bytes_sent'] / summary['bytes_sent']:.1f} | "
+              f"{summary.get('compression', {}).get('coding_seconds', 0):.0f} | {summary['seconds']:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "veche/comm/allreduce/allreduce.h"
+#include "veche/compress/half.h"
+#include "veche/compress/majority.h"
+#include "veche/compress/summed_codec.h"
+#include "veche/train/compression/coder.h"
+
+namespace veche {
+
+// Floats of a sum as two bytes each.
+class HalfWire : public Wire {
+ public:
+  HalfWire(Coder& coder, Channel& channel)
+      : coder_(coder), channel_(channel), format_(half_format(coder.how().spec)) {}
+
+  Message write(std::span<const float> data) override;
+  void add(std::span<float> into, const Message& message, NodeId from) override;
+  void read(std::span<float> into, const Message& message, NodeId from) override;
+
+  // x becomes what will be written of x + memory, the memory the rest; an empty one remembers nothing.
+  void remember(std::span<float> x, std::span<float> memory);
+
+ private:
+  std::span<const std::uint16_t> halves(const Message& message, std::size_t length, NodeId from) const;
+
+  Coder& coder_;
+  Channel& channel_;
+  const HalfFormat format_;
+  std::vector<std::uint16_t> scratch_;
+};
+
+// How halves are added up where "auto" chooses: in a way that no engine changes, for what is rounded on the
+// way depends on it.
+AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked, int nodes);
+
+// Sums over all nodes of a channel, as far as codes tell of them: codes that can be summed go through the
+// all-reduce, the others are gathered and added in the order of nodes. The same bits on every node.
+class CodedSum {
+ public:
+  CodedSum(Coder& coder, Channel channel, const StreamShape& shape, AllReduceAlgorithm algorithm);
+
+  // x <- the sum of everybody's x. As all_reduce, it throws PeerLost.
+  void sum(std::span<float> x);
+  // The wire of codes that can be summed on their way, for who does so itself; else null.
+  HalfWire* wire() { return wire_ ? &*wire_ : nullptr; }
+  std::span<float> memory() { return memory_; }  // of that wire; empty: none
+  // Who has done so tells when it is done: what the channel had sent before, and of how many floats.
+  void count_since(std::uint64_t sent_before, std::size_t floats);
+
+  void add_state(SavedState& state);
+  double remembered_squared() const;
+
+ private:
+  void sum_gathered(std::span<float> x);
+  void sum_phases(std::span<float> x);
+  void sum_halves(std::span<float> x);
+
+  Coder& coder_;
+  Channel channel_;
+  const AllReduceAlgorithm algorithm_;
+  std::optional<CodedStream> stream_;  // codes are gathered ..
+  std::optional<MajorityVote> vote_;   // .. and voted on
+  std::unique_ptr<SummedCodec> summed_;
+  std::uint64_t round_ = 0;  // of summed_
+  std::optional<HalfWire> wire_;
+  std::vector<float> memory_;
+};
+
+}  // namespace veche

@@ -1,0 +1,43 @@
+#include "veche/train/compression/compression.h"
+
+#include <cmath>
+
+#include "veche/errors.h"
+#include "veche/train/compression/pairs.h"
+
+namespace veche {
+namespace {
+
+// "auto", or a number above 0 and at most 1.
+double read_gamma(const Value& value, const CodecSpec& spec) {
+  if (const auto* word = std::get_if<std::string>(&value.data); word != nullptr && *word == "auto")
+    return spec.gamma();
+  const auto* whole = std::get_if<std::int64_t>(&value.data);
+  const auto* real = std::get_if<double>(&value.data);
+  const double number = whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
+  if (!(number > 0 && number <= 1))
+    throw RequestError("compress.gamma must be \"auto\", or a number above 0 and at most 1");
+  return number;
+}
+
+}  // namespace
+
+std::optional<Compression> read_compression(const Options& compress, const CompressedRun& run) {
+  Compression result;
+  result.spec = parse_codec("compress.codec", compress.get<std::string>("codec"));
+  parse_lossless("compress.lossless", compress.get<std::string>("lossless"), result.spec);
+  result.gamma = read_gamma(compress.at("gamma"), result.spec);
+  if (result.spec.nothing()) return {};
+  result.feedback = compress.get<bool>("error_feedback", result.spec.biased());
+  result.small = static_cast<std::size_t>(compress.get<std::int64_t>("small"));
+  result.vote = compress.get<bool>("vote");
+  result.first_step = static_cast<std::uint64_t>(
+      std::llround(compress.get<double>("start") * std::max(run.steps_per_epoch, 1.0)));
+  result.momentum = static_cast<float>(run.optimizer.get<double>("momentum", 0.0));
+  result.clip = static_cast<float>(run.optimizer.get<double>("clip", 0.0));
+  result.steps_per_epoch = run.steps_per_epoch;
+  check_pair(result, compress, run);
+  return result;
+}
+
+}  // namespace veche
