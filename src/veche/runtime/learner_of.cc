@@ -1,11 +1,9 @@
 #include "veche/runtime/learner_of.h"
 
-#include <fmt/format.h>
-
 #include "veche/model/weights.h"
 #include "veche/model/zoo.h"
-#include "veche/random.h"
 #include "veche/runtime/checkpoint.h"
+#include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/run_folder.h"
 
 namespace veche {
@@ -21,25 +19,10 @@ bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
 }  // namespace
 
 std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node) {
+  if (plan.stand_in) return make_stand_in(plan.stand_in);
   if (request.learner) return request.learner(node);
   const Settings& settings = plan.settings;
-  ModelSpec spec;
-  spec.name = settings.model.get<std::string>("name");
-  spec.options = settings.model;
-  spec.seed = settings.model.get<std::string>("start") == "equal"
-                  ? settings.seed()
-                  : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
-  spec.node = node;
-  spec.nodes = settings.nodes();
-  if (!settings.brings_data) {
-    const int classes = plan.source.train->classes();
-    spec.input = plan.source.train->shape();
-    spec.classes = settings.model.get<int>("classes", classes);
-    if (spec.classes < classes)
-      throw RequestError(fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes,
-                                     plan.source.name, classes));
-  }
-  auto learner = make_learner(spec);
+  auto learner = make_learner(model_spec_of(settings, plan.source, node));
   if (settings.model.has("init") && !has_checkpoint(request, plan))
     load_weights(*learner, settings.model.get<std::string>("init"));
   return learner;

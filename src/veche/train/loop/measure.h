@@ -40,4 +40,18 @@ std::vector<T> gather(Channel& channel, const T& mine) {
   return all;
 }
 
+// The same at node 0 only, for many nodes; nothing at the others.
+template <class T>
+std::vector<T> gather_at_first(Channel& channel, const T& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (channel.me() != NodeId{0}) {
+    channel.send(NodeId{0}, channel.pool.copy_of_item(mine));
+    return {};
+  }
+  std::vector<T> all{mine};
+  for (int node = 1; node < channel.size(); ++node)
+    all.push_back(channel.expect(NodeId{node}).template as<T>().front());
+  return all;
+}
+
 }  // namespace veche

@@ -70,7 +70,7 @@ class Node {
   ProgressReport take_progress();
   // All that the node itself knows without the others; begins a new interval.
   NodeReport take_report();
-  // With all others.
+  // With all others. Where nobody learns only node 0 hears of all nodes, and there are no models to compare.
   Evaluation evaluate(const std::string& stopped);
 
   // Before they are measured or saved: a checkpoint that cannot be trained further is worth nothing.
@@ -82,7 +82,7 @@ class Node {
 
  private:
   void open_data();
-  void compute(const Batch& batch);
+  void compute(const Batch& batch, std::size_t samples);
   Time pause(Time length);
   void prune();
   void limit_gradient();
@@ -90,6 +90,7 @@ class Node {
   void communicate(Moment moment);
   double clip_scale();
   std::uint64_t schedule_step() const;
+  Evaluation measure_times(const std::string& stopped);
   bool tests_own_model(const std::string& stopped) const;
   void check(const Score& score, std::uint64_t step) const;
   [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const;

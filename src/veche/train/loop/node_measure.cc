@@ -25,7 +25,7 @@ NodeReport Node::take_report() {
   mine.waiting_seconds = waiting_.count();
   mine.communication_seconds = communication_.count();
   mine.staleness = strategy_->staleness();
-  mine.sent = talk_.sent();
+  mine.sent = plan_.learns ? talk_.sent() : endpoint_->sent();  // what short vectors stand for
   train_ = {};
   return mine;
 }
@@ -37,6 +37,7 @@ bool Node::tests_own_model(const std::string& stopped) const {
 Evaluation Node::evaluate(const std::string& stopped) {
   check_parameters();
   if (observer() != nullptr) observer()->on_measuring();
+  if (!plan_.learns) return measure_times(stopped);
   const Time start = now();
   const std::vector<float> mean = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
   Evaluation result;
@@ -55,6 +56,18 @@ Evaluation Node::evaluate(const std::string& stopped) {
   result.nodes = gather(control_, mine);
   sum_up(result, squared_norm(mean), plan_.idle());
   patience_.note(now() - start);
+  if (observer() != nullptr) observer()->on_evaluation(result);
+  return result;
+}
+
+Evaluation Node::measure_times(const std::string& stopped) {
+  Evaluation result;
+  result.step = plan_.async() ? mean_step_ : step_;
+  result.stopped = stopped;
+  result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
+  result.nodes = gather_at_first(control_, take_report());
+  if (!first()) return result;
+  sum_up(result, 0, plan_.idle());
   if (observer() != nullptr) observer()->on_evaluation(result);
   return result;
 }
