@@ -10,8 +10,11 @@
 
 namespace veche::testing {
 
+using Parameters = std::vector<std::vector<float>>;
+constexpr std::size_t kFew = 1000;  // of a node
+
 struct Simulated {
-  std::vector<std::vector<float>> parameters;
+  Parameters parameters;  // where they are few
   std::string stopped;
   double seconds = 0;
   std::vector<std::uint64_t> steps;  // of each node
@@ -32,7 +35,7 @@ inline Simulated simulate(Config config, Network network = Network::quiet,
       request.learner = learner;
       if (network == Network::unlucky) request.network = unlucky();
       const RunResult result = run_training(request);
-      json["parameters"] = result.parameters;
+      json["parameters"] = result.parameters.front().size() > kFew ? Parameters{} : result.parameters;
       json["stopped"] = result.last.stopped;
       json["seconds"] = result.last.seconds;
       for (const NodeReport& node : result.last.nodes) {

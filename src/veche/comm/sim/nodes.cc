@@ -99,28 +99,28 @@ void SimNodes::ring(Task& task) {
     to_ring_.push_back(&task);
 }
 
-// Returns when it was rung, or the time has come.
+// Returns when it was rung, or the time has come. Others go as soon as anything is called in SimGrid, so that
+// the bell must be there before.
 void SimNodes::wait(const Wait& what) {
   Task& me = task();
-  settle();
   me.wait = &what;
   me.rung = false;
-  if (what.tag && what.from) one(*what.from).awaited_by.emplace(me.number, &me);
-  if (what.tag && !what.from) wait_for_anyone_.emplace(me.number, &me);
+  if (what.tag) (what.from ? one(*what.from).awaited_by : wait_for_anyone_).emplace(me.number, &me);
   if (has_deadline(what.until)) {
+    settle();
     const double left = (what.until - now()).count();
     bool timed_out = true;
     if (left > 0) in_kernel([&] { timed_out = me.bell->acquire_timeout(left); });
     if (timed_out) reached_ = std::max(reached_, what.until.count());
   } else {
     ++for_ever_;
-    refuse_standstill();
+    settle();
+    if (!me.rung) refuse_standstill();
     settle();
     in_kernel([&] { me.bell->acquire(); });
   }
   me.wait = nullptr;
-  if (what.tag && what.from) one(*what.from).awaited_by.erase(me.number);
-  if (what.tag && !what.from) wait_for_anyone_.erase(me.number);
+  if (what.tag) (what.from ? one(*what.from).awaited_by : wait_for_anyone_).erase(me.number);
   const One& mine = one(me.node);
   if (now() < mine.away_until && !mine.gone) wait({{}, {}, mine.away_until});
 }
@@ -157,6 +157,7 @@ void SimNodes::check(NodeId node) {
 void SimNodes::lose(NodeId node) {
   One& mine = one(node);
   if (!mine.alive) return;
+  if (!s4u::Actor::is_maestro()) settle();  // what it has sent comes before its loss
   mine.alive = false;
   lost_.push_back(node);
   for (const auto& [number, task] : mine.awaited_by) ring(*task);
@@ -385,6 +386,7 @@ void SimNodes::run(const std::function<void(NodeId)>& body) {
   }
   for (const SimLoss& loss : network_.losses) expect_loss(loss, 0);
   engine_->run();
+  running_ = nullptr;
   std::vector<std::exception_ptr> errors;
   for (const One& node : all_) errors.insert(errors.end(), node.errors.begin(), node.errors.end());
   if (given_up_.empty()) return rethrow_cause(errors);

@@ -1,5 +1,6 @@
 #include "veche/comm/sim/wires.h"
 
+#include <algorithm>
 #include <simgrid/kernel/Timer.hpp>
 
 #include "veche/random.h"
@@ -8,6 +9,8 @@ namespace veche {
 namespace {
 
 namespace s4u = simgrid::s4u;
+
+constexpr std::uint64_t kLarge = 64 << 10;  // bytes
 
 }  // namespace
 
@@ -51,17 +54,35 @@ void Wires::leave() {
 
 void Wires::begin(Flight& flight) {
   ++under_way_;
-  if (jitter_ == 0) return move(flight);
+  if (jitter_ == 0) return enter_lane(flight);
   const double delay = jitter_ * RandomStream(seed_, "jitter", numbers_++).uniform();
-  simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay, [this, &flight] { move(flight); });
+  simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay,
+                                     [this, &flight] { enter_lane(flight); });
 }
 
-void Wires::move(Flight& flight) {
+void Wires::enter_lane(Flight& flight) {
   if (flight.state == Flight::State::gone) {
     --under_way_;
     flights_.erase(flight.self);
     return;
   }
+  if (flight.letter.bytes < kLarge) return move(flight);
+  std::deque<Flight*>& lane = lanes_[lane_of(flight.letter)];
+  lane.push_back(&flight);
+  if (lane.front() == &flight) return move(flight);
+  flight.state = Flight::State::queued;
+}
+
+// The first has arrived: the next one moves.
+void Wires::leave_lane(const Flight& flight) {
+  if (flight.letter.bytes < kLarge) return;
+  const auto lane = lanes_.find(lane_of(flight.letter));
+  lane->second.pop_front();
+  if (!lane->second.empty()) return move(*lane->second.front());
+  lanes_.erase(lane);
+}
+
+void Wires::move(Flight& flight) {
   if (is_away(flight.letter.from) || is_away(flight.letter.to)) {
     --under_way_;
     flight.state = Flight::State::resting;
@@ -69,7 +90,8 @@ void Wires::move(Flight& flight) {
   }
   flight.state = Flight::State::moving;
   flight.comm = s4u::Comm::sendto_init(host(flight.letter.from), host(flight.letter.to));
-  flight.comm->set_payload_size(flight.letter.bytes);
+  // SimGrid notices the end of an empty one only when something else happens.
+  flight.comm->set_payload_size(std::max<std::uint64_t>(flight.letter.bytes, 1));
   flight.comm->set_data(&flight);
   flight.comm->start();
 }
@@ -80,6 +102,7 @@ void Wires::arrived(Flight& flight) {
   flight.comm = nullptr;
   flight.state = Flight::State::arrived;
   --under_way_;
+  leave_lane(flight);
   const Conversation conversation{flight.letter.from, flight.letter.to, flight.letter.tag};
   const auto found = conversations_.find(conversation);
   std::deque<Flight*>& queue = found->second;
@@ -108,6 +131,11 @@ void Wires::cut(NodeId host, bool for_good) {
     }
     if (for_good) forget(flight);
   }
+  if (for_good)
+    std::erase_if(lanes_, [&](const auto& lane) {
+      return lane.first >> 32 == static_cast<std::uint32_t>(host.value) ||
+             static_cast<std::uint32_t>(lane.first) == static_cast<std::uint32_t>(host.value);
+    });
 }
 
 void Wires::forget(Flight& flight) {
@@ -116,6 +144,7 @@ void Wires::forget(Flight& flight) {
   std::erase(found->second, &flight);
   if (found->second.empty()) conversations_.erase(found);
   const bool timer_has_it = flight.state == Flight::State::delayed;
+  if (flight.state == Flight::State::queued) --under_way_;
   flight.state = Flight::State::gone;
   if (!timer_has_it) flights_.erase(flight.self);
 }

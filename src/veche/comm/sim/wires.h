@@ -19,7 +19,9 @@ struct Letter {
 };
 
 // What is under way between hosts, each letter a communication of SimGrid's that begins when it was posted,
-// whether or not anybody waits for it. Letters of one sender with one tag arrive in the order of sending.
+// whether or not anybody waits for it. Letters of one sender with one tag arrive in the order of sending. Of
+// large ones from one host to another one moves at a time, as on a connection; those to different hosts share
+// what links there are.
 class Wires {
  public:
   using Deliver = std::function<void(Letter)>;
@@ -47,7 +49,8 @@ class Wires {
     Wires* wires = nullptr;
     Letter letter;
     simgrid::s4u::CommPtr comm;  // while it moves
-    enum class State { delayed, moving, resting, arrived, gone } state = State::delayed;
+    // delayed: by jitter; queued: behind another large one; resting: until its host is back
+    enum class State { delayed, queued, moving, resting, arrived, gone } state = State::delayed;
     std::list<Flight>::iterator self;
   };
   struct Conversation {
@@ -63,7 +66,14 @@ class Wires {
     }
   };
 
+  using Lanes = std::unordered_map<std::uint64_t, std::deque<Flight*>>;
+
+  static std::uint64_t lane_of(const Letter& letter) {
+    return static_cast<std::uint64_t>(letter.from.value) << 32 | static_cast<std::uint32_t>(letter.to.value);
+  }
   void begin(Flight& flight);
+  void enter_lane(Flight& flight);
+  void leave_lane(const Flight& flight);
   void move(Flight& flight);
   void arrived(Flight& flight);
   void forget(Flight& flight);
@@ -77,6 +87,7 @@ class Wires {
   std::vector<Letter> posted_;
   std::list<Flight> flights_;
   std::unordered_map<Conversation, std::deque<Flight*>, Hash> conversations_;  // none is empty
+  Lanes lanes_;  // large letters from one host to another; none is empty
   std::vector<bool> away_;
   std::uint64_t numbers_ = 0;
   std::size_t under_way_ = 0;                 // moving, or waiting for their jitter
