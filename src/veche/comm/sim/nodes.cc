@@ -327,16 +327,17 @@ void SimNodes::run_one(NodeId node, const std::function<void(NodeId)>& body) {
   mine.errors.push_back(own);
   tasks_.erase(me.number);
   mine.tasks.erase(me.number);
-  if (--actors_ == 0) stop_timers();
   settle();
+  if (--actors_ == 0) stop();
 }
 
-// Nobody is left whom a loss could meet.
-void SimNodes::stop_timers() {
+// Nobody is left whom a loss could meet, or who sends.
+void SimNodes::stop() {
   in_kernel([this] {
     simgrid::kernel::actor::simcall_answered([this] {
       for (const auto& [number, timer] : timers_) timer->remove();
       timers_.clear();
+      wires_.stop();
     });
   });
 }
@@ -379,6 +380,7 @@ void SimNodes::host_leaves(const SimLoss& loss) {
 }
 
 void SimNodes::run(const std::function<void(NodeId)>& body) {
+  wires_.start();
   for (int i = 0; i < size(); ++i) {
     ++actors_;
     s4u::Actor::create(fmt::format("node {}", i), hosts_[static_cast<std::size_t>(i)],

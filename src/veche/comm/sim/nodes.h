@@ -86,7 +86,7 @@ class SimNodes {
   void deliver(Letter letter);
   void ring(Task& task);
   void at(double when, std::function<void()> call);  // on SimGrid's clock, in its kernel
-  void stop_timers();
+  void stop();
   void expect_loss(const SimLoss& loss, std::uint64_t before);
   void host_leaves(const SimLoss& loss);
   void refuse_standstill();

@@ -1,7 +1,10 @@
 #include "veche/comm/sim/wires.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <simgrid/kernel/Timer.hpp>
+#include <simgrid/kernel/resource/Action.hpp>
 
 #include "veche/random.h"
 
@@ -10,7 +13,11 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
+using simgrid::kernel::resource::Action;
+
 constexpr std::uint64_t kLarge = 64 << 10;  // bytes
+
+Wires* current_wires = nullptr;  // there is one engine a process, whose signals know no owner
 
 }  // namespace
 
@@ -20,29 +27,80 @@ Wires::Wires(std::vector<s4u::Host*> hosts, double jitter, std::uint64_t seed, D
       seed_(seed),
       deliver_(std::move(deliver)),
       away_(hosts_.size()) {
-  // SimGrid's signals last as long as the process, and tell of every activity. Ours know whose they are.
+  // SimGrid's signals last as long as the process.
   static const bool connected = [] {
-    s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
-      auto* const flight = activity.get_data<Flight>();
-      if (flight != nullptr) flight->wires->arrived(*flight);
-    });
+    s4u::Link::on_communication_state_change_cb(
+        [](simgrid::kernel::resource::NetworkAction& network_action, Action::State /*before*/) {
+          // SimGrid keeps the class to itself; its first base is the public one.
+          const auto& action = reinterpret_cast<const Action&>(network_action);
+          if (current_wires == nullptr || action.get_state() != Action::State::FINISHED) return;
+          const auto found = current_wires->moving_.find(action.get_activity());
+          if (found != current_wires->moving_.end()) current_wires->arrived(*found->second);
+        });
     return true;
   }();
   (void)connected;
+  current_wires = this;
 }
 
-Wires::~Wires() {
-  for (Flight& flight : flights_)
-    if (flight.comm) flight.comm->set_data(nullptr);
+Wires::~Wires() { current_wires = nullptr; }
+
+void Wires::start() {
+  porters_.resize(hosts_.size());
+  for (std::size_t i = 0; i < hosts_.size(); ++i)
+    porters_[i].actor =
+        s4u::Actor::create("porter", hosts_[i], [this, i] { work(NodeId{static_cast<int>(i)}); });
+}
+
+void Wires::stop() {
+  stopped_ = true;
+  for (Porter& each : porters_) each.bell->release();
+}
+
+void Wires::work(NodeId host) {
+  Porter& me = porter(host);
+  while (!stopped_) {
+    while (!me.to_clear.empty()) {
+      const Spent spent = std::move(me.to_clear.back());
+      me.to_clear.pop_back();
+      clear_away(spent);
+    }
+    while (!me.to_start.empty()) {
+      Flight& flight = *me.to_start.front();
+      me.to_start.pop_front();
+      put_on_its_way(flight);
+    }
+    if (me.to_clear.empty()) me.bell->acquire();
+  }
+}
+
+void Wires::put_on_its_way(Flight& flight) {
+  Porter& receiver = porter(flight.letter.to);
+  if (receiver.free_boxes.empty()) {
+    flight.box = s4u::Mailbox::by_name(fmt::format("{}/{}", flight.letter.to.value, receiver.boxes++));
+    flight.box->set_receiver(receiver.actor);  // so that what is put into it leaves at once
+  } else {
+    flight.box = receiver.free_boxes.back();
+    receiver.free_boxes.pop_back();
+  }
+  // SimGrid notices the end of an empty one only when something else happens.
+  flight.comm = flight.box->put_async(&flight, std::max<std::uint64_t>(flight.letter.bytes, 1));
+  moving_.emplace(flight.comm->get_impl(), &flight);
+}
+
+void Wires::clear_away(const Spent& spent) {
+  void* nothing = nullptr;
+  spent.box->get_async(&nothing)->wait();
+  spent.comm->test();
+  porter(spent.to).free_boxes.push_back(spent.box);
 }
 
 void Wires::leave() {
-  spent_.clear();
+  withdrawn_.clear();
   std::vector<Letter> leaving;
   leaving.swap(posted_);
   for (Letter& letter : leaving) {
     Flight& flight = flights_.emplace_back();
-    flight.wires = this;
     flight.self = std::prev(flights_.end());
     flight.letter = std::move(letter);
     conversations_[{flight.letter.from, flight.letter.to, flight.letter.tag}].push_back(&flight);
@@ -89,16 +147,16 @@ void Wires::move(Flight& flight) {
     return;
   }
   flight.state = Flight::State::moving;
-  flight.comm = s4u::Comm::sendto_init(host(flight.letter.from), host(flight.letter.to));
-  // SimGrid notices the end of an empty one only when something else happens.
-  flight.comm->set_payload_size(std::max<std::uint64_t>(flight.letter.bytes, 1));
-  flight.comm->set_data(&flight);
-  flight.comm->start();
+  Porter& sender = porter(flight.letter.from);
+  sender.to_start.push_back(&flight);
+  if (sender.to_start.size() == 1) sender.bell->release();
 }
 
 void Wires::arrived(Flight& flight) {
-  flight.comm->set_data(nullptr);
-  spent_.push_back(std::move(flight.comm));
+  moving_.erase(flight.comm->get_impl());
+  Porter& sender = porter(flight.letter.from);
+  sender.to_clear.push_back({flight.letter.to, std::move(flight.comm), flight.box});
+  sender.bell->release();
   flight.comm = nullptr;
   flight.state = Flight::State::arrived;
   --under_way_;
@@ -121,14 +179,7 @@ void Wires::cut(NodeId host, bool for_good) {
   for (auto at = flights_.begin(); at != flights_.end();) {
     Flight& flight = *at++;
     if (flight.letter.from != host && flight.letter.to != host) continue;
-    if (flight.state == Flight::State::moving) {
-      flight.comm->set_data(nullptr);
-      flight.comm->cancel();
-      spent_.push_back(std::move(flight.comm));
-      flight.comm = nullptr;
-      --under_way_;
-      flight.state = Flight::State::resting;
-    }
+    if (flight.state == Flight::State::moving) withdraw(flight);
     if (for_good) forget(flight);
   }
   if (for_good)
@@ -136,6 +187,18 @@ void Wires::cut(NodeId host, bool for_good) {
       return lane.first >> 32 == static_cast<std::uint32_t>(host.value) ||
              static_cast<std::uint32_t>(lane.first) == static_cast<std::uint32_t>(host.value);
     });
+}
+
+void Wires::withdraw(Flight& flight) {
+  std::erase(porter(flight.letter.from).to_start, &flight);
+  if (flight.comm) {
+    moving_.erase(flight.comm->get_impl());
+    flight.comm->cancel();
+    withdrawn_.push_back(std::move(flight.comm));  // its mailbox is not used again
+    flight.comm = nullptr;
+  }
+  --under_way_;
+  flight.state = Flight::State::resting;
 }
 
 void Wires::forget(Flight& flight) {
