@@ -16,6 +16,7 @@
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
+#include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
 #include "bench/topology/limits.h"
@@ -58,6 +59,8 @@ std::vector<Bench> benches() {
        true},
       {"simulate", "thousands of nodes in virtual time beside their limits, and beside threads",
        bench_simulate, true},
+      {"reality", "what simulations predict beside four hosts at 100 and 10 Mbit/s; minutes, needs root",
+       bench_reality, true},
       {"network", "latency and bandwidth between the ranks of an MPI job, as a section [network]",
        measure_without_job, true},
       {"crowd", "36 nodes on few cores beside 4, and their memory", bench_crowd},

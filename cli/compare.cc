@@ -150,7 +150,7 @@ void print_table(const Json& lines, bool has_target) {
                bytes(line["bytes_sent"].get<double>()),
                has_target && !line["reached_target"].get<bool>()
                    ? "not reached"
-                   : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
+                   : fmt::format("{:#.4g} +- {:.2g}", line["seconds"]["mean"].get<double>(),
                                  line["seconds"]["std"].get<double>())});
   }
   tell("\n{}", table.text());

@@ -13,14 +13,14 @@ namespace veche {
 namespace {
 
 using Json = nlohmann::json;
-using Words = std::vector<std::string>;
+using Arguments = std::vector<std::string>;
 
 constexpr double kCnn = 1'475'338;  // parameters
 constexpr int kRoundsOfConsensus = 10;
 constexpr double kSeconds = 60, kMebibytes = 2048, kManySeconds = 300;
 constexpr double kThreadsTime = 1.15;  // of the same run on threads, at most
 
-Words with(Words words, const Words& assignments) {
+Arguments with(Arguments words, const Arguments& assignments) {
   for (const std::string& assignment : assignments) words.insert(words.end(), {"--set", assignment});
   return words;
 }
@@ -79,15 +79,15 @@ void cost_per_message(std::vector<BenchCase>& cases, const std::vector<std::pair
 }
 
 BenchCase beside_threads(const BenchOptions& options) {
-  const Words run{"model.name=cnn",
-                  "data.name=synthetic",
-                  "data.shape=[1,28,28]",
-                  "data.samples=4000",
-                  "data.test_samples=4",
-                  "run.checkpoint_every=100000",
-                  "topology.graph=ring:4",
-                  options.quick ? "run.steps=3" : "run.steps=40",
-                  "run.out=/tmp/veche-bench-simulate"};
+  const Arguments run{"model.name=cnn",
+                      "data.name=synthetic",
+                      "data.shape=[1,28,28]",
+                      "data.samples=4000",
+                      "data.test_samples=4",
+                      "run.checkpoint_every=100000",
+                      "topology.graph=ring:4",
+                      options.quick ? "run.steps=3" : "run.steps=40",
+                      "run.out=/tmp/veche-bench-simulate"};
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, 5)); ++round) {
     const auto images = [&](const char* command) {
