@@ -19,27 +19,29 @@ constexpr std::size_t kSmall = 8;  // bytes
 constexpr std::size_t kLeast = 64 << 10, kMost = 256 << 20;
 constexpr Time kLongEnough{0.3};  // for a transfer to be believed
 constexpr int kMostPartners = 8;  // of a rank, where there are many
+constexpr double kDuplex = 0.75;  // of the rate one way is left when as much comes back
 constexpr double kAlike = 0.1;    // hosts that differ by less get the same figures
 
 struct Pair {
   int a = 0, b = 0;
   double one_way = 0;    // seconds
-  double bandwidth = 0;  // bytes a second, while as much comes back
+  double bandwidth = 0;  // bytes a second, one way
+  double both = 0;       // the same while as much comes back
 };
 
 class Measurement {
  public:
-  Measurement(Endpoint& endpoint) : endpoint_(endpoint) {}
+  explicit Measurement(Endpoint& endpoint) : endpoint_(endpoint) {}
 
   std::vector<Pair> run() {
     std::vector<Pair> all;
     for (int a = 0; a < channel_.size(); ++a)
       for (int b = a + 1; b < std::min(channel_.size(), a + 1 + kMostPartners); ++b) {
-        Pair pair{a, b};
+        Pair pair{.a = a, .b = b};
         barrier(channel_);
         const int me = channel_.me().value;
         if (me == a || me == b) measure(pair, NodeId{me == a ? b : a});
-        broadcast_from(NodeId{a}, pair);
+        share(pair);
         all.push_back(pair);
       }
     return all;
@@ -47,41 +49,60 @@ class Measurement {
 
  private:
   void measure(Pair& pair, NodeId other) {
-    double shortest = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kRoundTrips; ++i) shortest = std::min(shortest, exchange(other, kSmall));
-    pair.one_way = shortest;
+    const bool first = channel_.me().value == pair.a;
+    pair.one_way = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < kRoundTrips; ++i)
+      pair.one_way = std::min(pair.one_way, timed([&] { there_and_back(other, first, kSmall); }) / 2);
     for (std::size_t size = kLeast;; size *= 2) {
-      exchange(other, kSmall);  // both begin now
-      const double took = exchange(other, size);
-      pair.bandwidth = static_cast<double>(size) / std::max(took - shortest, 1e-9);
-      // The first one decides for both.
-      float enough = took >= kLongEnough.count() || size >= kMost ? 1 : 0;
-      if (channel_.me().value == pair.a) {
-        channel_.send(other, channel_.pool.copy_of_item(enough));
+      there_and_back(other, first, kSmall);  // both begin now
+      const double way = timed([&] { there_and_back(other, first, size); });
+      pair.bandwidth = static_cast<double>(size) / std::max(way - 2 * pair.one_way, 1e-9);
+      there_and_back(other, first, kSmall);
+      const double ways = timed([&] {
+        send(other, size);
         channel_.expect(other);
-      } else {
-        channel_.send(other, channel_.pool.copy_of_item(enough));
-        enough = channel_.expect(other).as<float>().front();
-      }
-      if (enough != 0) return;
+      });
+      pair.both = static_cast<double>(size) / std::max(ways - pair.one_way, 1e-9);
+      if (decided(other, first, way >= kLongEnough.count() || size >= kMost)) return;
     }
   }
 
-  double exchange(NodeId other, std::size_t size) {
-    Message message = channel_.pool.make(size);
-    std::memset(message.writable<std::byte>().data(), 1, size);
+  template <class Work>
+  double timed(Work work) {
     const Time start = endpoint_.now();
-    channel_.send(other, std::move(message));
-    channel_.expect(other);
+    work();
     return (endpoint_.now() - start).count();
   }
 
-  void broadcast_from(NodeId root, Pair& pair) {
-    const auto half = [](double value) { return static_cast<float>(value); };
-    std::vector<float> figures{half(pair.one_way * 1e6), half(pair.bandwidth / 1e3)};
-    broadcast(channel_, root, figures);
-    pair.one_way = static_cast<double>(figures[0]) / 1e6;
-    pair.bandwidth = static_cast<double>(figures[1]) * 1e3;
+  // So many bytes from the first, a few back.
+  void there_and_back(NodeId other, bool first, std::size_t size) {
+    if (first) send(other, size);
+    channel_.expect(other);
+    if (!first) send(other, kSmall);
+  }
+
+  // By the first, for both.
+  bool decided(NodeId other, bool first, bool mine) {
+    if (first) {
+      channel_.send(other, channel_.pool.copy_of_item(mine));
+      return mine;
+    }
+    return channel_.expect(other).as<bool>().front();
+  }
+
+  void send(NodeId other, std::size_t size) {
+    Message message = channel_.pool.make(size);
+    std::memset(message.writable<std::byte>().data(), 1, size);
+    channel_.send(other, std::move(message));
+  }
+
+  void share(Pair& pair) {
+    std::vector<float> figures{static_cast<float>(pair.one_way), static_cast<float>(pair.bandwidth),
+                               static_cast<float>(pair.both)};
+    broadcast(channel_, NodeId{pair.a}, figures);
+    pair.one_way = static_cast<double>(figures[0]);
+    pair.bandwidth = static_cast<double>(figures[1]);
+    pair.both = static_cast<double>(figures[2]);
   }
 
   Endpoint& endpoint_;
@@ -106,6 +127,8 @@ std::string as_toml(const std::vector<double>& values, const std::function<std::
 
 std::string section(const std::vector<Pair>& pairs, std::size_t hosts) {
   std::vector<std::vector<double>> one_way(hosts), bandwidth(hosts);
+  std::vector<double> duplex;
+  for (const Pair& pair : pairs) duplex.push_back(pair.both / pair.bandwidth);
   for (const Pair& pair : pairs)
     for (const int host : {pair.a, pair.b}) {
       one_way[static_cast<std::size_t>(host)].push_back(pair.one_way);
@@ -119,8 +142,9 @@ std::string section(const std::vector<Pair>& pairs, std::size_t hosts) {
   return fmt::format(
       "# measured between {} ranks by `veche bench network`\n[network]\nmodel = \"CM02\"\ncrosstraffic = "
       "false\n"
-      "bandwidth = {}\nlatency = {}\n",
-      hosts, as_toml(rates, [](double bytes) { return fmt::format("\"{:.4g}Mbps\"", 8 * bytes / 1e6); }),
+      "duplex = {}\nbandwidth = {}\nlatency = {}\n",
+      hosts, median(duplex) > kDuplex,
+      as_toml(rates, [](double bytes) { return fmt::format("\"{:.4g}Mbps\"", 8 * bytes / 1e6); }),
       as_toml(latencies, [](double seconds) { return fmt::format("\"{:.4g}us\"", 1e6 * seconds); }));
 }
 

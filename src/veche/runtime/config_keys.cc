@@ -198,6 +198,8 @@ std::vector<KeySpec> network_keys() {
       {.name = "model", .kind = Kind::text, .fallback = text("LV08"),
        .help = "of TCP: LV08 was fitted to measurements, CM02 is bandwidth and latency alone", .choices = {"LV08", "CM02"}},
       {.name = "crosstraffic", .kind = Kind::flag, .fallback = flag(true), .help = "what flows one way takes 5 % of the way back"},
+      {.name = "duplex", .kind = Kind::flag, .fallback = flag(true),
+       .help = "large messages of two nodes to each other go both ways at once; false: in turn, as measured with Open MPI over TCP"},
       {.name = "jitter", .kind = Kind::any, .fallback = text("0s"), .help = "each message leaves up to so much later; the seed decides"},
       {.name = "loss_of_nodes", .kind = Kind::tables, .fallback = {},
        .help = "hosts that go: {node = 3, at = \"10s\", for = \"5s\"}, for good without `for`; or at random, {every = \"1h\", for = \"1min\"}, one node or all; or a list"},

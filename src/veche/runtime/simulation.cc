@@ -180,6 +180,7 @@ SimNetwork read_network(const Options& options, int nodes, std::uint64_t seed) {
   network.seed = seed;
   network.lv08 = options.get<std::string>("model") == "LV08";
   network.crosstraffic = options.get<bool>("crosstraffic");
+  network.duplex = options.get<bool>("duplex");
   network.jitter = read_duration("network.jitter", options.at("jitter"));
   if (options.has("loss_of_nodes")) network.losses = read_losses(options.at("loss_of_nodes"), nodes);
   if (options.has("platform")) {

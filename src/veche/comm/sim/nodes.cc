@@ -40,7 +40,7 @@ SimNodes::SimNodes(int nodes, const SimNetwork& network)
       all_(static_cast<std::size_t>(nodes)),
       engine_(make_sim_engine(nodes, network)),
       hosts_(build_platform(*engine_, nodes, network)),
-      wires_(hosts_, network.jitter, network.seed, [this](Letter letter) { deliver(std::move(letter)); }),
+      wires_(hosts_, network, [this](Letter letter) { deliver(std::move(letter)); }),
       start_(s4u::Engine::get_clock()) {
   for (std::size_t i = 0; i < all_.size(); ++i)
     all_[i].speed = network_.speed.empty() ? hosts_[i]->get_speed() * hosts_[i]->get_available_speed()
@@ -276,28 +276,52 @@ void SimNodes::spawn(NodeId node, std::function<void()> helper) {
   });
 }
 
-void SimNodes::run_helper(NodeId node, int number, const std::function<void()>& helper) {
-  One& mine = one(node);
-  Task me{
-      .node = node, .number = numbers_++, .name = fmt::format("helper {} of node {}", number, node.value)};
-  running_ = &me;
-  tasks_.emplace(me.number, &me);
-  mine.tasks.emplace(me.number, &me);
-  std::exception_ptr error;
+// While it lives, the actor is a task that others can find.
+class SimNodes::Here {
+ public:
+  Here(SimNodes& nodes, NodeId node, std::string name) : nodes_(nodes) {
+    me_.node = node;
+    me_.number = nodes.numbers_++;
+    me_.name = std::move(name);
+    nodes.running_ = &me_;
+    nodes.tasks_.emplace(me_.number, &me_);
+    nodes.one(node).tasks.emplace(me_.number, &me_);
+  }
+  ~Here() {
+    nodes_.tasks_.erase(me_.number);
+    nodes_.one(me_.node).tasks.erase(me_.number);
+  }
+  Here(const Here&) = delete;
+  Here& operator=(const Here&) = delete;
+
+ private:
+  SimNodes& nodes_;
+  Task me_;
+};
+
+// What it has thrown; nothing where it was ended: its node has ended, its host is gone or the run was given
+// up.
+std::exception_ptr SimNodes::outcome(NodeId node, const std::function<void()>& work) {
   try {
     check(node);
-    helper();
+    work();
   } catch (const NodeEnded&) {
     // As it should be.
   } catch (...) {
-    error = std::current_exception();
+    return std::current_exception();
   }
-  if (error) {
-    mine.errors.push_back(error);
-    lose(node);
+  return nullptr;
+}
+
+void SimNodes::run_helper(NodeId node, int number, const std::function<void()>& helper) {
+  One& mine = one(node);
+  {
+    const Here here(*this, node, fmt::format("helper {} of node {}", number, node.value));
+    if (const std::exception_ptr error = outcome(node, helper)) {
+      mine.errors.push_back(error);
+      lose(node);
+    }
   }
-  tasks_.erase(me.number);
-  mine.tasks.erase(me.number);
   --mine.helpers;
   --actors_;
   for (const auto& [task_number, task] : mine.tasks)
@@ -307,26 +331,15 @@ void SimNodes::run_helper(NodeId node, int number, const std::function<void()>& 
 
 void SimNodes::run_one(NodeId node, const std::function<void(NodeId)>& body) {
   One& mine = one(node);
-  Task me{.node = node, .number = numbers_++, .name = fmt::format("node {}", node.value)};
-  running_ = &me;
-  tasks_.emplace(me.number, &me);
-  mine.tasks.emplace(me.number, &me);
-  std::exception_ptr own;
-  try {
-    check(node);
-    body(node);
-  } catch (const NodeEnded&) {
-    // Its host is gone, or the run was given up.
-  } catch (...) {
-    own = std::current_exception();
+  {
+    const Here here(*this, node, fmt::format("node {}", node.value));
+    const std::exception_ptr own = outcome(node, [&] { body(node); });
+    mine.ended = true;
+    lose(node);
+    for (const auto& [number, task] : mine.tasks) ring(*task);
+    while (mine.helpers > 0) wait({{}, {}, kForever});
+    mine.errors.push_back(own);
   }
-  mine.ended = true;
-  lose(node);
-  for (const auto& [number, task] : mine.tasks) ring(*task);
-  while (mine.helpers > 0) wait({{}, {}, kForever});
-  mine.errors.push_back(own);
-  tasks_.erase(me.number);
-  mine.tasks.erase(me.number);
   settle();
   if (--actors_ == 0) stop();
 }

@@ -53,6 +53,7 @@ class SimNodes {
     std::vector<Letter> held = {};  // sent inside a pass
     Time shift{0};                  // that its pass takes longer, because its host was away
   };
+  class Here;
   using Tasks = std::map<int, Task*>;  // by number: addresses would order them anew in every run
   struct One {
     bool alive = true;
@@ -73,6 +74,7 @@ class SimNodes {
   const One& one(NodeId node) const { return all_[static_cast<std::size_t>(node.value)]; }
   Task& task() const;
 
+  std::exception_ptr outcome(NodeId node, const std::function<void()>& work);
   void run_one(NodeId node, const std::function<void(NodeId)>& body);
   void run_helper(NodeId node, int number, const std::function<void()>& helper);
   void check(NodeId node);

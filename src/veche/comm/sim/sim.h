@@ -39,6 +39,7 @@ struct SimNetwork {
 
   bool lv08 = true;           // the model of TCP that was measured (LV08), or the plain one (CM02)
   bool crosstraffic = true;   // acknowledgements take 5 % of the way back
+  bool duplex = true;         // large messages of two nodes to each other go both ways at once, or in turn
   double jitter = 0;          // each message leaves up to so much later
   std::vector<double> speed;  // of each node; empty: the platform's
   std::vector<SimLoss> losses;

@@ -114,6 +114,21 @@ TEST(Sim, LargeMessagesToOnePeerFollowEachOther) {
             "");
 }
 
+TEST(Sim, WithoutDuplexTwoNodesSendInTurn) {
+  for (const bool duplex : {true, false}) {
+    SimNetwork network = star(2);
+    network.duplex = duplex;
+    EXPECT_EQ(run(network, 2,
+                  [&](Endpoint& me) {
+                    const int other = 1 - me.id().value;
+                    me.send(NodeId{other}, Tag{1}, bytes(500'000));
+                    me.receive(NodeId{other}, Tag{1}, kForever);
+                    EXPECT_NEAR(me.now().count(), duplex || other == 0 ? 0.52 : 1.04, 1e-9);
+                  }),
+              "");
+  }
+}
+
 TEST(Sim, DeadlinesAndSleepAreVirtual) {
   EXPECT_EQ(run(star(2), 2,
                 [](Endpoint& me) {

@@ -21,10 +21,11 @@ Wires* current_wires = nullptr;  // there is one engine a process, whose signals
 
 }  // namespace
 
-Wires::Wires(std::vector<s4u::Host*> hosts, double jitter, std::uint64_t seed, Deliver deliver)
+Wires::Wires(std::vector<s4u::Host*> hosts, const SimNetwork& network, Deliver deliver)
     : hosts_(std::move(hosts)),
-      jitter_(jitter),
-      seed_(seed),
+      jitter_(network.jitter),
+      duplex_(network.duplex),
+      seed_(network.seed),
       deliver_(std::move(deliver)),
       away_(hosts_.size()) {
   // SimGrid's signals last as long as the process.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "veche/comm/sim/sim.h"
 #include "veche/endpoint.h"
 
 namespace veche {
@@ -29,8 +30,7 @@ struct Letter {
 class Wires {
  public:
   using Deliver = std::function<void(Letter)>;
-  // `jitter`: each letter leaves up to so many seconds later; a seed decides.
-  Wires(std::vector<simgrid::s4u::Host*> hosts, double jitter, std::uint64_t seed, Deliver deliver);
+  Wires(std::vector<simgrid::s4u::Host*> hosts, const SimNetwork& network, Deliver deliver);
   ~Wires();
 
   // By an actor: it leaves when next somebody calls `leave`, which must be before time passes.
@@ -91,8 +91,10 @@ class Wires {
 
   using Lanes = std::unordered_map<std::uint64_t, std::deque<Flight*>>;
 
-  static std::uint64_t lane_of(const Letter& letter) {
-    return static_cast<std::uint64_t>(letter.from.value) << 32 | static_cast<std::uint32_t>(letter.to.value);
+  std::uint64_t lane_of(const Letter& letter) const {
+    const bool swapped = !duplex_ && letter.to < letter.from;
+    const NodeId one = swapped ? letter.to : letter.from, other = swapped ? letter.from : letter.to;
+    return static_cast<std::uint64_t>(one.value) << 32 | static_cast<std::uint32_t>(other.value);
   }
   void begin(Flight& flight);
   void enter_lane(Flight& flight);
@@ -109,6 +111,7 @@ class Wires {
 
   const std::vector<simgrid::s4u::Host*> hosts_;
   const double jitter_;
+  const bool duplex_;
   const std::uint64_t seed_;
   const Deliver deliver_;
   std::vector<Letter> posted_;
