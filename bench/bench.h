@@ -12,7 +12,7 @@ struct BenchOptions {
   bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
   std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
   std::vector<std::string> sizes;     // allreduce: only these; empty: all
-  std::vector<int> nodes;             // allreduce: only so many nodes or ranks; empty: all
+  std::vector<int> nodes;             // allreduce, crowd: only so many nodes or ranks; empty: all
   double target = 88;                 // slow-network: per cent of test samples that must be right
   std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
   std::string data;                   // load: a set of images, CIFAR-10 as a rule; empty: made up
@@ -31,5 +31,14 @@ struct BenchCase {
   int rounds = 0;
   double required = 0;  // the ratio promised; 0: none
 };
+
+// Where rounds differ by more, their median says nothing for sure.
+inline constexpr double kSureSpread = 0.30;
+
+// Of a case that promises something: "kept", "missed" or "unsure".
+inline const char* verdict(const BenchCase& result) {
+  if (result.spread > kSureSpread) return "unsure";
+  return result.ratio >= result.required ? "kept" : "missed";
+}
 
 }  // namespace veche

@@ -2,13 +2,13 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "cli/counter.h"
 #include "cli/data_commands.h"
 #include "cli/data_options.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "veche/base/cores.h"
 #include "veche/base/files.h"
 #include "veche/data/sets/inspect.h"
 #include "veche/data/sets/source.h"
@@ -101,7 +101,7 @@ void run_inspect(const InspectArguments& arguments) {
 
 void add_data_inspect(CLI::App& data) {
   auto arguments = std::make_shared<InspectArguments>();
-  arguments->threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  arguments->threads = usable_cores();
   CLI::App* command = data.add_subcommand("inspect", "Look at every sample: counts, sizes, means, damage");
   command->add_option("SET", arguments->of.path_or_name, "a folder, a file, or the name of a set")
       ->required();

@@ -2,13 +2,13 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "cli/counter.h"
 #include "cli/data_commands.h"
 #include "cli/data_options.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "veche/base/cores.h"
 #include "veche/data/formats/pack/pack.h"
 
 namespace veche::cli {
@@ -67,7 +67,7 @@ void add_data_pack(CLI::App& data) {
   command->add_option("--quality", arguments->options.quality, "of resized images that are kept as JPEG")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
-  arguments->options.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  arguments->options.threads = usable_cores();
   command->add_option("--threads", arguments->options.threads)
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/isa.h"
 #include "cli/output.h"
 #include "veche/base/cut_files.h"
 #include "veche/base/nearest.h"
@@ -67,6 +68,7 @@ int run(int argc, char** argv) {
   veche::cli::add_topology(app);
   refuse_empty_words(app);
   try {
+    veche::cli::limit_instructions_by_environment();
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) answer_text(app.help());
     return exit_code;

@@ -10,6 +10,7 @@ namespace veche::cli {
 namespace {
 
 constexpr auto kBetweenProgressLines = std::chrono::seconds(10);
+constexpr auto kBetweenDrawings = std::chrono::milliseconds(300);
 
 }  // namespace
 
@@ -58,7 +59,21 @@ void ProgressView::on_progress(const Progress& progress) {
 }
 
 void ProgressView::on_measuring() {
+  tested_ = Clock::now();  // a short one need not be told of
   if (!quiet_ && status_.drawn()) status_.draw(before_, part_, after_ + "  measuring ...");
+}
+
+void ProgressView::on_testing(double part) {
+  const auto now = Clock::now();
+  if (quiet_ || now - tested_ < (status_.on_terminal() ? Clock::duration(kBetweenDrawings)
+                                                       : Clock::duration(kBetweenProgressLines)))
+    return;
+  tested_ = now;
+  const std::string text = fmt::format("testing {:.0f} %", 100 * part);
+  if (status_.on_terminal())
+    status_.draw(text, part, before_);
+  else
+    status_.line(text);
 }
 
 void ProgressView::on_evaluation(const Evaluation& evaluation) {

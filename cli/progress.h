@@ -22,6 +22,7 @@ class ProgressView : public RunObserver {
   void on_notice(const std::string& sentence) override;
   void on_progress(const Progress& progress) override;
   void on_measuring() override;
+  void on_testing(double part) override;
   void on_evaluation(const Evaluation& evaluation) override;
 
  private:
@@ -34,6 +35,7 @@ class ProgressView : public RunObserver {
   RunInfo info_;
   Clock::time_point start_;
   Clock::time_point last_line_;
+  Clock::time_point tested_;  // when that was told last
   double smooth_loss_ = 0;
   StatusLine status_;
   std::string before_, after_;  // what is drawn

@@ -25,6 +25,7 @@
 namespace veche::cli {
 namespace {
 
+constexpr std::size_t kMostRows = 64;  // nodes that the table shows
 constexpr int kInterrupted = 130;  // what shells expect of a program that ended on Ctrl-C; any interrupt here
 
 struct TrainArguments {
@@ -56,7 +57,7 @@ Config read_config(const TrainArguments& arguments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const bool length = key.starts_with("run.") && key != "run.seed" && key != "run.name" && key != "run.out";
     const bool machines = key == "cluster.nodes" || key == "cluster.transport" || key == "cluster.slots" ||
-                          key.starts_with("topology.");
+                          key == "model.threads" || key.starts_with("topology.");
     if (!length && !machines)
       throw RequestError(
           "--set " + assignment +
@@ -72,8 +73,11 @@ void print_table(const RunResult& result) {
   const bool tested = last.average_model.count > 0;
   Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "steps", "computing", "waiting",
                "communicating", "sent"});
-  for (std::size_t i = 0; i < last.nodes.size(); ++i) {
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < last.nodes.size() && shown < kMostRows; ++i) {
     const NodeReport& node = last.nodes[i];
+    if (tested && node.test.count == 0) continue;
+    ++shown;
     table.row({std::to_string(i),
                tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy())
                       : fmt::format("{:.6g}", node.train.loss()),
@@ -82,9 +86,12 @@ void print_table(const RunResult& result) {
                duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
   }
   tell("\n{}\n", table.text());
+  if (shown < last.nodes.size())
+    tell("  {} of {} nodes; all are in summary.json\n", shown, with_commas(last.nodes.size()));
   if (tested) {
     const Spread spread = accuracy_spread(last);
-    tell("  accuracy of the nodes  {:.2f} +- {:.2f} %\n", 100 * spread.mean, 100 * spread.std);
+    tell("  accuracy of the nodes  {:.2f} +- {:.2f} %{}\n", 100 * spread.mean, 100 * spread.std,
+         spread.nodes < last.nodes.size() ? fmt::format(", of {} that were tested", spread.nodes) : "");
     tell("  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
   }
   const Disagreement apart = disagreement(last);

@@ -6,23 +6,38 @@
 #include <string>
 
 #include "bench/rounds.h"
-#include "veche/base/multiversion.h"
 #include "veche/errors.h"
 #include "veche/random.h"
 #include "veche/vector_math.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/mix/mix.cc"
+#include "veche/base/each_target.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veche::HWY_NAMESPACE {
+namespace {
+
+void triad(float* __restrict a, const float* b, const float* c, float s, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + s * c[i];
+}
+
+}  // namespace
+}  // namespace veche::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
 namespace veche {
 namespace {
+
+HWY_EXPORT(triad);
 
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLength = 1'500'000;
 constexpr int kRepeats = 40;
 constexpr int kQuickRepeats = 2;
-
-VECHE_MULTIVERSION void triad(float* __restrict a, const float* b, const float* c, float s, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + s * c[i];
-}
 
 template <class Pass>
 double bytes_per_second(int repeats, std::size_t floats, Pass pass) {
@@ -59,7 +74,7 @@ BenchCase measure(std::size_t count, const BenchOptions& options) {
       if (std::abs(static_cast<double>(out[i]) - expected) > 1e-5)
         throw RunError("bench mix: a weighted sum is wrong");
     }
-    const auto pass = [&] { triad(a.data(), b.data(), c.data(), 0.5F, triad_length); };
+    const auto pass = [&] { HWY_DYNAMIC_DISPATCH(triad)(a.data(), b.data(), c.data(), 0.5F, triad_length); };
     rounds.theirs(0, bytes_per_second(repeats, 3 * triad_length, pass) / 1e9);
   }
   return rounds.result(0, "weighted sum of " + std::to_string(count) + " vectors", "GB/s", "triad", 0.80);
@@ -72,3 +87,5 @@ std::vector<BenchCase> bench_mix(const BenchOptions& options) {
 }
 
 }  // namespace veche
+
+#endif  // HWY_ONCE

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read by the libraries when loaded
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(globals().get("THREADS", 1))  # read by the libraries when loaded
 import numpy
 import torch
 from torch import nn
@@ -124,7 +124,7 @@ def answer(request, trainers):
 
 
 def main():
-    torch.set_num_threads(1)
+    torch.set_num_threads(globals().get("THREADS", 1))
     trainers = {}
     for line in sys.stdin:
         try:

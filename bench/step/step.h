@@ -11,4 +11,7 @@ namespace veche {
 // two sides disagree or the peer cannot be run.
 std::vector<BenchCase> bench_step(const BenchOptions& options);
 
+// The same with as many threads on both sides as the process may use cores.
+std::vector<BenchCase> bench_threads(const BenchOptions& options);
+
 }  // namespace veche

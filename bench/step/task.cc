@@ -43,13 +43,8 @@ TrainingTask::TrainingTask(const ModelSpec& spec, int batch_size)
   for (auto& label : labels_)
     label = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(spec.classes)));
 
-  std::vector<float> weights;
-  for (const TensorLayout& tensor : learner_->parameter_layout()) {
-    const std::vector<float> values = gather(tensor, learner_->parameters());
-    weights.insert(weights.end(), values.begin(), values.end());
-  }
+  write_model();
   const std::vector<float> images = channels_first(images_, shape_);
-  write("weights", weights.data(), weights.size() * sizeof(float));
   write("images", images.data(), images.size() * sizeof(float));
   write("labels", labels_.data(), labels_.size() * sizeof(std::int64_t));
 }
@@ -58,6 +53,22 @@ TrainingTask::~TrainingTask() {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
+
+void TrainingTask::write_model() {
+  const auto write_tensors = [&](const char* name, const std::vector<TensorLayout>& layout,
+                                 std::span<const float> from) {
+    std::vector<float> numbers;
+    for (const TensorLayout& tensor : layout) {
+      const std::vector<float> values = gather(tensor, from);
+      numbers.insert(numbers.end(), values.begin(), values.end());
+    }
+    write(name, numbers.data(), numbers.size() * sizeof(float));
+  };
+  write_tensors("weights", learner_->parameter_layout(), learner_->parameters());
+  write_tensors("buffers", learner_->buffer_layout(), learner_->buffers());
+}
+
+std::uint64_t TrainingTask::batches() const { return kBatches; }
 
 Batch TrainingTask::batch(std::uint64_t step) const {
   const std::size_t start = step % kBatches * size_;

@@ -21,8 +21,11 @@ class TrainingTask {
   Learner& learner() const { return *learner_; }
   // The same batches again and again.
   Batch batch(std::uint64_t step) const;
-  // The paths {"weights", "images", "labels"}: the initial parameters tensor by tensor in PyTorch's order,
-  // images NCHW, all float32, labels int64.
+  std::uint64_t batches() const;  // how many there are
+  // The paths {"weights", "buffers", "images", "labels"}: parameters and buffers tensor by tensor in PyTorch's
+  // order, those that the learner began with or has when they are written anew; images NCHW, all float32,
+  // labels int64.
+  void write_model();
   const nlohmann::json& files() const { return files_; }
 
  private:

@@ -4,7 +4,7 @@
 
 namespace veche {
 
-RunResult short_run(const std::vector<std::string>& assignments) {
+RunResult short_run(const std::vector<std::string>& assignments, RunObserver* observer) {
   Config config = Config::from_text(R"(
     [data]
     name = "synthetic"
@@ -19,6 +19,7 @@ RunResult short_run(const std::vector<std::string>& assignments) {
   TrainingRequest request;
   request.settings = config.resolve();
   request.keep = false;
+  request.observer = observer;
   return run_training(request);
 }
 

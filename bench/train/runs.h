@@ -8,6 +8,6 @@
 namespace veche {
 
 // A short training run that leaves nothing behind, for measuring: `assignments` are section.key=value.
-RunResult short_run(const std::vector<std::string>& assignments);
+RunResult short_run(const std::vector<std::string>& assignments, RunObserver* observer = nullptr);
 
 }  // namespace veche

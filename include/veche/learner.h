@@ -47,6 +47,10 @@ class VECHE_API Learner {
   // Changes nothing: no dropout, stored statistics.
   virtual Score evaluate(const Batch& batch) = 0;
 
+  // Nobody reads gradients() before the next pass overwrites them, and that may be a while: a learner among
+  // very many may give their memory back. They are then zero, or what they were.
+  virtual void rest() {}
+
   // The names inside the two flat vectors, for checkpoints, export and comparison with other programs.
   virtual std::vector<TensorLayout> parameter_layout() const = 0;
   virtual std::vector<TensorLayout> buffer_layout() const = 0;

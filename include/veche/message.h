@@ -38,7 +38,7 @@ class Message {
 
 // Gives out messages and takes their memory back when the last reader lets go, so that the steady state of a
 // run allocates nothing large. Keeps what was needed lately and lets the rest go. Thread-safe; messages may
-// outlive the pool.
+// outlive the pool. A copy is the same pool.
 class VECHE_API MessagePool {
  public:
   MessagePool();

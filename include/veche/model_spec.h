@@ -18,6 +18,7 @@ struct ModelSpec {
   std::uint64_t seed = 1;
   NodeId node;  // whose learner: decides the stream of dropout, and the quadratic's a and b
   int nodes = 1;
+  int evaluation_threads = 1;  // that evaluate() may use; what it returns does not depend on them
 };
 
 }  // namespace veche

@@ -47,7 +47,7 @@ class VECHE_API Strategy {
   // One who sends them away saves a copy, and puts what the learner shall have into its parameters in
   // after_step.
   virtual std::span<float> step_target(std::uint64_t /*step*/) { return {}; }
-  // The optimiser has made its step; the parameters may be changed.
+  // The optimiser has made its step; the parameters may be changed. The gradient may be gone.
   virtual void after_step(std::uint64_t /*step*/) {}
   virtual void finish() {}
 

@@ -12,8 +12,8 @@ namespace {
 using Clock = MpiSums::Clock;
 using End = MpiSums::End;
 
-constexpr std::size_t kSmall = 1000;
-constexpr std::size_t kLarge = 300'000;
+constexpr std::size_t kShort = 1000;
+constexpr std::size_t kLong = 300'000;
 constexpr Tag kTag{3};
 
 Clock::time_point in(double seconds) {
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Oversubscribed, Sums, ::testing::Bool());
 
 TEST_P(Sums, AreTheSameForOneAndForSeveralNodesARank) {
   for (const int nodes : {1, 2})
-    for (const std::size_t length : {kSmall, kLarge}) {
+    for (const std::size_t length : {kShort, kLong}) {
       Rank rank(nodes, GetParam());
       const auto run = [&](int i) {
         for (const bool ahead : {false, true}) {
@@ -73,31 +73,31 @@ TEST_P(Sums, AreTheSameForOneAndForSeveralNodesARank) {
 // What one had left behind inside MPI is done when this is.
 void bring_to_rest(Rank& rank) {
   for (int i = 0; i < 3; ++i) {
-    std::vector<float> data(kSmall, 1.0F);
+    std::vector<float> data(kShort, 1.0F);
     ASSERT_EQ(rank.sums.whole(rank.node(), Tag{4}, data, in(60)), End::done);
-    ASSERT_EQ(data, std::vector<float>(kSmall, 2.0F));
+    ASSERT_EQ(data, std::vector<float>(kShort, 2.0F));
   }
 }
 
 TEST_P(Sums, OneWhoTimesOutIsNotWrittenToWhenTheOtherComes) {
   Rank rank(1, GetParam());
-  std::vector<float> data(kSmall, 1.0F);
+  std::vector<float> data(kShort, 1.0F);
   if (Rank::number() == 0) {
     EXPECT_EQ(rank.sums.whole(rank.node(), kTag, data, in(0.2)), End::timed_out);
     Rank::tell_other();
     Rank::await_other();
-    EXPECT_EQ(data, std::vector<float>(kSmall, 1.0F));
+    EXPECT_EQ(data, std::vector<float>(kShort, 1.0F));
   } else {
     Rank::await_other();
     EXPECT_EQ(rank.sums.whole(rank.node(), kTag, data, in(60)), End::done);
-    EXPECT_EQ(data, std::vector<float>(kSmall, 2.0F));
+    EXPECT_EQ(data, std::vector<float>(kShort, 2.0F));
     Rank::tell_other();
   }
   bring_to_rest(rank);
 }
 
 TEST_P(Sums, ANodeWhoseSiblingDoesNotComeLeavesNothingToItsSibling) {
-  for (const std::size_t length : {kSmall, kLarge}) {
+  for (const std::size_t length : {kShort, kLong}) {
     Rank rank(2, GetParam());
     std::vector<float> left(length, 1.0F);
     std::vector<float> late(length, 1.0F);
@@ -111,19 +111,19 @@ TEST_P(Sums, ANodeWhoseSiblingDoesNotComeLeavesNothingToItsSibling) {
 TEST_P(Sums, WhatWasBegunIsACopy) {
   Rank rank(2, GetParam());
   {
-    const std::vector<float> gone(kSmall, 1.0F);
+    const std::vector<float> gone(kShort, 1.0F);
     rank.sums.begin(rank.node(0), kTag, gone);
   }
-  std::vector<float> data(kSmall, 2.0F);
+  std::vector<float> data(kShort, 2.0F);
   rank.sums.begin(rank.node(1), kTag, data);
   EXPECT_EQ(rank.sums.finish(rank.node(1), kTag, data, in(60)), End::done);
-  EXPECT_EQ(data, std::vector<float>(kSmall, 6.0F));
+  EXPECT_EQ(data, std::vector<float>(kShort, 6.0F));
   EXPECT_EQ(rank.sums.finish(rank.node(0), kTag, data, in(60)), End::done);
 }
 
 TEST_P(Sums, AFailureOfTheJobEndsThem) {
   Rank rank(1, GetParam());
-  std::vector<float> data(kSmall, 1.0F);
+  std::vector<float> data(kShort, 1.0F);
   if (Rank::number() == 1) Rank::await_other();
   if (Rank::number() == 0) {
     rank.job.failed = 1;

@@ -19,6 +19,46 @@ class BenchTest(RunsTest):
         for one, other in zip(by_table.summary()["parameters"], by_ring.summary()["parameters"]):
             self.assertAlmostEqual(one[0], other[0], places=5)
 
+    def test_an_instruction_set_limits_both_sides(self):
+        done = self.veche("bench", "mix", "--quick", "--json", "--isa", "plain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["instruction_set"], "plain")
+        self.assertIn("instruction set: plain\n", done.stderr)
+        inherited = self.veche("bench", "mix", "--quick", "--json", env={**os.environ, "VECHE_ISA": "plain"})
+        self.assertEqual(json.loads(inherited.stdout)["instruction_set"], "plain")
+        for words, env in ((["--isa", "plainn"], {}), ([], {"VECHE_ISA": "plainn"})):
+            done = self.veche("bench", "mix", "--quick", *words, env={**os.environ, **env})
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, r"\Aveche: [^\n]*'plainn'[^\n]*plain[^\n]*\n\Z")
+
+    def test_measurements_are_recorded_a_line_each(self):
+        words = ("bench", "mix", "--quick", "--json", "--record", "record.jsonl")
+        for _ in range(2):
+            done = self.veche(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [json.loads(line) for line in (self.folder / "record.jsonl").read_text().splitlines()]
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[0]["date"], r"^20\d\d-\d\d-\d\d$")
+        self.assertTrue(lines[0]["quick"])
+        self.assertIn(lines[0]["cores"], range(1, len(os.sched_getaffinity(0)) + 1))
+        self.assertIn(lines[0]["instruction_set"], ("avx512", "avx2", "sse4", "plain"))
+        self.assertTrue(lines[0]["processor"])
+        printed = json.loads(done.stdout)["cases"]
+        self.assertEqual(lines[1]["cases"], [{"bench": "mix", **case} for case in printed])
+        for case in printed:
+            sure = "kept" if case["ratio"] >= case["required"] else "missed"
+            self.assertEqual(case["verdict"], sure if case["spread"] <= 0.3 else "unsure")
+
+    def test_a_file_that_cannot_be_written_to_is_refused_before_measuring(self):
+        done = self.veche("bench", "mix", "--record", "no/such/folder/file")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Aveche: --record: no/such/folder/file cannot be [^\n]*\n\Z")
+
+    def test_testing_comes_to_what_pytorch_does(self):
+        done = self.veche("bench", "evaluate", "--quick", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(len(json.loads(done.stdout)["cases"]), 2)
+
     def load(self, *words):
         elsewhere = {key: value for key, value in os.environ.items() if key != "CIFAR10"}
         return self.veche("bench", "load", "--quick", *words, env=elsewhere)

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -77,6 +78,39 @@ class Docs(unittest.TestCase):
         included = {name for file in files for name in re.findall(r'#include [<"]([^>"]+)', file.read_text())}  # of other libraries
         self.assertEqual([f"{file.relative_to(ROOT)} names {name}" for file, name in named
                           if not exists(name) and name not in included], [])
+
+    def benchmarks_page(self, *files):
+        return subprocess.run([ROOT / "scripts/benchmarks-page", *files], capture_output=True, text=True, timeout=100)
+
+    def test_the_page_of_benchmarks_is_what_was_recorded(self):
+        self.assertEqual(self.benchmarks_page().stdout, (ROOT / "docs/benchmarks.md").read_text(),
+                         "run scripts/benchmarks-page --write")
+
+    def test_recorded_benchmarks_make_a_column_for_each_kind_of_machine(self):
+        def case(name, ratio, verdict="kept", spread=0.1, peer="PyTorch", bench="step"):
+            return {"bench": bench, "name": name, "peer": peer, "ratio": ratio, "spread": spread, "required": 1.3, "verdict": verdict}
+        sizes = [case(f"{size} KB", 1 + size / 10, peer=f"{peer}, best other", bench="allreduce")
+                 for size, peer in enumerate(("ring", "tree") * 4)]
+        lines = [{"processor": "A", "cores": 2, "instruction_set": "avx2", "cases": [case("cnn", 1.2), case("mlp", 1.4)]},
+                 {"processor": "B", "cores": 1, "instruction_set": "avx512", "cases": [case("cnn", 12.34, "unsure", 0.45), *sizes]},
+                 {"processor": "A", "cores": 2, "instruction_set": "avx2", "cases": [case("cnn", 1.25, "missed")]},
+                 {"processor": "A", "cores": 2, "instruction_set": "avx2", "quick": True, "cases": [case("cnn", 9)]}]
+        with tempfile.TemporaryDirectory() as folder:
+            page, record = pathlib.Path(folder) / "page.md", pathlib.Path(folder) / "record.jsonl"
+            page.write_text("before\n<!-- made by scripts/benchmarks-page -->\nold\n<!-- end -->\nafter\n")
+            record.write_text("".join(json.dumps({"date": "2026-01-02", **line}) + "\n" for line in lines))
+            text = self.benchmarks_page(page, record).stdout
+            self.assertEqual(text.splitlines(), [
+                "before", "<!-- made by scripts/benchmarks-page -->",
+                "| bench | case | beside | A, 2 cores, avx2 | B, 1 core, avx512 | promised |", "|---|---|---|---|---|---|",
+                "| `step` | cnn | PyTorch | 1.25x (missed) | 12x (unsure: spread 45 %) | 1.30x |",
+                "|  | mlp | PyTorch | 1.40x |  | 1.30x |",
+                "| `allreduce` | all cases | best other |  | 1.00x to 1.70x, 8 of 8 kept | 1.30x |", "",
+                "Last measured: A, 2 cores, avx2: 2026-01-02; B, 1 core, avx512: 2026-01-02.", "<!-- end -->", "after"])
+            record.write_text(record.read_text() + "{}\n")
+            wrong = self.benchmarks_page(page, record)
+            self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+            self.assertIn("record.jsonl:5 is not a line", wrong.stderr)
 
     def test_the_program_of_the_library_page_compiles(self):
         page = (ROOT / "docs/library.md").read_text()

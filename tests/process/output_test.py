@@ -40,7 +40,7 @@ class Output(RunsTest):
         self.assertEqual(done.stdout.count("\n"), 1)
         summary = json.loads(done.stdout)
         self.assertLessEqual(SUMMARY, set(summary))
-        self.assertEqual(set(summary["accuracy"]), {"mean", "std", "min", "max", "average_model"})
+        self.assertEqual(set(summary["accuracy"]), {"mean", "std", "min", "max", "tested", "average_model"})
         self.assertEqual(set(summary["disagreement"]), {"cv", "l1", "l2", "linf"})
         self.assertEqual((summary["run"], summary["steps"], summary["stopped"]), ("runs/mine", 5, "steps"))
         self.assertEqual(summary, json.loads((self.folder / "runs/mine/summary.json").read_text()))
@@ -79,6 +79,20 @@ class Output(RunsTest):
             self.assertRegex(bar, r"^epoch \d+\.\d\d/\S+ [█░]{24} loss \d+\.\d{4}  [\d,]+ images/s  "
                                   r"nodes differ \S+ %  [\d:]+ left(  measuring ...)?$")
         self.assertLess(len(bars), 200, "drawn too often")
+
+    def test_testing_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = self.start("train", *assignments({
+            "model.name": "cnn", "data.name": "synthetic", "data.shape": "[1,28,28]", "data.samples": 50,
+            "data.test_samples": 20000, "cluster.nodes": 1, "strategy.name": "single", "run.steps": 1}),
+            stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+        os.close(theirs)
+        text = self.read_all(ours, process)
+        self.assertEqual(process.wait(LONGEST), 0, text)
+        parts = [int(part) for part in re.findall(r"\r\033\[Ktesting (\d+) % [█░]{24} ", text)]
+        self.assertTrue(parts, text)
+        self.assertEqual(parts, sorted(parts))
+        self.assertLessEqual(parts[-1], 100)
 
     @staticmethod
     def read_all(descriptor, process):

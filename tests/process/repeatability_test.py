@@ -5,7 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from veche_runs import SMALL, RunsTest
+from veche_runs import SMALL, RunsTest, assignments
 
 MODELS = {
     "mlp": {},
@@ -42,6 +42,16 @@ class Repeatability(RunsTest):
         for model in MODELS:
             self.compare(model, "consensus", DISTURBANCES)
         self.compare("cnn", "single", ["one slot on one core"])
+
+    def test_threads_of_one_node(self):
+        """Equal numbers of threads give equal bytes; one more than there are cores is told of and works."""
+        threads = len(os.sched_getaffinity(0)) + 1
+        alone = SMALL | MODELS["cnn"] | {"cluster.nodes": 1, "strategy.name": "single", "run.steps": 6, "data.shape": "[1,28,28]",
+                                         "model.threads": threads}
+        first = self.train("first", alone)
+        self.assert_same_run(self.train("second", alone), first)
+        done = self.veche("train", *assignments(alone, {"run.name": "told"}))
+        self.assertRegex(done.stderr, rf"note: model\.threads = {threads}, but this process may use \d+ cores?: ")
 
     def test_under_load(self):
         self.busy(2)

@@ -10,6 +10,7 @@
 #include "veche/base/denormals.h"
 #include "veche/base/mapped_file.h"
 #include "veche/base/nearest.h"
+#include "veche/base/with_instruction_set.h"
 #include "veche/message.h"
 #include "veche/options.h"
 #include "veche/random.h"
@@ -163,10 +164,23 @@ TEST(MessagePool, MessagesOutliveIt) {
   EXPECT_EQ(message.as<float>()[2], 3);
 }
 
-class WeightedSum : public ::testing::TestWithParam<std::size_t> {};
+TEST(InstructionSet, IsTheBestUnlessAnotherIsAskedFor) {
+  ASSERT_EQ(instruction_sets().back(), "plain");
+  for (const std::string& name : instruction_sets()) {
+    const WithInstructionSet limited(name);
+    EXPECT_EQ(instruction_set(), name);
+  }
+  EXPECT_EQ(instruction_set(), instruction_sets().front());
+  EXPECT_THROW(use_instruction_set("abacus"), std::logic_error);
+}
+
+// Of so many vectors, with every instruction set that this processor has.
+class WeightedSum : public ::testing::TestWithParam<std::tuple<std::size_t, std::string>> {
+  const WithInstructionSet limited_{std::get<1>(GetParam())};
+};
 
 TEST_P(WeightedSum, MatchesTheDefinitionForEveryLength) {
-  const std::size_t inputs = GetParam();
+  const std::size_t inputs = std::get<0>(GetParam());
   for (const std::size_t length : {0, 1, 15, 16, 17, 2047, 2048, 2049, 10000}) {
     RandomStream random(1, "test", length, inputs);
     std::vector<std::vector<float>> vectors(inputs, std::vector<float>(length));
@@ -188,7 +202,7 @@ TEST_P(WeightedSum, MatchesTheDefinitionForEveryLength) {
 }
 
 TEST_P(WeightedSum, OfOnesEverywhereIsTheSameInOrder) {
-  const std::size_t count = GetParam();
+  const std::size_t count = std::get<0>(GetParam());
   for (const std::size_t length : {0, 1, 15, 16, 17, 511, 512, 513, 10000}) {
     RandomStream random(2, "test", length, count);
     std::vector<std::vector<float>> vectors(count, std::vector<float>(length));
@@ -206,7 +220,9 @@ TEST_P(WeightedSum, OfOnesEverywhereIsTheSameInOrder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Inputs, WeightedSum, ::testing::Values(1, 2, 3, 4, 5, 6, 9, 36));
+INSTANTIATE_TEST_SUITE_P(Inputs, WeightedSum,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4, 5, 6, 9, 36),
+                                            ::testing::ValuesIn(instruction_sets())));
 
 #ifdef __SSE__
 TEST(FlushDenormals, HoldsInThreadsBegunMeanwhile) {
@@ -234,6 +250,20 @@ TEST(ModelAverage, IsTheSumInOrderTimesOneOverTheNumber) {
   for (const auto& model : models) average.add(model);
   average.finish();
   EXPECT_EQ(mean, (std::vector<float>{0, 12 * (1.0F / 3)}));
+}
+
+TEST(VectorMath, LongNormsAreTheSumOfSquaresEverywhere) {
+  RandomStream random(1, "norm");
+  std::vector<float> x(1001);
+  double expected = 0;
+  for (float& each : x) {
+    each = static_cast<float>(random.normal());
+    expected += static_cast<double>(each) * static_cast<double>(each);
+  }
+  for (const std::string& name : instruction_sets()) {
+    const WithInstructionSet limited(name);
+    EXPECT_NEAR(squared_norm(x), expected, 1e-9 * expected) << name;
+  }
 }
 
 TEST(VectorMath, NormsAndDistances) {

@@ -90,6 +90,19 @@ void write_file(const std::filesystem::path& file, std::span<const std::span<con
   }
 }
 
+void write_file_in_unfinished(const std::filesystem::path& file,
+                              std::span<const std::span<const std::byte>> parts) {
+  ::unlink(file.c_str());  // it may be a link to something else
+  try {
+    OutputFile out(file);
+    for (const auto& part : parts) out.write(part);
+    out.sync();
+  } catch (...) {
+    ::unlink(file.c_str());
+    throw;
+  }
+}
+
 void write_file(const std::filesystem::path& file, std::string_view text) {
   const std::array<std::span<const std::byte>, 1> parts{std::as_bytes(std::span(text))};
   write_file(file, parts);

@@ -38,6 +38,11 @@ std::filesystem::path place_of(const std::filesystem::path& file);
 void write_file(const std::filesystem::path& file, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& file, std::string_view text);
 
+// The same in a folder that nobody looks into before it is synced and renamed, where a file needs no name
+// besides its own, and the folder no sync for each of a thousand files.
+void write_file_in_unfinished(const std::filesystem::path& file,
+                              std::span<const std::span<const std::byte>> parts);
+
 // Renames and makes the new name durable.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 // Makes the names in a folder durable.

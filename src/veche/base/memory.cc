@@ -1,6 +1,8 @@
 #include "veche/base/memory.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -48,6 +50,15 @@ std::string text(double bytes) {
   return bytes < 1e12 ? fmt::format("{:.1f} GB", bytes / 1e9) : fmt::format("{:.4g} TB", bytes / 1e12);
 }
 
+// To the system, about the whole pages among these bytes. Where it does not take advice nothing is lost but
+// the memory, or some time.
+void advise(std::span<std::byte> bytes, int advice) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto from = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (from + page - 1) / page * page, last = (from + bytes.size()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, advice);
+}
+
 }  // namespace
 
 std::uint64_t available_memory() { return std::min(of_the_machine(), of_the_container()); }
@@ -58,6 +69,16 @@ void check_memory(double bytes, const std::string& what, const std::string& hint
   if (bytes > available)
     throw RequestError(fmt::format("{} needs {} of memory, and {} are available: {}", what, text(bytes),
                                    text(available), hint));
+}
+
+void release_pages(std::span<std::byte> bytes) { advise(bytes, MADV_DONTNEED); }
+
+void fetch_pages(std::span<std::byte> bytes) {
+#ifdef MADV_POPULATE_WRITE
+  advise(bytes, MADV_POPULATE_WRITE);
+#else
+  static_cast<void>(bytes);
+#endif
 }
 
 }  // namespace veche

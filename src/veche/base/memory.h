@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "veche/base/module_api.h"
@@ -15,5 +17,12 @@ std::uint64_t available_memory();
 // are available: HINT". Asked before something large is made, since a system that promises more memory than
 // it has ends the program later, without a word.
 VECHE_MODULE_API void check_memory(double bytes, const std::string& what, const std::string& hint);
+
+// Gives the memory of these bytes back to the system, but for what is left of a page at the ends: until they
+// are written again they are zero and cost nothing. Only for memory of the process's own, such as `new`
+// gives.
+VECHE_MODULE_API void release_pages(std::span<std::byte> bytes);
+// Asks for it again, all at once: quicker than page by page when it is written.
+VECHE_MODULE_API void fetch_pages(std::span<std::byte> bytes);
 
 }  // namespace veche

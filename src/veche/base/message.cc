@@ -10,7 +10,8 @@ namespace veche {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kTakesBetweenSweeps = 1024;
+constexpr std::size_t kLeastTakesBetweenSweeps = 1024;
+constexpr std::size_t kTakesOfBlockBetweenSweeps = 2;
 
 // Memory is given out in few sizes, at most an eighth more than asked for, so that messages of ever changing
 // lengths use the same again.
@@ -35,7 +36,8 @@ struct MessagePool::Store {
 
   std::mutex mutex;
   std::map<std::size_t, Free> free;  // by size; guarded
-  std::size_t takes = 0;             // guarded
+  std::size_t takes = 0;             // since the last sweep; guarded
+  std::size_t blocks = 0;            // in all, free or not; guarded
 
   ~Store() {
     for (auto& [size, kept] : free)
@@ -45,7 +47,8 @@ struct MessagePool::Store {
   std::byte* take(std::size_t size) {
     {
       const std::lock_guard lock(mutex);
-      if (++takes % kTakesBetweenSweeps == 0) sweep();
+      // Where a thousand nodes share a pool, an interval is long enough for each to have needed its own.
+      if (++takes >= std::max(kLeastTakesBetweenSweeps, kTakesOfBlockBetweenSweeps * blocks)) sweep();
       Free& kept = free[size];
       if (!kept.blocks.empty()) {
         std::byte* block = kept.blocks.back();
@@ -53,6 +56,7 @@ struct MessagePool::Store {
         kept.never_needed = std::min(kept.never_needed, kept.blocks.size());
         return block;
       }
+      ++blocks;
     }
     return allocate(size);
   }
@@ -64,10 +68,12 @@ struct MessagePool::Store {
 
   // What a whole interval could do without is not kept for ever.
   void sweep() {
+    takes = 0;
     for (auto& [size, kept] : free) {
       for (; kept.never_needed > 0; --kept.never_needed) {
         release(kept.blocks.back());
         kept.blocks.pop_back();
+        --blocks;
       }
       kept.never_needed = kept.blocks.size();
     }

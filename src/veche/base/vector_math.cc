@@ -4,9 +4,26 @@
 #include <array>
 #include <cmath>
 
-#include "veche/base/multiversion.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veche/base/vector_math.cc"
+#include "veche/base/each_target.h"
 
+// Seen by what is compiled for each instruction set, and by what is there once.
+#ifndef VECHE_VECTOR_MATH_ONCE
+#define VECHE_VECTOR_MATH_ONCE
 namespace veche {
+namespace {
+
+constexpr std::size_t kFused = 6;  // a torus has five; more come in further passes over a block
+// More vectors at once would meet what was just written in the same few lines of the cache.
+constexpr std::size_t kAtOnce = 4;
+
+}  // namespace
+}  // namespace veche
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace veche::HWY_NAMESPACE {
 namespace {
 
 constexpr std::size_t kLine = 16;  // floats in a cache line
@@ -15,8 +32,7 @@ constexpr std::size_t kAhead =
 
 // One pass over K inputs. The loops over k have constant bounds and vanish.
 template <std::size_t K>
-VECHE_MULTIVERSION void fused_sum(float* __restrict out, const float* const* inputs, const float* weights,
-                                  std::size_t n) {
+void fused_sum_of(float* __restrict out, const float* const* inputs, const float* weights, std::size_t n) {
   std::array<const float*, K> in;
   std::array<float, K> w;
   for (std::size_t k = 0; k < K; ++k) {
@@ -42,7 +58,7 @@ VECHE_MULTIVERSION void fused_sum(float* __restrict out, const float* const* inp
 
 // The sum of K vectors into all of them, in one pass.
 template <std::size_t K>
-VECHE_MULTIVERSION void fused_sum_everywhere(float* const* vectors, std::size_t n) {
+void fused_sum_everywhere_of(float* const* vectors, std::size_t n) {
   std::array<float*, K> v;
   for (std::size_t k = 0; k < K; ++k) v[k] = vectors[k];
   std::size_t i = 0;
@@ -61,11 +77,26 @@ VECHE_MULTIVERSION void fused_sum_everywhere(float* const* vectors, std::size_t 
   }
 }
 
-VECHE_MULTIVERSION void accumulate(float* __restrict out, const float* a, float wa, std::size_t n) {
+void fused_sum(std::size_t count, float* out, const float* const* inputs, const float* weights,
+               std::size_t n) {
+  using Pass = void (*)(float*, const float* const*, const float*, std::size_t);
+  constexpr Pass kPasses[kFused] = {fused_sum_of<1>, fused_sum_of<2>, fused_sum_of<3>,
+                                    fused_sum_of<4>, fused_sum_of<5>, fused_sum_of<6>};
+  kPasses[count - 1](out, inputs, weights, n);
+}
+
+void fused_sum_everywhere(std::size_t count, float* const* vectors, std::size_t n) {
+  using Pass = void (*)(float* const*, std::size_t);
+  constexpr Pass kPasses[kAtOnce] = {fused_sum_everywhere_of<1>, fused_sum_everywhere_of<2>,
+                                     fused_sum_everywhere_of<3>, fused_sum_everywhere_of<4>};
+  kPasses[count - 1](vectors, n);
+}
+
+void accumulate(float* __restrict out, const float* a, float wa, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] += wa * a[i];
 }
 
-VECHE_MULTIVERSION void add_four(float* __restrict out, const float* const* in, std::size_t n) {
+void add_four(float* __restrict out, const float* const* in, std::size_t n) {
   const float* const a = in[0];
   const float* const b = in[1];
   const float* const c = in[2];
@@ -73,13 +104,13 @@ VECHE_MULTIVERSION void add_four(float* __restrict out, const float* const* in, 
   for (std::size_t i = 0; i < n; ++i) out[i] = out[i] + a[i] + b[i] + c[i] + d[i];
 }
 
-VECHE_MULTIVERSION void scale_by(float* x, float factor, std::size_t n) {
+void scale_by(float* x, float factor, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
 constexpr std::size_t kLanes = 16;  // independent sums, in a fixed order: vectorised and yet repeatable
 
-VECHE_MULTIVERSION double sum_of_squares(const float* x, std::size_t n) {
+double sum_of_squares(const float* x, std::size_t n) {
   std::array<double, kLanes> sums{};
   std::size_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
@@ -92,23 +123,35 @@ VECHE_MULTIVERSION double sum_of_squares(const float* x, std::size_t n) {
 }
 
 }  // namespace
+}  // namespace veche::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace veche {
+namespace {
+
+HWY_EXPORT(fused_sum);
+HWY_EXPORT(fused_sum_everywhere);
+HWY_EXPORT(accumulate);
+HWY_EXPORT(add_four);
+HWY_EXPORT(scale_by);
+HWY_EXPORT(sum_of_squares);
+
+}  // namespace
 
 void weighted_sum(std::span<float> out, std::span<const std::span<const float>> inputs,
                   std::span<const float> weights) {
-  constexpr std::size_t kFused = 6;     // a torus has five; more come in further passes over a block
   constexpr std::size_t kBlock = 2048;  // floats: stays in the first-level cache between those passes
-  using Pass = void (*)(float*, const float* const*, const float*, std::size_t);
-  constexpr std::array<Pass, kFused> kPasses{fused_sum<1>, fused_sum<2>, fused_sum<3>,
-                                             fused_sum<4>, fused_sum<5>, fused_sum<6>};
   const std::size_t first = std::min(inputs.size(), kFused);
   const std::size_t block = inputs.size() <= kFused ? out.size() : kBlock;
   for (std::size_t from = 0; from < out.size(); from += block) {
     const std::size_t length = std::min(block, out.size() - from);
     std::array<const float*, kFused> starts{};
     for (std::size_t k = 0; k < first; ++k) starts[k] = inputs[k].data() + from;
-    kPasses[first - 1](out.data() + from, starts.data(), weights.data(), length);
+    HWY_DYNAMIC_DISPATCH(fused_sum)(first, out.data() + from, starts.data(), weights.data(), length);
     for (std::size_t k = first; k < inputs.size(); ++k)
-      accumulate(out.data() + from, inputs[k].data() + from, weights[k], length);
+      HWY_DYNAMIC_DISPATCH(accumulate)(out.data() + from, inputs[k].data() + from, weights[k], length);
   }
 }
 
@@ -116,13 +159,8 @@ namespace {
 
 // Floats: pieces of many vectors stay in the first cache from being added up to being written.
 constexpr std::size_t kPiece = 512;
-// More vectors at once would meet what was just written in the same few lines of the cache.
-constexpr std::size_t kAtOnce = 4;
-
 // The sum of [from, from + n) of all.
 void sum_piece(float* out, std::span<const std::span<float>> vectors, std::size_t from, std::size_t n) {
-  using Pass = void (*)(float*, const float* const*, const float*, std::size_t);
-  constexpr std::array<Pass, kAtOnce> kPasses{fused_sum<1>, fused_sum<2>, fused_sum<3>, fused_sum<4>};
   constexpr std::array<float, kAtOnce> kOnes{1, 1, 1, 1};
   std::array<const float*, kAtOnce> starts{};
   const auto next = [&](std::size_t k) {
@@ -131,12 +169,12 @@ void sum_piece(float* out, std::span<const std::span<float>> vectors, std::size_
     return many;
   };
   std::size_t k = next(0);
-  kPasses[k - 1](out, starts.data(), kOnes.data(), n);
+  HWY_DYNAMIC_DISPATCH(fused_sum)(k, out, starts.data(), kOnes.data(), n);
   for (; k + kAtOnce <= vectors.size(); k += kAtOnce) {
     next(k);
-    add_four(out, starts.data(), n);
+    HWY_DYNAMIC_DISPATCH(add_four)(out, starts.data(), n);
   }
-  for (; k < vectors.size(); ++k) accumulate(out, vectors[k].data() + from, 1.0F, n);
+  for (; k < vectors.size(); ++k) HWY_DYNAMIC_DISPATCH(accumulate)(out, vectors[k].data() + from, 1.0F, n);
 }
 
 }  // namespace
@@ -147,14 +185,11 @@ void sum(std::span<float> out, std::span<const std::span<float>> vectors) {
 }
 
 void sum_everywhere(std::span<const std::span<float>> vectors) {
-  using Pass = void (*)(float* const*, std::size_t);
-  constexpr std::array<Pass, kAtOnce> kPasses{fused_sum_everywhere<1>, fused_sum_everywhere<2>,
-                                              fused_sum_everywhere<3>, fused_sum_everywhere<4>};
   const std::size_t length = vectors.front().size();
   if (vectors.size() <= kAtOnce) {
     std::array<float*, kAtOnce> starts{};
     for (std::size_t k = 0; k < vectors.size(); ++k) starts[k] = vectors[k].data();
-    return kPasses[vectors.size() - 1](starts.data(), length);
+    return HWY_DYNAMIC_DISPATCH(fused_sum_everywhere)(vectors.size(), starts.data(), length);
   }
   std::array<float, kPiece> total;
   for (std::size_t from = 0; from < length; from += kPiece) {
@@ -165,10 +200,10 @@ void sum_everywhere(std::span<const std::span<float>> vectors) {
 }
 
 void add(std::span<float> into, std::span<const float> x) {
-  accumulate(into.data(), x.data(), 1.0F, into.size());
+  HWY_DYNAMIC_DISPATCH(accumulate)(into.data(), x.data(), 1.0F, into.size());
 }
 
-void scale(std::span<float> x, float factor) { scale_by(x.data(), factor, x.size()); }
+void scale(std::span<float> x, float factor) { HWY_DYNAMIC_DISPATCH(scale_by)(x.data(), factor, x.size()); }
 
 void ModelAverage::add(std::span<const float> model) {
   if (count_++ == 0)
@@ -179,7 +214,9 @@ void ModelAverage::add(std::span<const float> model) {
 
 void ModelAverage::finish() { scale(out_, 1.0F / static_cast<float>(count_)); }
 
-double squared_norm(std::span<const float> x) { return sum_of_squares(x.data(), x.size()); }
+double squared_norm(std::span<const float> x) {
+  return HWY_DYNAMIC_DISPATCH(sum_of_squares)(x.data(), x.size());
+}
 
 Distance distance(std::span<const float> x, std::span<const float> y) {
   Distance result;
@@ -193,3 +230,5 @@ Distance distance(std::span<const float> x, std::span<const float> y) {
 }
 
 }  // namespace veche
+
+#endif  // HWY_ONCE

@@ -4,6 +4,7 @@
 
 #include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/parts.h"
+#include "veche/comm/pass_on.h"
 
 namespace veche {
 
@@ -16,22 +17,24 @@ void barrier(Channel& channel) {
   }
 }
 
-void broadcast(Channel& channel, NodeId root, std::span<float> data) {
-  // A binomial tree over the distance from the root: receive from the one that differs in the lowest set bit,
-  // then pass on to those that differ in a lower bit.
+Message pass_on(Channel& channel, NodeId root, Message message) {
+  // The tree over the distance from the root: receive from the one that differs in the lowest set bit, then
+  // pass on to those that differ in a lower bit.
   const int size = channel.size();
   const int rank = wrapped(channel.me().value - root.value, size).value;
   int bit = 1;
   while (bit < size && (rank & bit) == 0) bit *= 2;
-  Message message;
-  if (rank == 0) {
-    message = channel.pool.copy_of(std::span<const float>(data));
-  } else {
-    message = channel.expect(wrapped(rank - bit + root.value, size));
-    std::ranges::copy(message.as<float>(), data.begin());
-  }
+  if (rank != 0) message = channel.expect(wrapped(rank - bit + root.value, size));
   for (bit /= 2; bit > 0; bit /= 2)
     if (rank + bit < size) channel.send(wrapped(rank + bit + root.value, size), message);
+  return message;
+}
+
+void broadcast(Channel& channel, NodeId root, std::span<float> data) {
+  const bool first = channel.me() == root;
+  const Message message =
+      pass_on(channel, root, first ? channel.pool.copy_of(std::span<const float>(data)) : Message{});
+  if (!first) std::ranges::copy(message.as<float>(), data.begin());
 }
 
 std::vector<Message> all_gather(Channel& channel, Message mine) {

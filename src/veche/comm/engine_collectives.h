@@ -38,6 +38,9 @@ class VECHE_MODULE_API EngineCollectives {
   virtual std::unique_ptr<Neighbourhood> neighbourhood(std::span<const NodeId> sources,
                                                        std::span<const NodeId> readers, std::size_t length);
 
+  // Whether all nodes are threads of this process, where one may read what another still has.
+  virtual bool one_process() const { return false; }
+
   // Whether nodes are on several hosts, where a network is what takes the time.
   virtual bool between_hosts() const { return false; }
 

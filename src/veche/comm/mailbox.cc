@@ -63,7 +63,6 @@ Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point
 }
 
 std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive) {
-  if (losses_ == 0) return {};
   const std::lock_guard lock(told_mutex_);
   std::vector<bool>& told = told_[tag];
   told.resize(static_cast<std::size_t>(peers));

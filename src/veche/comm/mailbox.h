@@ -37,7 +37,8 @@ class VECHE_MODULE_API Mailbox {
   Received receive(std::optional<NodeId> from, Tag tag, Clock::time_point until, const Lost& lost);
 
   // For those who wait for anyone: a peer that is not `alive` and that nobody was told of yet under this tag.
-  // Called with or without the mailbox locked, by one thread a tag.
+  // Called with or without the mailbox locked, by one thread a tag. Asks about everybody: only worth it once
+  // somebody was lost.
   std::optional<NodeId> next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive);
 
   // Counts everything that those who wait may wait for. Read before polling in vain, it lets them sleep
@@ -46,6 +47,7 @@ class VECHE_MODULE_API Mailbox {
   void wait_for_event(std::uint64_t seen, Clock::time_point until);
   // Somebody was lost: those who wait check again.
   void wake_all();
+  bool told_of_losses() const { return losses_ > 0; }
 
  private:
   // Few messages wait at a time, so a search in order is the fastest index, and it keeps the order of

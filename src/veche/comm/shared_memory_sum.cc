@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "veche/base/cores.h"
 #include "veche/comm/parts.h"
 
 namespace veche {
@@ -24,7 +25,7 @@ constexpr int kYields = 4;
 constexpr std::chrono::milliseconds kRecheck{100};  // from one check to the next, while asleep
 
 std::size_t cores() {
-  static const std::size_t count = std::max(1U, std::thread::hardware_concurrency());  // asks the system
+  static const auto count = static_cast<std::size_t>(usable_cores());  // asks the system
   return count;
 }
 

@@ -2,23 +2,17 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
-#include <thread>
+
+#include "veche/base/cores.h"
 
 namespace veche {
 namespace {
 
 // Turns belong to threads, and who waits does not know who computes around it.
 thread_local Slots::Turn* turn_of_thread = nullptr;
-
-int cores_for(int processes) {
-  const int allowed = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (processes == 1) return allowed;
-  return std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / processes, 1, allowed);
-}
 
 // Empty where it cannot be told.
 cpu_set_t cores_of(pthread_t thread) {
@@ -49,7 +43,7 @@ struct Slots::Waiter {
 };
 
 Slots::Slots(int slots, int processes)
-    : slots_(static_cast<std::size_t>(slots > 0 ? slots : cores_for(processes))) {}
+    : slots_(static_cast<std::size_t>(slots > 0 ? slots : usable_cores(processes))) {}
 
 Slots::Turn::Turn(Slots& slots, std::uint64_t step) : slots_(slots), step_(step), slot_(slots.take(step)) {
   turn_of_thread = this;

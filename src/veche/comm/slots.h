@@ -22,8 +22,9 @@ namespace veche {
 // two then share a core for many milliseconds, while the one that became free idles.
 class VECHE_MODULE_API Slots {
  public:
-  // 0: as many as this process has cores, where it shares them with so many others like it.
+  // 0: as many as this process may use cores, where it shares them with so many others like it.
   explicit Slots(int slots, int processes = 1);
+  std::size_t count() const { return slots_.size(); }
   std::size_t waiting() const;  // how many, now
 
   class Away;

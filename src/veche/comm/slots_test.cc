@@ -15,6 +15,21 @@ using namespace std::chrono_literals;
 
 constexpr auto kPatience = 30s;
 
+TEST(SlotsTest, ThereAreAsManyAsTheProcessMayUseCores) {
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  EXPECT_LE(Slots(0).count(), static_cast<std::size_t>(CPU_COUNT(&all)));
+  EXPECT_EQ(Slots(5).count(), 5u);
+  CPU_ZERO(&one);
+  std::size_t first = 0;
+  while (!CPU_ISSET(first, &all)) ++first;
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const std::size_t confined = Slots(0).count();
+  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(confined, 1u);
+}
+
 TEST(SlotsTest, NoMoreComputeAtOnceThanThereAreSlots) {
   constexpr int kNodes = 12, kSlots = 3, kSteps = 50;
   Slots slots(kSlots);

@@ -6,13 +6,14 @@
 
 namespace veche {
 
-// What a module with models gives to the zoo. Stateless; any thread. Learners outlive the engine that made
-// them.
+// What a module with models gives to the zoo. Any thread. Learners of one engine share what they prepare for
+// their passes, and outlive it.
 class ModelEngine {
  public:
   virtual ~ModelEngine() = default;
   // Throws RequestError for an input or an option that does not fit the model.
-  virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const = 0;
+  // `like`: see Learners (model/zoo.h); may be null.
+  virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const = 0;
   virtual ModelDescription describe(const ModelSpec& spec) const = 0;
 };
 

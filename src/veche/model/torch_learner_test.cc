@@ -48,6 +48,38 @@ TEST(TorchLearner, LayoutCoversTheVectorOnce) {
             "layer1.0.conv1.weight");
 }
 
+// What learners share, at the same time, and give back while they rest changes no bit.
+TEST(TorchLearner, ManyThatShareAndRestLearnWhatOneDoesAlone) {
+  const ModelSpec spec = spec_of("resnet20", kColour);
+  const RandomSamples samples(kColour, 3);
+  const std::vector<float> alone = trained(spec, samples, 3);
+  std::vector<std::unique_ptr<Learner>> learners;
+  {
+    Learners together;
+    for (int i = 0; i < 4; ++i)
+      learners.push_back(together.make(spec, learners.empty() ? nullptr : learners.front().get()));
+  }
+  EXPECT_EQ(copy(learners.back()->parameters()), copy(make_learner(spec)->parameters()));
+  EXPECT_EQ(copy(learners.back()->buffers()), copy(make_learner(spec)->buffers()));
+  {
+    std::vector<std::jthread> threads;
+    for (const auto& learner : learners)
+      threads.emplace_back([&samples, &learner = *learner] {
+        for (std::uint64_t step = 0; step < 3; ++step) {
+          learner.rest();
+          learner.compute_gradient(samples.batch(step));
+          descend(learner);
+          learner.rest();
+        }
+      });
+  }
+  for (const auto& learner : learners) {
+    std::vector<float> result = copy(learner->parameters());
+    result.insert(result.end(), learner->buffers().begin(), learner->buffers().end());
+    EXPECT_EQ(result, alone);
+  }
+}
+
 TEST(TorchLearner, SpansAreAlignedAndStayInPlace) {
   const auto learner = make_learner(spec_of("resnet20", kColour));
   const RandomSamples samples(kColour, 4);

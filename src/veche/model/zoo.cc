@@ -61,16 +61,24 @@ ModelDescription describe_model(const ModelSpec& spec) {
   return {learner->parameter_layout(), learner->buffer_layout(), 0};
 }
 
-std::unique_ptr<Learner> make_learner(const ModelSpec& spec) {
+Learners::Learners() = default;
+Learners::~Learners() = default;
+
+std::unique_ptr<Learner> make_learner(const ModelSpec& spec) { return Learners().make(spec); }
+
+std::unique_ptr<Learner> Learners::make(const ModelSpec& spec, Learner* like) {
   find_model(spec.name);
   if (const OwnModel* own = own_models().find(spec.name)) return make_own(*own, spec);
   if (is_plain(spec.name)) {
     if (spec.options.get<std::string>("device", "cpu") != "cpu")
       throw RequestError("model.device: the " + spec.name +
                          " is computed by the processor; leave the key out");
+    if (spec.options.get<int>("threads", 0) > 1)
+      throw RequestError("model.threads: the " + spec.name + " is computed by one thread; leave the key out");
     return spec.name == "vector" ? make_vector(spec) : make_quadratic(spec);
   }
-  return torch_engine()->make_learner(spec);
+  if (torch_ == nullptr) torch_ = torch_engine();
+  return torch_->make_learner(spec, like);
 }
 
 // Written here and not in the module, so that looking at the list is quick; a test makes each and counts.

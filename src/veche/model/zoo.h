@@ -29,8 +29,23 @@ struct ModelDescription {
   std::int64_t multiply_adds = 0;  // of convolutions and matrix products, for one sample forward
 };
 
-// Loads libtorch's module when the model needs it. Throws RequestError for a model that does not exist or
-// does not fit the input, with the nearest valid choice.
+class ModelEngine;
+
+// Makes learners that share what they prepare for their passes: for many nodes, make them with one of these.
+// It may go before they do.
+class Learners {
+ public:
+  Learners();
+  ~Learners();
+  // Loads libtorch's module when the model needs it. Throws RequestError for a model that does not exist or
+  // does not fit the input, with the nearest valid choice. `like`, made from a spec that is equal but for
+  // `node`, has its initial values still: where they can be copied they need not be made again.
+  std::unique_ptr<Learner> make(const ModelSpec& spec, Learner* like = nullptr);
+
+ private:
+  std::unique_ptr<ModelEngine> torch_;  // once it was needed
+};
+// One alone.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec);
 // Of the same model: counted in a real pass, not looked up.
 ModelDescription describe_model(const ModelSpec& spec);

@@ -97,6 +97,7 @@ void CheckpointStore::commit(std::uint64_t step) {
           "{} is gone, though node {} saved itself there: it was removed, or run.out lies on a file system "
           "that not all hosts share",
           saved.string(), node));
+  sync_folder(unfinished(step));
   remove_folder(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;

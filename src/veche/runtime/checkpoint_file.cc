@@ -59,7 +59,7 @@ void write_checkpoint(const fs::path& file, NodeId node, int nodes, const NodeSt
   std::uint32_t sum = 0;
   for (const auto& part : parts) sum = checksum(sum, part);
   parts.push_back(bytes_of(sum));
-  write_file(file, parts);
+  write_file_in_unfinished(file, parts);
 }
 
 bool is_whole_checkpoint(const fs::path& file) {

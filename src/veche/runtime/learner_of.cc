@@ -1,29 +1,43 @@
 #include "veche/runtime/learner_of.h"
 
+#include <algorithm>
+
+#include "veche/base/cores.h"
 #include "veche/model/weights.h"
-#include "veche/model/zoo.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/run_folder.h"
 
 namespace veche {
-namespace {
 
 // Then the weights come from there; the file they began with may be gone.
-bool has_checkpoint(const TrainingRequest& request, const RunPlan& plan) {
-  if (request.resume.empty()) return false;
-  const CheckpointStore store(RunFolder::open(request.resume).checkpoints(), plan.learners());
-  return store.newest([](const std::string&) {}).has_value();
+bool LearnersOfRun::has_checkpoint() {
+  if (request_.resume.empty()) return false;
+  if (!has_checkpoint_) {
+    const CheckpointStore store(RunFolder::open(request_.resume).checkpoints(), plan_.learners());
+    has_checkpoint_ = store.newest([](const std::string&) {}).has_value();
+  }
+  return *has_checkpoint_;
 }
 
-}  // namespace
+// Cores that nobody else's model needs while a node tests its own.
+int LearnersOfRun::evaluation_threads() const {
+  const int ranks = request_.job == nullptr ? 1 : request_.job->size();
+  const int slots = plan_.settings.cluster.get<int>("slots");
+  const int cores =
+      slots > 0 ? slots : usable_cores(request_.job == nullptr ? 1 : request_.job->ranks_on_this_host());
+  return std::max(1, cores * ranks / std::max(plan_.learners(), ranks));
+}
 
-std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node) {
-  if (plan.stand_in) return make_stand_in(plan.stand_in);
-  if (request.learner) return request.learner(node);
-  const Settings& settings = plan.settings;
-  auto learner = make_learner(model_spec_of(settings, plan.source, node));
-  if (settings.model.has("init") && !has_checkpoint(request, plan))
+std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
+  if (plan_.stand_in) return make_stand_in(plan_.stand_in);
+  if (request_.learner) return request_.learner(node);
+  const Settings& settings = plan_.settings;
+  ModelSpec spec = model_spec_of(settings, plan_.source, node);
+  spec.evaluation_threads = evaluation_threads();
+  const bool copies = settings.model.get<std::string>("start") == "equal" && like != nullptr;
+  auto learner = learners_.make(spec, copies ? like : nullptr);
+  if (settings.model.has("init") && !copies && !has_checkpoint())
     load_weights(*learner, settings.model.get<std::string>("init"));
   return learner;
 }

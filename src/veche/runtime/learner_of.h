@@ -1,11 +1,28 @@
 #pragma once
 
+#include "veche/model/zoo.h"
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/training.h"
 
 namespace veche {
 
-// The caller's own learner, or the model that the settings name, with the weights it begins with.
-std::unique_ptr<Learner> learner_of(const TrainingRequest& request, const RunPlan& plan, NodeId node);
+// Makes the learners of a run: the caller's own, or the model that the settings name, with the weights it
+// begins with. Request and plan outlive it.
+class LearnersOfRun {
+ public:
+  LearnersOfRun(const TrainingRequest& request, const RunPlan& plan) : request_(request), plan_(plan) {}
+
+  // `like`: another one of this run that still is as it was made; may be null.
+  std::unique_ptr<Learner> make(NodeId node, Learner* like = nullptr);
+
+ private:
+  bool has_checkpoint();
+  int evaluation_threads() const;
+
+  const TrainingRequest& request_;
+  const RunPlan& plan_;
+  Learners learners_;
+  std::optional<bool> has_checkpoint_;  // once it was asked
+};
 
 }  // namespace veche

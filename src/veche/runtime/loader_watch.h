@@ -21,6 +21,7 @@ class LoaderWatch final : public Observer {
 
   void on_progress(const Progress& progress) override;
   void on_measuring() override { next_.on_measuring(); }
+  void on_testing(double part) override { next_.on_testing(part); }
   void on_evaluation(const Evaluation& evaluation) override { next_.on_evaluation(evaluation); }
 
  private:

@@ -11,8 +11,10 @@ class Counting final : public Observer {
  public:
   void on_progress(const Progress&) override { ++progress; }
   void on_measuring() override { ++measuring; }
+  void on_testing(double part) override { tested = part; }
   void on_evaluation(const Evaluation&) override { ++evaluations; }
   int progress = 0, measuring = 0, evaluations = 0;
+  double tested = 0;
 };
 
 struct Scene {
@@ -49,9 +51,11 @@ TEST(LoaderWatch, IsSilentWhileBatchesAreReady) {
   Scene scene;
   for (int i = 0; i < 100; ++i) scene.pass(1, 0.3);  // 15 %
   scene.watch.on_measuring();
+  scene.watch.on_testing(0.5);
   scene.watch.on_evaluation({});
   EXPECT_TRUE(scene.told.empty());
   EXPECT_EQ(scene.next.measuring + scene.next.evaluations, 2);
+  EXPECT_EQ(scene.next.tested, 0.5);
 }
 
 }  // namespace

@@ -85,6 +85,10 @@ void Recorder::on_measuring() {
   if (next_ != nullptr) next_->on_measuring();
 }
 
+void Recorder::on_testing(double part) {
+  if (next_ != nullptr) next_->on_testing(part);
+}
+
 void Recorder::on_evaluation(const Evaluation& evaluation) {
   lines_.append(metrics_line(evaluation, info_.steps_per_epoch).dump() + "\n");
   const Score train = total_train(evaluation);

@@ -21,6 +21,7 @@ class Recorder : public Observer {
 
   void on_progress(const Progress& progress) override;
   void on_measuring() override;
+  void on_testing(double part) override;
   void on_evaluation(const Evaluation& evaluation) override;
 
   // When the run has ended. Throws RunError, a sentence, when something could not be written to the last.

@@ -204,6 +204,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .slowness = speeds.slowness,
       .stall_probability = speeds.stall_probability,
       .stall_seconds = speeds.stall_seconds,
+      .threads = std::max(1, settings.model.get<int>("threads", 0)),
       .pruning = plan_pruning(settings, epoch, steps),
       .strategy = strategy_of(settings),
       .strategy_options = settings.strategy,

@@ -55,15 +55,17 @@ double epochs(std::uint64_t step, double steps_per_epoch) {
 }  // namespace
 
 Spread accuracy_spread(const Evaluation& evaluation) {
-  Spread spread{0, 0, 1, 0};
-  const auto nodes = static_cast<double>(evaluation.nodes.size());
-  for (const NodeReport& node : evaluation.nodes) {
-    spread.mean += node.test.accuracy() / nodes;
-    spread.min = std::min(spread.min, node.test.accuracy());
-    spread.max = std::max(spread.max, node.test.accuracy());
-  }
+  std::vector<double> tested;
   for (const NodeReport& node : evaluation.nodes)
-    spread.std += std::pow(node.test.accuracy() - spread.mean, 2) / nodes;
+    if (node.test.count > 0) tested.push_back(node.test.accuracy());
+  Spread spread{0, 0, 1, 0, tested.size()};
+  const auto nodes = static_cast<double>(tested.size());
+  for (const double accuracy : tested) {
+    spread.mean += accuracy / nodes;
+    spread.min = std::min(spread.min, accuracy);
+    spread.max = std::max(spread.max, accuracy);
+  }
+  for (const double accuracy : tested) spread.std += std::pow(accuracy - spread.mean, 2) / nodes;
   spread.std = std::sqrt(spread.std);
   return spread;
 }
@@ -163,11 +165,9 @@ Json summary(const RunResult& result) {
   }
   if (tests.count > 0) {
     const Spread spread = accuracy_spread(last);
-    json["accuracy"] = {{"mean", spread.mean},
-                        {"std", spread.std},
-                        {"min", spread.min},
-                        {"max", spread.max},
-                        {"average_model", last.average_model.accuracy()}};
+    json["accuracy"] = {{"mean", spread.mean},    {"std", spread.std},
+                        {"min", spread.min},      {"max", spread.max},
+                        {"tested", spread.nodes}, {"average_model", last.average_model.accuracy()}};
   }
   json["loss"] = tests.count > 0 ? tests.loss() : trains.loss();
   json["train_loss"] = trains.loss();

@@ -13,9 +13,11 @@ nlohmann::ordered_json summary(const RunResult& result);
 // One line of metrics.jsonl.
 nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double steps_per_epoch);
 
-// Mean, population standard deviation and range of the nodes' test accuracies.
+// Mean, population standard deviation and range of the test accuracies of the nodes whose own models were
+// tested, and how many these are.
 struct Spread {
   double mean = 0, std = 0, min = 0, max = 0;
+  std::size_t nodes = 0;
 };
 Spread accuracy_spread(const Evaluation& evaluation);
 

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "veche/base/cores.h"
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
+#include "veche/base/memory.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/comm/sim/sim.h"
 #include "veche/comm/threads/threads.h"
@@ -24,6 +26,10 @@
 
 namespace veche {
 namespace {
+
+// Nodes whose gradients would fill this part of the memory that is left give them back while they wait.
+// Others keep them: to be given memory anew costs a small pass a twentieth of its time.
+constexpr double kMuchMemory = 0.125;
 
 void check_transport(const TrainingRequest& request) {
   const auto transport = request.settings.cluster.get<std::string>("transport");
@@ -57,8 +63,12 @@ std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
 }
 
 std::unique_ptr<Cluster> make_cluster(const TrainingRequest& request, const RunPlan& plan) {
-  const int slots = plan.settings.cluster.get<int>("slots");
   if (plan.simulation) return make_sim_cluster(plan.learners(), plan.simulation->network);
+  int slots = plan.settings.cluster.get<int>("slots");
+  // A slot is then for several threads.
+  if (const int threads = plan.settings.model.get<int>("threads", 0); slots == 0 && threads > 1)
+    slots =
+        std::max(1, usable_cores(request.job == nullptr ? 1 : request.job->ranks_on_this_host()) / threads);
   if (request.job != nullptr) return request.job->cluster(plan.learners(), slots);
   if (request.cluster) return request.cluster(plan.learners());
   return std::make_unique<ThreadsCluster>(plan.learners(), slots);
@@ -73,8 +83,11 @@ class Training {
       for (const NodeId id : cluster_->here()) {
         auto endpoint = cluster_->endpoint(id);
         if (request_.network) endpoint = request_.network(std::move(endpoint));
+        auto learner = learners_.make(id, nodes_.empty() ? nullptr : &nodes_.front()->learner());
+        if (nodes_.empty()) crowded_ = request_.crowded || fills_memory(learner->gradients().size_bytes());
+        if (crowded_) learner->rest();
         nodes_.push_back(
-            std::make_unique<Node>(std::move(endpoint), learner_of(request_, plan_, id), plan_.training));
+            std::make_unique<Node>(std::move(endpoint), std::move(learner), plan_.training, pool_));
       }
     });
     info_.strategy = plan_.training.strategy.name;
@@ -108,6 +121,7 @@ class Training {
         if (!had_ended) recorder.emplace(*folder, info_, request_.observer);
       });
     if (request_.observer != nullptr) request_.observer->on_start(info_);
+    tell_threads();
 
     RunResult result;
     result.info = info_;
@@ -141,6 +155,13 @@ class Training {
     if (recorder == nullptr) return;
     recorder->finish();
     if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
+  }
+
+  void tell_threads() const {
+    const int threads = plan_.settings.model.get<int>("threads", 0), cores = usable_cores();
+    if (threads > cores)
+      notice(fmt::format("model.threads = {}, but this process may use {} core{}: they wait for each other",
+                         threads, cores, cores == 1 ? "" : "s"));
   }
 
   void tell_damage(RunResult& result) const {
@@ -235,18 +256,28 @@ class Training {
         .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
         .observer = watch ? &*watch : nullptr,
         .checkpointer = store_ ? &*store_ : nullptr,
-        .spare_learner = [this] { return learner_of(request_, plan_, NodeId{0}); }};
-    std::vector<Evaluation> results(nodes_.size());
+        .spare_learner = [this] { return learners_.make(NodeId{0}); },
+        .speaker = nodes_.empty() ? NodeId{0} : nodes_.front()->endpoint().id(),
+        .crowded = crowded_};
+    Evaluation last;
     on_all_ranks(request_.job, [&] {
       cluster_->run([&](NodeId id) {
-        const std::size_t here = index_of(id);
-        results[here] = nodes_[here]->run(services);
-        if (!plan_.training.learns) return;
-        const std::span<const float> x = nodes_[here]->learner().parameters();
-        parameters[static_cast<std::size_t>(id.value)].assign(x.begin(), x.end());
+        Evaluation result = nodes_[index_of(id)]->run(services);
+        if (id == services.speaker) last = std::move(result);
       });
     });
-    return results.empty() ? Evaluation{} : results.front();
+    // One after the other, each making room for the next.
+    for (auto& node : nodes_) {
+      const std::span<const float> x = node->learner().parameters();
+      if (plan_.training.learns) parameters[node->me()].assign(x.begin(), x.end());
+      node.reset();
+    }
+    return last;
+  }
+
+  bool fills_memory(std::size_t bytes_of_each) const {
+    const double all = static_cast<double>(bytes_of_each) * static_cast<double>(cluster_->here().size());
+    return all > kMuchMemory * static_cast<double>(available_memory());
   }
 
   std::size_t index_of(NodeId id) const {
@@ -263,6 +294,9 @@ class Training {
   const std::unique_ptr<const RunPlan> made_plan_;
   const RunPlan& plan_ = *made_plan_;
   const std::unique_ptr<Cluster> cluster_;
+  bool crowded_ = false;  // so that what rests gives back its memory
+  LearnersOfRun learners_{request_, plan_};
+  const MessagePool pool_;                    // of all nodes: few of them need theirs at a time
   std::vector<std::unique_ptr<Node>> nodes_;  // those that live here
   RunInfo info_;
   std::optional<CheckpointStore> store_;

@@ -38,6 +38,7 @@ struct TrainingRequest {
   Job* job = nullptr;
   // Another engine than threads, for so many nodes, where there is no job.
   std::function<std::unique_ptr<Cluster>(int nodes)> cluster = {};
+  bool crowded = false;  // nodes give back what they can while they wait, as they do where memory is short
   // Wraps every node's endpoint, in tests: a network with bad luck.
   std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
 };

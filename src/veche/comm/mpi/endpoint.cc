@@ -50,7 +50,7 @@ class MpiEndpoint : public Endpoint, private EngineCollectives {
       const auto may_send = [&](NodeId peer) {
         return peer == id_ || alive(peer) || mailbox_.expects(peer, tag);
       };
-      if (!from)
+      if (!from && mailbox_.told_of_losses())
         if (const auto peer = mailbox_.next_loss(tag, size(), may_send))
           return {Received::Outcome::peer_lost, *peer, {}};
       if (progress_engine_.poll()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -32,15 +33,20 @@ class ThreadSum {
  private:
   class Sum;
   struct alignas(64) Node {
-    std::span<float> data;                // written before arriving, read when all have arrived
-    SharedMemorySum::NodeState state;     // its own
-    std::vector<std::span<float>> parts;  // its own: scratch
+    std::span<float> data;             // written before arriving, read when all have arrived
+    SharedMemorySum::NodeState state;  // its own
   };
+  // A list for each of those who add up at a time, not for each node: they are as long as there are nodes.
+  using Parts = std::vector<std::span<float>>;
+  Parts take_scratch();
+  void give_back(Parts parts);
 
   std::vector<Node> nodes_;
   SharedMemorySum::State state_{};
   std::vector<std::atomic<std::uint64_t>> came_;
   SharedMemorySum shared_sum_;
+  std::mutex scratch_mutex_;
+  std::vector<Parts> scratch_;  // that nobody uses now; guarded by scratch_mutex_
 };
 
 }  // namespace veche

@@ -20,12 +20,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Counted as long as it lives.
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Waiting() { --count_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 }  // namespace
 
 struct ThreadsCluster::Shared {
   Shared(int nodes, int slot_count)
       : slots(slot_count),
         mailboxes(static_cast<std::size_t>(nodes)),
+        waiting(static_cast<std::size_t>(nodes)),
         alive(static_cast<std::size_t>(nodes)) {
     for (auto& flag : alive) flag = true;
     for (int i = 0; i < nodes; ++i) threads.emplace_back([this, i] { lose(NodeId{i}); });
@@ -34,7 +47,9 @@ struct ThreadsCluster::Shared {
   // Whoever waits for it, or is its own helper, checks again.
   void lose(NodeId node) {
     alive[static_cast<std::size_t>(node.value)] = false;
-    for (Mailbox& mailbox : mailboxes) mailbox.wake_all();
+    lost_any = true;
+    for (std::size_t i = 0; i < mailboxes.size(); ++i)
+      if (waiting[i] > 0) mailboxes[i].wake_all();
     const std::lock_guard lock(sums_mutex);
     for (auto& [tag, sum] : sums) sum.wake_all();
   }
@@ -52,6 +67,7 @@ struct ThreadsCluster::Shared {
   }
 
   std::optional<NodeId> first_lost() const {
+    if (!lost_any) return {};
     for (std::size_t i = 0; i < alive.size(); ++i)
       if (!alive[i]) return NodeId{static_cast<int>(i)};
     return {};
@@ -60,7 +76,12 @@ struct ThreadsCluster::Shared {
   const Clock::time_point start = Clock::now();
   Slots slots;
   std::vector<Mailbox> mailboxes;
+  // By node: its threads that wait for messages, or are about to. Who is lost looks here, so that the end of
+  // ten thousand nodes does not take ten thousand mutexes each. A waiter counts itself before it asks who is
+  // alive; who is lost says so before it looks.
+  std::vector<std::atomic<int>> waiting;
   std::vector<std::atomic<bool>> alive;
+  std::atomic<bool> lost_any = false;
   std::mutex sums_mutex;
   std::map<Tag, ThreadSum> sums;                        // guarded by sums_mutex; each then guards itself
   std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by sums_mutex
@@ -96,9 +117,11 @@ class ThreadsEndpoint : public Endpoint, private EngineCollectives {
     threads_.check();
     if (auto there = mailbox_.take(from, tag)) return std::move(*there);
     const Slots::Away away;
+    const Waiting waiting(shared_->waiting[static_cast<std::size_t>(id_.value)]);
     const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
     Received result = mailbox_.receive(from, tag, until, [&]() -> std::optional<NodeId> {
       threads_.check();
+      if (!from && !shared_->lost_any) return {};
       if (!from) return mailbox_.next_loss(tag, size(), [this](NodeId peer) { return alive(peer); });
       return *from == id_ || alive(*from) ? std::nullopt : from;
     });
@@ -137,6 +160,8 @@ class ThreadsEndpoint : public Endpoint, private EngineCollectives {
     sent_messages_ += traffic.messages;
     return {Received::Outcome::message, id_, traffic, shared_sum.take_slept(id_)};
   }
+
+  bool one_process() const override { return true; }
 
   std::span<std::byte> shared_memory(Tag tag, std::size_t bytes) override {
     const std::lock_guard lock(shared_->sums_mutex);

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "veche/model/torch/norm.h"
-#include "veche/model/torch/norm_kernels.h"
+#include "veche/model/torch/threaded_kernels.h"
 
 namespace veche::torch_model {
 namespace {
@@ -59,43 +59,7 @@ void keep(AutogradContext* context, const at::Tensor& weight, const at::Tensor& 
   context->saved_data["report"] = report;
 }
 
-struct NormRelu : torch::autograd::Function<NormRelu> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const c10::optional<at::Tensor>& residual, const at::Tensor& weight,
-                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
-    const ImageSize size = size_of(x);
-    const Coefficients k(rows);
-    const at::Tensor beside = residual ? channels_last(*residual) : at::Tensor();
-    const at::Tensor y = image(size.images, size.channels, size.height, size.width);
-    scale_relu(x.data_ptr<float>(), beside.defined() ? beside.data_ptr<float>() : nullptr, size.rows(),
-               size.channels, k.scale, k.shift, y.data_ptr<float>());
-    context->save_for_backward({x, y, rows});
-    context->saved_data["residual"] = residual.has_value();
-    keep(context, weight, bias, report);
-    return y;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &y = saved[1];
-    const at::Tensor dy = channels_last(gradients[0]);
-    const ImageSize size = size_of(x);
-    const Coefficients k(saved[2]);
-    const bool residual = context->saved_data["residual"].toBool();
-    const at::Tensor dx = at::empty_like(x);
-    const at::Tensor g = residual ? at::empty_like(x) : dx;
-    std::vector<float> sums(static_cast<std::size_t>(2 * size.channels));
-    float *sum = sums.data(), *dot = sum + size.channels;
-    scale_relu_sums(dy.data_ptr<float>(), y.data_ptr<float>(), x.data_ptr<float>(), size.rows(),
-                    size.channels, k.mean, g.data_ptr<float>(), sum, dot);
-    const InputGradient input(k, sum, dot, size.rows(), size.channels, *context);
-    combine(g.data_ptr<float>(), x.data_ptr<float>(), size.rows(), size.channels, k.mean, k.scale,
-            input.b.data(), input.c.data(), dx.data_ptr<float>());
-    return {dx, residual ? g : at::Tensor(), {}, {}, {}, {}};
-  }
-};
-
-// What a backward pass begins with when {x, coefficients} were saved.
+// What a backward pass begins with when {x, coefficients} were saved, perhaps with more.
 struct Backward {
   Backward(AutogradContext* context, const at::Tensor& gradient)
       : saved(context->get_saved_variables()),
@@ -127,13 +91,53 @@ struct Backward {
   float* const dot;
 };
 
+struct NormRelu : torch::autograd::Function<NormRelu> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
+                            const c10::optional<at::Tensor>& residual, const at::Tensor& weight,
+                            const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
+    const ImageSize size = size_of(x);
+    const Coefficients k(rows);
+    const at::Tensor beside = residual ? channels_last(*residual) : at::Tensor();
+    const at::Tensor y = image(size.images, size.channels, size.height, size.width);
+    threaded::scale_relu(x.data_ptr<float>(), beside.defined() ? beside.data_ptr<float>() : nullptr,
+                         size.rows(), size.channels, k.scale, k.shift, y.data_ptr<float>());
+    if (residual)
+      context->save_for_backward({x, rows, y});
+    else
+      context->save_for_backward({x, rows});
+    context->saved_data["residual"] = residual.has_value();
+    keep(context, weight, bias, report);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const Backward pass(context, gradients[0]);
+    const std::int64_t rows = pass.size.rows(), channels = pass.size.channels;
+    if (!context->saved_data["residual"].toBool()) {
+      threaded::scale_relu_sums(pass.dy, pass.x, rows, channels, pass.k.scale, pass.k.shift, pass.k.mean,
+                                pass.sum, pass.dot);
+      const InputGradient input = pass.input_gradient(*context);
+      threaded::combine_relu(pass.dy, pass.x, rows, channels, pass.k.scale, pass.k.shift, pass.k.mean,
+                             input.b.data(), input.c.data(), pass.dx);
+      return {pass.result, {}, {}, {}, {}, {}};
+    }
+    const at::Tensor g = at::empty_like(pass.saved[0]);
+    threaded::residual_relu_sums(pass.dy, pass.saved[2].data_ptr<float>(), pass.x, rows, channels,
+                                 pass.k.mean, g.data_ptr<float>(), pass.sum, pass.dot);
+    const InputGradient input = pass.input_gradient(*context);
+    threaded::combine(g.data_ptr<float>(), pass.x, rows, channels, pass.k.mean, pass.k.scale, input.b.data(),
+                      input.c.data(), pass.dx);
+    return {pass.result, g, {}, {}, {}, {}};
+  }
+};
+
 struct NormAlone : torch::autograd::Function<NormAlone> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& bias, const at::Tensor& rows, std::int64_t report) {
     const ImageSize size = size_of(x);
     const Coefficients k(rows);
     const at::Tensor y = image(size.images, size.channels, size.height, size.width);
-    scale(x.data_ptr<float>(), size.rows(), size.channels, k.scale, k.shift, y.data_ptr<float>());
+    threaded::scale(x.data_ptr<float>(), size.rows(), size.channels, k.scale, k.shift, y.data_ptr<float>());
     context->save_for_backward({x, rows});
     keep(context, weight, bias, report);
     return y;
@@ -141,10 +145,11 @@ struct NormAlone : torch::autograd::Function<NormAlone> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const Backward pass(context, gradients[0]);
-    scale_sums(pass.dy, pass.x, pass.size.rows(), pass.size.channels, pass.k.mean, pass.sum, pass.dot);
+    threaded::scale_sums(pass.dy, pass.x, pass.size.rows(), pass.size.channels, pass.k.mean, pass.sum,
+                         pass.dot);
     const InputGradient input = pass.input_gradient(*context);
-    combine(pass.dy, pass.x, pass.size.rows(), pass.size.channels, pass.k.mean, pass.k.scale, input.b.data(),
-            input.c.data(), pass.dx);
+    threaded::combine(pass.dy, pass.x, pass.size.rows(), pass.size.channels, pass.k.mean, pass.k.scale,
+                      input.b.data(), input.c.data(), pass.dx);
     return {pass.result, {}, {}, {}, {}};
   }
 };
@@ -155,7 +160,7 @@ struct NormReluPool : torch::autograd::Function<NormReluPool> {
     const ImageSize size = size_of(x);
     const Coefficients k(rows);
     const at::Tensor y = image(size.images, size.channels, size.height / 2, size.width / 2);
-    scale_relu_pool(x.data_ptr<float>(), size, k.scale, k.shift, y.data_ptr<float>());
+    threaded::scale_relu_pool(x.data_ptr<float>(), size, k.scale, k.shift, y.data_ptr<float>());
     context->save_for_backward({x, rows});
     keep(context, weight, bias, report);
     return y;
@@ -163,11 +168,11 @@ struct NormReluPool : torch::autograd::Function<NormReluPool> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const Backward pass(context, gradients[0]);
-    scale_relu_pool_sums(pass.dy, pass.x, pass.size, pass.k.scale, pass.k.shift, pass.k.mean, pass.sum,
-                         pass.dot);
+    threaded::scale_relu_pool_sums(pass.dy, pass.x, pass.size, pass.k.scale, pass.k.shift, pass.k.mean,
+                                   pass.sum, pass.dot);
     const InputGradient input = pass.input_gradient(*context);
-    combine_pool(pass.dy, pass.x, pass.size, pass.k.scale, pass.k.shift, pass.k.mean, pass.k.scale,
-                 input.b.data(), input.c.data(), pass.dx);
+    threaded::combine_pool(pass.dy, pass.x, pass.size, pass.k.scale, pass.k.shift, pass.k.mean,
+                           input.b.data(), input.c.data(), pass.dx);
     return {pass.result, {}, {}, {}, {}};
   }
 };
@@ -197,7 +202,7 @@ at::Tensor BatchNorm::coefficients(const at::Tensor& x, const at::Tensor& input_
   float* running_mean_data = running_mean.data_ptr<float>();
   float* running_var_data = running_var.data_ptr<float>();
   const float* extra = input_bias.defined() ? input_bias.data_ptr<float>() : nullptr;
-  if (training) channel_statistics(x.data_ptr<float>(), size.rows(), channels, k.mean, k.inverse);
+  if (training) threaded::channel_statistics(x.data_ptr<float>(), size.rows(), channels, k.mean, k.inverse);
   const auto n = static_cast<float>(size.rows());
   for (std::int64_t c = 0; c < channels; ++c) {
     const float added = extra == nullptr ? 0 : extra[c];

@@ -11,9 +11,8 @@ class ConvNorm : public Block {
         activation_(activation) {}
 
   at::Tensor forward(const at::Tensor& x, Pass& pass) override {
-    const at::Tensor y = conv_->forward(x);
-    if (activation_ == relu) return norm_->relu(y, {}, pass.training);
-    const at::Tensor z = norm_->forward(y, pass.training);
+    if (activation_ == relu) return norm_->relu_after(*conv_, x, {}, pass);
+    const at::Tensor z = norm_->after(*conv_, x, pass);
     return activation_ == nullptr ? z : activation_(z);
   }
 
@@ -66,6 +65,8 @@ Chain& Chain::add(std::shared_ptr<Block> block) {
 Chain& Chain::add(std::shared_ptr<Conv> conv) {
   name(conv);
   steps_.push_back([conv](const at::Tensor& x, Pass&) { return conv->forward(x); });
+  conv_steps_ = steps_.size();
+  last_conv_ = conv;
   return *this;
 }
 
@@ -75,16 +76,29 @@ Chain& Chain::add(std::shared_ptr<Linear> linear) {
   return *this;
 }
 
+std::shared_ptr<Conv> Chain::take_conv() {
+  if (last_conv_ == nullptr || conv_steps_ != steps_.size()) return nullptr;
+  steps_.pop_back();
+  return std::exchange(last_conv_, nullptr);
+}
+
 Chain& Chain::add(std::shared_ptr<Norm> norm) {
   name(norm);
-  steps_.push_back([norm](const at::Tensor& x, Pass& pass) { return norm->forward(x, pass.training); });
+  if (const auto conv = take_conv())
+    steps_.push_back([conv, norm](const at::Tensor& x, Pass& pass) { return norm->after(*conv, x, pass); });
+  else
+    steps_.push_back([norm](const at::Tensor& x, Pass& pass) { return norm->forward(x, pass.training); });
   return *this;
 }
 
 Chain& Chain::add_relu(std::shared_ptr<Norm> norm) {
   name(norm);
   ++next_;
-  steps_.push_back([norm](const at::Tensor& x, Pass& pass) { return norm->relu(x, {}, pass.training); });
+  if (const auto conv = take_conv())
+    steps_.push_back(
+        [conv, norm](const at::Tensor& x, Pass& pass) { return norm->relu_after(*conv, x, {}, pass); });
+  else
+    steps_.push_back([norm](const at::Tensor& x, Pass& pass) { return norm->relu(x, {}, pass.training); });
   return *this;
 }
 

@@ -37,7 +37,12 @@ class Chain : public Block {
     register_module(std::to_string(next_++), module);
   }
 
+  // The convolution that is the last step until now, whose step is then taken away; null: another is.
+  std::shared_ptr<Conv> take_conv();
+
   std::vector<Step> steps_;
+  std::shared_ptr<Conv> last_conv_;
+  std::size_t conv_steps_ = 0;  // how many steps there were with it
   int next_ = 0;
 };
 

@@ -16,11 +16,11 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& weight,
                             const Conv& layer, bool with_bias) {
     const at::Tensor x = channels_last(input);
-    ConvPlan& plan = layer.plan(x, with_bias);
+    const std::shared_ptr<ConvPlan> plan = layer.plan(x, with_bias);
     context->save_for_backward({x, weight});
     // Autograd keeps tensors and numbers only; layer and plan outlive every pass.
     context->saved_data["layer"] = reinterpret_cast<std::int64_t>(&layer);
-    context->saved_data["plan"] = reinterpret_cast<std::int64_t>(&plan);
+    context->saved_data["plan"] = reinterpret_cast<std::int64_t>(plan.get());
     // libtorch's observers see it as they see libtorch's own operations; cost.cc is one.
     at::RecordFunction record(at::RecordScope::FUNCTION);
     std::vector<c10::IValue> factors;
@@ -28,7 +28,7 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
       factors = {x, weight};
       record.before("veche::convolution", &factors);
     }
-    const at::Tensor y = plan.forward(x, weight, layer.bias);
+    const at::Tensor y = plan->forward(x, weight, layer.bias);
     if (record.isActive()) record.setOutputs(std::vector<c10::IValue>(1, y));
     return y;
   }
@@ -65,13 +65,15 @@ at::Tensor Conv::forward_without_bias(const at::Tensor& x) const {
   return Function::apply(x, weight, *this, false);
 }
 
-ConvPlan& Conv::plan(const at::Tensor& x, bool with_bias) const {
-  for (const auto& plan : plans_)
-    if (plan->fits(x.sizes(), weight, with_bias)) return *plan;
+std::shared_ptr<ConvPlan> Conv::plan(const at::Tensor& x, bool with_bias) const {
+  const std::lock_guard lock(used_mutex_);
+  for (const auto& plan : used_)
+    if (plan->fits(options_, x.sizes(), weight, with_bias)) return plan;
   // A training batch, the last one of an epoch, those of an evaluation. Sizes without end start again.
-  if (plans_.size() == kMostPlans) plans_.clear();
-  plans_.push_back(std::make_unique<ConvPlan>(options_, x.sizes(), weight, with_bias));
-  return *plans_.back();
+  if (used_.size() == kMostPlans) used_.clear();
+  used_.push_back(plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias)
+                                   : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias));
+  return used_.back();
 }
 
 }  // namespace veche::torch_model

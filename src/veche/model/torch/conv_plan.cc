@@ -1,9 +1,12 @@
 #include "veche/model/torch/conv_plan.h"
 
+#include <ATen/Parallel.h>
+
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 
 #include "veche/errors.h"
+#include "veche/model/torch/winograd.h"
 
 namespace veche::torch_model {
 namespace {
@@ -37,6 +40,15 @@ at::Tensor room_for(const memory::desc& order) {
 dnnl::primitive_attr own_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+dnnl::primitive_attr with_epilogue(Epilogue epilogue) {
+  dnnl::primitive_attr attributes = own_scratchpad();
+  dnnl::post_ops after;
+  if (adds(epilogue)) after.append_sum();
+  if (has_relu(epilogue)) after.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  attributes.set_post_ops(after);
   return attributes;
 }
 
@@ -107,11 +119,24 @@ struct Geometry {
   memory::desc input, output, weights, any_weights, bias;
 };
 
+// The convolution as winograd.h takes it, where that pays; it computes in the calling thread alone.
+std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
+                                         const at::Tensor& weight) {
+  const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
+  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size) &&
+                    weight.is_contiguous(at::MemoryFormat::ChannelsLast) && at::get_num_threads() == 1;
+  return fits ? std::make_optional(size) : std::nullopt;
+}
+
+at::Tensor room_for(const WinogradSize& size) {
+  return at::empty({static_cast<std::int64_t>(winograd_work(size))});
+}
+
 struct Forward {
-  explicit Forward(const Geometry& g)
+  Forward(const Geometry& g, Epilogue epilogue)
       : Forward(g, {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, g.input,
                      g.any_weights, g.bias, g.output, g.stride, g.padding, g.padding},
-                    own_scratchpad(),
+                    with_epilogue(epilogue),
                     processor()}) {}
   Forward(const Geometry& g, const dnnl::convolution_forward::primitive_desc& made)
       : primitive(dnnl::convolution_forward(made), made),
@@ -163,31 +188,81 @@ struct ParameterGradients {
 
 // The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
 struct ConvPlan::Passes {
-  explicit Passes(const Geometry& sizes) : geometry(sizes), forward(geometry) {}
+  Passes(const Geometry& sizes, const std::optional<WinogradSize>& winograd_size, Epilogue epilogue)
+      : geometry(sizes), winograd(winograd_size) {
+    if (!winograd) forward.emplace(geometry, epilogue);
+  }
   Geometry geometry;
-  Forward forward;
-  std::optional<InputGradientPass> input;
-  std::optional<ParameterGradients> parameters;
+  std::optional<WinogradSize> winograd;  // instead of the others
+  std::optional<Forward> forward;
+  const InputGradientPass& for_input() {
+    std::call_once(input_made_, [this] { input_.emplace(geometry, *forward); });
+    return *input_;
+  }
+  const ParameterGradients& for_parameters() {
+    std::call_once(parameters_made_, [this] { parameters_.emplace(geometry, *forward); });
+    return *parameters_;
+  }
+
+ private:
+  std::once_flag input_made_, parameters_made_;
+  std::optional<InputGradientPass> input_;
+  std::optional<ParameterGradients> parameters_;
 };
 
-ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias)
-    : images_(images.vec()),
+ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
+                   std::optional<Epilogue> ordered_ahead)
+    : options_(options),
+      images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
-      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias))) {}
+      threads_(at::get_num_threads()),
+      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
+                                       ordered_ahead ? std::nullopt : for_winograd(options, images, weight),
+                                       ordered_ahead.value_or(Epilogue::none))) {}
 
 ConvPlan::~ConvPlan() = default;
 
-bool ConvPlan::fits(at::IntArrayRef images, const at::Tensor& weight, bool bias) const {
-  return images == images_ && weight.strides() == weight_strides_ && bias == bias_;
+bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight,
+                    bool bias) const {
+  return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_ &&
+         at::get_num_threads() == threads_;
 }
 
-at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
+                                                  const at::Tensor& weight, bool bias) {
+  const std::lock_guard lock(mutex_);  // while it is made, too: the others would only make the same
+  for (const std::weak_ptr<ConvPlan>& known : plans_)
+    if (std::shared_ptr<ConvPlan> plan = known.lock(); plan && plan->fits(options, images, weight, bias))
+      return plan;
+  std::erase_if(plans_, [](const std::weak_ptr<ConvPlan>& known) { return known.expired(); });
+  auto plan = std::make_shared<ConvPlan>(options, images, weight, bias);
+  plans_.push_back(plan);
+  return plan;
+}
+
+at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const {
+  if (const auto& size = passes_->winograd) {
+    const at::Tensor y = at::empty(passes_->geometry.output_size,
+                                   at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+    winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
+                     bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
+                     room_for(*size).data_ptr<float>());
+    return y;
+  }
+  return forward_ordered(x, ordered(weight), bias, {});
+}
+
+at::Tensor ConvPlan::ordered(const at::Tensor& weight) const { return passes_->forward->reorder(weight); }
+
+at::Tensor ConvPlan::forward_ordered(const at::Tensor& x, const at::Tensor& ordered, const at::Tensor& bias,
+                                     const at::Tensor& summand) const {
   const Geometry& geometry = passes_->geometry;
-  const Forward& pass = passes_->forward;
-  const at::Tensor y =
-      at::empty(geometry.output_size, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-  const at::Tensor ordered = pass.reorder(weight);
+  const Forward& pass = *passes_->forward;
+  const at::Tensor y = summand.defined()
+                           ? summand
+                           : at::empty(geometry.output_size,
+                                       at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, over(geometry.input, x)},
                                             {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
                                             {DNNL_ARG_DST, over(geometry.output, y)}};
@@ -198,9 +273,13 @@ at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, cons
 
 at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight) {
   const Geometry& geometry = passes_->geometry;
-  if (!passes_->input) passes_->input.emplace(geometry, passes_->forward);
-  const InputGradientPass& pass = *passes_->input;
   const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
+  if (const auto& size = passes_->winograd) {
+    winograd_input_gradient(*size, dy.data_ptr<float>(), weight.data_ptr<float>(), dx.data_ptr<float>(),
+                            room_for(*size).data_ptr<float>());
+    return dx;
+  }
+  const InputGradientPass& pass = passes_->for_input();
   const at::Tensor ordered = pass.reorder(weight);
   pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                       {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
@@ -210,9 +289,15 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
 
 void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
                                    const at::Tensor& dbias) {
+  if (const auto& size = passes_->winograd) {
+    winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(), dweight.data_ptr<float>(),
+                             room_for(*size).data_ptr<float>());
+    at::Tensor sum = dbias;
+    if (bias_) at::sum_out(sum, dy, {0, 2, 3});
+    return;
+  }
   const Geometry& geometry = passes_->geometry;
-  if (!passes_->parameters) passes_->parameters.emplace(geometry, passes_->forward);
-  const ParameterGradients& pass = *passes_->parameters;
+  const ParameterGradients& pass = passes_->for_parameters();
   const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered) : dweight;
   std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                                             {DNNL_ARG_SRC, over(geometry.input, x)},

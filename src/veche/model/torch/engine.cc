@@ -13,8 +13,8 @@ namespace {
 
 class TorchEngine : public ModelEngine {
  public:
-  std::unique_ptr<Learner> make_learner(const ModelSpec& spec) const override {
-    return std::make_unique<TorchLearner>(make_network(spec), spec);
+  std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const override {
+    return std::make_unique<TorchLearner>(make_network(spec), spec, plans_, like);
   }
 
   ModelDescription describe(const ModelSpec& spec) const override {
@@ -23,6 +23,9 @@ class TorchEngine : public ModelEngine {
     return {lay_out(trained_tensors(network->module()), channels_last),
             lay_out(other_tensors(network->module()), channels_last), multiply_adds(*network, spec.input)};
   }
+
+ private:
+  const std::shared_ptr<ConvPlans> plans_ = std::make_shared<ConvPlans>();
 };
 
 }  // namespace
@@ -41,5 +44,5 @@ extern "C" VECHE_MODULE_API veche::Learner* veche_torch_learner(
   install_allocator();
   const auto network = wrap(std::move(module), std::move(forward));
   check_output(*network, spec, "the module");
-  return new TorchLearner(network, spec);
+  return new TorchLearner(network, spec, std::make_shared<ConvPlans>());
 }

@@ -19,6 +19,7 @@ class Wrapped : public Network {
   void initialise(std::uint64_t) override {}
   torch::nn::Module& module() override { return *module_; }
   bool channels_last() const override { return false; }
+  bool samples_apart() const override { return false; }  // who knows
 
  private:
   const std::shared_ptr<torch::nn::Module> module_;

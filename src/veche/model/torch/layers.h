@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "veche/model/torch/gradient_report.h"
 #include "veche/model/torch/network.h"
 
@@ -33,9 +35,12 @@ struct ConvOptions {
   int padding = 0;
   int groups = 1;
   bool bias = false;
+
+  bool operator==(const ConvOptions&) const = default;
 };
 
 class ConvPlan;
+class ConvPlans;
 
 class Conv : public torch::nn::Module, public Layer {
  public:
@@ -44,16 +49,19 @@ class Conv : public torch::nn::Module, public Layer {
   at::Tensor forward(const at::Tensor& x) const;
   // For a batch norm behind that sees to the bias itself, its gradient included.
   at::Tensor forward_without_bias(const at::Tensor& x) const;
+  const ConvOptions& options() const { return options_; }
 
   at::Tensor weight;
-  at::Tensor bias;  // undefined without one
+  at::Tensor bias;                   // undefined without one
+  std::shared_ptr<ConvPlans> plans;  // where others have theirs; none yet: its own
 
  private:
   struct Function;
-  ConvPlan& plan(const at::Tensor& x, bool with_bias) const;
+  std::shared_ptr<ConvPlan> plan(const at::Tensor& x, bool with_bias) const;
 
   const ConvOptions options_;
-  mutable std::vector<std::unique_ptr<ConvPlan>> plans_;  // one per size of batch seen
+  mutable std::mutex used_mutex_;                        // an evaluation may have several threads
+  mutable std::vector<std::shared_ptr<ConvPlan>> used_;  // one per size of batch seen; guarded by used_mutex_
 };
 
 // Of the last dimension of x, whatever the others.

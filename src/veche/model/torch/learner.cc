@@ -1,7 +1,12 @@
 #include "veche/model/torch/learner.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "veche/base/memory.h"
 #include "veche/errors.h"
-#include "veche/model/torch/layers.h"
+#include "veche/model/torch/folded_convs.h"
+#include "veche/model/torch/pieces.h"
 #include "veche/model/torch/threads.h"
 
 namespace veche::torch_model {
@@ -43,22 +48,33 @@ auto explained(Work work) {
 
 }  // namespace
 
-TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec)
+TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec,
+                           std::shared_ptr<ConvPlans> plans, Learner* like)
     : network_(std::move(network)),
       input_(spec.input),
       classes_(spec.classes),
       label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
       seed_(spec.seed),
       node_(spec.node),
+      threads_(std::max(1, spec.options.get<int>("threads", 0))),
+      evaluation_threads_(std::max(threads_, spec.evaluation_threads)),
       computes_(where_to_compute(spec)),
       flat_(network_->module(), network_->channels_last()),
       report_(flat_.gradients().data()) {
-  network_->initialise(spec.seed);
-  if (computes_.away)
+  if (like != nullptr) {  // drawing a thousand times the same takes seconds
+    std::ranges::copy(like->parameters(), flat_.parameters().begin());
+    std::ranges::copy(like->buffers(), flat_.buffers().begin());
+  } else {
+    network_->initialise(spec.seed);
+  }
+  if (computes_.away) {
     explained([&] { flat_.move_away(network_->module(), computes_.device); });
-  else
-    for (const auto& module : network_->modules())
+  } else {
+    for (const auto& module : network_->modules()) {
       if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
+      if (auto* conv = dynamic_cast<Conv*>(module.get())) conv->plans = plans;
+    }
+  }
   plain_.emplace(network_->module(), report_);
 }
 
@@ -73,7 +89,8 @@ void TorchLearner::check(const Batch& batch) const {
 
 Score TorchLearner::compute_gradient(const Batch& batch) {
   check(batch);
-  use_one_thread();
+  use_threads(threads_);
+  if (std::exchange(rested_, false)) fetch_pages(std::as_writable_bytes(flat_.gradients()));
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
     flat_.send();
@@ -90,15 +107,28 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
 
 Score TorchLearner::evaluate(const Batch& batch) {
   check(batch);
-  use_one_thread();
-  Pass pass{false, RandomStream(seed_, "dropout")};
   return explained([&] {
-    at::NoGradGuard guard;
     flat_.send();
-    const at::Tensor labels = labels_of(batch).to(computes_.device);
-    const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
-    return score(logits, labels, at::cross_entropy_loss(logits, labels));
+    FoldedConvs folded;
+    const bool apart = !computes_.away && network_->samples_apart();
+    const std::size_t piece = apart ? images_in_a_piece(input_) : batch.size();
+    return score_in_pieces(batch.size(), piece, evaluation_threads_, [&](std::size_t from, std::size_t to) {
+      use_one_thread();
+      const at::NoGradGuard guard;
+      Pass pass{false, RandomStream(seed_, "dropout"), &folded};
+      const Batch some = part_of(batch, from, to);
+      const at::Tensor labels = labels_of(some).to(computes_.device);
+      const at::Tensor logits = network_->forward(images_of(some).to(computes_.device), pass);
+      return score(logits, labels, at::cross_entropy_loss(logits, labels));
+    });
   });
+}
+
+// Not where a device copies into it: its pages must stay the ones that the device knows.
+void TorchLearner::rest() {
+  if (computes_.away) return;
+  release_pages(std::as_writable_bytes(flat_.gradients()));
+  rested_ = true;
 }
 
 }  // namespace veche::torch_model

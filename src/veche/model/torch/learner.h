@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "veche/model/torch/conv_plan.h"
 #include "veche/model/torch/device.h"
 #include "veche/model/torch/flat.h"
 #include "veche/model/torch/gradient_report.h"
@@ -11,13 +12,15 @@
 
 namespace veche::torch_model {
 
-// A network behind the flat interface. Computes in the calling thread alone, or on a device to which it
-// copies the parameters before every pass and from which it copies the gradients afterwards. Its parameters
-// may belong to Layers, which write and report their gradients themselves, or to any other module: libtorch's
-// autograd sees to those, and to all of them on a device.
+// A network behind the flat interface. Computes in the calling thread, with as many others as it is told, or
+// on a device to which it copies the parameters before every pass and from which it copies the gradients
+// afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
+// any other module: libtorch's autograd sees to those, and to all of them on a device.
 class TorchLearner : public Learner {
  public:
-  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec);
+  // `plans` are shared with other learners. `like`, if there is one, has the initial values: they are copied.
+  TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec, std::shared_ptr<ConvPlans> plans,
+               Learner* like = nullptr);
 
   std::span<float> parameters() override { return flat_.parameters(); }
   std::span<float> gradients() override { return flat_.gradients(); }
@@ -28,6 +31,7 @@ class TorchLearner : public Learner {
     if (!computes_.away) report_.listen(std::move(listener));
   }
   Score evaluate(const Batch& batch) override;
+  void rest() override;
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
 
@@ -40,9 +44,12 @@ class TorchLearner : public Learner {
   const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
+  const int threads_;             // to compute a gradient
+  const int evaluation_threads_;  // to test
   const Computes computes_;
   Flat flat_;
   GradientReport report_;
+  bool rested_ = false;                  // since the last pass
   std::optional<PlainGradients> plain_;  // once the parameters are where they stay
 };
 

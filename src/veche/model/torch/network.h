@@ -7,10 +7,14 @@
 
 namespace veche::torch_model {
 
+class FoldedConvs;
+
 // One way through a network.
 struct Pass {
   bool training = false;
   RandomStream dropout;  // drawn from in the order of the layers; a function of seed, node and step alone
+  FoldedConvs* folded =
+      nullptr;  // of the evaluation it belongs to, in which nothing is learnt; none: another
 };
 
 // A model of the module: images (N, C, H, W in channels-last order) to logits (N, classes). Parameters and
@@ -24,6 +28,9 @@ class Network : public torch::nn::Module {
   // Whose tensors make the flat vectors, and whether kernels lie channels-last there.
   virtual torch::nn::Module& module() { return *this; }
   virtual bool channels_last() const { return true; }
+  // Whether logits of a part of a batch are those of the whole, and several threads may make them at once
+  // when nothing is learnt.
+  virtual bool samples_apart() const { return true; }
 };
 
 }  // namespace veche::torch_model

@@ -40,6 +40,15 @@ at::Tensor Norm::relu(const at::Tensor& x, const at::Tensor& residual, bool trai
   return at::relu(residual.defined() ? y + residual : y);
 }
 
+at::Tensor Norm::after(const Conv& conv, const at::Tensor& x, const Pass& pass) {
+  return forward(conv.forward(x), pass.training);
+}
+
+at::Tensor Norm::relu_after(const Conv& conv, const at::Tensor& x, const at::Tensor& residual,
+                            const Pass& pass) {
+  return relu(conv.forward(x), residual, pass.training);
+}
+
 at::Tensor Norm::relu_pool(const Conv& conv, const at::Tensor& x, bool training) {
   return at::max_pool2d(relu(conv.forward(x), {}, training), 2);
 }

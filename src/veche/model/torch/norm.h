@@ -4,6 +4,8 @@
 
 namespace veche::torch_model {
 
+struct ChannelScale;
+
 // What stands between a convolution and its activation.
 struct NormChoice {
   enum class Kind { batch, group, layer, none };
@@ -20,6 +22,11 @@ class Norm : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& x, bool training) = 0;
   // relu(norm(x) + residual); the residual may be undefined.
   virtual at::Tensor relu(const at::Tensor& x, const at::Tensor& residual, bool training);
+  // The same of what a convolution makes of x. In an evaluation the residual's memory may become the
+  // result's.
+  virtual at::Tensor after(const Conv& conv, const at::Tensor& x, const Pass& pass);
+  virtual at::Tensor relu_after(const Conv& conv, const at::Tensor& x, const at::Tensor& residual,
+                                const Pass& pass);
   // relu(norm(conv(x))) and then the largest of every 2x2 pixels.
   virtual at::Tensor relu_pool(const Conv& conv, const at::Tensor& x, bool training);
 };
@@ -39,6 +46,10 @@ class BatchNorm : public Norm, public Layer {
   void set_identity() override;
   at::Tensor forward(const at::Tensor& x, bool training) override;
   at::Tensor relu(const at::Tensor& x, const at::Tensor& residual, bool training) override;
+  // Folded into the convolution where the pass is of an evaluation.
+  at::Tensor after(const Conv& conv, const at::Tensor& x, const Pass& pass) override;
+  at::Tensor relu_after(const Conv& conv, const at::Tensor& x, const at::Tensor& residual,
+                        const Pass& pass) override;
   // In training the norm takes the convolution's bias away again, so that only the running mean knows of it
   // and its gradient is zero.
   at::Tensor relu_pool(const Conv& conv, const at::Tensor& x, bool training) override;
@@ -52,6 +63,7 @@ class BatchNorm : public Norm, public Layer {
   // Mean, inverse deviation, scale and shift of every channel; in training from x, updating the running
   // statistics. `input_bias`, which may be undefined, is a constant per channel that x still lacks.
   at::Tensor coefficients(const at::Tensor& x, const at::Tensor& input_bias, bool training);
+  ChannelScale stored_scale() const;
 
   const double epsilon_;
   const float momentum_;

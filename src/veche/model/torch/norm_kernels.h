@@ -24,11 +24,18 @@ void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels
 void scale_relu(const float* x, const float* residual, std::int64_t rows, std::int64_t channels,
                 const float* scale, const float* shift, float* y);
 
-// The gradient behind the ReLU, g = dy where y > 0, and per channel the sums of g and of g * (x - mean).
-void scale_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
-                     std::int64_t channels, const float* mean, float* g, float* sum, float* dot);
+// Without a residual, x tells where the ReLU let through: with g = dy where x * scale + shift > 0, the sums
+// of g and of g * (x - mean) per channel, and then dx = g * scale + (x - mean) * b + c.
+void scale_relu_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t channels,
+                     const float* scale, const float* shift, const float* mean, float* sum, float* dot);
+void combine_relu(const float* dy, const float* x, std::int64_t rows, std::int64_t channels,
+                  const float* scale, const float* shift, const float* mean, const float* b, const float* c,
+                  float* dx);
 
-// dx = g * a + (x - mean) * b + c; dx may be g.
+// With one, y tells: g = dy where y > 0, which is the residual's gradient, and the same sums.
+void residual_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
+                        std::int64_t channels, const float* mean, float* g, float* sum, float* dot);
+// dx = g * a + (x - mean) * b + c.
 void combine(const float* g, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
              const float* a, const float* b, const float* c, float* dx);
 
@@ -44,7 +51,6 @@ void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, 
 void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale,
                           const float* shift, const float* mean, float* sum, float* dot);
 void combine_pool(const float* dy, const float* x, const ImageSize& size, const float* scale,
-                  const float* shift, const float* mean, const float* a, const float* b, const float* c,
-                  float* dx);
+                  const float* shift, const float* mean, const float* b, const float* c, float* dx);
 
 }  // namespace veche::torch_model

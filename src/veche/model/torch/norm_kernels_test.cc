@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "veche/base/with_instruction_set.h"
 #include "veche/random.h"
 
 namespace veche::torch_model {
@@ -23,7 +24,14 @@ void expect_near(const std::vector<float>& values, const std::vector<double>& ex
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], tolerance) << i;
 }
 
-TEST(NormKernels, StatisticsKeepTheirDigitsFarFromZero) {
+// With every instruction set that this processor has.
+class NormKernels : public ::testing::TestWithParam<std::string> {
+  const WithInstructionSet limited_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(All, NormKernels, ::testing::ValuesIn(instruction_sets()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(NormKernels, StatisticsKeepTheirDigitsFarFromZero) {
   for (const std::int64_t channels : kChannels)
     for (const std::int64_t rows : {1, 7, 1001}) {
       const auto x = random_numbers(rows * channels, 1, 1000);
@@ -39,7 +47,7 @@ TEST(NormKernels, StatisticsKeepTheirDigitsFarFromZero) {
     }
 }
 
-TEST(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
+TEST_P(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
   for (const std::int64_t channels : kChannels) {
     const std::int64_t rows = 301;
     const auto n = static_cast<std::size_t>(channels);
@@ -50,8 +58,8 @@ TEST(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
                c = random_numbers(channels, 8);
     std::vector<float> y(x.size()), g(x.size()), dx(x.size()), sum(n), dot(n);
     scale_relu(x.data(), residual.data(), rows, channels, scale.data(), shift.data(), y.data());
-    scale_relu_sums(dy.data(), y.data(), x.data(), rows, channels, mean.data(), g.data(), sum.data(),
-                    dot.data());
+    residual_relu_sums(dy.data(), y.data(), x.data(), rows, channels, mean.data(), g.data(), sum.data(),
+                       dot.data());
     combine(g.data(), x.data(), rows, channels, mean.data(), scale.data(), b.data(), c.data(), dx.data());
 
     std::vector<double> want_y, want_dx, want_sum(n), want_dot(n);
@@ -70,7 +78,38 @@ TEST(NormKernels, ForwardAndBackwardFollowTheirFormulas) {
   }
 }
 
-TEST(NormKernels, WithoutTheReluTheyFollowTheirFormulas) {
+TEST_P(NormKernels, WithoutAResidualTheInputTellsWhereTheReluWas) {
+  for (const std::int64_t channels : kChannels) {
+    const std::int64_t rows = 301;
+    const auto n = static_cast<std::size_t>(channels);
+    const auto x = random_numbers(rows * channels, 1), dy = random_numbers(rows * channels, 3);
+    const auto scale = random_numbers(channels, 4), shift = random_numbers(channels, 5);
+    const auto mean = random_numbers(channels, 6), b = random_numbers(channels, 7),
+               c = random_numbers(channels, 8);
+    std::vector<float> y(x.size()), dx(x.size()), sum(n), dot(n);
+    scale_relu(x.data(), nullptr, rows, channels, scale.data(), shift.data(), y.data());
+    scale_relu_sums(dy.data(), x.data(), rows, channels, scale.data(), shift.data(), mean.data(), sum.data(),
+                    dot.data());
+    combine_relu(dy.data(), x.data(), rows, channels, scale.data(), shift.data(), mean.data(), b.data(),
+                 c.data(), dx.data());
+
+    std::vector<double> want_y, want_dx, want_sum(n), want_dot(n);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t k = i % n;
+      want_y.push_back(std::max(0.0, static_cast<double>(x[i]) * scale[k] + shift[k]));
+      const double slope = y[i] > 0 ? dy[i] : 0;
+      want_sum[k] += slope;
+      want_dot[k] += slope * (x[i] - mean[k]);
+      want_dx.push_back(slope * scale[k] + (x[i] - mean[k]) * b[k] + c[k]);
+    }
+    expect_near(y, want_y, 1e-5);
+    expect_near(sum, want_sum, 1e-4);
+    expect_near(dot, want_dot, 5e-4);
+    expect_near(dx, want_dx, 2e-5);
+  }
+}
+
+TEST_P(NormKernels, WithoutTheReluTheyFollowTheirFormulas) {
   for (const std::int64_t channels : kChannels)
     for (const std::int64_t rows : {1, 7, 301}) {
       const auto n = static_cast<std::size_t>(channels);
@@ -95,7 +134,7 @@ TEST(NormKernels, WithoutTheReluTheyFollowTheirFormulas) {
 }
 
 // Every pixel's share, found by looking at each window by itself.
-TEST(NormKernels, PoolingSendsTheGradientToTheFirstLargest) {
+TEST_P(NormKernels, PoolingSendsTheGradientToTheFirstLargest) {
   for (const std::int64_t channels : kChannels) {
     const ImageSize size{3, 7, 5, channels};
     const auto n = static_cast<std::size_t>(channels);
@@ -109,8 +148,8 @@ TEST(NormKernels, PoolingSendsTheGradientToTheFirstLargest) {
     scale_relu_pool(x.data(), size, scale.data(), shift.data(), y.data());
     scale_relu_pool_sums(dy.data(), x.data(), size, scale.data(), shift.data(), mean.data(), sum.data(),
                          dot.data());
-    combine_pool(dy.data(), x.data(), size, scale.data(), shift.data(), mean.data(), scale.data(), b.data(),
-                 c.data(), dx.data());
+    combine_pool(dy.data(), x.data(), size, scale.data(), shift.data(), mean.data(), b.data(), c.data(),
+                 dx.data());
 
     std::vector<double> want_y, want_dx(x.size()), want_sum(n), want_dot(n);
     for (std::size_t i = 0; i < x.size(); ++i) want_dx[i] = (x[i] - mean[i % n]) * b[i % n] + c[i % n];

@@ -1,164 +1,168 @@
 #include <algorithm>
+#include <vector>
 
 #include "veche/model/torch/norm_kernels.h"
-#include "veche/model/torch/vectors.h"
 
-namespace veche::torch_model {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "veche/model/torch/pool_kernels.cc"
+#include "veche/base/each_target.h"
+//
+#include "veche/model/torch/channels-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace veche::torch_model::HWY_NAMESPACE {
 namespace {
 
-// The four pixels of window (h, w) of an image, as offsets from the image's first number.
+// The four pixels of a window, and what norm and ReLU make of them.
+template <class D>
 struct Window {
-  VECHE_INLINE Window(const ImageSize& size, std::int64_t h, std::int64_t w) {
-    const std::int64_t row = size.width * size.channels;
-    corner[0] = 2 * h * row + 2 * w * size.channels;
-    corner[1] = corner[0] + size.channels;
-    corner[2] = corner[0] + row;
-    corner[3] = corner[1] + row;
-  }
-  std::int64_t corner[4];
+  using V = hn::Vec<D>;
+  // `corner` is the first pixel; `row` and `pixel` are numbers from it to the next.
+  HWY_INLINE Window(const float* corner, std::int64_t row, std::int64_t pixel, V scale, V shift)
+      : raw{hn::LoadU(D(), corner), hn::LoadU(D(), corner + pixel), hn::LoadU(D(), corner + row),
+            hn::LoadU(D(), corner + row + pixel)},
+        value{hn::MulAdd(raw[0], scale, shift), hn::MulAdd(raw[1], scale, shift),
+              hn::MulAdd(raw[2], scale, shift), hn::MulAdd(raw[3], scale, shift)} {}
+  HWY_INLINE V largest() const { return hn::Max(hn::Max(value[0], value[1]), hn::Max(value[2], value[3])); }
+  V raw[4];
+  V value[4];
 };
 
-template <class V>
-VECHE_INLINE V largest(const V* value) {
-  V best = value[0];
-  for (int k = 1; k < 4; ++k) best = value[k] > best ? value[k] : best;
-  return best;
-}
-
-template <class V>
-VECHE_INLINE void window_values(const float* x, const Window& window, V scale, V shift, V* raw, V* value) {
-  for (int k = 0; k < 4; ++k) {
-    raw[k] = at<V>(x + window.corner[k]);
-    value[k] = raw[k] * scale + shift;
-  }
-}
-
-template <class V>
-VECHE_INLINE void pool_step(const float* x, const Window& window, const float* scale, const float* shift,
-                            float* y) {
-  V raw[4], value[4];
-  window_values<V>(x, window, at<V>(scale), at<V>(shift), raw, value);
-  const V best = largest<V>(value);
-  put<V>(y, best > 0 ? best : V{});
-}
-
-// One lane group of one image row of windows at a time, so that the sums stay in registers.
-template <class V>
-VECHE_INLINE void pool_sums_step(const float* dy, const float* x, const ImageSize& size, std::int64_t h,
-                                 const float* scale, const float* shift, const float* mean, double* plain,
-                                 double* product) {
-  constexpr std::int64_t lanes = kLanesOf<V>;
-  const V s = at<V>(scale), t = at<V>(shift), m = at<V>(mean);
-  V sum{}, dot{};
-  for (std::int64_t w = 0; w < size.width / 2; ++w) {
-    V raw[4], value[4];
-    window_values<V>(x, Window(size, h, w), s, t, raw, value);
-    V best = value[0], source = raw[0];
-    for (int k = 1; k < 4; ++k) {
-      source = value[k] > best ? raw[k] : source;
-      best = value[k] > best ? value[k] : best;
+// Calls body(tag, c, x, y) for every row of windows and every vector of channels: a row stays in the first
+// cache from one vector to the next. x is where the row begins in the images, y where in the pooled ones.
+template <class Body>
+HWY_INLINE void for_window_rows(const ImageSize& size, Body body) {
+  const std::int64_t row = size.width * size.channels, pooled_row = size.width / 2 * size.channels;
+  for (std::int64_t n = 0; n < size.images; ++n)
+    for (std::int64_t h = 0; h < size.height / 2; ++h) {
+      const std::int64_t x = (n * size.height + 2 * h) * row, y = (n * (size.height / 2) + h) * pooled_row;
+      const hn::ScalableTag<float> d;
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      std::int64_t c = 0;
+      for (; c + lanes <= size.channels; c += lanes) body(d, c, x + c, y + c);
+      for (; c < size.channels; ++c) body(hn::CappedTag<float, 1>(), c, x + c, y + c);
     }
-    const V g = best > 0 ? at<V>(dy + w * size.channels) : V{};
-    sum += g;
-    dot += g * (source - m);
-  }
-  float a[lanes], b[lanes];
-  put<V>(a, sum);
-  put<V>(b, dot);
-  for (std::int64_t i = 0; i < lanes; ++i) {
-    plain[i] += a[i];
-    product[i] += b[i];
-  }
 }
 
-template <class V>
-VECHE_INLINE void combine_pool_step(const float* dy, const float* x, const Window& window, const float* scale,
-                                    const float* shift, const float* mean, const float* a, const float* b,
-                                    const float* c, float* dx) {
-  V raw[4], value[4];
-  window_values<V>(x, window, at<V>(scale), at<V>(shift), raw, value);
-  const V best = largest<V>(value);
-  V left = best > 0 ? at<V>(dy) * at<V>(a) : V{};  // what the first largest pixel takes
-  for (int k = 0; k < 4; ++k) {
-    put<V>(dx + window.corner[k],
-           (raw[k] - at<V>(mean)) * at<V>(b) + at<V>(c) + (value[k] == best ? left : V{}));
-    left = value[k] == best ? V{} : left;
+void pool(const float* x, const ImageSize& size, const float* scale, const float* shift, float* y) {
+  const std::int64_t pixel = size.channels, row = size.width * pixel;
+  for_window_rows(size, [&](auto d, std::int64_t c, std::int64_t from, std::int64_t to) HWY_ATTR {
+    const auto s = hn::LoadU(d, scale + c), t = hn::LoadU(d, shift + c);
+    for (std::int64_t w = 0; w < size.width / 2; ++w) {
+      const Window<decltype(d)> window(x + from + 2 * w * pixel, row, pixel, s, t);
+      hn::StoreU(hn::Max(window.largest(), hn::Zero(d)), d, y + to + w * pixel);
+    }
+  });
+}
+
+void pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale, const float* shift,
+               const float* mean, float* sum, float* dot) {
+  const std::int64_t pixel = size.channels, row = size.width * pixel;
+  std::vector<double> plain(static_cast<std::size_t>(pixel)), product(plain.size());
+  // The sums of an image in single precision, then moved on.
+  ImageSize one = size;
+  one.images = 1;
+  for (std::int64_t n = 0; n < size.images; ++n) {
+    std::fill_n(sum, pixel, 0.0F);
+    std::fill_n(dot, pixel, 0.0F);
+    const float* image = x + n * size.height * row;
+    const float* gradient = dy + n * (size.height / 2) * (size.width / 2) * pixel;
+    for_window_rows(one, [&](auto d, std::int64_t c, std::int64_t from, std::int64_t to) HWY_ATTR {
+      const auto s = hn::LoadU(d, scale + c), t = hn::LoadU(d, shift + c), m = hn::LoadU(d, mean + c);
+      auto part = hn::LoadU(d, sum + c), part_dot = hn::LoadU(d, dot + c);
+      for (std::int64_t w = 0; w < size.width / 2; ++w) {
+        const Window<decltype(d)> window(image + from + 2 * w * pixel, row, pixel, s, t);
+        auto best = window.value[0], source = window.raw[0];
+        for (int k = 1; k < 4; ++k) {
+          source = hn::IfThenElse(hn::Gt(window.value[k], best), window.raw[k], source);
+          best = hn::Max(window.value[k], best);
+        }
+        const auto g = hn::IfThenElseZero(hn::Gt(best, hn::Zero(d)), hn::LoadU(d, gradient + to + w * pixel));
+        part = hn::Add(part, g);
+        part_dot = hn::MulAdd(g, hn::Sub(source, m), part_dot);
+      }
+      hn::StoreU(part, d, sum + c);
+      hn::StoreU(part_dot, d, dot + c);
+    });
+    for (std::int64_t c = 0; c < pixel; ++c) {
+      plain[static_cast<std::size_t>(c)] += static_cast<double>(sum[c]);
+      product[static_cast<std::size_t>(c)] += static_cast<double>(dot[c]);
+    }
+  }
+  for (std::int64_t c = 0; c < pixel; ++c) {
+    sum[c] = static_cast<float>(plain[static_cast<std::size_t>(c)]);
+    dot[c] = static_cast<float>(product[static_cast<std::size_t>(c)]);
   }
 }
 
 // A pixel outside all windows, at the end of an odd row or column.
-VECHE_INLINE void combine_outside(const float* x, std::int64_t channels, const float* mean, const float* b,
-                                  const float* c, float* dx) {
+void combine_outside(const float* x, std::int64_t channels, const float* mean, const float* b, const float* c,
+                     float* dx) {
   for (std::int64_t k = 0; k < channels; ++k) dx[k] = (x[k] - mean[k]) * b[k] + c[k];
 }
 
-}  // namespace
-
-VECHE_MULTIVERSION
-void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, const float* shift,
-                     float* y) {
-  for (std::int64_t n = 0; n < size.images; ++n, x += size.height * size.width * size.channels)
-    for (std::int64_t h = 0; h < size.height / 2; ++h)
-      for (std::int64_t w = 0; w < size.width / 2; ++w, y += size.channels) {
-        const Window window(size, h, w);
-        std::int64_t c = 0;
-        for (; c + kLanes <= size.channels; c += kLanes)
-          pool_step<Vector>(x + c, window, scale + c, shift + c, y + c);
-        for (; c < size.channels; ++c) pool_step<float>(x + c, window, scale + c, shift + c, y + c);
+void pool_combine(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                  const float* shift, const float* mean, const float* b, const float* c, float* dx) {
+  const std::int64_t pixel = size.channels, row = size.width * pixel;
+  for_window_rows(size, [&](auto d, std::int64_t k, std::int64_t from, std::int64_t to) HWY_ATTR {
+    const auto s = hn::LoadU(d, scale + k), t = hn::LoadU(d, shift + k), m = hn::LoadU(d, mean + k);
+    const auto slope = hn::LoadU(d, b + k), constant = hn::LoadU(d, c + k);
+    for (std::int64_t w = 0; w < size.width / 2; ++w) {
+      const std::int64_t corner = from + 2 * w * pixel;
+      const Window<decltype(d)> window(x + corner, row, pixel, s, t);
+      const auto best = window.largest();
+      // What the first largest pixel takes.
+      auto left =
+          hn::IfThenElseZero(hn::Gt(best, hn::Zero(d)), hn::Mul(hn::LoadU(d, dy + to + w * pixel), s));
+      const std::int64_t place[4] = {0, pixel, row, row + pixel};
+      for (int i = 0; i < 4; ++i) {
+        const auto here = hn::Eq(window.value[i], best);
+        const auto rest = hn::MulAdd(hn::Sub(window.raw[i], m), slope, constant);
+        hn::StoreU(hn::Add(rest, hn::IfThenElseZero(here, left)), d, dx + corner + place[i]);
+        left = hn::IfThenZeroElse(here, left);
       }
-}
-
-VECHE_MULTIVERSION
-void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale,
-                          const float* shift, const float* mean, float* sum, float* dot) {
-  const std::int64_t image = size.height * size.width * size.channels;
-  const std::int64_t pooled_row = size.width / 2 * size.channels;
-  for (std::int64_t c = 0; c < size.channels;) {
-    const bool whole = c + kLanes <= size.channels;
-    const std::int64_t lanes = whole ? kLanes : 1;
-    double plain[kLanes] = {}, product[kLanes] = {};
-    const float* gradient = dy + c;
-    for (std::int64_t n = 0; n < size.images; ++n)
-      for (std::int64_t h = 0; h < size.height / 2; ++h, gradient += pooled_row) {
-        if (whole)
-          pool_sums_step<Vector>(gradient, x + n * image + c, size, h, scale + c, shift + c, mean + c, plain,
-                                 product);
-        else
-          pool_sums_step<float>(gradient, x + n * image + c, size, h, scale + c, shift + c, mean + c, plain,
-                                product);
-      }
-    for (std::int64_t i = 0; i < lanes; ++i) {
-      sum[c + i] = static_cast<float>(plain[i]);
-      dot[c + i] = static_cast<float>(product[i]);
     }
-    c += lanes;
-  }
-}
-
-VECHE_MULTIVERSION
-void combine_pool(const float* dy, const float* x, const ImageSize& size, const float* scale,
-                  const float* shift, const float* mean, const float* a, const float* b, const float* c,
-                  float* dx) {
-  const std::int64_t image = size.height * size.width * size.channels;
-  for (std::int64_t n = 0; n < size.images; ++n, x += image, dx += image) {
-    for (std::int64_t h = 0; h < size.height / 2; ++h)
-      for (std::int64_t w = 0; w < size.width / 2; ++w, dy += size.channels) {
-        const Window window(size, h, w);
-        std::int64_t k = 0;
-        for (; k + kLanes <= size.channels; k += kLanes)
-          combine_pool_step<Vector>(dy + k, x + k, window, scale + k, shift + k, mean + k, a + k, b + k,
-                                    c + k, dx + k);
-        for (; k < size.channels; ++k)
-          combine_pool_step<float>(dy + k, x + k, window, scale + k, shift + k, mean + k, a + k, b + k, c + k,
-                                   dx + k);
-      }
+  });
+  if (size.height % 2 == 0 && size.width % 2 == 0) return;
+  for (std::int64_t n = 0; n < size.images; ++n)
     for (std::int64_t h = 0; h < size.height; ++h)
       for (std::int64_t w = 0; w < size.width; ++w) {
         if (h < size.height / 2 * 2 && w < size.width / 2 * 2) continue;
-        const std::int64_t pixel = (h * size.width + w) * size.channels;
-        combine_outside(x + pixel, size.channels, mean, b, c, dx + pixel);
+        const std::int64_t place = ((n * size.height + h) * size.width + w) * pixel;
+        combine_outside(x + place, pixel, mean, b, c, dx + place);
       }
-  }
+}
+
+}  // namespace
+}  // namespace veche::torch_model::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace veche::torch_model {
+namespace {
+
+HWY_EXPORT(pool);
+HWY_EXPORT(pool_sums);
+HWY_EXPORT(pool_combine);
+
+}  // namespace
+
+void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, const float* shift,
+                     float* y) {
+  HWY_DYNAMIC_DISPATCH(pool)(x, size, scale, shift, y);
+}
+
+void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                          const float* shift, const float* mean, float* sum, float* dot) {
+  HWY_DYNAMIC_DISPATCH(pool_sums)(dy, x, size, scale, shift, mean, sum, dot);
+}
+
+void combine_pool(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                  const float* shift, const float* mean, const float* b, const float* c, float* dx) {
+  HWY_DYNAMIC_DISPATCH(pool_combine)(dy, x, size, scale, shift, mean, b, c, dx);
 }
 
 }  // namespace veche::torch_model
+
+#endif  // HWY_ONCE

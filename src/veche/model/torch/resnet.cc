@@ -28,10 +28,9 @@ class Residual : public Block {
 
   at::Tensor forward(const at::Tensor& x, Pass& pass) override {
     at::Tensor y = x;
-    for (std::size_t i = 0; i + 1 < convs_.size(); ++i)
-      y = norms_[i]->relu(convs_[i]->forward(y), {}, pass.training);
+    for (std::size_t i = 0; i + 1 < convs_.size(); ++i) y = norms_[i]->relu_after(*convs_[i], y, {}, pass);
     const at::Tensor beside = downsample_ ? downsample_->forward(x, pass) : x;
-    return norms_.back()->relu(convs_.back()->forward(y), beside, pass.training);
+    return norms_.back()->relu_after(*convs_.back(), y, beside, pass);
   }
 
   Conv& last() { return *convs_.back(); }
@@ -88,7 +87,7 @@ class ResNet : public Network {
   }
 
   at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->relu(conv1_->forward(images), {}, pass.training);
+    at::Tensor x = bn1_->relu_after(*conv1_, images, {}, pass);
     if (!small_) x = at::max_pool2d(x, 3, 2, 1);
     for (const auto& block : blocks_) x = block->forward(x, pass);
     return fc_->forward(x.mean({2, 3}));

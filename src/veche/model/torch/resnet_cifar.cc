@@ -65,9 +65,9 @@ class CifarResidual : public torch::nn::Module {
         conv2_(register_module("conv2", conv_before(norm, {.in = out, .out = out}))),
         bn2_(register_module("bn2", make_norm(norm, out))) {}
 
-  at::Tensor forward(const at::Tensor& x, bool training) {
-    const at::Tensor inner = bn1_->relu(conv1_->forward(x), {}, training);
-    return bn2_->relu(conv2_->forward(inner), shortcut(x, stride_, out_, conv2_->by_itself()), training);
+  at::Tensor forward(const at::Tensor& x, const Pass& pass) {
+    const at::Tensor inner = bn1_->relu_after(*conv1_, x, {}, pass);
+    return bn2_->relu_after(*conv2_, inner, shortcut(x, stride_, out_, conv2_->by_itself()), pass);
   }
 
   Conv& last() { return *conv2_; }
@@ -104,8 +104,8 @@ class CifarResNet : public Network {
   }
 
   at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->relu(conv1_->forward(images), {}, pass.training);
-    for (const auto& block : blocks_) x = block->forward(x, pass.training);
+    at::Tensor x = bn1_->relu_after(*conv1_, images, {}, pass);
+    for (const auto& block : blocks_) x = block->forward(x, pass);
     return fc_->forward(x.mean({2, 3}));
   }
 

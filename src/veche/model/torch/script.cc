@@ -44,6 +44,7 @@ class Script : public Network {
 
   void initialise(std::uint64_t) override {}
   bool channels_last() const override { return false; }
+  bool samples_apart() const override { return false; }  // who knows
 
  private:
   c10::IValue run(const at::Tensor& images) {

@@ -5,16 +5,19 @@
 
 namespace veche::torch_model {
 
-void use_one_thread() {
+void use_threads(int count) {
   // OpenMP counts per thread, so that once per process would not do.
-  static thread_local const bool done = [] {
-    at::set_num_threads(1);
-    // The BLAS is whichever the system chose; OpenBLAS has threads of its own that OpenMP does not govern.
-    using SetThreads = void(int);
+  static thread_local int used = 0;
+  if (used == count) return;
+  // A thread's first question makes libtorch set what any thread has set last: it must not come later.
+  static_cast<void>(at::get_num_threads());
+  at::set_num_threads(count);
+  // The BLAS is whichever the system chose; OpenBLAS has threads of its own that OpenMP does not govern, and
+  // would keep as many beside ours.
+  using SetThreads = void(int);
+  if (used == 0)
     if (auto* set = reinterpret_cast<SetThreads*>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(1);
-    return true;
-  }();
-  static_cast<void>(done);
+  used = count;
 }
 
 }  // namespace veche::torch_model

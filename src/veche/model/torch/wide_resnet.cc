@@ -21,7 +21,7 @@ class PreActivated : public torch::nn::Module {
 
   at::Tensor forward(const at::Tensor& x, Pass& pass) {
     const at::Tensor active = bn1_->relu(x, {}, pass.training);
-    at::Tensor y = bn2_->relu(conv1_->forward(active), {}, pass.training);
+    at::Tensor y = bn2_->relu_after(*conv1_, active, {}, pass);
     y = conv2_->forward(torch_model::dropout(y, dropout_, pass));
     return y + (shortcut_ ? shortcut_->forward(active) : x);
   }

@@ -35,7 +35,8 @@ class AsyncLoop {
       return interrupted_at(stop.step);
     }
     std::uint64_t all = 0;
-    for (const std::uint64_t steps : gather(node_.control(), node_.step())) all += steps;
+    const Gathered<std::uint64_t> made(node_.control(), node_.step());
+    for (const std::uint64_t steps : made.all()) all += steps;
     node_.set_mean_step(all / plan_.samples.trainers(node_.nodes()));
     const Evaluation last = node_.evaluate(stopped);
     node_.checkpoint(std::max(node_.mean_step(), node_.last_checkpoint() + 1));

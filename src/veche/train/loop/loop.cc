@@ -53,9 +53,9 @@ class Loop {
     if (node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || node_.test() == nullptr)
       return false;
     Evaluation then;
-    const std::vector<float> mean =
-        mean_over_nodes(node_.control(), node_.learner().parameters(), plan_.idle());
-    then.average_model = evaluate_mean(node_.control(), node_.learner(), mean, *node_.test(), plan_.idle());
+    const Message mean = mean_over_nodes(node_.control(), node_.learner().parameters(), plan_.idle());
+    then.average_model =
+        evaluate_mean(node_.control(), node_.learner(), mean.as<float>(), *node_.test(), plan_.idle());
     return reached_target(then);
   }
 

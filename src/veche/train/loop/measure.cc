@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "veche/comm/engine_collectives.h"
 #include "veche/comm/parts.h"
+#include "veche/comm/pass_on.h"
 #include "veche/data/feed/loader.h"
 #include "veche/vector_math.h"
 
@@ -11,6 +14,11 @@ namespace veche {
 namespace {
 
 constexpr std::size_t kEvaluationBatch = 100;
+constexpr int kMostAveragers = 16;  // with all of ten thousand nodes there would be 10^8 messages
+
+std::size_t first_sample(int node, int nodes, std::size_t samples) {
+  return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
+}
 
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
@@ -19,36 +27,93 @@ double coefficient_of_variation(std::span<const NodeReport> nodes, double square
   return squared_norm_of_mean == 0 ? std::sqrt(variance) : std::sqrt(variance / squared_norm_of_mean);
 }
 
+// Without a copy.
+Message view_of(std::span<const float> numbers) {
+  auto* bytes = const_cast<std::byte*>(std::as_bytes(numbers).data());
+  return {std::shared_ptr<std::byte>(std::shared_ptr<void>(), bytes), numbers.size_bytes()};
+}
+
+// Only while a slot is held: a thousand nodes that wait for one would need their memory twice.
+class Lending {
+ public:
+  Lending(Learner& learner, const LentModel& model)
+      : learner_(learner),
+        parameters_(learner.parameters().begin(), learner.parameters().end()),
+        buffers_(learner.buffers().begin(), learner.buffers().end()) {
+    std::ranges::copy(model.parameters, learner.parameters().begin());
+    std::ranges::copy(model.buffers, learner.buffers().begin());
+  }
+  ~Lending() {
+    std::ranges::copy(parameters_, learner_.parameters().begin());
+    std::ranges::copy(buffers_, learner_.buffers().begin());
+  }
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+
+ private:
+  Learner& learner_;
+  const std::vector<float> parameters_, buffers_;
+};
+
 }  // namespace
 
-// Every node averages a part of the vector, in the order of nodes, and tells everybody.
-std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
+// Some nodes average a part of the vector each, in the order of nodes. The first puts the parts together and
+// tells everybody.
+Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
+  if (mine.empty()) return {};
   const int nodes = channel.size();
   const int me = channel.me().value;
+  const int parts = std::min(nodes, kMostAveragers);
+  const auto averager = [&](int part) {
+    return NodeId{static_cast<int>(std::int64_t{part} * nodes / parts)};
+  };
   const auto counts = [&](int node) { return static_cast<std::size_t>(node) >= idle; };
-  for (int away = 1; counts(me) && away < nodes; ++away) {
-    const NodeId owner = wrapped(me + away, nodes);
-    channel.send(owner, channel.pool.copy_of(part_of(mine, nodes, owner.value)));
+  EngineCollectives* const engine = channel.endpoint.collectives();
+  const bool in_place = engine != nullptr && engine->one_process();
+  for (int part = 0; counts(me) && part < parts; ++part) {
+    if (averager(part).value == me) continue;
+    const std::span<const float> theirs = part_of(mine, parts, part);
+    channel.send(averager(part), in_place ? view_of(theirs) : channel.pool.copy_of(theirs));
   }
-  std::vector<float> mean(mine.size());
-  const std::span<float> own = part_of(std::span<float>(mean), nodes, me);
-  ModelAverage average(own);
-  for (int node = 0; node < nodes; ++node) {
-    if (!counts(node)) continue;
-    if (node == me)
-      average.add(part_of(mine, nodes, me));
-    else
-      average.add(channel.expect(NodeId{node}).as<float>());
+  Message averaged;
+  for (int part = 0; part < parts; ++part) {
+    if (averager(part).value != me) continue;
+    const std::span<const float> own = part_of(mine, parts, part);
+    averaged = channel.pool.make(own.size_bytes());
+    ModelAverage average(averaged.writable<float>());
+    for (int node = 0; node < nodes; ++node) {
+      if (!counts(node)) continue;
+      if (node == me)
+        average.add(own);
+      else
+        average.add(channel.expect(NodeId{node}).as<float>());
+    }
+    average.finish();
   }
-  average.finish();
-  const Message told = channel.pool.copy_of(std::span<const float>(own));
-  for (int away = 1; away < nodes; ++away) channel.send(wrapped(me + away, nodes), told);
-  for (int away = 1; away < nodes; ++away) {
-    const NodeId owner = wrapped(me - away, nodes);
-    std::ranges::copy(channel.expect(owner).as<float>(),
-                      part_of(std::span<float>(mean), nodes, owner.value).begin());
+  if (me != 0) {
+    if (averaged.size() > 0) channel.send(NodeId{0}, std::move(averaged));
+    return pass_on(channel, NodeId{0}, {});
   }
-  return mean;
+  Message whole = channel.pool.make(mine.size_bytes());
+  for (int part = 0; part < parts; ++part) {
+    const std::span<float> place = part_of(whole.writable<float>(), parts, part);
+    if (place.empty()) continue;
+    const Message told = part == 0 ? std::move(averaged) : channel.expect(averager(part));
+    std::ranges::copy(told.as<float>(), place.begin());
+  }
+  return pass_on(channel, NodeId{0}, std::move(whole));
+}
+
+Message gather_bytes(Channel& channel, std::span<const std::byte> mine) {
+  if (channel.me().value != 0) {
+    channel.send(NodeId{0}, channel.pool.copy_of(mine));
+    return pass_on(channel, NodeId{0}, {});
+  }
+  Message all = channel.pool.make(static_cast<std::size_t>(channel.size()) * mine.size());
+  auto end = std::ranges::copy(mine, all.writable<std::byte>().begin()).out;
+  for (int node = 1; node < channel.size(); ++node)
+    end = std::ranges::copy(channel.expect(NodeId{node}).bytes(), end).out;
+  return pass_on(channel, NodeId{0}, std::move(all));
 }
 
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {
@@ -62,33 +127,35 @@ void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idl
 }
 
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to) {
+                     std::size_t to, const Tested& tested, const LentModel* model) {
   BatchStorage storage;
   Score score;
   for (std::size_t at = from; at < to; at += kEvaluationBatch) {
     const Batch batch = read_batch(data, at, std::min(kEvaluationBatch, to - at), storage);
-    endpoint.compute({.step = at}, [&] { score += learner.evaluate(batch); });
+    endpoint.compute({.step = at}, [&] {
+      std::optional<Lending> lending;
+      if (model != nullptr) lending.emplace(learner, *model);
+      score += learner.evaluate(batch);
+    });
+    if (tested) tested(batch.size());
   }
   return score;
 }
 
+std::size_t samples_of(NodeId node, int nodes, std::size_t samples) {
+  return first_sample(node.value + 1, nodes, samples) - first_sample(node.value, nodes, samples);
+}
+
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle) {
-  const std::vector<float> mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
-  const std::vector<float> parameters(learner.parameters().begin(), learner.parameters().end());
-  const std::vector<float> buffers(learner.buffers().begin(), learner.buffers().end());
-  std::ranges::copy(mean, learner.parameters().begin());
-  std::ranges::copy(mean_buffers, learner.buffers().begin());
-
-  const auto nodes = static_cast<std::size_t>(channel.size());
-  const auto me = static_cast<std::size_t>(channel.me().value);
-  const Score slice = evaluate_range(channel.endpoint, learner, data, data.size() * me / nodes,
-                                     data.size() * (me + 1) / nodes);
-  std::ranges::copy(parameters, learner.parameters().begin());
-  std::ranges::copy(buffers, learner.buffers().begin());
-
+                    std::size_t idle, const Tested& tested) {
+  const Message mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
+  const LentModel model{mean, mean_buffers.as<float>()};
+  const std::size_t from = first_sample(channel.me().value, channel.size(), data.size());
+  const std::size_t to = from + samples_of(channel.me(), channel.size(), data.size());
+  const Gathered<Score> slices(channel,
+                               evaluate_range(channel.endpoint, learner, data, from, to, tested, &model));
   Score total;
-  for (const Score& part : gather(channel, slice)) total += part;
+  for (const Score& part : slices.all()) total += part;
   return total;
 }
 

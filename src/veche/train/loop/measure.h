@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -14,44 +15,46 @@ namespace veche {
 // Measurements in which all nodes take part, over the endpoint, in a fixed order: equal runs measure equal
 // numbers.
 
-// The mean of the nodes' vectors but for the first `idle`, the same bits on all nodes: those of
-// ModelAverage (veche/vector_math.h), which also exports use.
-std::vector<float> mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
+// The mean of the nodes' vectors but for the first `idle`, floats, the same bits on all nodes: those of
+// ModelAverage (veche/vector_math.h), which also exports use. Threads of a process share one copy. Others
+// read `mine` in place until it returns; where it throws, until the run ends.
+Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
 
 // Seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
-// What part of the test set to look at, in samples.
+// Another model for a learner, as long as it computes.
+struct LentModel {
+  std::span<const float> parameters, buffers;
+};
+
+using Tested = std::function<void(std::size_t samples)>;  // so many more
+
+// The test score of these samples of the set, with the learner's own model or another. `tested`, which may be
+// empty, hears of them as they are done.
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to);
+                     std::size_t to, const Tested& tested = {}, const LentModel* model = nullptr);
 
 // The test score of the averaged model: each node scores a slice of the test set with the mean in its
-// learner, then gets its own parameters back.
+// learner.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle = 0);
+                    std::size_t idle = 0, const Tested& tested = {});
+// How many of so many samples a node scores there.
+std::size_t samples_of(NodeId node, int nodes, std::size_t samples);
 
-// Everybody's item of a plain type, by node.
+// Everybody's item of a plain type, by node. Threads of a process share one copy.
+Message gather_bytes(Channel& channel, std::span<const std::byte> mine);
 template <class T>
-std::vector<T> gather(Channel& channel, const T& mine) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all;
-  for (const Message& message : all_gather(channel, channel.pool.copy_of_item(mine)))
-    all.push_back(message.as<T>().front());
-  return all;
-}
-
-// The same at node 0 only, for many nodes; nothing at the others.
-template <class T>
-std::vector<T> gather_at_first(Channel& channel, const T& mine) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  if (channel.me() != NodeId{0}) {
-    channel.send(NodeId{0}, channel.pool.copy_of_item(mine));
-    return {};
+class Gathered {
+ public:
+  Gathered(Channel& channel, const T& mine)
+      : message_(gather_bytes(channel, std::as_bytes(std::span(&mine, 1)))) {
+    static_assert(std::is_trivially_copyable_v<T>);
   }
-  std::vector<T> all{mine};
-  for (int node = 1; node < channel.size(); ++node)
-    all.push_back(channel.expect(NodeId{node}).template as<T>().front());
-  return all;
-}
+  std::span<const T> all() const { return message_.as<T>(); }
+
+ private:
+  const Message message_;
+};
 
 }  // namespace veche

@@ -10,9 +10,11 @@
 
 namespace veche {
 
-Node::Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan)
+Node::Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan,
+           MessagePool pool)
     : plan_(plan),
       endpoint_(std::move(endpoint)),
+      pool_(std::move(pool)),
       learner_(std::move(learner)),
       optimizer_(make_optimizer(plan.optimizer_options, layers_of(*learner_))),
       pruner_(plan.pruning, *learner_, learner_->parameters().size()),

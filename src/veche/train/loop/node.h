@@ -9,6 +9,7 @@
 #include "veche/comm/tags.h"
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/diverged.h"
+#include "veche/train/loop/measure.h"
 #include "veche/train/loop/observer.h"
 #include "veche/train/loop/plan.h"
 #include "veche/train/loop/progress_report.h"
@@ -23,6 +24,8 @@ struct NodeServices {
   Observer* observer = nullptr;                                  // told by node 0 only
   Checkpointer* checkpointer = nullptr;                          // none: nothing is kept
   std::function<std::unique_ptr<Learner>()> spare_learner = {};  // for node 0, to test snapshots with
+  NodeId speaker = {};   // the one whose evaluations have everybody's reports, for this process
+  bool crowded = false;  // so that what rests gives back its memory
 };
 
 // One node: everything that is its own, and what it does in a run: steps, measuring, saving. When, the loops
@@ -31,15 +34,15 @@ struct NodeServices {
 class Node {
  public:
   // Throws RequestError for what does not go together. The plan outlives it.
-  Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan);
+  Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan,
+       MessagePool pool);
 
   // All that must be saved of it, in place; a strategy's state is about just these nodes.
   NodeState state(bool with_strategy = true);
   // Goes on from there, where the vectors and numbers already are.
   void resume(const NodeState& state, std::uint64_t checkpoint);
 
-  // A node's part of a run, from its first batch to the last measure. Returns the last evaluation, the same
-  // on every node but for what only a node itself knows.
+  // A node's part of a run, from its first batch to the last measure. Returns the last evaluation.
   Evaluation run(const NodeServices& services);
 
   Endpoint& endpoint() const { return *endpoint_; }
@@ -70,7 +73,8 @@ class Node {
   ProgressReport take_progress();
   // All that the node itself knows without the others; begins a new interval.
   NodeReport take_report();
-  // With all others. Where nobody learns only node 0 hears of all nodes, and there are no models to compare.
+  // With all others. Only the one who speaks for its process is told of every node: a copy for each of ten
+  // thousand would not fit. Where nobody learns there are no models to compare.
   Evaluation evaluate(const std::string& stopped);
 
   // Before they are measured or saved: a checkpoint that cannot be trained further is worth nothing.
@@ -92,6 +96,8 @@ class Node {
   std::uint64_t schedule_step() const;
   Evaluation measure_times(const std::string& stopped);
   bool tests_own_model(const std::string& stopped) const;
+  // Tells the observer how much of an evaluation has been tested; empty where nobody observes.
+  Tested testing_told(const std::string& stopped) const;
   void check(const Score& score, std::uint64_t step) const;
   [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const;
 

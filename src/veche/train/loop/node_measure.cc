@@ -31,30 +31,48 @@ NodeReport Node::take_report() {
 }
 
 bool Node::tests_own_model(const std::string& stopped) const {
-  return test() != nullptr && (!stopped.empty() || plan_.tests_model_of(me(), nodes(), step_));
+  if (test() == nullptr) return false;
+  return stopped.empty() ? plan_.tests_model_of(me(), nodes(), step_)
+                         : plan_.tests_model_at_end_of(me(), nodes());
+}
+
+Tested Node::testing_told(const std::string& stopped) const {
+  if (observer() == nullptr || test() == nullptr) return {};
+  const std::size_t mine = samples_of(endpoint_->id(), endpoint_->size(), test()->size());
+  const std::size_t all = mine + (tests_own_model(stopped) ? test()->size() : 0);
+  return [this, all, done = std::size_t{0}](std::size_t samples) mutable {
+    done += samples;
+    observer()->on_testing(static_cast<double>(done) / static_cast<double>(all));
+  };
 }
 
 Evaluation Node::evaluate(const std::string& stopped) {
   check_parameters();
+  const Tested tested = testing_told(stopped);
   if (observer() != nullptr) observer()->on_measuring();
   if (!plan_.learns) return measure_times(stopped);
   const Time start = now();
-  const std::vector<float> mean = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
+  const Message average = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
+  const std::span<const float> mean = average.as<float>();
   Evaluation result;
   result.step = plan_.async() ? mean_step_ : step_;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   if (test() != nullptr)
-    result.average_model = evaluate_mean(control_, *learner_, mean, *test(), plan_.idle());
+    result.average_model = evaluate_mean(control_, *learner_, mean, *test(), plan_.idle(), tested);
   check(result.average_model, step_);
 
   NodeReport mine = take_report();
-  if (tests_own_model(stopped)) mine.test = evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size());
+  if (tests_own_model(stopped))
+    mine.test = evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size(), tested);
   check(mine.test, step_);
   mine.from_mean = distance(learner_->parameters(), mean);
   if (exchange_) mine.samples_sent = exchange_->sent();
-  result.nodes = gather(control_, mine);
-  sum_up(result, squared_norm(mean), plan_.idle());
+  const Gathered<NodeReport> reports(control_, mine);
+  if (endpoint_->id() == services_->speaker) {
+    result.nodes.assign(reports.all().begin(), reports.all().end());
+    sum_up(result, squared_norm(mean), plan_.idle());
+  }
   patience_.note(now() - start);
   if (observer() != nullptr) observer()->on_evaluation(result);
   return result;
@@ -65,9 +83,11 @@ Evaluation Node::measure_times(const std::string& stopped) {
   result.step = plan_.async() ? mean_step_ : step_;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
-  result.nodes = gather_at_first(control_, take_report());
-  if (!first()) return result;
-  sum_up(result, 0, plan_.idle());
+  const Gathered<NodeReport> reports(control_, take_report());
+  if (endpoint_->id() == services_->speaker) {
+    result.nodes.assign(reports.all().begin(), reports.all().end());
+    sum_up(result, 0, plan_.idle());
+  }
   if (observer() != nullptr) observer()->on_evaluation(result);
   return result;
 }

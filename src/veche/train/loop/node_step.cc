@@ -37,12 +37,14 @@ void Node::train_step() {
   if (gradient == Gradient::shared || (gradient == Gradient::own && has_samples)) {
     const Time computing = now();
     pruner_.apply(learner_->gradients());
-    const Optimizer::Step update{plan_.schedule.rate(schedule_step()), clip_scale(), step_ + 1};
+    const Optimizer::Step update{plan_.schedule.rate(schedule_step()), clip_scale(), step_ + 1,
+                                 plan_.threads};
     const std::span<float> target = strategy_->step_target(step_);
     optimizer_->update(target.empty() ? learner_->parameters() : target, learner_->parameters(),
                        learner_->gradients(), update);
     compute_ += now() - computing;
   }
+  if (services_->crowded) learner_->rest();
   communicate([&] { strategy_->after_step(step_); });
   pruner_.apply(learner_->parameters());
   ++step_;

@@ -5,6 +5,20 @@
 #include "veche/random.h"
 
 namespace veche {
+namespace {
+
+// More would take longer to test than they took to train.
+constexpr std::size_t kAllTestedAtEnd = 64;
+
+bool drawn(std::size_t node, std::size_t nodes, int count, RandomStream random) {
+  std::vector<std::size_t> order(nodes);
+  for (std::size_t i = 0; i < nodes; ++i) order[i] = i;
+  random.shuffle(std::span(order));
+  const auto end = order.begin() + std::min(count, static_cast<int>(nodes));
+  return std::find(order.begin(), end, node) != end;
+}
+
+}  // namespace
 
 std::vector<Loader::Shard> TrainingPlan::shards_of(std::size_t learner) const {
   std::vector<Loader::Shard> shards;
@@ -16,11 +30,13 @@ std::vector<Loader::Shard> TrainingPlan::shards_of(std::size_t learner) const {
 
 bool TrainingPlan::tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const {
   if (evaluate_own != Who::sample) return evaluate_own == Who::all;
-  std::vector<std::size_t> order(nodes);
-  for (std::size_t i = 0; i < nodes; ++i) order[i] = i;
-  RandomStream(seed, "evaluation sample", step).shuffle(std::span(order));
-  const auto end = order.begin() + std::min(sample_size, static_cast<int>(nodes));
-  return std::find(order.begin(), end, node) != end;
+  return drawn(node, nodes, sample_size, RandomStream(seed, "evaluation sample", step));
+}
+
+bool TrainingPlan::tests_model_at_end_of(std::size_t node, std::size_t nodes) const {
+  if (nodes <= kAllTestedAtEnd || evaluate_own == Who::all) return true;
+  const int count = evaluate_own == Who::sample ? sample_size : static_cast<int>(kAllTestedAtEnd);
+  return drawn(node, nodes, count, RandomStream(seed, "evaluation sample", steps));
 }
 
 }  // namespace veche

@@ -42,6 +42,7 @@ struct TrainingPlan {
   std::vector<double> slowness;  // by node: it sleeps until its pass has taken so many times as long
   double stall_probability = 0;  // of a pause after a pass
   double stall_seconds = 0;      // the longest
+  int threads = 1;               // that compute a node's batch
   PruningPlan pruning = {};
 
   StrategyInfo strategy;
@@ -59,8 +60,10 @@ struct TrainingPlan {
   bool own_data() const { return data.train == nullptr; }
   // What a learner trains on: its node's samples, or everybody's.
   std::vector<Loader::Shard> shards_of(std::size_t learner) const;
-  // Whether a node's own model is tested on the way; the same draw on every node.
+  // Whether a node's own model is tested on the way, or at the end, where all are as long as they are not
+  // very many; the same draw on every node.
   bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;
+  bool tests_model_at_end_of(std::size_t node, std::size_t nodes) const;
 };
 
 }  // namespace veche

@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "veche/base/multiversion.h"
 #include "veche/errors.h"
+#include "veche/train/optim/update_passes.h"
 #include "veche/vector_math.h"
 
 namespace veche {
 namespace {
-
-struct Coefficients {
-  float gradient, weight, momentum;
-};
-
-VECHE_MULTIVERSION void layer_pass(float* out, const float* x, const float* g, float* velocity, std::size_t n,
-                                   Coefficients c) {
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < n; ++i) {
-    velocity[i] = c.momentum * velocity[i] + (c.gradient * g[i] + c.weight * x[i]);
-    out[i] = x[i] - velocity[i];
-  }
-}
 
 class Lars : public Optimizer {
  public:
@@ -42,10 +29,10 @@ class Lars : public Optimizer {
       const double rate = step.rate * (spared ? 1
                                               : ratio(x.subspan(layer.from, count),
                                                       g.subspan(layer.from, count), step.gradient_scale));
-      layer_pass(into.data() + layer.from, x.data() + layer.from, g.data() + layer.from,
-                 velocity_.data() + layer.from, count,
-                 {static_cast<float>(rate * step.gradient_scale),
-                  static_cast<float>(spared ? 0 : rate * decay_), static_cast<float>(momentum_)});
+      lars_pass(into.data() + layer.from, x.data() + layer.from, g.data() + layer.from,
+                velocity_.data() + layer.from, count,
+                {static_cast<float>(rate * step.gradient_scale),
+                 static_cast<float>(spared ? 0 : rate * decay_), static_cast<float>(momentum_)});
     }
   }
 

@@ -4,58 +4,13 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "veche/base/multiversion.h"
+#include "veche/base/parallel_ranges.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/train/optim/lars.h"
+#include "veche/train/optim/update_passes.h"
 
 namespace veche {
 namespace {
-
-struct SgdCoefficients {
-  float rate, scale, decay, momentum;
-};
-
-// `out` is `x` or does not overlap it: no element depends on another, which is what `ivdep` says.
-
-VECHE_MULTIVERSION void plain_pass(float* out, const float* x, const float* g, std::size_t n,
-                                   SgdCoefficients c) {
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < n; ++i) out[i] = x[i] - c.rate * (c.scale * g[i] + c.decay * x[i]);
-}
-
-VECHE_MULTIVERSION void momentum_pass(float* out, const float* x, const float* g, float* velocity,
-                                      std::size_t n, SgdCoefficients c) {
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < n; ++i) {
-    velocity[i] = c.momentum * velocity[i] + (c.scale * g[i] + c.decay * x[i]);
-    out[i] = x[i] - c.rate * velocity[i];
-  }
-}
-
-VECHE_MULTIVERSION void nesterov_pass(float* out, const float* x, const float* g, float* velocity,
-                                      std::size_t n, SgdCoefficients c) {
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < n; ++i) {
-    const float slope = c.scale * g[i] + c.decay * x[i];
-    velocity[i] = c.momentum * velocity[i] + slope;
-    out[i] = x[i] - c.rate * (slope + c.momentum * velocity[i]);
-  }
-}
-
-struct AdamCoefficients {
-  float step, scale, decay, shrink, beta1, rest1, beta2, rest2, epsilon, root_correction;
-};
-
-VECHE_MULTIVERSION void adam_pass(float* out, const float* x, const float* g, float* mean, float* square,
-                                  std::size_t n, AdamCoefficients c) {
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < n; ++i) {
-    const float slope = c.scale * g[i] + c.decay * x[i];
-    mean[i] = c.beta1 * mean[i] + c.rest1 * slope;
-    square[i] = c.beta2 * square[i] + c.rest2 * slope * slope;
-    out[i] = c.shrink * x[i] - c.step * mean[i] / (std::sqrt(square[i]) * c.root_correction + c.epsilon);
-  }
-}
 
 // A stretch of the vector that is treated alike.
 struct Group {
@@ -94,11 +49,14 @@ class Sgd : public Optimizer {
     for (const auto& [from, to, decay] : groups_) {
       const SgdCoefficients c{static_cast<float>(step.rate), static_cast<float>(step.gradient_scale),
                               static_cast<float>(decay), static_cast<float>(momentum_)};
-      if (velocity_.empty())
-        plain_pass(into.data() + from, x.data() + from, g.data() + from, to - from, c);
-      else
-        (nesterov_ ? nesterov_pass : momentum_pass)(into.data() + from, x.data() + from, g.data() + from,
-                                                    velocity_.data() + from, to - from, c);
+      parallel_ranges(step.threads, to - from, [&, start = from](std::size_t first, std::size_t last) {
+        const std::size_t at = start + first, count = last - first;
+        if (velocity_.empty())
+          plain_pass(into.data() + at, x.data() + at, g.data() + at, count, c);
+        else
+          (nesterov_ ? nesterov_pass : momentum_pass)(into.data() + at, x.data() + at, g.data() + at,
+                                                      velocity_.data() + at, count, c);
+      });
     }
   }
 
@@ -139,8 +97,11 @@ class Adam : public Optimizer {
     for (const auto& [from, to, decay] : groups_) {
       c.decay = decoupled_ ? 0.0F : static_cast<float>(decay);
       c.shrink = decoupled_ ? static_cast<float>(1 - step.rate * decay) : 1.0F;
-      adam_pass(into.data() + from, x.data() + from, g.data() + from, mean_.data() + from,
-                square_.data() + from, to - from, c);
+      parallel_ranges(step.threads, to - from, [&, start = from](std::size_t first, std::size_t last) {
+        const std::size_t at = start + first;
+        adam_pass(into.data() + at, x.data() + at, g.data() + at, mean_.data() + at, square_.data() + at,
+                  last - first, c);
+      });
     }
   }
 

@@ -20,6 +20,7 @@ class Optimizer {
     double rate = 0;
     double gradient_scale = 1;  // clipping without a pass of its own
     std::uint64_t number = 0;   // of this update, from 1
+    int threads = 1;            // that may share the work; the result does not depend on them
   };
   // Writes the new parameters into `into`, which may be where the present ones are.
   virtual void update(std::span<float> into, std::span<const float> parameters,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "veche/base/with_instruction_set.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -50,11 +51,33 @@ class Optimizers : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Optimizers, StepAsPyTorchDoes) {
-  for (const double scale : {1.0, 0.25}) {
-    const auto x =
-        run(Options(GetParam().options), scale, 9);  // longer than one vector register, with a rest
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], GetParam().expected[i % 4], 2e-6) << i;
+  for (const std::string& name : instruction_sets()) {
+    const WithInstructionSet limited(name);
+    for (const double scale : {1.0, 0.25}) {
+      const auto x =
+          run(Options(GetParam().options), scale, 9);  // longer than one vector register, with a rest
+      for (std::size_t i = 0; i < x.size(); ++i)
+        EXPECT_NEAR(x[i], GetParam().expected[i % 4], 2e-6) << i << " " << name;
+    }
   }
+}
+
+// Nothing is left out or done twice where several threads share the work, to the bit.
+TEST_P(Optimizers, DoTheSameWithThreads) {
+  constexpr std::size_t kLong = 300'007;  // for several threads, with a rest
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3}) {
+    std::vector<float> x(kLong), gradient(kLong);
+    for (std::size_t i = 0; i < kLong; ++i) x[i] = static_cast<float>(i % 1013) / 500 - 1;
+    const auto optimizer = make_optimizer(Options(GetParam().options), kLong);
+    for (std::uint64_t step = 1; step <= 2; ++step) {
+      for (std::size_t i = 0; i < kLong; ++i) gradient[i] = x[i] * 0.5F + 0.1F;
+      optimizer->update(x, gradient, {.rate = 0.1, .number = step, .threads = threads});
+    }
+    results.push_back(std::move(x));
+  }
+  EXPECT_EQ(results[1], results[0]);
+  EXPECT_EQ(results[2], results[0]);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, ::testing::ValuesIn(kCases),

@@ -36,7 +36,8 @@ void Pruner::settle() {
 }
 
 void Pruner::cut(double fraction, Channel& channel, Learner& learner, Optimizer& optimizer) {
-  const std::vector<float> mean = mean_over_nodes(channel, learner.parameters());
+  const Message average = mean_over_nodes(channel, learner.parameters());
+  const std::span<const float> mean = average.as<float>();
   std::vector<float> sizes;
   for (const auto& [from, to] : prunable_)
     for (std::size_t i = from; i < to; ++i) sizes.push_back(std::abs(mean[i]));

@@ -8,7 +8,8 @@ namespace veche {
 
 // Every node comes to the same answer, without asking the others.
 bool Mixer::in_place(const Mixing& mixing, std::size_t length, const Active& active) {
-  if (!steady_ || channel_.endpoint.collectives() == nullptr) return false;
+  if (!steady_ || channel_.endpoint.collectives() == nullptr || (asked_ && neighbours_ == nullptr))
+    return false;
   for (int node = 0; active && node < mixing.nodes(); ++node)
     if (!active(node)) return false;
   if (!asked_) {
