@@ -78,28 +78,30 @@ void cost_per_message(std::vector<BenchCase>& cases, const std::vector<std::pair
   }
 }
 
+// Whole commands, from start to end.
 BenchCase beside_threads(const BenchOptions& options) {
   const Arguments run{"model.name=cnn",
                       "data.name=synthetic",
                       "data.shape=[1,28,28]",
-                      "data.samples=4000",
+                      "data.samples=10000",
                       "data.test_samples=4",
                       "run.checkpoint_every=100000",
                       "topology.graph=ring:4",
-                      options.quick ? "run.steps=3" : "run.steps=40",
+                      options.quick ? "run.steps=3" : "run.steps=80",
                       "run.out=/tmp/veche-bench-simulate"};
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, 5)); ++round) {
-    const auto images = [&](const char* command) {
-      return Json::parse(run_self(with({command, "--quiet", "--json"}, run)).output);
-    };
-    const Json simulated = images("simulate"), threads = images("train");
-    const double count =
-        simulated.at("images_per_second").get<double>() * simulated.at("seconds").get<double>();
-    rounds.ours(count / simulated.at("wall_seconds").get<double>());
-    rounds.theirs(0, threads.at("images_per_second"));
+    const CommandResult simulated = run_self(with({"simulate", "--quiet", "--json"}, run));
+    const CommandResult threads = run_self(with({"train", "--quiet", "--json"}, run));
+    if (Json::parse(simulated.output).at("train_loss") != Json::parse(threads.output).at("train_loss"))
+      throw RunError("bench simulate: a simulation learns something else than threads do");
+    rounds.ours(1 / simulated.seconds);
+    rounds.theirs(0, 1 / threads.seconds);
   }
-  return rounds.result(0, "cnn, 4 nodes that learn, one core", "images/s", "threads", 1 / kThreadsTime);
+  BenchCase result = rounds.result(0, "cnn, 4 nodes that learn, one core", "s", "threads", 1 / kThreadsTime);
+  result.value = 1 / result.value;
+  result.peer_value = 1 / result.peer_value;
+  return result;
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ class Simulate(RunsTest):
     def test_wrong_input(self):
         self.assertIn("no such file", self.refused({"network.platform": "nowhere.xml"}))
         self.assertIn("has no unit", self.refused({"network.bandwidth": 100}))
+        self.assertIn("has no unit", self.refused({"network.bandwidth": 100}, command="train"))
         self.assertIn("has no unit", self.refused({"network.bandwidth": '["1Gbps", "1Gbps", "1Gbps", 100]'}))
         self.assertIn("items for 4 nodes", self.refused({"network.latency": '["1ms"]'}))
         self.assertIn("unknown unit", self.refused({"network.latency": "1parsec"}))

@@ -12,6 +12,7 @@
 #include "veche/model/zoo.h"
 #include "veche/runtime/config_keys.h"
 #include "veche/runtime/registry.h"
+#include "veche/runtime/simulation.h"
 #include "veche/train/optim/optimizer.h"
 
 namespace veche {
@@ -214,6 +215,8 @@ Settings Config::resolve() const {
   if (!has("cluster", "nodes"))
     if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
       settings.cluster.set("nodes", {*nodes});
+  // Whether or not this run uses it.
+  if (sections_.contains("network")) read_network(settings.network, settings.nodes(), settings.seed());
   return settings;
 }
 
