@@ -11,6 +11,7 @@
 
 #include "bench/allreduce/allreduce.h"
 #include "bench/cluster/ddp.h"
+#include "bench/cluster/network.h"
 #include "bench/cluster/ranks.h"
 #include "bench/cluster/slow_network.h"
 #include "bench/compress/compress.h"
@@ -18,6 +19,8 @@
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
+#include "bench/simulate/reality.h"
+#include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
 #include "bench/topology/limits.h"
 #include "bench/train/agree.h"
@@ -43,6 +46,11 @@ struct Bench {
   bool only_by_name = false;  // too long for all
 };
 
+std::vector<BenchCase> measure_without_job(const BenchOptions& /*options*/) {
+  throw RequestError(
+      "`veche bench network` measures between ranks: mpirun -np 2 veche bench network, a rank a host");
+}
+
 std::vector<Bench> benches() {
   return {
       {"step", "one training step beside PyTorch's", bench_step},
@@ -58,6 +66,12 @@ std::vector<Bench> benches() {
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
+      {"simulate", "thousands of nodes in virtual time beside their limits, and beside threads",
+       bench_simulate, true},
+      {"reality", "what simulations predict beside four hosts at 100 and 10 Mbit/s; minutes, needs root",
+       bench_reality, true},
+      {"network", "latency and bandwidth between the ranks of an MPI job, as a section [network]",
+       measure_without_job, true},
       {"crowd", "36 and 1,000 nodes on few cores beside 4, their memory and their start", bench_crowd},
       {"crowd-large", "3,000 and 10,000 nodes on few cores; minutes, 18 GiB of memory", bench_crowd_large,
        true},
@@ -102,10 +116,22 @@ std::string usual_cifar10() {
   return "";
 }
 
+void bench_network(Job& job, bool json) {
+  std::string section;
+  on_all_ranks(&job, [&] { section = measured_network(job); });
+  if (job.rank() != 0) return;
+  if (json)
+    answer_json(nlohmann::ordered_json{{"section", section}});
+  else
+    answer_text(section);
+}
+
 void bench(BenchArguments arguments) {
   if (std::isnan(arguments.options.target)) throw RequestError("--target is a percentage, not nan");
-  if (const auto launch = mpi_launch(); launch && arguments.options.transport == "mpi") {
+  if (const auto launch = mpi_launch();
+      launch && (arguments.options.transport == "mpi" || arguments.name == "network")) {
     const auto job = join_mpi_job(*launch);
+    if (arguments.name == "network") return bench_network(*job, arguments.json);
     MpiPlainSum& sum = *mpi_plain_sum(launch->kind);
     std::vector<BenchCase> cases;
     on_all_ranks(job.get(), [&] {

@@ -11,6 +11,7 @@ constexpr int kWrongRequest = 2;
 // the library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that
 // are neither success nor an error.
 void add_train(CLI::App& app, int& exit_code);
+void add_simulate(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app);
 void add_model(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "cli/job_view.h"
 #include "cli/output.h"
+#include "cli/own_process.h"
 #include "cli/text.h"
 #include "veche/base/files.h"
 #include "veche/errors.h"
@@ -108,46 +110,38 @@ Statistic statistic(const std::vector<double>& values) {
   return result;
 }
 
-Json coded(const std::vector<RunResult>& runs) {
-  std::vector<double> ratio, remembered, seconds;
-  for (const RunResult& run : runs) {
-    const Coding coding = total_coding(run.last);
-    ratio.push_back(coding.ratio());
-    remembered.push_back(std::sqrt(coding.remembered_squared));
-    seconds.push_back(coding.seconds);
-  }
-  return {{"ratio", statistic(ratio).mean},
-          {"remembered", statistic(remembered).mean},
-          {"coding_seconds", statistic(seconds).mean}};
-}
-
 // One line of the table: a variant over its repeats. With a single run the deviation is over its nodes.
-Json line(const Variant& variant, const std::vector<RunResult>& runs) {
-  std::vector<double> accuracy, average, speed, sent, seconds, loss;
-  bool reached = true;
-  for (const RunResult& run : runs) {
-    accuracy.push_back(accuracy_spread(run.last).mean);
-    average.push_back(run.last.average_model.accuracy());
-    loss.push_back(total_train(run.last).loss());
-    speed.push_back(run.last.images_per_second);
-    sent.push_back(static_cast<double>(total_sent(run.last).bytes));
-    seconds.push_back(run.last.seconds);
-    reached = reached && run.last.stopped == "target_accuracy";
-  }
+Json line(const Variant& variant, const std::vector<Json>& runs) {
+  const auto over_runs = [&](auto number) {
+    std::vector<double> numbers;
+    for (const Json& run : runs) numbers.push_back(number(run));
+    return statistic(numbers);
+  };
+  const auto of = [&](const char* key) {
+    return over_runs([&](const Json& run) { return run.at(key).template get<double>(); });
+  };
   Json json{{"variant", variant.name}, {"runs", runs.size()}};
-  if (runs.front().last.average_model.count > 0) {
-    const double over_nodes = accuracy_spread(runs.front().last).std;
-    json["accuracy"] = {{"mean", statistic(accuracy).mean},
-                        {"std", runs.size() == 1 ? over_nodes : statistic(accuracy).deviation},
-                        {"average_model", statistic(average).mean}};
+  if (runs.front().contains("accuracy")) {
+    const auto accuracy = [&](const char* key) {
+      return over_runs([&](const Json& run) { return run.at("accuracy").at(key).template get<double>(); });
+    };
+    json["accuracy"] = {{"mean", accuracy("mean").mean},
+                        {"std", runs.size() == 1 ? accuracy("std").mean : accuracy("mean").deviation},
+                        {"average_model", accuracy("average_model").mean}};
   }
-  json["train_loss"] = statistic(loss).mean;
-  json["images_per_second"] = statistic(speed).mean;
-  json["bytes_sent"] = statistic(sent).mean;
-  if (const Coding coding = total_coding(runs.front().last); !coding.empty())
-    json["compression"] = coded(runs);
-  json["seconds"] = {{"mean", statistic(seconds).mean}, {"std", statistic(seconds).deviation}};
-  json["reached_target"] = reached;
+  json["train_loss"] = of("train_loss").mean;
+  json["images_per_second"] = of("images_per_second").mean;
+  json["bytes_sent"] = of("bytes_sent").mean;
+  if (runs.front().contains("compression")) {
+    const auto coding = [&](const char* key) {
+      return over_runs([&](const Json& run) { return run.at("compression").at(key).template get<double>(); })
+          .mean;
+    };
+    for (const char* key : {"ratio", "remembered", "coding_seconds"}) json["compression"][key] = coding(key);
+  }
+  json["seconds"] = {{"mean", of("seconds").mean}, {"std", of("seconds").deviation}};
+  json["reached_target"] =
+      std::ranges::all_of(runs, [](const Json& run) { return run.at("stopped") == "target_accuracy"; });
   return json;
 }
 
@@ -176,7 +170,7 @@ void print_table(const Json& lines, bool has_target) {
         bytes(line["bytes_sent"].get<double>()),
         has_target && !line["reached_target"].get<bool>()
             ? "not reached"
-            : fmt::format("{:.1f} +- {:.1f}", line["seconds"]["mean"].get<double>(),
+            : fmt::format("{:#.4g} +- {:.2g}", line["seconds"]["mean"].get<double>(),
                           line["seconds"]["std"].get<double>())};
     if (line.contains("compression")) {
       const Json& coding = line["compression"];
@@ -229,7 +223,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
   Json lines = Json::array();
   Json summaries = Json::array();
   for (const Variant& variant : variants) {
-    std::vector<RunResult> runs;
+    std::vector<Json> runs;
     for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
       view.title(fmt::format("\n== {}, seed {}", variant.name, seed));
       Config config = configured(variant);
@@ -241,11 +235,14 @@ int compare(const Comparison& comparison, ProgressView& view) {
       request.observer = &view;
       request.interrupted = comparison.interrupted;
       request.job = job;
-      runs.push_back(run_training(request));
-      if (runs.back().last.stopped == "interrupted")
+      const auto run = [&] { return summary(run_training(request)); };
+      // A process has one virtual clock, which begins once.
+      const bool virtual_time = request.settings.cluster.get<std::string>("transport") == "simulated";
+      runs.push_back(virtual_time ? in_process_of_its_own(run, *comparison.interrupted) : run());
+      if (runs.back().at("stopped") == "interrupted")
         throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
-                                   resume_command(runs.back().info.folder, job)));
-      if (leads) summaries.push_back(summary(runs.back()));
+                                   resume_command(runs.back().at("run").get<std::string>(), job)));
+      if (leads) summaries.push_back(runs.back());
     }
     if (leads) lines.push_back(line(variant, runs));
   }

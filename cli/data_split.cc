@@ -112,7 +112,8 @@ void run_split(const SplitArguments& arguments) {
   for (const std::string& assignment : arguments.assignments) config.set(assignment);
   const Settings settings = config.resolve();
   if (settings.brings_data)
-    throw RequestError("model.name = \"quadratic\" has no data that could be divided");
+    throw RequestError("model.name = \"" + settings.model.get<std::string>("name") +
+                       "\" has no data that could be divided");
   const RunPlan plan(settings);
   const SplitCounts split = count(plan);
   if (!arguments.plot.empty()) plot(arguments.plot, plan, split);

@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", VECHE_VERSION);
   int exit_code = 0;
   veche::cli::add_train(app, exit_code);
+  veche::cli::add_simulate(app, exit_code);
   veche::cli::add_data(app);
   veche::cli::add_model(app);
   veche::cli::add_bench(app);

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/topology_commands.h"
+#include "cli/topology_network.h"
 #include "cli/topology_report.h"
 #include "veche/errors.h"
 #include "veche/graph/weights/mixing.h"
@@ -17,9 +18,16 @@ struct TopologyArguments {
   TopologyQuestion question;
   bool json = false;
   std::string svg, png;
+  std::string network;  // a configuration whose simulated network is wanted instead
 };
 
 void run_topology(const TopologyArguments& arguments) {
+  if (!arguments.network.empty()) {
+    if (!arguments.question.spec.empty())
+      throw RequestError("`veche topology --network` draws a network: leave out the graph " +
+                         arguments.question.spec);
+    return show_network({arguments.network, arguments.json, arguments.svg, arguments.png});
+  }
   if (arguments.question.spec.empty())
     throw RequestError("`veche topology` needs a graph, as in veche topology torus:6x6");
   const TopologyReport report = examine(arguments.question);
@@ -54,6 +62,8 @@ void add_topology(CLI::App& app) {
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
   command->add_option("--svg", arguments->svg, "draw the graph into this file");
   command->add_option("--png", arguments->png, "draw the graph into this file");
+  command->add_option("--network", arguments->network,
+                      "instead of a graph: the simulated network that this configuration describes");
   add_topology_compare(*command);
   add_topology_recommend(*command);
   command->callback([command, arguments] {

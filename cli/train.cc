@@ -37,12 +37,14 @@ struct TrainArguments {
   bool keys = false;
   std::vector<std::string> compare;
   int repeat = 1;
+  bool simulate = false;
 };
 
 Config read_config(const TrainArguments& arguments) {
   if (arguments.resume.empty()) {
     Config config = arguments.config.empty() ? Config{} : Config::from_file(arguments.config);
     for (const std::string& assignment : arguments.assignments) config.set(assignment);
+    if (arguments.simulate) config.set("cluster.transport=simulated");
     return config;
   }
   if (!arguments.config.empty())
@@ -94,9 +96,12 @@ void print_table(const RunResult& result) {
   }
   const Disagreement apart = disagreement(last);
   tell("  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
-  tell("  speed                  {} {}/s, {} of training\n",
+  tell("  speed                  {} {}/s, {} of training{}\n",
        with_commas(static_cast<std::uint64_t>(last.images_per_second)),
-       result.info.data.empty() ? "steps" : "images", duration(last.seconds));
+       result.info.data.empty() ? "steps" : "images", duration(last.seconds),
+       result.wall_seconds ? fmt::format(", in virtual time: {:.6g} s; really {}", last.seconds,
+                                         duration(*result.wall_seconds))
+                           : "");
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
     tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
          staleness.most, with_commas(staleness.dropped));
@@ -141,7 +146,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   }
   if (!arguments.quiet) {
     print_table(result);
-    if (!arguments.json) print_what_next(result);
+    if (!arguments.json && !arguments.simulate) print_what_next(result);
   }
   return 0;
 }
@@ -164,13 +169,13 @@ int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& inter
 // What went wrong is known to all ranks and told by the first, before any of them ends.
 template <class Work>
 int in_job(const TrainArguments& arguments, Work work) {
-  const auto launch = mpi_launch();
+  const auto launch = arguments.simulate ? std::nullopt : mpi_launch();
   // MPICH ends everybody at once when one dies: the others cannot tell.
   std::optional<Reporter> reporter;
   if (launch && launch->kind == MpiKind::mpich && is_first_rank())
     reporter.emplace(launcher_words(launch->size) + " veche train --resume");
   std::optional<Interrupts> interrupts;  // longer than the job: launchers repeat themselves until the end
-  const std::unique_ptr<Job> job = join_launched_job();
+  const std::unique_ptr<Job> job = launch ? join_mpi_job(*launch) : nullptr;
   interrupts.emplace(job != nullptr);
   if (job == nullptr) {
     ProgressView view(arguments.quiet);
@@ -195,9 +200,11 @@ int in_job(const TrainArguments& arguments, Work work) {
 
 }  // namespace
 
-void add_train(CLI::App& app, int& exit_code) {
-  auto arguments = std::make_shared<TrainArguments>();
-  CLI::App* command = app.add_subcommand("train", "Train; without arguments, the demo: four nodes on a ring");
+namespace {
+
+CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& what,
+                   const std::shared_ptr<TrainArguments>& arguments) {
+  CLI::App* command = app.add_subcommand(name, what);
   command->add_option("CONFIG", arguments->config, "a TOML file");
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
       ->allow_extra_args(false);
@@ -212,6 +219,15 @@ void add_train(CLI::App& app, int& exit_code) {
   command
       ->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")
       ->check(CLI::Range(1, 1000));
+  return command;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* const command =
+      add_runs(app, "train", "Train; without arguments, the demo: four nodes on a ring", arguments);
   command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
   command->callback([arguments, &exit_code] {
     if (arguments->keys)
@@ -220,6 +236,16 @@ void add_train(CLI::App& app, int& exit_code) {
       exit_code = in_job(*arguments, compare_runs);
     else
       exit_code = in_job(*arguments, train);
+  });
+}
+
+void add_simulate(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<TrainArguments>();
+  arguments->simulate = true;
+  CLI::App* const command = add_runs(
+      app, "simulate", "The same run in virtual time, on the network that [network] describes", arguments);
+  command->callback([arguments, &exit_code] {
+    exit_code = in_job(*arguments, arguments->compare.empty() ? train : compare_runs);
   });
 }
 

@@ -1,16 +1,16 @@
 # Run by CPack when the files of the packages lie in their places: the packages that hold the libraries they are linked to. The
-# engines of clusters are for those who have one: what they need is recommended, and a run without MPI does not miss it.
+# engines of clusters and of simulations are for those who want one: what they need is recommended, and other runs do not miss it.
 set(ROOT ${CPACK_TEMPORARY_DIRECTORY}/veche${CPACK_PACKAGING_INSTALL_PREFIX})
-file(GLOB_RECURSE MPI ${ROOT}/*/veche/veche_openmpi.so ${ROOT}/*/veche/veche_mpich.so)
+file(GLOB_RECURSE WANTED ${ROOT}/*/veche/veche_openmpi.so ${ROOT}/*/veche/veche_mpich.so ${ROOT}/*/veche/veche_simgrid.so)
 file(GLOB_RECURSE NEEDED ${ROOT}/bin/veche ${ROOT}/*/libveche.so.*.* ${ROOT}/*/veche/veche_*.so)
-list(REMOVE_ITEM NEEDED ${MPI})
+list(REMOVE_ITEM NEEDED ${WANTED})
 find_program(SHLIBDEPS dpkg-shlibdeps REQUIRED)
 
 # dpkg-shlibdeps wants to be where a source package is.
 set(HERE ${CPACK_TEMPORARY_DIRECTORY}/shlibdeps)
 file(WRITE ${HERE}/debian/control "Source: veche\n\nPackage: veche\nArchitecture: any\n")
 # What modules need of Veche is in the program that loads them: no library has it.
-execute_process(COMMAND ${SHLIBDEPS} --warnings=0 -O -dDepends ${NEEDED} -dRecommends ${MPI}
+execute_process(COMMAND ${SHLIBDEPS} --warnings=0 -O -dDepends ${NEEDED} -dRecommends ${WANTED}
                 WORKING_DIRECTORY ${HERE} OUTPUT_VARIABLE FOUND ERROR_VARIABLE SAID)
 string(REGEX MATCH "shlibs:Depends=([^\n]*)" IGNORED "${FOUND}")
 set(CPACK_DEBIAN_VECHE_PACKAGE_DEPENDS "${CMAKE_MATCH_1}")

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,10 +71,12 @@ class Child {
   }
   int wait() {
     int status = -1;
-    if (process_ >= 0) waitpid(process_, &status, 0);
+    if (process_ >= 0) wait4(process_, &status, 0, &used_);
     process_ = -1;
     return status;
   }
+  // The most memory it had at a time, after `wait`.
+  double peak_mebibytes() const { return static_cast<double>(used_.ru_maxrss) / 1024; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
  private:
@@ -81,6 +84,7 @@ class Child {
   const Clock::time_point started_;
   pid_t process_ = -1;
   int output_ = -1;
+  rusage used_{};
 };
 
 [[noreturn]] void fail(const std::vector<std::string>& words) {
@@ -97,6 +101,7 @@ CommandResult run_self(const std::vector<std::string>& words) {
   }
   if (child.wait() != 0) fail(words);
   result.seconds = child.seconds();
+  result.peak_mebibytes = child.peak_mebibytes();
   return result;
 }
 

@@ -7,6 +7,7 @@ namespace veche {
 
 struct CommandResult {
   double seconds = 0;
+  double peak_mebibytes = 0;  // of memory
   std::string output;
 };
 

@@ -14,7 +14,8 @@ namespace veche {
 // A configuration value, whatever file or flag it came from.
 struct Value {
   using List = std::vector<Value>;
-  std::variant<bool, std::int64_t, double, std::string, List> data;
+  using Table = std::map<std::string, Value, std::less<>>;
+  std::variant<bool, std::int64_t, double, std::string, List, Table> data;
 
   bool operator==(const Value&) const = default;
 };

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct RunResult {
   // Met in this process and passed over (data.bad = "skip"), and sentences about the first of them.
   std::uint64_t damaged_samples = 0;
   std::vector<std::string> damage;
+  // Where time is virtual (cluster.transport = "simulated"): what the run really took. `last.seconds` are
+  // virtual then.
+  std::optional<double> wall_seconds;
 };
 
 // A training run that goes on beside the program that made it. The methods are called by one thread, `stop`

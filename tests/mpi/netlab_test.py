@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -56,6 +57,18 @@ class Netlab(RunsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         alone = json.loads(self.veche("train", "--quiet", "--json", *assignments(QUADRATIC, {"run.steps": 20})).stdout)
         self.assertEqual(json.loads(done.stdout)["parameters"], alone["parameters"])
+
+    def test_a_network_is_measured_as_a_section(self):
+        done = self.netlab("--hosts", 2, "--rate", "10mbit", "mpirun", VECHE, "bench", "network")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rate, = map(float, re.findall(r'^bandwidth = "([0-9.]+)Mbps"$', done.stdout, re.M))
+        self.assertGreater(rate, 8.5)
+        self.assertLess(rate, 10.5)
+        (self.folder / "measured.toml").write_text(done.stdout)
+        simulated = self.veche("simulate", "measured.toml", "--quiet", "--json", *assignments(QUADRATIC, {"run.steps": 2}))
+        self.assertEqual(simulated.returncode, 0, simulated.stderr)
+        alone = self.veche("bench", "network")
+        self.assertEqual((alone.returncode, alone.stdout), (2, ""))
 
     def test_failures_are_told_and_leave_nothing(self):
         before = namespaces()

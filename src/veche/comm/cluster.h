@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "veche/base/module_api.h"
 #include "veche/endpoint.h"
 
 namespace veche {
@@ -27,7 +28,7 @@ class Cluster {
 };
 
 // Throws the first that is no PeerLost, which only tells of somebody else's end; else the first.
-void rethrow_cause(const std::vector<std::exception_ptr>& errors);
+VECHE_MODULE_API void rethrow_cause(const std::vector<std::exception_ptr>& errors);
 
 // The processes that a launcher such as mpirun started as one job, and the rank of this one among them.
 // Collective methods are called by all ranks, in the same order everywhere, by one thread. Waiting takes no

@@ -8,6 +8,7 @@
 #include "veche/errors.h"
 #include "veche/model/engine.h"
 #include "veche/model/quadratic.h"
+#include "veche/model/vector.h"
 
 namespace veche {
 namespace {
@@ -26,6 +27,9 @@ std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {
                        " parameters and " + std::to_string(gradients) + " gradients, and as many are needed");
   return learner;
 }
+
+// Without libtorch and without data.
+bool is_plain(const std::string& model) { return model == "quadratic" || model == "vector"; }
 
 std::unique_ptr<ModelEngine> torch_engine() {
   return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(kTorch, kModelEngineSymbol)());
@@ -52,8 +56,7 @@ void register_model(OwnModel model) {
 
 ModelDescription describe_model(const ModelSpec& spec) {
   find_model(spec.name);
-  if (spec.name != "quadratic" && own_models().find(spec.name) == nullptr)
-    return torch_engine()->describe(spec);
+  if (!is_plain(spec.name) && own_models().find(spec.name) == nullptr) return torch_engine()->describe(spec);
   const auto learner = make_learner(spec);
   return {learner->parameter_layout(), learner->buffer_layout(), 0};
 }
@@ -66,12 +69,13 @@ std::unique_ptr<Learner> make_learner(const ModelSpec& spec) { return Learners()
 std::unique_ptr<Learner> Learners::make(const ModelSpec& spec, Learner* like) {
   find_model(spec.name);
   if (const OwnModel* own = own_models().find(spec.name)) return make_own(*own, spec);
-  if (spec.name == "quadratic") {
+  if (is_plain(spec.name)) {
     if (spec.options.get<std::string>("device", "cpu") != "cpu")
-      throw RequestError("model.device: the quadratic is computed by the processor; leave the key out");
+      throw RequestError("model.device: the " + spec.name +
+                         " is computed by the processor; leave the key out");
     if (spec.options.get<int>("threads", 0) > 1)
-      throw RequestError("model.threads: the quadratic is computed by one thread; leave the key out");
-    return make_quadratic(spec);
+      throw RequestError("model.threads: the " + spec.name + " is computed by one thread; leave the key out");
+    return spec.name == "vector" ? make_vector(spec) : make_quadratic(spec);
   }
   if (torch_ == nullptr) torch_ = torch_engine();
   return torch_->make_learner(spec, like);
@@ -105,6 +109,7 @@ const std::vector<ModelInfo>& list_models() {
       {"convnext_tiny", "depthwise 7x7 convolutions and perceptrons", imagenet, 28'589'128, 1000},
       {"torchscript", "a module of yours, exported from Python to the file model.file", {}, 0},
       {"quadratic", "1/2 sum a (x-b)^2, a and b per node: exact numbers for testing strategies", {}, 0},
+      {"vector", "model.length floats that learn nothing: exchange alone", {}, 0},
   };
   return models;
 }
@@ -142,7 +147,7 @@ std::optional<WideResNetName> wide_resnet_name(const std::string& name) {
 
 bool needs_data(const std::string& model) {
   if (const OwnModel* own = own_models().find(model)) return own->needs_data;
-  return model != "quadratic";
+  return !is_plain(model);
 }
 
 }  // namespace veche

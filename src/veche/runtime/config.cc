@@ -12,6 +12,7 @@
 #include "veche/model/zoo.h"
 #include "veche/runtime/config_keys.h"
 #include "veche/runtime/registry.h"
+#include "veche/runtime/simulation.h"
 #include "veche/train/optim/optimizer.h"
 
 namespace veche {
@@ -30,6 +31,12 @@ Value from_toml(const toml::node& node, const std::string& where) {
     Value::List list;
     for (const toml::node& item : *array) list.push_back(from_toml(item, where));
     return {std::move(list)};
+  }
+  if (const auto* table = node.as_table()) {
+    Value::Table items;
+    for (const auto& [key, item] : *table)
+      items.emplace(std::string(key.str()), from_toml(item, where + "." + std::string(key.str())));
+    return {std::move(items)};
   }
   throw RequestError(where + " must be a number, a word, true, false or a list");
 }
@@ -158,7 +165,7 @@ Settings Config::resolve() const {
       {"run", &settings.run},           {"model", &settings.model},
       {"data", &settings.data},         {"optimizer", &settings.optimizer},
       {"cluster", &settings.cluster},   {"topology", &settings.topology},
-      {"compress", &settings.compress},
+      {"compress", &settings.compress}, {"network", &settings.network},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), keys_of(name, given(name)));
@@ -208,15 +215,19 @@ Settings Config::resolve() const {
   if (!has("cluster", "nodes"))
     if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
       settings.cluster.set("nodes", {*nodes});
+  // Whether or not this run uses it.
+  if (sections_.contains("network")) read_network(settings.network, settings.nodes(), settings.seed());
   return settings;
 }
 
 std::string Settings::to_toml() const {
   const std::vector<std::pair<std::string, const Options*>> parts = {
       {"run", &run},         {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
-      {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress}};
+      {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress},
+      {"network", &network}};
   std::string text;
   for (const auto& [name, options] : parts) {
+    if (options == &network && cluster.get<std::string>("transport") != "simulated") continue;
     text += (text.empty() ? "[" : "\n[") + name + "]\n";
     for (const auto& [key, value] : options->all()) text += key + " = " + veche::to_toml(value) + "\n";
   }

@@ -75,6 +75,7 @@ std::vector<KeySpec> model_keys() {
        .help = "that compute a node's batch together, on as many cores; 0: one", .least = 0, .most = 1024},
       {.name = "a", .kind = Kind::list, .fallback = {}, .help = "quadratic: curvature of each node, number or list"},
       {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
+      {.name = "length", .kind = Kind::whole, .fallback = {}, .help = "vector: how many floats", .least = 1, .most = 1e12},
       {.name = "start", .kind = Kind::text, .fallback = text("equal"),
        .help = "initial parameters of the nodes", .choices = {"equal", "different"}},
       {.name = "x0", .kind = Kind::any, .fallback = {}, .help = "quadratic: where all nodes start"},
@@ -156,8 +157,8 @@ std::vector<KeySpec> cluster_keys() {
       {.name = "nodes", .kind = Kind::whole, .fallback = whole(4), .help = "how many; under mpirun one a rank, or more",
        .least = 1, .most = kMostNodes},
       {.name = "transport", .kind = Kind::text, .fallback = text("auto"),
-       .help = "the engine; auto: mpi when started by mpirun or srun, else threads",
-       .choices = {"auto", "threads", "mpi"}},
+       .help = "the engine; auto: mpi when started by mpirun or srun, else threads; simulated: virtual time, docs/simulation.md",
+       .choices = {"auto", "threads", "mpi", "simulated"}},
       {.name = "slots", .kind = Kind::whole, .fallback = whole(0), .help = "nodes computing at once; 0: the cores",
        .least = 0, .most = kMostNodes},
       {.name = "speed", .kind = Kind::reals, .fallback = {}, .help = "relative speed of each node, such as [1, 1, 0.5]",
@@ -203,6 +204,33 @@ std::vector<KeySpec> compress_keys() {
       {.name = "vote", .kind = Kind::flag, .fallback = flag(false), .help = "sign with allreduce: the sign that most nodes have"},
   };
 }
+
+std::vector<KeySpec> network_keys() {
+  return {
+      {.name = "platform", .kind = Kind::text, .fallback = {}, .help = "a file of SimGrid's, whose hosts the nodes are, in the order of their names"},
+      {.name = "bandwidth", .kind = Kind::any, .fallback = text("1Gbps"),
+       .help = "of a node's link, each way, such as \"100Mbps\"; one for all, or a list with one a node"},
+      {.name = "latency", .kind = Kind::any, .fallback = text("50us"), .help = "of a node's link, such as \"5ms\"; one, or a list"},
+      {.name = "sites", .kind = Kind::tables, .fallback = {},
+       .help = "groups of nodes behind a shared link: [{nodes = 8, bandwidth = .., latency = .., uplink = \"100Mbps\", uplink_latency = ..}, ..]"},
+      {.name = "shape", .kind = Kind::text, .fallback = text("star"),
+       .help = "all links meet in the middle, or every two nodes have one of their own", .choices = {"star", "full"}},
+      {.name = "model", .kind = Kind::text, .fallback = text("LV08"),
+       .help = "of TCP: LV08 was fitted to measurements, CM02 is bandwidth and latency alone", .choices = {"LV08", "CM02"}},
+      {.name = "crosstraffic", .kind = Kind::flag, .fallback = flag(true), .help = "what flows one way takes 5 % of the way back"},
+      {.name = "duplex", .kind = Kind::flag, .fallback = flag(true),
+       .help = "large messages of two nodes to each other go both ways at once; false: in turn, as measured with Open MPI over TCP"},
+      {.name = "jitter", .kind = Kind::any, .fallback = text("0s"), .help = "each message leaves up to so much later; the seed decides"},
+      {.name = "loss_of_nodes", .kind = Kind::tables, .fallback = {},
+       .help = "hosts that go: {node = 3, at = \"10s\", for = \"5s\"}, for good without `for`; or at random, {every = \"1h\", for = \"1min\"}, one node or all; or a list"},
+      {.name = "speed", .kind = Kind::any, .fallback = {},
+       .help = "operations a second that a node computes; one number, or a list; 1e10, or the platform's"},
+      {.name = "seconds_per_step", .kind = Kind::real, .fallback = {},
+       .help = "what a step's computing takes, measured, instead of counting operations", .least = 0, .most = 1e9},
+      {.name = "learning", .kind = Kind::text, .fallback = text("real"),
+       .help = "real: gradients are computed as well; none: only messages and time", .choices = {"real", "none"}},
+  };
+}
 // clang-format on
 
 }  // namespace
@@ -212,7 +240,7 @@ const std::vector<SectionSpec>& sections() {
       {"run", run_keys()},           {"model", model_keys()},
       {"data", data_keys()},         {"optimizer", optimizer_keys()},
       {"cluster", cluster_keys()},   {"topology", topology_keys()},
-      {"compress", compress_keys()},
+      {"compress", compress_keys()}, {"network", network_keys()},
   };
   return all;
 }

@@ -31,6 +31,8 @@ std::string kind_name(Kind kind) {
       return "a list of numbers such as [1, 2.5]";
     case Kind::texts:
       return "a word or a list of words";
+    case Kind::tables:
+      return "a table such as {nodes = 2}, or a list of them";
     case Kind::any:
       break;
   }
@@ -40,8 +42,16 @@ std::string kind_name(Kind kind) {
 // No number in it is infinite or not a number at all.
 bool is_finite(const Value& value) {
   if (const auto* number = std::get_if<double>(&value.data)) return std::isfinite(*number);
+  if (const auto* table = std::get_if<Value::Table>(&value.data))
+    return std::ranges::all_of(*table, [](const auto& item) { return is_finite(item.second); });
   const auto* list = std::get_if<Value::List>(&value.data);
   return list == nullptr || std::ranges::all_of(*list, is_finite);
+}
+
+bool holds_table(const Value& value) {
+  if (std::holds_alternative<Value::Table>(value.data)) return true;
+  const auto* list = std::get_if<Value::List>(&value.data);
+  return list != nullptr && std::ranges::any_of(*list, holds_table);
 }
 
 bool is_utf8(std::string_view text) {
@@ -59,6 +69,8 @@ bool fits(const Value& value, Kind kind) {
     return list != nullptr &&
            std::ranges::all_of(*list, [&](const Value& item) { return fits(item, item_kind); });
   };
+  const auto is_table = [](const Value& item) { return std::holds_alternative<Value::Table>(item.data); };
+  if (kind != Kind::tables && holds_table(value)) return false;
   switch (kind) {
     case Kind::flag:
       return std::holds_alternative<bool>(value.data);
@@ -76,6 +88,10 @@ bool fits(const Value& value, Kind kind) {
       return list_of(Kind::real);
     case Kind::texts:
       return fits(value, Kind::text) || list_of(Kind::text);
+    case Kind::tables: {
+      const auto* list = std::get_if<Value::List>(&value.data);
+      return is_table(value) || (list != nullptr && std::ranges::all_of(*list, is_table));
+    }
     case Kind::any:
       break;
   }
@@ -110,6 +126,8 @@ void check_words(const std::string& where, const Value& value, const KeySpec& sp
       throw RequestError(fmt::format("{} is an empty list: give it items or leave it out", where));
     for (const Value& item : *list) check_words(where, item, spec);
   }
+  if (const auto* table = std::get_if<Value::Table>(&value.data))
+    for (const auto& [key, item] : *table) check_words(where + "." + key, item, spec);
   const auto* word = std::get_if<std::string>(&value.data);
   if (word == nullptr) return;
   if (word->empty() && (!spec.fallback || *spec.fallback != value))
@@ -182,6 +200,12 @@ std::string to_toml(const Value& value) {
       std::string items;
       for (const Value& item : v) items += (items.empty() ? "" : ", ") + to_toml(item);
       return '[' + items + ']';
+    }
+    std::string operator()(const Value::Table& v) const {
+      std::string items;
+      for (const auto& [key, item] : v)
+        items += (items.empty() ? "" : ", ") + (*this)(key) + " = " + to_toml(item);
+      return '{' + items + '}';
     }
   };
   return std::visit(Writer{}, value.data);

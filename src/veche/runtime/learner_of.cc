@@ -1,13 +1,11 @@
 #include "veche/runtime/learner_of.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "veche/base/cores.h"
 #include "veche/model/weights.h"
-#include "veche/random.h"
 #include "veche/runtime/checkpoint.h"
+#include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/run_folder.h"
 
 namespace veche {
@@ -32,26 +30,12 @@ int LearnersOfRun::evaluation_threads() const {
 }
 
 std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
+  if (plan_.stand_in) return make_stand_in(plan_.stand_in);
   if (request_.learner) return request_.learner(node);
   const Settings& settings = plan_.settings;
-  const bool equal = settings.model.get<std::string>("start") == "equal";
-  ModelSpec spec;
-  spec.name = settings.model.get<std::string>("name");
-  spec.options = settings.model;
-  spec.seed = equal ? settings.seed()
-                    : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
-  spec.node = node;
-  spec.nodes = settings.nodes();
+  ModelSpec spec = model_spec_of(settings, plan_.source, node);
   spec.evaluation_threads = evaluation_threads();
-  if (!settings.brings_data) {
-    const int classes = plan_.source.train->classes();
-    spec.input = plan_.source.train->shape();
-    spec.classes = settings.model.get<int>("classes", classes);
-    if (spec.classes < classes)
-      throw RequestError(fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes,
-                                     plan_.source.name, classes));
-  }
-  const bool copies = equal && like != nullptr;
+  const bool copies = settings.model.get<std::string>("start") == "equal" && like != nullptr;
   auto learner = learners_.make(spec, copies ? like : nullptr);
   if (settings.model.has("init") && !copies && !has_checkpoint())
     load_weights(*learner, settings.model.get<std::string>("init"));

@@ -9,6 +9,7 @@
 #include "veche/data/feed/shuffle.h"
 #include "veche/errors.h"
 #include "veche/graph/topology.h"
+#include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/node_speeds.h"
 #include "veche/runtime/registry.h"
 #include "veche/train/compression/coded_mixer.h"
@@ -200,7 +201,8 @@ DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const Nod
           .augment = choose_augmentation(settings, folders.source)};
 }
 
-TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders) {
+TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
+                           const std::optional<SimulationPlan>& simulation) {
   const Options& run = settings.run;
   DataPlan data = plan_data(settings, speeds, folders);
   std::shared_ptr<const Topology> topology = build_topology(settings);
@@ -220,6 +222,8 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .checkpoint_every = every("checkpoint_every"),
       .target_accuracy = {},
       .seed = settings.seed(),
+      .flops_per_sample = simulation ? simulation->flops_per_sample : 0,
+      .learns = !simulation || simulation->learns,
       .clip = settings.optimizer.get<double>("clip"),
       .slowness = speeds.slowness,
       .stall_probability = speeds.stall_probability,
@@ -245,13 +249,22 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
   return plan;
 }
 
+std::optional<SimulationPlan> plan_virtual_time(const Settings& settings, const DataSource& source) {
+  if (settings.cluster.get<std::string>("transport") != "simulated") return {};
+  return plan_simulation(settings, model_spec_of(settings, source, NodeId{0}));
+}
+
 }  // namespace
 
 RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
     : settings(given),
       folders(open_source(settings, processes)),
       source(folders.source),
+      simulation(plan_virtual_time(settings, source)),
+      stand_in(simulation && !simulation->learns
+                   ? std::make_shared<std::vector<float>>(2 * simulation->short_length)
+                   : nullptr),
       training(plan_training(settings, read_node_speeds(settings.cluster, settings.nodes(), one_machine),
-                             folders)) {}
+                             folders, simulation)) {}
 
 }  // namespace veche

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "veche/config.h"
 #include "veche/data/division/node_folders.h"
 #include "veche/data/sets/source.h"
+#include "veche/runtime/simulation.h"
 #include "veche/train/loop/plan.h"
 
 namespace veche {
@@ -20,9 +22,11 @@ struct RunPlan {
   int learners() const { return training.strategy.one_learner ? 1 : settings.nodes(); }
 
   const Settings settings;
-  const NodeFolders folders;    // whose samples are whose already
-  const DataSource source;      // empty when the learners bring their own
-  const TrainingPlan training;  // what the nodes know
+  const NodeFolders folders;                           // whose samples are whose already
+  const DataSource source;                             // empty when the learners bring their own
+  const std::optional<SimulationPlan> simulation;      // in virtual time
+  const std::shared_ptr<std::vector<float>> stand_in;  // of all learners, where they do not learn
+  const TrainingPlan training;                         // what the nodes know
 };
 
 }  // namespace veche

@@ -163,6 +163,7 @@ Json summary(const RunResult& result) {
   json["steps"] = last.step;
   json["epochs"] = epochs(last.step, result.info.steps_per_epoch);
   json["seconds"] = last.seconds;
+  if (result.wall_seconds) json["wall_seconds"] = *result.wall_seconds;
   json["images_per_second"] = last.images_per_second;
   Score tests;
   Score trains;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "veche/base/cores.h"
@@ -10,6 +11,7 @@
 #include "veche/base/files.h"
 #include "veche/base/memory.h"
 #include "veche/comm/mpi/launch.h"
+#include "veche/comm/sim/sim.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
@@ -32,7 +34,9 @@ constexpr double kMuchMemory = 0.125;
 void check_transport(const TrainingRequest& request) {
   const auto transport = request.settings.cluster.get<std::string>("transport");
   const int nodes = request.settings.nodes();
-  if (request.job == nullptr) {
+  if (transport == "simulated" && request.job != nullptr && request.job->size() > 1)
+    throw RequestError("a simulation runs in one process: start it without mpirun or srun");
+  if (request.job == nullptr || transport == "simulated") {
     if (transport != "mpi") return;
     throw RequestError(fmt::format(
         "cluster.transport = \"mpi\" needs a launcher: mpirun -np {} veche train ..., or srun", nodes));
@@ -59,6 +63,7 @@ std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
 }
 
 std::unique_ptr<Cluster> make_cluster(const TrainingRequest& request, const RunPlan& plan) {
+  if (plan.simulation) return make_sim_cluster(plan.learners(), plan.simulation->network);
   int slots = plan.settings.cluster.get<int>("slots");
   // A slot is then for several threads.
   if (const int threads = plan.settings.model.get<int>("threads", 0); slots == 0 && threads > 1)
@@ -93,15 +98,16 @@ class Training {
     info_.rank = request_.job == nullptr ? 0 : request_.job->rank();
     info_.nodes = plan_.settings.nodes();
     info_.parameters = nodes_.empty() ? 0 : nodes_.front()->learner().parameters().size();
+    if (!plan_.training.learns) info_.parameters = plan_.simulation->parameters;
     info_.steps = plan_.training.steps;
     info_.steps_per_epoch = plan_.training.steps_per_epoch;
   }
 
   RunResult run() {
     const std::optional<RunFolder> folder = open_folder();
-    if (folder) store_.emplace(folder->checkpoints(), plan_.learners());
-    if (!request_.resume.empty()) find_checkpoint(*folder);
-    if (folder) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner()); });
+    if (folder && plan_.training.learns) store_.emplace(folder->checkpoints(), plan_.learners());
+    if (store_ && !request_.resume.empty()) find_checkpoint(*folder);
+    if (store_) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner()); });
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
     // All that could be recorded of it already is, with the times it took.
@@ -121,7 +127,10 @@ class Training {
     RunResult result;
     result.info = info_;
     result.parameters.resize(static_cast<std::size_t>(plan_.learners()));
+    const auto start = std::chrono::steady_clock::now();
     result.last = run_nodes(recorder ? &*recorder : static_cast<Observer*>(observer()), result.parameters);
+    if (plan_.simulation)
+      result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (request_.job != nullptr) gather(result);
     tell_damage(result);
     if (folder) lead([&] { put_away(*folder, recorder ? &*recorder : nullptr, result); });
@@ -262,7 +271,7 @@ class Training {
     // One after the other, each making room for the next.
     for (auto& node : nodes_) {
       const std::span<const float> x = node->learner().parameters();
-      parameters[node->me()].assign(x.begin(), x.end());
+      if (plan_.training.learns) parameters[node->me()].assign(x.begin(), x.end());
       node.reset();
     }
     return last;

@@ -9,7 +9,8 @@ from veche_runs import VECHE
 BAD = ["-1", "0", "1e308", "nan", "99999999999999999999", "", "[]", "no such word", "1979-05-27", '"a\\u0007b"']
 
 # Names of things, some of them unused by the model with which this is tried.
-NAMES = {"run.name", "run.out", "model.norm", "data.path", "data.folder", "data.partition", "data.augment"}
+NAMES = {"run.name", "run.out", "model.norm", "data.path", "data.folder", "data.partition", "data.augment",
+         "network.platform"}
 # What of these values is valid after all, and for which keys.
 VALID = {
     "-1": {"model.x0"},
@@ -19,7 +20,7 @@ VALID = {
           "optimizer.gamma", "optimizer.warmup_epochs", "cluster.slots", "cluster.lose", "strategy.staleness", "strategy.backup",
           "strategy.compensate", "strategy.delay", "strategy.fanout", "strategy.warm", "strategy.outer_lr", "strategy.outer_momentum",
           "strategy.elastic", "strategy.centre_rate", "strategy.max_age", "strategy.pairs", "strategy.patience", "compress.small",
-          "compress.start"},
+          "compress.start", "network.seconds_per_step"},
     "99999999999999999999": NAMES,  # more digits than a number has: a word
     "no such word": NAMES,
     "[]": {"model.hidden", "optimizer.milestones"},

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "veche/base/module_api.h"
 #include "veche/endpoint.h"
 #include "veche/random.h"
 
@@ -43,6 +44,6 @@ class InFlight {
 };
 
 // Its name in a sentence: "control", or "strategy.0" for the first conversation inside one.
-std::string name_of(Tag tag);
+VECHE_MODULE_API std::string name_of(Tag tag);
 
 }  // namespace veche

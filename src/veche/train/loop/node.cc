@@ -70,7 +70,7 @@ void Node::open_data() {
     }
     exchange_.emplace(samples_, plan_.data.train, std::move(plan));
   }
-  if (shards.empty()) return;
+  if (shards.empty() || !plan_.learns) return;
   loader_.emplace(exchange_ ? exchange_->data() : plan_.data.train, std::move(shards),
                   Loader::Plan{.batch = plan_.data.batch,
                                .steps_per_epoch = plan_.samples.loader_steps_per_epoch(me()),

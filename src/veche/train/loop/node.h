@@ -74,7 +74,7 @@ class Node {
   // All that the node itself knows without the others; begins a new interval.
   NodeReport take_report();
   // With all others. Only the one who speaks for its process is told of every node: a copy for each of ten
-  // thousand would not fit.
+  // thousand would not fit. Where nobody learns there are no models to compare.
   Evaluation evaluate(const std::string& stopped);
 
   // Before they are measured or saved: a checkpoint that cannot be trained further is worth nothing.
@@ -86,7 +86,7 @@ class Node {
 
  private:
   void open_data();
-  void compute(const Batch& batch);
+  void compute(const Batch& batch, std::size_t samples);
   Time pause(Time length);
   void prune();
   void limit_gradient();
@@ -94,6 +94,7 @@ class Node {
   void communicate(Moment moment);
   double clip_scale();
   std::uint64_t schedule_step() const;
+  Evaluation measure_times(const std::string& stopped);
   bool tests_own_model(const std::string& stopped) const;
   // Tells the observer how much of an evaluation has been tested; empty where nobody observes.
   Tested testing_told(const std::string& stopped) const;

@@ -26,7 +26,7 @@ NodeReport Node::take_report() {
   mine.communication_seconds = communication_.count();
   mine.staleness = strategy_->staleness();
   mine.coding = strategy_->coding();
-  mine.sent = talk_.sent();
+  mine.sent = plan_.learns ? talk_.sent() : endpoint_->sent();  // what short vectors stand for
   train_ = {};
   return mine;
 }
@@ -51,6 +51,7 @@ Evaluation Node::evaluate(const std::string& stopped) {
   check_parameters();
   const Tested tested = testing_told(stopped);
   if (observer() != nullptr) observer()->on_measuring();
+  if (!plan_.learns) return measure_times(stopped);
   const Time start = now();
   const Message average = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
   const std::span<const float> mean = average.as<float>();
@@ -74,6 +75,20 @@ Evaluation Node::evaluate(const std::string& stopped) {
     sum_up(result, squared_norm(mean), plan_.idle());
   }
   patience_.note(now() - start);
+  if (observer() != nullptr) observer()->on_evaluation(result);
+  return result;
+}
+
+Evaluation Node::measure_times(const std::string& stopped) {
+  Evaluation result;
+  result.step = plan_.async() ? mean_step_ : step_;
+  result.stopped = stopped;
+  result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
+  const Gathered<NodeReport> reports(control_, take_report());
+  if (endpoint_->id() == services_->speaker) {
+    result.nodes.assign(reports.all().begin(), reports.all().end());
+    sum_up(result, 0, plan_.idle());
+  }
   if (observer() != nullptr) observer()->on_evaluation(result);
   return result;
 }

@@ -22,9 +22,12 @@ void Node::train_step() {
   Batch batch;
   if (my_turn && loader_) batch = loader_->next();
   batch.step = step_;
-  const bool computes = my_turn && (plan_.own_data() || batch.size() > 0);
+  const std::size_t samples = plan_.own_data() ? 1
+                              : plan_.learns   ? batch.size()
+                                               : plan_.samples.count(me(), step_);
+  const bool computes = my_turn && samples > 0;
   strategy_->before_backward(step_);
-  if (computes) compute(batch);
+  if (computes) compute(batch, samples);
   const bool lost = computes && plan_.samples.lost(me(), step_);
   lost_ += lost ? 1 : 0;
   const bool has_samples = computes && !lost;
@@ -52,10 +55,12 @@ void Node::train_step() {
   patience_.note(took);
 }
 
-void Node::compute(const Batch& batch) {
+void Node::compute(const Batch& batch, std::size_t samples) {
   const Time asked = now();
   Score score;
-  const Time took = endpoint_->compute({.step = step_}, [&] { score = learner_->compute_gradient(batch); });
+  const Work work{.step = step_, .flops = plan_.flops_per_sample * static_cast<double>(samples)};
+  const Time took = endpoint_->compute(work, [&] { score = learner_->compute_gradient(batch); });
+  if (!plan_.learns) score.count = static_cast<std::int64_t>(samples);
   waiting_ += now() - asked - took;
   compute_ += took;
   check(score, step_ + 1);

@@ -37,6 +37,8 @@ struct TrainingPlan {
   std::uint64_t seed = 1;
   enum class Who { average, all, sample } evaluate_own = Who::average;  // whose models are tested on the way
   int sample_size = 0;
+  double flops_per_sample = 0;   // of a pass, where time is virtual
+  bool learns = true;            // false: nobody computes gradients, and models are not measured
   double clip = 0;               // largest norm of the gradient; 0: any
   std::vector<double> slowness;  // by node: it sleeps until its pass has taken so many times as long
   double stall_probability = 0;  // of a pause after a pass

@@ -1,0 +1,117 @@
+#include "bench/simulate/reality.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "bench/cluster/program.h"
+#include "bench/cluster/sides.h"
+#include "bench/topology/command.h"
+#include "veche/errors.h"
+
+namespace veche {
+
+extern const char kNetlab[];  // the text of scripts/netlab
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kNear = 0.9;  // 10 % off at most
+
+Words lab_of(int hosts, const std::string& rate) {
+  return {"bash", "-c", kNetlab, "netlab", "--hosts", std::to_string(hosts), "--rate", rate, "mpirun"};
+}
+
+Words joined(Words first, const Words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+const Words kRun{"data.name=synthetic",
+                 "data.shape=[1,28,28]",
+                 "data.samples=4000",
+                 "data.test_samples=4",
+                 "data.batch=25",
+                 "model.name=cnn",
+                 "model.dropout=0",
+                 "optimizer.name=sgd",
+                 "run.checkpoint_every=1000000",
+                 "run.eval_every=100000",
+                 "run.out=/tmp/veche-bench-reality"};
+
+double seconds_per_step(const Json& summary) {
+  return summary.at("seconds").get<double>() / summary.at("steps").get<double>();
+}
+
+// What was measured between two hosts, as a file: their network, and what a step takes when four nodes
+// compute on this machine, which the hosts of the laboratory share.
+class Calibration {
+ public:
+  explicit Calibration(const std::string& rate)
+      : file_(std::filesystem::temp_directory_path() / fmt::format("veche-reality-{}.toml", ::getpid())) {
+    const Json network = run_program(joined(lab_of(2, rate), {own_path(), "bench", "network", "--json"}));
+    const Json alone =
+        run_ours(lab_of(2, rate), joined(kRun, {"strategy.name=none", "cluster.nodes=4", "run.steps=40"}));
+    std::ofstream(file_) << network.at("section").get<std::string>()
+                         << fmt::format("learning = \"none\"\nseconds_per_step = {}\n",
+                                        seconds_per_step(alone));
+  }
+  ~Calibration() { std::filesystem::remove(file_); }
+  Calibration(const Calibration&) = delete;
+  Calibration& operator=(const Calibration&) = delete;
+
+  double predicted(const Words& assignments) const {
+    Words words{"simulate", file_.string(), "--quiet", "--json", "--set", "cluster.nodes=4"};
+    for (const std::string& assignment : joined(kRun, assignments))
+      words = joined(words, {"--set", assignment});
+    return seconds_per_step(Json::parse(run_self(words).output));
+  }
+
+ private:
+  const std::filesystem::path file_;
+};
+
+struct RealityCase {
+  std::string name;
+  Words assignments;
+};
+
+}  // namespace
+
+std::vector<BenchCase> bench_reality(const BenchOptions& options) {
+  const std::vector<RealityCase> strategies{
+      {"allreduce", {"strategy.name=allreduce", "strategy.algorithm=ring"}},
+      {"consensus on a ring", {"strategy.name=consensus", "topology.graph=ring:4"}},
+      {"parameter server", {"strategy.name=parameter-server"}},
+      {"local SGD, every 4", {"strategy.name=local-sgd", "strategy.period=4"}}};
+  std::vector<BenchCase> cases;
+  for (const auto& [rate, steps] : {std::pair("100mbit", 20), std::pair("10mbit", 4)}) {
+    if (options.quick && steps < 20) break;
+    const Calibration calibration(rate);
+    std::vector<std::pair<double, double>> order;  // what happened, what was predicted
+    for (const RealityCase& each : strategies) {
+      const Words run = joined(each.assignments, {fmt::format("run.steps={}", options.quick ? 4 : steps)});
+      BenchCase result;
+      result.name = fmt::format("{} at {}", each.name, rate);
+      result.value = calibration.predicted(run);
+      result.peer_value = seconds_per_step(run_ours(lab_of(4, rate), joined(kRun, run)));
+      result.unit = "s/step";
+      result.peer = "four hosts";
+      result.ratio = std::min(result.value / result.peer_value, result.peer_value / result.value);
+      result.rounds = 1;
+      result.required = kNear;
+      order.emplace_back(result.peer_value, result.value);
+      cases.push_back(std::move(result));
+    }
+    std::ranges::sort(order);
+    if (!std::ranges::is_sorted(order, {}, &std::pair<double, double>::second))
+      options.tell(fmt::format("reality: at {} the strategies come in another order than predicted", rate));
+  }
+  return cases;
+}
+
+}  // namespace veche

@@ -1,0 +1,52 @@
+#include "veche/comm/sim/engine.h"
+
+#include <xbt/log.h>
+
+#include <array>
+#include <csignal>
+
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+// SimGrid takes these over. A run is interrupted by a flag, and a mapped file that was cut is explained.
+constexpr std::array kSignals{SIGINT, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+
+class SignalsKept {
+ public:
+  SignalsKept() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], nullptr, &kept_[i]);
+  }
+  ~SignalsKept() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &kept_[i], nullptr);
+  }
+  SignalsKept(const SignalsKept&) = delete;
+  SignalsKept& operator=(const SignalsKept&) = delete;
+
+ private:
+  std::array<struct sigaction, kSignals.size()> kept_{};
+};
+
+// Only what is touched takes memory, but addresses and mappings are limited.
+constexpr int kMany = 4000;
+constexpr int kStackOfFew = 1024;  // KiB
+constexpr int kStackOfMany = 128;
+constexpr int kMostGuarded = 10'000;  // a guard page is a mapping of its own: 65,530 are the most
+
+}  // namespace
+
+std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwork& network) {
+  using simgrid::s4u::Engine;
+  if (Engine::has_instance()) throw RunError("a simulation is under way already: one at a time in a process");
+  const SignalsKept kept;
+  xbt_log_control_set("root.thres:critical");
+  auto engine = std::make_unique<Engine>("veche");
+  Engine::set_config("network/model", std::string(network.lv08 ? "LV08" : "CM02"));
+  Engine::set_config("network/crosstraffic", network.crosstraffic);
+  Engine::set_config("contexts/stack-size", nodes > kMany ? kStackOfMany : kStackOfFew);
+  if (nodes > kMostGuarded) Engine::set_config("contexts/guard-size", 0);
+  return engine;
+}
+
+}  // namespace veche

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "veche/endpoint.h"
+
+namespace veche {
+
+// What has arrived at a simulated node and was not read, in the order of arrival.
+class Inbox {
+ public:
+  void put(NodeId from, Tag tag, Message message);
+  // The first with this tag from `from`, or from anyone.
+  std::optional<Received> take(std::optional<NodeId> from, Tag tag);
+  // For those who wait for anyone: how many losses they were told of under this tag.
+  std::size_t& losses_told(Tag tag) { return told_[tag]; }
+
+ private:
+  struct Entry {
+    std::uint64_t number = 0;
+    Message message;
+  };
+  struct OfTag {
+    std::map<NodeId, std::deque<Entry>> queues;             // none is empty
+    std::deque<std::pair<std::uint64_t, NodeId>> arrivals;  // some were read already
+  };
+  Received taken(OfTag& of_tag, std::map<NodeId, std::deque<Entry>>::iterator queue);
+
+  std::uint64_t numbers_ = 0;
+  std::map<Tag, OfTag> tags_;
+  std::map<Tag, std::size_t> told_;
+};
+
+}  // namespace veche

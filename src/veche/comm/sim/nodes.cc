@@ -1,0 +1,379 @@
+#include "veche/comm/sim/nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <simgrid/simix.hpp>
+#include <stdexcept>
+
+#include "veche/comm/seeded/in_flight.h"
+#include "veche/comm/sim/engine.h"
+#include "veche/comm/sim/exceptions_put_away.h"
+#include "veche/comm/sim/platform.h"
+#include "veche/comm/tags.h"
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+namespace s4u = simgrid::s4u;
+
+constexpr double kBackwardBegins =
+    1.0 / 3;  // of a pass: the backward pass takes twice as long as the forward
+
+bool has_deadline(Time until) { return until < kForever / 2; }
+
+// What nodes tell each other so that somebody can watch and steer costs nothing.
+bool travels(Tag tag) {
+  while (tag.value >> Tag::kChildBits != 0) tag.value >>= Tag::kChildBits;
+  return tag != tags::control && tag != tags::progress && tag != tags::to_coordinator &&
+         tag != tags::from_coordinator;
+}
+
+}  // namespace
+
+SimNodes::SimNodes(int nodes, const SimNetwork& network)
+    : network_(network),
+      all_(static_cast<std::size_t>(nodes)),
+      engine_(make_sim_engine(nodes, network)),
+      hosts_(build_platform(*engine_, nodes, network)),
+      wires_(hosts_, network, [this](Letter letter) { deliver(std::move(letter)); }),
+      start_(s4u::Engine::get_clock()) {
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    all_[i].speed = network_.speed.empty() ? hosts_[i]->get_speed() * hosts_[i]->get_available_speed()
+                                           : network_.speed[i];
+}
+
+void SimNodes::check_id(NodeId node) const {
+  if (node.value < 0 || node.value >= size())
+    throw std::out_of_range("there is no node " + std::to_string(node.value));
+}
+
+Time SimNodes::now() const { return Time(std::max(s4u::Engine::get_clock() - start_, reached_)); }
+
+SimNodes::Task& SimNodes::task() const {
+  if (running_ == nullptr)
+    throw std::logic_error(
+        "an endpoint is used by a thread that is neither a node of a run nor a helper (Endpoint::spawn)");
+  return *running_;
+}
+
+template <class Call>
+void SimNodes::in_kernel(Call call) {
+  Task* const me = running_;
+  {
+    const ExceptionsPutAway away;
+    call();
+  }
+  running_ = me;
+}
+
+// Time cannot pass before all actors wait: so it is soon enough.
+void SimNodes::settle() {
+  if (!wires_.has_posted() && to_ring_.empty()) return;
+  in_kernel([this] {
+    simgrid::kernel::actor::simcall_answered([this] {
+      wires_.leave();
+      std::vector<Task*> ringing;
+      ringing.swap(to_ring_);
+      for (Task* const task : ringing) task->bell->release();
+    });
+  });
+}
+
+void SimNodes::let_others_go() {
+  settle();
+  in_kernel([] { s4u::this_actor::yield(); });
+}
+
+void SimNodes::ring(Task& task) {
+  if (task.wait == nullptr || task.rung) return;
+  task.rung = true;
+  if (!has_deadline(task.wait->until)) --for_ever_;
+  if (s4u::Actor::is_maestro())
+    task.bell->release();
+  else
+    to_ring_.push_back(&task);
+}
+
+// Returns when it was rung, or the time has come. Others go as soon as anything is called in SimGrid, so that
+// the bell must be there before.
+void SimNodes::wait(const Wait& what) {
+  Task& me = task();
+  me.wait = &what;
+  me.rung = false;
+  if (what.tag) (what.from ? one(*what.from).awaited_by : wait_for_anyone_).emplace(me.number, &me);
+  if (has_deadline(what.until)) {
+    settle();
+    const double left = (what.until - now()).count();
+    bool timed_out = true;
+    if (left > 0) in_kernel([&] { timed_out = me.bell->acquire_timeout(left); });
+    if (timed_out) reached_ = std::max(reached_, what.until.count());
+  } else {
+    ++for_ever_;
+    settle();
+    if (!me.rung) refuse_standstill();
+    settle();
+    in_kernel([&] { me.bell->acquire(); });
+  }
+  me.wait = nullptr;
+  if (what.tag) (what.from ? one(*what.from).awaited_by : wait_for_anyone_).erase(me.number);
+  const One& mine = one(me.node);
+  if (now() < mine.away_until && !mine.gone) wait({{}, {}, mine.away_until});
+}
+
+// Nobody can go on, nothing is under way: whatever they wait for never comes.
+void SimNodes::refuse_standstill() {
+  if (for_ever_ < actors_ || wires_.busy() || !timers_.empty() || !given_up_.empty()) return;
+  given_up_ = fmt::format("nobody can go on, {:.6f} s after the start: {}", now().count(), who_waits());
+  for (const auto& [number, task] : tasks_) ring(*task);
+}
+
+std::string SimNodes::who_waits() const {
+  constexpr std::size_t kEnough = 8;
+  std::string all;
+  std::size_t named = 0;
+  for (const auto& [number, task] : tasks_) {
+    if (task->wait == nullptr) continue;
+    if (++named > kEnough) return all + fmt::format("; and {} more", tasks_.size() - kEnough);
+    const Wait& wait = *task->wait;
+    all += (all.empty() ? "" : "; ") + task->name + " waits for " +
+           (wait.tag ? name_of(*wait.tag) + " from " +
+                           (wait.from ? "node " + std::to_string(wait.from->value) : "anyone")
+                     : "its helpers to end");
+  }
+  return all;
+}
+
+void SimNodes::check(NodeId node) {
+  const One& mine = one(node);
+  if (mine.ended || mine.gone || !given_up_.empty()) throw NodeEnded();
+  if (!mine.errors.empty()) std::rethrow_exception(mine.errors.front());
+}
+
+void SimNodes::lose(NodeId node) {
+  One& mine = one(node);
+  if (!mine.alive) return;
+  if (!s4u::Actor::is_maestro()) settle();  // what it has sent comes before its loss
+  mine.alive = false;
+  lost_.push_back(node);
+  for (const auto& [number, task] : mine.awaited_by) ring(*task);
+  for (const auto& [number, task] : mine.tasks) ring(*task);
+  for (const auto& [number, task] : wait_for_anyone_) ring(*task);
+}
+
+std::uint64_t SimNodes::travelling_bytes(const Message& message) const {
+  if (network_.short_floats == 0) return message.size();
+  const std::uint64_t unit = network_.short_floats * sizeof(float);
+  return static_cast<std::uint64_t>(
+             std::llround(static_cast<double>(message.size() / unit) * network_.long_bytes)) +
+         message.size() % unit;
+}
+
+void SimNodes::send(NodeId from, NodeId to, Tag tag, Message message) {
+  check(from);
+  check_id(to);
+  if (!alive(to)) return;
+  const std::uint64_t bytes = travelling_bytes(message);
+  Letter letter{from, to, tag, std::move(message), bytes};
+  if (from == to || !travels(tag)) return deliver(std::move(letter));
+  one(from).sent.bytes += bytes;
+  one(from).sent.messages += 1;
+  Task& me = task();
+  if (me.passes > 0)
+    me.held.push_back(std::move(letter));
+  else
+    wires_.post(std::move(letter));
+}
+
+void SimNodes::deliver(Letter letter) {
+  One& to = one(letter.to);
+  if (!to.alive) return;
+  to.inbox.put(letter.from, letter.tag, std::move(letter.message));
+  for (const auto& [number, task] : to.tasks)
+    if (task->wait != nullptr && task->wait->tag == letter.tag &&
+        (!task->wait->from || *task->wait->from == letter.from))
+      ring(*task);
+}
+
+std::optional<NodeId> SimNodes::lost(NodeId me, std::optional<NodeId> from, Tag tag) {
+  const auto has_sent_all = [&](NodeId peer) { return !wires_.expects(peer, me, tag); };
+  if (from) return *from == me || alive(*from) || !has_sent_all(*from) ? std::nullopt : from;
+  std::size_t& told = one(me).inbox.losses_told(tag);
+  while (told < lost_.size() && lost_[told] == me) ++told;
+  if (told == lost_.size() || !has_sent_all(lost_[told])) return {};
+  return lost_[told++];
+}
+
+Received SimNodes::receive(NodeId me, std::optional<NodeId> from, Tag tag, Time deadline) {
+  if (from) check_id(*from);
+  Task& mine = task();
+  // Whoever waits inside a pass has nothing to hold back any more.
+  for (Letter& letter : mine.held) wires_.post(std::move(letter));
+  mine.held.clear();
+  for (bool first = true;; first = false) {
+    check(me);
+    if (auto there = one(me).inbox.take(from, tag)) return std::move(*there);
+    if (const auto peer = lost(me, from, tag)) return {Received::Outcome::peer_lost, *peer, {}};
+    if (now() < deadline) {
+      wait({from, tag, deadline});
+    } else if (first) {
+      let_others_go();  // else who only looks whether something has come would keep others from sending it
+    } else {
+      return {Received::Outcome::timed_out, from.value_or(me), {}};
+    }
+  }
+}
+
+Time SimNodes::compute(NodeId node, const Work& what, const std::function<void()>& work) {
+  check(node);
+  Task& me = task();
+  ++me.passes;
+  try {
+    work();
+  } catch (...) {
+    --me.passes;
+    throw;
+  }
+  --me.passes;
+  const std::vector<Letter> held = std::move(me.held);
+  me.held.clear();
+  const Time start = now();
+  const Time cost(what.flops / one(node).speed);
+  me.shift = Time(0);
+  const auto pass = [&](double part) {
+    while (now() < start + me.shift + part * cost) {
+      wait({{}, {}, start + me.shift + part * cost});
+      check(node);
+    }
+  };
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    pass(kBackwardBegins +
+         (1 - kBackwardBegins) * static_cast<double>(i + 1) / static_cast<double>(held.size()));
+    wires_.post(held[i]);
+  }
+  if (cost > Time(0))
+    pass(1);
+  else
+    let_others_go();
+  check(node);
+  return now() - start;
+}
+
+void SimNodes::spawn(NodeId node, std::function<void()> helper) {
+  check(node);
+  One& mine = one(node);
+  const int number = ++mine.spawned;
+  ++mine.helpers;
+  ++actors_;
+  in_kernel([&] {
+    s4u::Actor::create(
+        fmt::format("helper {} of node {}", number, node.value), hosts_[static_cast<std::size_t>(node.value)],
+        [this, node, number, helper = std::move(helper)] { run_helper(node, number, helper); });
+  });
+}
+
+// While it lives, the actor is a task that others can find.
+class SimNodes::Here {
+ public:
+  Here(SimNodes& nodes, NodeId node, std::string name) : nodes_(nodes) {
+    me_.node = node;
+    me_.number = nodes.numbers_++;
+    me_.name = std::move(name);
+    nodes.running_ = &me_;
+    nodes.tasks_.emplace(me_.number, &me_);
+    nodes.one(node).tasks.emplace(me_.number, &me_);
+  }
+  ~Here() {
+    nodes_.tasks_.erase(me_.number);
+    nodes_.one(me_.node).tasks.erase(me_.number);
+    std::erase(nodes_.to_ring_, &me_);  // it may have gone on by a deadline at the same moment
+  }
+  Here(const Here&) = delete;
+  Here& operator=(const Here&) = delete;
+
+ private:
+  SimNodes& nodes_;
+  Task me_;
+};
+
+// What it has thrown; nothing where it was ended: its node has ended, its host is gone or the run was given
+// up.
+std::exception_ptr SimNodes::outcome(NodeId node, const std::function<void()>& work) {
+  try {
+    check(node);
+    work();
+  } catch (const NodeEnded&) {
+    // As it should be.
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+void SimNodes::run_helper(NodeId node, int number, const std::function<void()>& helper) {
+  One& mine = one(node);
+  {
+    const Here here(*this, node, fmt::format("helper {} of node {}", number, node.value));
+    if (const std::exception_ptr error = outcome(node, helper)) {
+      mine.errors.push_back(error);
+      lose(node);
+    }
+  }
+  --mine.helpers;
+  --actors_;
+  for (const auto& [task_number, task] : mine.tasks)
+    if (task->wait != nullptr && !task->wait->tag) ring(*task);
+  settle();
+}
+
+void SimNodes::run_one(NodeId node, const std::function<void(NodeId)>& body) {
+  One& mine = one(node);
+  {
+    const Here here(*this, node, fmt::format("node {}", node.value));
+    const std::exception_ptr own = outcome(node, [&] { body(node); });
+    mine.ended = true;
+    lose(node);
+    for (const auto& [number, task] : mine.tasks) ring(*task);
+    while (mine.helpers > 0) wait({{}, {}, kForever});
+    mine.errors.push_back(own);
+  }
+  settle();
+  if (--actors_ == 0) stop();
+}
+
+// Nobody is left whom a loss could meet, or who sends.
+void SimNodes::stop() {
+  in_kernel([this] {
+    simgrid::kernel::actor::simcall_answered([this] {
+      for (const auto& [number, timer] : timers_) timer->remove();
+      timers_.clear();
+      wires_.stop();
+    });
+  });
+}
+
+void SimNodes::run(const std::function<void(NodeId)>& body) {
+  wires_.start();
+  for (int i = 0; i < size(); ++i) {
+    ++actors_;
+    s4u::Actor::create(fmt::format("node {}", i), hosts_[static_cast<std::size_t>(i)],
+                       [this, i, &body] { run_one(NodeId{i}, body); });
+  }
+  for (const SimLoss& loss : network_.losses) expect_loss(loss, 0);
+  engine_->run();
+  running_ = nullptr;
+  std::vector<std::exception_ptr> errors;
+  for (const One& node : all_) errors.insert(errors.end(), node.errors.begin(), node.errors.end());
+  if (given_up_.empty()) return rethrow_cause(errors);
+  std::string after;
+  try {
+    rethrow_cause(errors);
+  } catch (const std::exception& error) {
+    after = std::string("; this came after: ") + error.what();
+  }
+  throw RunError(given_up_ + after);
+}
+
+}  // namespace veche

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <simgrid/kernel/Timer.hpp>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <vector>
+
+#include "veche/comm/sim/inbox.h"
+#include "veche/comm/sim/sim.h"
+#include "veche/comm/sim/wires.h"
+
+namespace veche {
+
+// What the endpoints of a simulated cluster share. One actor goes at a time; at every call into SimGrid the
+// others go, too.
+class SimNodes {
+ public:
+  SimNodes(int nodes, const SimNetwork& network);
+
+  int size() const { return static_cast<int>(all_.size()); }
+  void check_id(NodeId node) const;  // refuses ids out of range
+  Time now() const;
+  bool alive(NodeId node) const { return one(node).alive; }
+  Traffic sent(NodeId node) const { return one(node).sent; }
+
+  void run(const std::function<void(NodeId)>& body);
+  void lose(NodeId node);
+
+  // By actors of the node.
+  void send(NodeId from, NodeId to, Tag tag, Message message);
+  Received receive(NodeId me, std::optional<NodeId> from, Tag tag, Time deadline);
+  void spawn(NodeId node, std::function<void()> helper);
+  Time compute(NodeId node, const Work& what, const std::function<void()>& work);
+
+ private:
+  struct Wait {
+    std::optional<NodeId> from;
+    std::optional<Tag> tag;  // none: for its own computing, or for its helpers
+    Time until;
+  };
+  // A node or a helper: what an actor is here.
+  struct Task {
+    NodeId node;
+    int number = 0;
+    std::string name = {};
+    simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
+    const Wait* wait = nullptr;     // while it waits
+    bool rung = false;              // it is being woken
+    int passes = 0;                 // it is inside
+    std::vector<Letter> held = {};  // sent inside a pass
+    Time shift{0};                  // that its pass takes longer, because its host was away
+  };
+  class Here;
+  using Tasks = std::map<int, Task*>;  // by number: addresses would order them anew in every run
+  struct One {
+    bool alive = true;
+    bool ended = false;
+    bool gone = false;                       // its host, for good
+    Time away_until{0};                      // its host
+    std::vector<std::exception_ptr> errors;  // of its helpers, then its own
+    Tasks tasks;
+    int helpers = 0;
+    int spawned = 0;  // ever
+    Inbox inbox;
+    Tasks awaited_by;
+    Traffic sent;
+    double speed = 0;
+  };
+
+  One& one(NodeId node) { return all_[static_cast<std::size_t>(node.value)]; }
+  const One& one(NodeId node) const { return all_[static_cast<std::size_t>(node.value)]; }
+  Task& task() const;
+
+  std::exception_ptr outcome(NodeId node, const std::function<void()>& work);
+  void run_one(NodeId node, const std::function<void(NodeId)>& body);
+  void run_helper(NodeId node, int number, const std::function<void()>& helper);
+  void check(NodeId node);
+  std::optional<NodeId> lost(NodeId me, std::optional<NodeId> from, Tag tag);
+  void wait(const Wait& what);
+  void let_others_go();
+  // Calls into SimGrid, with what was sent and who is to be woken taken along.
+  template <class Call>
+  void in_kernel(Call call);
+  void settle();
+  void deliver(Letter letter);
+  void ring(Task& task);
+  void at(double when, std::function<void()> call);  // on SimGrid's clock, in its kernel
+  void stop();
+  void expect_loss(const SimLoss& loss, std::uint64_t before);
+  void host_leaves(const SimLoss& loss);
+  void refuse_standstill();
+  std::string who_waits() const;
+  std::uint64_t travelling_bytes(const Message& message) const;
+
+  const SimNetwork network_;
+  std::vector<One> all_;
+  const std::unique_ptr<simgrid::s4u::Engine> engine_;
+  const std::vector<simgrid::s4u::Host*> hosts_;
+  Wires wires_;
+  const double start_;  // of SimGrid's clock
+  double reached_ = 0;  // deadlines that have passed; the clock may be a last digit behind
+  Task* running_ = nullptr;
+  Tasks tasks_;
+  std::vector<Task*> to_ring_;
+  Tasks wait_for_anyone_;
+  std::vector<NodeId> lost_;  // in that order
+  int actors_ = 0;
+  int numbers_ = 0;
+  int for_ever_ = 0;  // that wait without a deadline and are not being woken
+  std::map<int, simgrid::kernel::timer::Timer*> timers_;
+  int timer_numbers_ = 0;
+  std::string given_up_;  // why; empty: it was not
+};
+
+}  // namespace veche

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <simgrid/s4u.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "veche/comm/sim/sim.h"
+#include "veche/endpoint.h"
+
+namespace veche {
+
+struct Letter {
+  NodeId from, to;
+  Tag tag;
+  Message message;
+  std::uint64_t bytes = 0;  // that travel
+};
+
+// What is under way between hosts, each letter a communication of SimGrid's that begins when it was posted,
+// whether or not anybody waits for it. Letters of one sender with one tag arrive in the order of sending. Of
+// large ones from one host to another one moves at a time, as on a connection; those to different hosts share
+// what links there are.
+//
+// Every host has a porter, an actor that does for it what SimGrid wants an actor to do: it puts letters on
+// their way and clears away what has arrived. SimGrid could do without (Comm::sendto), but then looks through
+// all that is under way whenever something arrives.
+class Wires {
+ public:
+  using Deliver = std::function<void(Letter)>;
+  Wires(std::vector<simgrid::s4u::Host*> hosts, const SimNetwork& network, Deliver deliver);
+  ~Wires();
+
+  // By an actor: it leaves when next somebody calls `leave`, which must be before time passes.
+  void post(Letter letter) { posted_.push_back(std::move(letter)); }
+  bool has_posted() const { return !posted_.empty(); }
+  // Before anything is posted, outside of actors: makes the porters.
+  void start();
+
+  // The rest in SimGrid's kernel only.
+  void leave();
+  // A host goes away: what is under way to it and from it begins anew when it is back, or is gone with it.
+  void cut(NodeId host, bool for_good);
+  void mend(NodeId host);
+  // Nothing will be posted any more: the porters end.
+  void stop();
+
+  // Whether something of this conversation is still to arrive.
+  bool expects(NodeId from, NodeId to, Tag tag) const { return conversations_.contains({from, to, tag}); }
+  // Something will arrive by itself.
+  bool busy() const { return under_way_ > 0; }
+
+ private:
+  struct Flight {
+    Letter letter;
+    simgrid::s4u::CommPtr comm;  // while it moves, once the porter has put it on its way
+    simgrid::s4u::Mailbox* box = nullptr;
+    // delayed: by jitter; queued: behind another large one; resting: until its host is back
+    enum class State { delayed, queued, moving, resting, arrived, gone } state = State::delayed;
+    std::list<Flight>::iterator self;
+  };
+  struct Spent {
+    NodeId to;
+    simgrid::s4u::CommPtr comm;
+    simgrid::s4u::Mailbox* box = nullptr;
+  };
+  struct Porter {
+    simgrid::s4u::ActorPtr actor;
+    simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
+    std::deque<Flight*> to_start;
+    std::vector<Spent> to_clear;
+    // Where letters to this host arrive, one at a time in each: SimGrid's mailboxes give out what was put
+    // into them first, not what has arrived.
+    std::vector<simgrid::s4u::Mailbox*> free_boxes;
+    int boxes = 0;
+  };
+  struct Conversation {
+    NodeId from, to;
+    Tag tag;
+    bool operator==(const Conversation&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Conversation& c) const {
+      const std::uint64_t ends =
+          static_cast<std::uint64_t>(c.from.value) << 32 | static_cast<std::uint32_t>(c.to.value);
+      return std::hash<std::uint64_t>{}((c.tag.value ^ ends * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL);
+    }
+  };
+
+  using Lanes = std::unordered_map<std::uint64_t, std::deque<Flight*>>;
+
+  std::uint64_t lane_of(const Letter& letter) const {
+    const bool swapped = !duplex_ && letter.to < letter.from;
+    const NodeId one = swapped ? letter.to : letter.from, other = swapped ? letter.from : letter.to;
+    return static_cast<std::uint64_t>(one.value) << 32 | static_cast<std::uint32_t>(other.value);
+  }
+  void begin(Flight& flight);
+  void enter_lane(Flight& flight);
+  void leave_lane(const Flight& flight);
+  void move(Flight& flight);
+  void work(NodeId host);
+  void put_on_its_way(Flight& flight);
+  void clear_away(const Spent& spent);
+  void withdraw(Flight& flight);
+  Porter& porter(NodeId host) { return porters_[static_cast<std::size_t>(host.value)]; }
+  void arrived(Flight& flight);
+  void forget(Flight& flight);
+  bool is_away(NodeId host) const { return away_[static_cast<std::size_t>(host.value)]; }
+
+  const std::vector<simgrid::s4u::Host*> hosts_;
+  const double jitter_;
+  const bool duplex_;
+  const std::uint64_t seed_;
+  const Deliver deliver_;
+  std::vector<Letter> posted_;
+  std::list<Flight> flights_;
+  std::unordered_map<Conversation, std::deque<Flight*>, Hash> conversations_;  // none is empty
+  Lanes lanes_;  // large letters from one host to another; none is empty
+  std::vector<bool> away_;
+  std::uint64_t numbers_ = 0;
+  std::size_t under_way_ = 0;  // moving, or waiting for their jitter
+  std::vector<Porter> porters_;
+  std::unordered_map<const void*, Flight*> moving_;  // by SimGrid's inner name of their communication
+  bool stopped_ = false;
+  std::vector<simgrid::s4u::CommPtr> withdrawn_;
+};
+
+}  // namespace veche

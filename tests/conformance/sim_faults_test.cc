@@ -1,0 +1,83 @@
+// Hosts that go and come back in virtual time: who waits, who goes on, and that it happens again the same
+// way.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/support/async_forms.h"
+#include "tests/support/simulated.h"
+
+namespace veche {
+namespace {
+
+using testing::Assignments;
+using testing::configured;
+using testing::joined;
+using testing::simulate;
+using testing::Simulated;
+
+constexpr int kSteps = 40;
+constexpr double kPass = 0.1;
+
+const Assignments kFour = {"model.name=quadratic",
+                           "model.a=[1,1,1,1]",
+                           "model.b=[1,1,1,1]",
+                           "optimizer.name=sgd",
+                           "optimizer.lr=0.05",
+                           "run.steps=" + std::to_string(kSteps),
+                           "network.seconds_per_step=" + std::to_string(kPass)};
+const std::string kAway = R"(network.loss_of_nodes={node = 3, at = "1.05s", for = "10s"})";
+const std::string kGone = R"(network.loss_of_nodes={node = 3, at = "1.05s"})";
+const std::string kRandom = R"(network.loss_of_nodes={every = "2s", for = "500ms"})";
+
+// Everybody waits for the one who is away, no longer and no shorter.
+TEST(SimFaults, NodesInStepWaitForAHostThatIsAway) {
+  for (const char* strategy :
+       {"allreduce", "consensus", "parameter-server", "gossip", "local-sgd", "moshpit"}) {
+    const Assignments run = joined(kFour, {std::string("strategy.name=") + strategy});
+    const Simulated quiet = simulate(configured(run));
+    const Simulated away = simulate(configured(joined(run, {kAway})));
+    EXPECT_EQ(away.failure, "") << strategy;
+    EXPECT_EQ(away.parameters, quiet.parameters) << strategy;
+    EXPECT_NEAR(away.seconds, quiet.seconds + 10, 0.02) << strategy;
+  }
+}
+
+// The others make the steps of the one who is away, and the run takes about as long as if three had made all.
+TEST(SimFaults, AsynchronousNodesGoOnWithoutAHostThatIsAway) {
+  for (const Assignments& variant : testing::async_variants()) {
+    const std::string name = testing::name_of(variant);
+    if (name.find("hogwild") != std::string::npos) continue;
+    // Bounded staleness and a server that wants all but one wait for the third.
+    const bool waits = name.find("ssp") != std::string::npos && name.find("inf") == std::string::npos;
+    const Assignments run = joined(kFour, variant);
+    const Simulated quiet = simulate(configured(run));
+    const Simulated away = simulate(configured(joined(run, {kAway})));
+    EXPECT_EQ(away.failure, "") << name;
+    EXPECT_EQ(away.stopped, "steps") << name;
+    const std::uint64_t all = std::accumulate(away.steps.begin(), away.steps.end(), std::uint64_t{0});
+    EXPECT_GE(all, 4U * kSteps) << name;
+    if (waits || away.steps[3] >= kSteps) continue;
+    EXPECT_LT(away.steps[3], away.steps[0]) << name;
+    EXPECT_LT(away.seconds, quiet.seconds + 8) << name;
+  }
+}
+
+TEST(SimFaults, AHostThatIsGoneForGoodEndsARunThatNeedsIt) {
+  const Simulated run = simulate(configured(joined(kFour, {"strategy.name=allreduce", kGone})));
+  EXPECT_NE(run.failure.find("node 3 is gone"), std::string::npos) << run.failure;
+}
+
+TEST(SimFaults, RandomLossesRepeatThemselvesAndChangeNoResult) {
+  const Assignments common = joined(kFour, {"strategy.name=consensus"});
+  const Simulated quiet = simulate(configured(common));
+  const Simulated once = simulate(configured(joined(common, {kRandom})));
+  EXPECT_EQ(once.failure, "");
+  EXPECT_EQ(once.parameters, quiet.parameters);
+  EXPECT_GT(once.seconds, quiet.seconds + 0.4);
+  EXPECT_EQ(simulate(configured(joined(common, {kRandom}))).seconds, once.seconds);
+  EXPECT_NE(simulate(configured(joined(common, {kRandom, "run.seed=2"}))).seconds, once.seconds);
+}
+
+}  // namespace
+}  // namespace veche

@@ -1,0 +1,150 @@
+"""Runs in virtual time, as people start them: repeated to the last digit, compared, interrupted, refused."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from veche_runs import LONGEST, QUADRATIC, SMALL, VECHE, RunsTest, assignments, wait_for
+
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/which-strategy"
+VECTOR = {"model.name": "vector", "model.length": 100000, "run.steps": 4, "cluster.nodes": 4}
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><cluster id="c" prefix="node-" suffix="" radical="0-5" speed="1Gf" bw="125MBps" lat="50us"/></platform>
+"""
+
+
+class Simulate(RunsTest):
+    def simulate(self, *settings, words=()):
+        done = self.veche("simulate", "--quiet", "--json", *words, *assignments(*settings))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def refused(self, *settings, command="simulate"):
+        before = sorted(self.folder.rglob("*"))
+        done = self.veche(command, "--quiet", *assignments(VECTOR, *settings))
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Aveche: [^\n]+\n\Z")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        return done.stderr
+
+    def test_virtual_and_real_time(self):
+        network = {"network.bandwidth": "10Mbps", "strategy.name": "allreduce", "strategy.algorithm": "ring",
+                   "network.model": "CM02", "network.crosstraffic": "false", "network.latency": "1ms"}
+        summary = self.simulate(VECTOR, network)
+        # 2 (N-1) (S / (N B) + 2 L)
+        self.assertAlmostEqual(summary["seconds"], 4 * 6 * (400000 / 4 / 1.25e6 + 2e-3), delta=1e-6)
+        self.assertLess(summary["wall_seconds"], summary["seconds"])
+        self.assertNotIn("wall_seconds", json.loads(self.veche("train", "--quiet", "--json", *assignments(VECTOR)).stdout))
+        self.assertEqual(self.simulate(VECTOR, network)["seconds"], summary["seconds"])
+        by_train = self.veche("train", "--quiet", "--json", *assignments(VECTOR, network, {"cluster.transport": "simulated"}))
+        self.assertEqual(json.loads(by_train.stdout)["seconds"], summary["seconds"])
+        repeated = self.veche("train", pathlib.Path(summary["run"]) / "config.toml", "--quiet", "--json", "--set", "run.name=again")
+        self.assertEqual(json.loads(repeated.stdout)["seconds"], summary["seconds"])
+
+    def test_learns_what_threads_learn(self):
+        settings = {**SMALL, "run.epochs": 1, "network.seconds_per_step": 0.01}
+        simulated, threads = self.simulate(settings), json.loads(
+            self.veche("train", "--quiet", "--json", *assignments(settings)).stdout)
+        for key in ("accuracy", "loss", "disagreement", "bytes_sent", "messages"):
+            self.assertEqual(simulated[key], threads[key], key)
+        none = self.simulate(settings, {"network.learning": "none", "run.name": "none"})
+        self.assertEqual((none["parameter_count"], none["messages"], none["steps"]),
+                         (simulated["parameter_count"], simulated["messages"], simulated["steps"]))
+        self.assertAlmostEqual(none["seconds"], simulated["seconds"], delta=1e-6 * simulated["seconds"])
+        self.assertFalse((self.folder / "runs/none/checkpoint").exists())
+
+    def test_counts_operations(self):
+        """2410 products forward for an mlp of 64, 32 and 10: 3 x 2 x (64 x 32 + 32 x 10) operations a sample."""
+        summary = self.simulate(SMALL, {"run.steps": 3, "cluster.nodes": 2, "network.speed": "1e6", "data.batch": 10,
+                                        "strategy.name": "none"})
+        self.assertAlmostEqual(summary["seconds"], 3 * 10 * 6 * (64 * 32 + 32 * 10) / 1e6, delta=1e-9)
+        unequal = self.simulate(SMALL, {"run.steps": 3, "cluster.nodes": 2, "network.speed": "[1e6, 5e5]", "data.batch": 10,
+                                        "strategy.name": "none", "run.name": "unequal"})
+        self.assertAlmostEqual(unequal["seconds"], 2 * summary["seconds"], delta=1e-9)
+
+    def test_compare_is_what_single_runs_are(self):
+        done = self.veche("simulate", "--quiet", "--json", "--compare", "strategy=allreduce,consensus", *assignments(VECTOR))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in json.loads(done.stdout)["comparison"]:
+            alone = self.simulate(VECTOR, {"strategy.name": line["variant"]})
+            self.assertEqual(line["seconds"]["mean"], alone["seconds"])
+        wrong = self.veche("simulate", "--compare", "strategy=allreduce,hogwild", *assignments(VECTOR))
+        self.assertEqual(wrong.returncode, 2)
+
+    def test_a_platform_of_simgrid(self):
+        (self.folder / "p.xml").write_text(PLATFORM)
+        self.assertGreater(self.simulate(VECTOR, {"network.platform": "p.xml"})["seconds"], 0)
+        self.assertIn("has 6 hosts for 7 nodes", self.refused({"network.platform": "p.xml", "cluster.nodes": 7}))
+        (self.folder / "p.xml").write_text("<platform version='4.1'><host/>")
+        self.assertIn("network.platform", self.refused({"network.platform": "p.xml"}))
+
+    def test_wrong_input(self):
+        self.assertIn("no such file", self.refused({"network.platform": "nowhere.xml"}))
+        self.assertIn("has no unit", self.refused({"network.bandwidth": 100}))
+        self.assertIn("has no unit", self.refused({"network.bandwidth": 100}, command="train"))
+        self.assertIn("has no unit", self.refused({"network.bandwidth": '["1Gbps", "1Gbps", "1Gbps", 100]'}))
+        self.assertIn("items for 4 nodes", self.refused({"network.latency": '["1ms"]'}))
+        self.assertIn("unknown unit", self.refused({"network.latency": "1parsec"}))
+        self.assertIn("above 0", self.refused({"network.bandwidth": "0Mbps"}))
+        self.assertIn("cluster.transport", self.refused({"strategy.name": "hogwild"}))
+        self.assertIn("nodes, cluster.nodes is 4", self.refused({"network.sites": "[{nodes = 3}]"}))
+        self.assertIn("did you mean 'uplink'", self.refused({"network.sites": '[{nodes = 4, uplnk = "1Gbps"}]'}))
+        self.assertIn("either `at`", self.refused({"network.loss_of_nodes": "{node = 1}"}))
+        self.assertIn("there are 4 nodes", self.refused({"network.loss_of_nodes": '{node = 4, at = "1s"}'}))
+        self.assertIn("operations a second", self.refused({"network.speed": "quick"}))
+        self.assertIn("must be a table", self.refused({"network.sites": 3}))
+        self.assertIn("not {", self.refused({"model.x0": "{a = 1}"}))
+        self.assertIn("model.length", self.veche("train", "--set", "model.name=vector").stderr)
+
+    def test_a_host_that_is_gone_ends_the_run_in_a_sentence(self):
+        done = self.veche("simulate", "--quiet", *assignments(QUADRATIC, {"run.steps": 50, "network.seconds_per_step": 0.1,
+                          "strategy.name": "allreduce", "network.loss_of_nodes": '{node = 2, at = "1s"}'}))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"\Aveche: node 2 is gone[^\n]+\n\Z")
+
+    def test_without_the_module(self):
+        (self.folder / "bin").mkdir()
+        shutil.copy(VECHE, self.folder / "bin/veche")
+        done = self.veche("simulate", *assignments(VECTOR), veche=self.folder / "bin/veche")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"\Aveche: this build of Veche has no simulations [^\n]*libsimgrid-dev[^\n]*\n\Z")
+
+    def test_an_interrupt_ends_it_in_order(self):
+        process = self.start("simulate", *assignments(QUADRATIC, {"run.steps": 100000000, "run.name": "long",
+                                                                  "network.seconds_per_step": 0.01}))
+        self.assertTrue(wait_for(lambda: (self.folder / "runs/long/config.toml").exists(), process))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=LONGEST), 130)
+
+    def test_pictures_of_the_network(self):
+        shutil.copy(EXAMPLE / "sites.toml", self.folder)
+        done = self.veche("topology", "--network", "sites.toml", "--svg", "n.svg", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sites = json.loads(done.stdout)["sites"]
+        self.assertEqual(([site["nodes"] for site in sites], sites[0]["uplink"]["bandwidth"]), ([8] * 4, 12.5e6))
+        picture = (self.folder / "n.svg").read_text()
+        self.assertEqual(picture.count("<circle"), 32 + 4 + 1)
+        self.assertIn("100 Mbit/s", picture)
+        self.assertIn("100 Mbit/s", self.veche("topology", "--network", "sites.toml").stdout)
+        (self.folder / "full.toml").write_text('[cluster]\nnodes = 3\n[network]\nshape = "full"\n')
+        self.assertEqual(self.veche("topology", "--network", "full.toml", "--svg", "f.svg").returncode, 0)
+        self.assertEqual(self.veche("topology", "ring:4", "--network", "full.toml").returncode, 2)
+
+    def test_which_strategy(self):
+        settings = ("run.steps=4", "run.eval_every=2", "data.name=synthetic", "data.shape=[1,8,8]", "data.samples=3200",
+                    "data.test_samples=50", "model.hidden=[16]")
+        done = subprocess.run([sys.executable, EXAMPLE / "compare", "--out", "answers", *[word for each in settings for word in ("--set", each)]],
+                              cwd=self.folder, capture_output=True, text=True, timeout=2 * LONGEST, env={**os.environ, "VECHE": VECHE})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 8, done.stdout)
+        self.assertEqual((self.folder / "answers/accuracy.svg").read_text().count("<polyline"), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
