@@ -5,6 +5,7 @@
 
 #include "veche/compress/code_bytes.h"
 #include "veche/compress/codecs.h"
+#include "veche/compress/summed_codecs.h"
 #include "veche/compress/tensor_runs.h"
 
 namespace veche {
@@ -50,6 +51,14 @@ std::unique_ptr<Codec> make_codec(const CodecSpec& spec, StreamShape shape) {
   if (!sees_to_small) codec = with_small_tensors(std::move(codec), shape);
   if (shape.feedback && spec.kind != Kind::dgc) codec = with_error_feedback(std::move(codec), shape.length);
   return spec.zstd ? with_zstd(std::move(codec)) : std::move(codec);
+}
+
+std::unique_ptr<SummedCodec> make_summed_codec(const CodecSpec& spec, StreamShape shape) {
+  if (spec.sum() != CodecSpec::Sum::phases)
+    throw std::logic_error(spec.word() + " cannot be summed as floats");
+  shape.remembered |= shape.feedback;
+  return spec.kind == CodecSpec::Kind::powersgd ? make_summed_powersgd(static_cast<int>(spec.amount), shape)
+                                                : make_summed_randomk(spec.amount, shape);
 }
 
 std::vector<TensorLayout> tensors_within(std::span<const TensorLayout> tensors, std::size_t from,

@@ -147,12 +147,4 @@ std::unique_ptr<SummedCodec> make_summed_powersgd(int rank, const StreamShape& s
   return std::make_unique<SummedPowerSgd>(rank, shape);
 }
 
-std::unique_ptr<SummedCodec> make_summed_codec(const CodecSpec& spec, StreamShape shape) {
-  if (spec.sum() != CodecSpec::Sum::phases)
-    throw std::logic_error(spec.word() + " cannot be summed as floats");
-  shape.remembered |= shape.feedback;
-  return spec.kind == CodecSpec::Kind::powersgd ? make_summed_powersgd(static_cast<int>(spec.amount), shape)
-                                                : make_summed_randomk(spec.amount, shape);
-}
-
 }  // namespace veche

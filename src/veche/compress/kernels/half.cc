@@ -46,20 +46,36 @@ HWY_INLINE float from_fp16_code(std::uint32_t code) {
   return std::bit_cast<float>(sign | (((code & 0x7fff) << 13) + (112U << 23)));
 }
 
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+constexpr bool kHasInstructions = false;
+#else
+constexpr bool kHasInstructions = true;
+#endif
+
 struct Fp16 {
   template <class D, class V = hn::Vec<D>>
   static auto code(D d, V x) {
-    if constexpr (hn::MaxLanes(D()) == 1)
-      return hn::Set(hn::Rebind<std::uint16_t, D>(), fp16_of(hn::GetLane(x)));
-    else
+    if constexpr (kHasInstructions) {
       return vector_code(d, x);
+    } else {
+      float lanes[hn::MaxLanes(D())];
+      std::uint16_t codes[hn::MaxLanes(D())];
+      hn::StoreU(x, d, lanes);
+      for (std::size_t i = 0; i < hn::MaxLanes(D()); ++i) codes[i] = fp16_of(lanes[i]);
+      return hn::LoadU(hn::Rebind<std::uint16_t, D>(), codes);
+    }
   }
   template <class D, class C>
   static auto value(D d, C code) {
-    if constexpr (hn::MaxLanes(D()) == 1)
-      return hn::Set(d, from_fp16_code(hn::GetLane(code)));
-    else
+    if constexpr (kHasInstructions) {
       return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), code));
+    } else {
+      float lanes[hn::MaxLanes(D())];
+      std::uint16_t codes[hn::MaxLanes(D())];
+      hn::StoreU(code, hn::Rebind<std::uint16_t, D>(), codes);
+      for (std::size_t i = 0; i < hn::MaxLanes(D()); ++i) lanes[i] = from_fp16_code(codes[i]);
+      return hn::LoadU(d, lanes);
+    }
   }
 
  private:
