@@ -109,12 +109,18 @@ struct Race {
 // The strategies, periods, codecs and learning rates that were soonest there, and the peer's best learning
 // rate.
 std::vector<Race> races() {
-  const Words every_32{"strategy.name=local-sgd", "strategy.period=32", "optimizer.lr=0.001"};
-  Words coded = every_32;
-  coded.emplace_back("compress.codec=int8");
-  return {{"local-sgd every 32", every_32, "", 100, 8.0},
-          {"local-sgd every 32 with int8", coded, "", 100, 15.0},
-          {"local-sgd every 32 with int8", coded, "powersgd:2", 10, 4.0}};
+  const auto local = [](int period) {
+    return Words{"strategy.name=local-sgd", "strategy.period=" + std::to_string(period),
+                 "optimizer.lr=0.001"};
+  };
+  const auto coded = [&](int period, const std::string& codec) {
+    Words words = local(period);
+    words.push_back("compress.codec=" + codec);
+    return words;
+  };
+  return {{"local-sgd every 32", local(32), "", 100, 8.0},
+          {"local-sgd every 4 with topk:0.02", coded(4, "topk:0.02"), "", 100, 15.0},
+          {"local-sgd every 4 with topk:0.01", coded(4, "topk:0.01"), "powersgd:2", 10, 4.0}};
 }
 
 BenchCase seconds_to_target(const Race& race, const Arrival& they, const BenchOptions& options) {

@@ -96,7 +96,10 @@ INSTANTIATE_TEST_SUITE_P(Codecs, Mean, ::testing::ValuesIn(mean_cases()),
 TEST(PushSumByCodes, ComesToTheMean) {
   const std::vector<double> mean = testing::mean_start(kNodes);
   for (const char* codec : {"fp16", "int8", "topk:0.3", "sign"}) {
-    const auto nodes = average({"strategy.name=push-sum", std::string("compress.codec=") + codec}, 600);
+    // Where nothing else moves the models, signs come nearer in smaller steps than in those for training.
+    const auto nodes = average({"strategy.name=push-sum", std::string("compress.codec=") + codec,
+                                codec == std::string("sign") ? "compress.gamma=0.45" : "compress.gamma=auto"},
+                               600);
     for (const auto& node : nodes)
       for (std::size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(node[i], mean[i], 0.05) << codec;
   }

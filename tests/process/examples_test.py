@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from veche_runs import FASHION, LONGEST, RunsTest
+from veche_runs import FASHION, LONGEST, VECHE, RunsTest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -39,6 +39,19 @@ class Examples(RunsTest):
     def test_equivalence(self):
         losses = [self.example("equivalence", strategy__name=name)["loss"] for name in ("consensus", "allreduce", "single")]
         self.assertLess(max(losses) - min(losses), 1e-5 * max(losses))
+
+    def test_compression(self):
+        """A short form: five steps on the first samples tell the bytes; what the codecs learn is in docs/compression.md."""
+        done = subprocess.run([EXAMPLES / "compression/compare.py", VECHE, "--codecs", "none,sign,topk:0.01,powergossip:2", "--set",
+                               "run.epochs=1", "--set", f"data.path={self.beginning_of_fashion_mnist()}"],
+                              cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True, timeout=LONGEST)
+        rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+        less = {row[0]: float(row[5].removeprefix("1/")) for row in rows}
+        self.assertEqual(list(less), ["none", "sign", "topk:0.01", "powergossip:2"])
+        self.assertEqual(less["none"], 1)
+        self.assertGreater(less["sign"], 30)
+        self.assertGreater(less["topk:0.01"], 40)
+        self.assertGreater(less["powergossip:2"], 40)
 
     def test_own_module(self):
         subprocess.run([sys.executable, EXAMPLES / "own_module/export.py"], cwd=self.folder, check=True, timeout=LONGEST)

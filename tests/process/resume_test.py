@@ -16,6 +16,9 @@ RUNS = {
     "cnn": SMALL | {"model.name": "cnn", "strategy.name": "allreduce", "run.steps": 40, "run.checkpoint_every": 4},
     "resnet20": SMALL | {"model.name": "resnet20", "optimizer.name": "sgd", "optimizer.momentum": 0.9,
                          "cluster.nodes": 2, "run.steps": 30, "run.checkpoint_every": 2, "run.eval": "all"},
+    "choco": SMALL | {"compress.codec": "topk:0.05", "run.steps": 300, "run.checkpoint_every": 15, "run.eval_every": 50},
+    "powersgd": SMALL | {"strategy.name": "allreduce", "compress.codec": "powersgd:2", "run.steps": 300,
+                         "run.checkpoint_every": 15, "run.eval_every": 50},
     "every step": QUADRATIC | {"run.steps": 300, "run.checkpoint_every": 1, "run.eval_every": 10},
 }
 

@@ -41,6 +41,7 @@ class Coder {
   void count(std::size_t plain_bytes, std::size_t coded_bytes);
 
   Coding counted() const;
+  // Of one whose node has no helpers, who would go on counting meanwhile.
   void add_state(SavedState& state);
 
  private:

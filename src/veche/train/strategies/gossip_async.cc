@@ -86,11 +86,7 @@ class AsyncGossip : public Strategy {
     look();
   }
   Staleness staleness() const override { return staleness_; }
-  SavedState state() override {
-    SavedState all{{model_}, {}};
-    coder_.add_state(all);
-    return all;
-  }
+  SavedState state() override { return {{model_}, {}}; }
   Coding coding() const override {
     Coding all = coder_.counted();
     all.remembered_squared = behind_;

@@ -54,7 +54,6 @@ void ServerLink::make_streams() {
 SavedState ServerLink::state() {
   SavedState all = server_ ? server_->state() : SavedState{};
   for (std::uint64_t& version : versions_) all.numbers.push_back(&version);
-  coder_.add_state(all);
   for (CodedStream& push : pushes_) push.add_state(all);
   return all;
 }
