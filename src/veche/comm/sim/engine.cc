@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include "veche/errors.h"
 
@@ -38,7 +39,10 @@ constexpr int kMostGuarded = 10'000;  // a guard page is a mapping of its own: 6
 
 std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwork& network) {
   using simgrid::s4u::Engine;
-  if (Engine::has_instance()) throw RunError("a simulation is under way already: one at a time in a process");
+  static bool used = false;  // SimGrid's clock and its options begin once a process
+  if (std::exchange(used, true))
+    throw RequestError(
+        "a process simulates one run, and this one has done so: start another process for the next");
   const SignalsKept kept;
   xbt_log_control_set("root.thres:critical");
   auto engine = std::make_unique<Engine>("veche");

@@ -58,11 +58,10 @@ struct SimNetwork {
 // evenly over its last two thirds, which is when gradients become known.
 //
 // A wait that cannot end is an error: `run` throws a RunError that names who waits for what. It has no
-// collectives of its own. One cluster at a time in a process; only the first begins at SimGrid's time zero,
-// so that later ones may differ from it in the last digits.
+// collectives of its own. A process has one such cluster, once: SimGrid's clock does not begin anew.
 //
-// The engine is a module. Throws RequestError where it is missing, where the platform cannot be read or has
-// fewer hosts than nodes.
+// The engine is a module. Throws RequestError where it is missing or was used already, where the platform
+// cannot be read or has fewer hosts than nodes.
 std::unique_ptr<Cluster> make_sim_cluster(int nodes, const SimNetwork& network);
 
 // The symbol that the module exports, as extern "C"; the caller owns the cluster.
