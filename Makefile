@@ -39,11 +39,13 @@ soak: build
 format:
 	clang-format -i $$(git ls-files '*.cc' '*.h')
 
-# Every file of ours as it is compiled alone, headers with the files that include them.
+# Files are read together, as they are built (a quarter of the time). Not the networks: clang cannot compile libtorch 1.13's
+# headers as C++20 (vectors of an incomplete type).
 tidy:
 	@scripts/setup tidy
 	cmake --preset tidy
-	run-clang-tidy -quiet -p build/tidy -j $$(nproc) -extra-arg=-Wno-unknown-warning-option '$(CURDIR)/(src|cli|bench|tests)/.*\.cc$$'
+	run-clang-tidy-19 -quiet -p build/tidy -j $$(nproc) -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-deprecated-declarations \
+		'^(?!.*/model/torch/).*\.(cc|cxx)$$'
 
 clean:
 	rm -rf build

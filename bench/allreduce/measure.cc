@@ -42,8 +42,9 @@ double verified(Arena& arena, AllReduceAlgorithm algorithm) {
   };
   const auto reduce = [&](Arena::Node& node) { all_reduce(node.channel, node.data, algorithm); };
   const auto check = [&](Arena::Node& node) {
+    const int ones = n * (n + 1) / 2;
     for (std::size_t i = 0; i < node.data.size(); i += stride)
-      if (node.data[i] != static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13)))
+      if (node.data[i] != static_cast<float>(ones * static_cast<int>(i % 13)))
         throw RunError("bench allreduce: the sum by " + name_of(algorithm) + " is wrong");
     std::ranges::fill(node.data, 0.0F);  // else it would grow without bounds when repeated
   };

@@ -186,8 +186,9 @@ TEST(MpiAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {
         for (std::size_t i = 0; i < length; ++i) data[i] = value(endpoint.id().value, i);
         all_reduce(channel, data, all_reduce_named(name));
         const int n = endpoint.size();
+        const int ones = n * (n + 1) / 2;
         for (std::size_t i = 0; i < length; ++i)
-          ASSERT_EQ(data[i], static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13))) << name;
+          ASSERT_EQ(data[i], static_cast<float>(ones * static_cast<int>(i % 13))) << name;
         EXPECT_EQ(channel.sent().bytes, endpoint.sent().bytes);
       });
 }

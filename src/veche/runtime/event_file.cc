@@ -63,7 +63,7 @@ std::string event(std::uint64_t step, unsigned what, std::string_view content) {
 // A second later where a run that was killed at once has the name.
 std::filesystem::path new_name(const std::filesystem::path& folder, std::uint64_t from_step) {
   for (double time = wall_time();; ++time) {
-    const auto name = folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", time, from_step);
+    auto name = folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", time, from_step);
     if (!std::filesystem::exists(name)) return name;
   }
 }

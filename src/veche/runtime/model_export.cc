@@ -84,7 +84,7 @@ std::filesystem::path check_place(const std::filesystem::path& out) {
   if (fs::is_directory(out))
     throw RequestError(fmt::format("{} is a folder; name a file, such as {}", out.string(),
                                    (out / "model.safetensors").string()));
-  const fs::path place = place_of(out);
+  fs::path place = place_of(out);
   if (place.has_parent_path() && !fs::is_directory(place.parent_path()))
     throw RequestError(fmt::format("the folder {} does not exist", place.parent_path().string()));
   return place;

@@ -90,8 +90,10 @@ class MpiJob : public Job {
     MPI_Comm_dup(ranks_->comm(), &comm);
     const Placement placement{nodes, size(), rank()};
     // The same everywhere: ranks must agree on how they wait in a collective.
-    int oversubscribed =
-        std::max(1, placement.nodes_here()) * ranks_->ranks_here() > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 0;
+    int oversubscribed = static_cast<long>(std::max(1, placement.nodes_here())) * ranks_->ranks_here() >
+                                 sysconf(_SC_NPROCESSORS_ONLN)
+                             ? 1
+                             : 0;
     MPI_Allreduce(MPI_IN_PLACE, &oversubscribed, 1, MPI_INT, MPI_MAX, ranks_->comm());
     const auto later = [unused = unused_](MpiShared* shared) {
       unused->add(std::unique_ptr<MpiShared>(shared));

@@ -44,7 +44,9 @@ class MpiNeighbourhood : public Neighbourhood {
         outcome.sent = {terms_.readers.size() * terms_.length * sizeof(float), terms_.readers.size()};
         break;
       }
-      if (missing < 0 && terms_.lost && (missing = terms_.lost()) >= 0) {
+      const bool nobody_lost = missing < 0;
+      if (nobody_lost && terms_.lost) missing = terms_.lost();
+      if (nobody_lost && missing >= 0) {
         outcome.outcome = Received::Outcome::peer_lost;
         until = std::min(until, Clock::now() + kPartOnItsWay);
       }

@@ -97,7 +97,7 @@ void ProgressEngine::send(NodeId from, NodeId to, Tag tag, Message message) {
   if (inside)
     post(rank, header, message.bytes(), {});
   else
-    post(rank, header, {}, std::move(message));
+    post(rank, header, {}, message);
 }
 
 void ProgressEngine::leave(NodeId node) {
@@ -107,7 +107,8 @@ void ProgressEngine::leave(NodeId node) {
     if (rank != placement_.rank) post(rank, {Kind::leave, node.value, 0, 0, 0}, {}, {});
 }
 
-void ProgressEngine::post(int rank, const Header& header, std::span<const std::byte> inside, Message keep) {
+void ProgressEngine::post(int rank, const Header& header, std::span<const std::byte> inside,
+                          const Message& keep) {
   Message envelope = pool_.make(sizeof(Header) + inside.size());
   std::byte* const bytes = envelope.writable<std::byte>().data();
   std::memcpy(bytes, &header, sizeof header);

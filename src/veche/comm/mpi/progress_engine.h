@@ -64,7 +64,7 @@ class ProgressEngine {
     int parts = 1;  // requests of this message still under way
   };
 
-  void post(int rank, const Header& header, std::span<const std::byte> inside, Message keep);
+  void post(int rank, const Header& header, std::span<const std::byte> inside, const Message& keep);
   bool read_envelopes();
   void read(const std::byte* envelope, int from_rank);
   bool finish_arriving();

@@ -77,7 +77,8 @@ std::unique_ptr<SharedWindowSums> SharedWindowSums::make(const ProgressEngine& p
   MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);  // no memory to share is no reason to end
   MPI_Aint size = progress_engine.placement().rank == 0 ? static_cast<MPI_Aint>(layout.bytes()) : 0;
   void* own = nullptr;
-  if (possible != 0 && MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, host, &own, &window) != MPI_SUCCESS)
+  if (possible != 0 &&
+      MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, host, static_cast<void*>(&own), &window) != MPI_SUCCESS)
     possible = 0;
   MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, comm);
   MPI_Comm_free(&host);

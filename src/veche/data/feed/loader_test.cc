@@ -268,7 +268,7 @@ TEST(Loader, AugmentsEquallyWithAnyNumberOfWorkersAndAnyBatch) {
         {.batch = batch, .augment = {.crop = 2, .flip = true, .cutout = 3}, .first_step = first_step},
         prefetcher);
     std::vector<float> all;
-    for (std::uint64_t step = first_step; step < 2 * 60 / batch; ++step) {
+    for (std::uint64_t step = first_step; step < 120 / batch; ++step) {
       const Batch taken = loader.next();
       all.insert(all.end(), taken.images.begin(), taken.images.end());
     }

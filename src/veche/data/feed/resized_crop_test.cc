@@ -133,7 +133,7 @@ TEST_P(Originals, PartsAreOfTheImageAsItWas) {
   // The square in the middle would leave out a fifth on either side.
   EXPECT_LT(leftmost, 0.02);
   EXPECT_GT(rightmost, 0.98);
-  EXPECT_NEAR(flipped, kTimes / 2, 50);
+  EXPECT_NEAR(flipped, kTimes / 2.0, 50);
   // Colours have 256 steps, and a JPEG decoded to a fraction of its size whole pixels of that.
   EXPECT_GT(*std::ranges::min_element(areas), 0.07);
   EXPECT_NEAR(std::accumulate(areas.begin(), areas.end(), 0.0) / static_cast<double>(areas.size()), 0.29,

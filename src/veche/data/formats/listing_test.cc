@@ -67,7 +67,7 @@ TEST(Listing, LabelsAndImagesThatDoNotMatchAreDamage) {
 
 TEST(Listing, WithoutATestSetEveryTenthIsHeldOut) {
   std::vector<std::string> paths;
-  const auto add = [&](std::string folder, int count) {
+  const auto add = [&](const std::string& folder, int count) {
     for (int i = 10; i < 10 + count; ++i)
       paths.push_back(std::string(folder).append(std::to_string(i)).append(".png"));
   };

@@ -8,7 +8,7 @@ void Moments::add(std::span<const std::uint8_t> pixels) {
   for (std::size_t c = 0; c < channels_; ++c) {
     std::uint64_t sum = 0, squares = 0;
     for (std::size_t i = c; i < pixels.size(); i += channels_) {
-      const std::uint32_t value = pixels[i];
+      const std::uint64_t value = pixels[i];
       sum += value;
       squares += value * value;
     }

@@ -90,7 +90,9 @@ DataSource open_npy(const OpenRequest& request) {
       read_pair(request.path / names->train_images, request.path / names->train_labels, request.policy);
   Samples test;
   if (names->test_images.empty()) {
-    std::tie(train, test) = hold_out_tenth(std::move(train));
+    auto [kept, held_out] = hold_out_tenth(std::move(train));
+    train = std::move(kept);
+    test = std::move(held_out);
   } else {
     test = read_pair(request.path / names->test_images, request.path / names->test_labels, request.policy);
   }

@@ -28,7 +28,7 @@ fs::path tidy(const fs::path& out) {
 
 }  // namespace
 
-PackWriter::PackWriter(fs::path out, std::uint64_t shard_bytes)
+PackWriter::PackWriter(const fs::path& out, std::uint64_t shard_bytes)
     : out_(tidy(out)), unfinished_(hidden_twin(out_)), shard_bytes_(shard_bytes) {
   std::error_code error;
   if (fs::exists(out_, error))

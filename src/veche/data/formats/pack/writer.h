@@ -15,7 +15,7 @@ namespace veche {
 class PackWriter {
  public:
   // Throws RequestError when `out` exists, its parent does not, or another process is writing it.
-  PackWriter(std::filesystem::path out, std::uint64_t shard_bytes);
+  PackWriter(const std::filesystem::path& out, std::uint64_t shard_bytes);
   PackWriter(const PackWriter&) = delete;
   PackWriter& operator=(const PackWriter&) = delete;
   ~PackWriter();  // without commit: nothing remains
