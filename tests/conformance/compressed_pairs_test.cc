@@ -131,6 +131,8 @@ TEST_P(Compressed, ComesNearTheOptimum) {
 INSTANTIATE_TEST_SUITE_P(Pairs, Compressed, ::testing::ValuesIn(pair_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
+// The rate is small: on a busy machine a node may make a hundred steps while the others make none, and what
+// they share then goes some way to its own point.
 TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
   const std::vector<Assignments> forms = {
       {"strategy.name=parameter-server", "strategy.update=async"},
@@ -144,7 +146,7 @@ TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
     for (const char* codec : {"fp16", "int8", "topk:0.2", "sign", "powersgd:2"}) {
       SCOPED_TRACE(form.front() + " " + form.back() + " " + codec);
       const RunResult result =
-          train_drawn(joined({"cluster.nodes=4", "run.steps=500", "optimizer.lr=0.02", "cluster.work=equal",
+          train_drawn(joined({"cluster.nodes=4", "run.steps=500", "optimizer.lr=0.003", "cluster.work=equal",
                               std::string("compress.codec=") + codec},
                              form));
       const std::vector<double> optimum = testing::mean_start(4);

@@ -15,7 +15,7 @@ NAMES = {"run.name", "run.out", "model.norm", "data.path", "data.folder", "data.
 VALID = {
     "-1": {"model.x0"},
     "0": {"run.seed", "run.eval_every", "run.checkpoint_every", "model.dropout", "model.stochastic_depth", "model.label_smoothing",
-          "model.prune", "model.prune_at", "model.prune_until", "model.x0", "data.workers", "data.noise", "optimizer.lr",
+          "model.prune", "model.prune_at", "model.prune_until", "model.threads", "model.x0", "data.workers", "data.noise", "optimizer.lr",
           "optimizer.momentum", "optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.weight_decay", "optimizer.clip",
           "optimizer.gamma", "optimizer.warmup_epochs", "cluster.slots", "cluster.lose", "strategy.staleness", "strategy.backup",
           "strategy.compensate", "strategy.delay", "strategy.fanout", "strategy.warm", "strategy.outer_lr", "strategy.outer_momentum",
