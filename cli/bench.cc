@@ -155,9 +155,9 @@ void bench(BenchArguments arguments) {
   if (std::ranges::find(names, arguments.name) == names.end())
     throw RequestError("there is no bench '" + arguments.name + "'" + suggestion(arguments.name, names));
   if (!arguments.isa.empty()) limit_instructions(arguments.isa, "--isa");
-  tell("instruction set: {}\n", instruction_set());
   std::optional<BenchRecord> record;
   if (!arguments.record.empty()) record.emplace(arguments.record);
+  tell("instruction set: {}\n", instruction_set());
   std::vector<BenchCase> cases;
   for (const Bench& bench : benches()) {
     if (arguments.name == "all" ? bench.only_by_name : arguments.name != bench.name) continue;

@@ -43,7 +43,7 @@ void stand_by(int pipe, const std::string& resume_words) {
 
 }  // namespace
 
-Reporter::Reporter(std::string resume_words) {
+Reporter::Reporter(const std::string& resume_words) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   process_ = ::fork();

@@ -11,7 +11,7 @@ namespace veche::cli {
 class Reporter {
  public:
   explicit Reporter(
-      std::string resume_words);  // what the run's folder follows: "mpirun -np 4 veche train --resume"
+      const std::string& resume_words);  // what the run's folder follows: "mpirun -np 4 veche train --resume"
   // All is well, or the rank has told by itself what is not.
   ~Reporter();
   Reporter(const Reporter&) = delete;

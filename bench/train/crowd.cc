@@ -74,8 +74,10 @@ struct Crowd {
       forget_peak_memory();
       Stopwatch watch;
       const RunResult ours = run(graph, batch, quick ? 1 : steps, watch);
-      peaks.ours(memory);
-      peaks.theirs(0, peak_memory());
+      if (round == 0) {  // later ones find what the peer's large batches have left in the allocator
+        peaks.ours(memory);
+        peaks.theirs(0, peak_memory());
+      }
       starts.ours(start);
       starts.theirs(0, watch.until_first_step(ours));
       speed.ours(ours.last.images_per_second);

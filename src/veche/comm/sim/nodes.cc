@@ -166,8 +166,8 @@ void SimNodes::lose(NodeId node) {
 std::uint64_t SimNodes::travelling_bytes(const Message& message) const {
   if (network_.short_floats == 0) return message.size();
   const std::uint64_t unit = network_.short_floats * sizeof(float);
-  return static_cast<std::uint64_t>(
-             std::llround(static_cast<double>(message.size() / unit) * network_.long_bytes)) +
+  const std::uint64_t vectors = message.size() / unit;
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(vectors) * network_.long_bytes)) +
          message.size() % unit;
 }
 

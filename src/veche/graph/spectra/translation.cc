@@ -74,7 +74,7 @@ std::optional<Translation> Translation::find(const SparseMatrix& matrix) {
     for (int rest = nodes; rest > 1; rest /= 2) boxes.back().push_back(2);
   }
   for (std::vector<int>& box : boxes) {
-    const Translation translation(std::move(box));
+    Translation translation(std::move(box));
     if (translation.leaves_unchanged(matrix)) return translation;
   }
   return std::nullopt;
