@@ -28,7 +28,7 @@ std::vector<VectorSize> vector_sizes(const BenchOptions& options) {
 }
 
 std::vector<int> node_counts(const BenchOptions& options, std::vector<int> usual) {
-  return options.nodes.empty() ? std::move(usual) : options.nodes;
+  return options.nodes.empty() ? usual : options.nodes;
 }
 
 }  // namespace veche

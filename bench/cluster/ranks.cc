@@ -62,8 +62,9 @@ class Bench {
     for (std::size_t i = 0; i < data_.size(); ++i)
       data_[i] = static_cast<float>((endpoint_->id().value + 1) * static_cast<int>(i % 13));
     work();
+    const int ones = n * (n + 1) / 2;
     for (std::size_t i = 0; i < data_.size(); ++i)
-      if (data_[i] != static_cast<float>(n * (n + 1) / 2 * static_cast<int>(i % 13)))
+      if (data_[i] != static_cast<float>(ones * static_cast<int>(i % 13)))
         throw RunError("bench allreduce: a sum between ranks is wrong");
     std::ranges::fill(data_, 0.0F);
   }

@@ -22,7 +22,7 @@ inline std::uint64_t seeds() {
 #else
   constexpr std::uint64_t kSeeds = 200;
 #endif
-  const char* given = std::getenv("SEEDS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* given = std::getenv("SEEDS");
   return given == nullptr ? kSeeds : std::stoull(given);
 }
 

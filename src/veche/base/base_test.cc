@@ -40,7 +40,7 @@ TEST(MappedFileDeathTest, TouchingWhatWasCutOffNamesTheFile) {
     const MappedFile file(path);
     std::filesystem::resize_file(path, 100);
     volatile const std::uint8_t& byte = file.octets()[9000];
-    std::exit(byte);  // NOLINT(concurrency-mt-unsafe): the only thread
+    std::exit(byte);
   };
   EXPECT_EXIT(touch(), ::testing::ExitedWithCode(1),
               "^veche: '/[^\n]*/some file' was cut off or lost while it was in use\n$");

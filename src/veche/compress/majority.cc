@@ -26,7 +26,7 @@ struct MajorityVote::Parts {
   int voters = 0;
 };
 
-MajorityVote::MajorityVote(const CodecSpec& spec, StreamShape shape)
+MajorityVote::MajorityVote(const CodecSpec& spec, const StreamShape& shape)
     : zstd_(spec.zstd), parts_(std::make_unique<Parts>(shape)) {
   if (spec.kind != CodecSpec::Kind::sign) throw std::logic_error("only codes of `sign` are votes");
 }

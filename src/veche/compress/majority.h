@@ -9,7 +9,7 @@ namespace veche {
 // averaged.
 class MajorityVote {
  public:
-  MajorityVote(const CodecSpec& spec, StreamShape shape);
+  MajorityVote(const CodecSpec& spec, const StreamShape& shape);
   ~MajorityVote();
 
   // One node's vote. Throws DamagedCode and counts nothing then.

@@ -27,7 +27,7 @@ struct PowerGossip::Parts {
   }
 };
 
-PowerGossip::PowerGossip(int rank, StreamShape shape, bool first)
+PowerGossip::PowerGossip(int rank, const StreamShape& shape, bool first)
     : parts_(std::make_unique<Parts>(rank, shape, first)) {}
 PowerGossip::~PowerGossip() = default;
 PowerGossip::PowerGossip(PowerGossip&&) noexcept = default;

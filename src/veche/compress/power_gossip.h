@@ -16,7 +16,7 @@ namespace veche {
 // and take part in the same rounds; one of them is `first`. The mean of the two stays, to rounding.
 class PowerGossip {
  public:
-  PowerGossip(int rank, StreamShape shape, bool first);
+  PowerGossip(int rank, const StreamShape& shape, bool first);
   ~PowerGossip();
   PowerGossip(PowerGossip&&) noexcept;
 

@@ -146,7 +146,7 @@ std::shared_ptr<const Topology> static_topology(Graph graph, Weighing weighing, 
   return std::make_shared<const StaticTopology>(std::move(graph), std::move(weighing), std::move(name));
 }
 
-std::shared_ptr<const Topology> cyclic_topology(std::vector<Graph> graphs, std::vector<Mixing> rounds,
+std::shared_ptr<const Topology> cyclic_topology(const std::vector<Graph>& graphs, std::vector<Mixing> rounds,
                                                 std::string name) {
   return std::make_shared<const CyclicTopology>(graphs, std::move(rounds), std::move(name));
 }

@@ -9,7 +9,7 @@ namespace veche {
 std::shared_ptr<const Topology> static_topology(Graph graph, Weighing weighing, std::string name);
 
 // Round k uses the weights k mod their number.
-std::shared_ptr<const Topology> cyclic_topology(std::vector<Graph> graphs, std::vector<Mixing> rounds,
+std::shared_ptr<const Topology> cyclic_topology(const std::vector<Graph>& graphs, std::vector<Mixing> rounds,
                                                 std::string name);
 
 // Every round draws a matching of the graph, as large as it gets when edges are taken in random order;

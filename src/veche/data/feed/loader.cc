@@ -140,7 +140,7 @@ struct Loader::Impl {
 
 Loader::Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan,
                Prefetcher& prefetcher)
-    : impl_(std::make_unique<Impl>(data, std::move(shards), plan, prefetcher)) {}
+    : impl_(std::make_unique<Impl>(std::move(data), std::move(shards), plan, prefetcher)) {}
 Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
 Loader::~Loader() = default;

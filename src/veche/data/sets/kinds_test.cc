@@ -183,7 +183,7 @@ TEST(Images, ATruncatedArchiveIsNamedOrReadAsFarAsItGoes) {
     for (const std::string name : {"cat", "dog"})
       for (const std::string number : {"1", "2", "3"})
         folder.write("set/" + part + "/" + name + "/" + number + ".png", picture(3));
-  const fs::path whole = tar(folder, "set.tar", "test train");
+  tar(folder, "set.tar", "test train");
   Bytes bytes = folder.read("set.tar");
   while (bytes.back() == 0) bytes.pop_back();
   bytes.erase(bytes.end() - 20, bytes.end());  // into the last image

@@ -43,7 +43,8 @@ std::vector<Point> snake(int count) {
 std::vector<Point> rows(int count, int width) {
   std::vector<Point> places;
   for (int i = 0; i < count; ++i) {
-    places.push_back({static_cast<double>(i % width), static_cast<double>(i / width)});
+    const int row = i / width;
+    places.push_back({static_cast<double>(i % width), static_cast<double>(row)});
   }
   return places;
 }

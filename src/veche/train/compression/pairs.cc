@@ -65,7 +65,7 @@ class Pair {
     if (run_.strategy == "consensus" && !run_.async && !run_.equal_nodes && !run_.fixed_graph)
       refuse("nodes that mix at different steps need neighbours that stay, to keep copies of",
              "choose a fixed topology.graph, or leave out cluster.mix_every");
-    if (!run_.equal_start && (number("elastic") > 0 || (text("outer") != "" && text("outer") != "none")))
+    if (!run_.equal_start && (number("elastic") > 0 || (!text("outer").empty() && text("outer") != "none")))
       refuse("ways are measured from what all models have in common, and these begin apart",
              "choose model.start = \"equal\"");
     if (run_.strategy == "local-sgd" && ends_with_one_average() && leaves_out())

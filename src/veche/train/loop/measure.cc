@@ -98,7 +98,7 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   for (int part = 0; part < parts; ++part) {
     const std::span<float> place = part_of(whole.writable<float>(), parts, part);
     if (place.empty()) continue;
-    const Message told = part == 0 ? std::move(averaged) : channel.expect(averager(part));
+    const Message told = part == 0 ? averaged : channel.expect(averager(part));
     std::ranges::copy(told.as<float>(), place.begin());
   }
   return broadcast(channel, NodeId{0}, std::move(whole));
