@@ -11,7 +11,6 @@ namespace {
 
 using testing::Assignments;
 using testing::joined;
-using testing::MatrixLearner;
 
 constexpr int kNodes = 6;
 
