@@ -42,7 +42,7 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
     graphs.emplace_back(nodes, std::move(edges), Graph::Kind::directed);
     rounds.push_back(make_mixing(graphs.back(), pairwise));
   }
-  return cyclic_topology(std::move(graphs), std::move(rounds),
+  return cyclic_topology(graphs, std::move(rounds),
                          fmt::format("one-peer-exponential:{}, {}", nodes, rule));
 }
 
@@ -66,7 +66,7 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
     graphs.push_back(std::move(one.graph));
     names.push_back(std::move(one.name));
   }
-  return cyclic_topology(std::move(graphs), std::move(rounds),
+  return cyclic_topology(graphs, std::move(rounds),
                          fmt::format("schedule:{}, {}", fmt::join(names, ","), rule));
 }
 
@@ -86,7 +86,7 @@ std::shared_ptr<const Topology> listed_in_file(const std::string& spec,
     }
     rounds.push_back(rule == spec ? mixing_of(one, graphs.back()) : make_mixing(graphs.back(), rule));
   }
-  return cyclic_topology(std::move(graphs), std::move(rounds), spec + ", " + rule);
+  return cyclic_topology(graphs, std::move(rounds), spec + ", " + rule);
 }
 
 std::string list(const std::vector<int>& component) {

@@ -13,7 +13,7 @@ PowerEdges::PowerEdges(Coder& coder, Channel& channel, const StreamShape& shape,
     StreamShape edge = shape;
     edge.sender = (std::min(me, other) << 32U) + std::max(me, other);
     ends_.emplace(neighbour,
-                  End{PowerGossip(static_cast<int>(coder.how().spec.amount), std::move(edge), me < other)});
+                  End{PowerGossip(static_cast<int>(coder.how().spec.amount), edge, me < other)});
   }
 }
 
