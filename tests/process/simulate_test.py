@@ -93,6 +93,7 @@ class Simulate(RunsTest):
         self.assertIn("unknown unit", self.refused({"network.latency": "1parsec"}))
         self.assertIn("above 0", self.refused({"network.bandwidth": "0Mbps"}))
         self.assertIn("cluster.transport", self.refused({"strategy.name": "hogwild"}))
+        self.assertIn("network.learning", self.refused({"network.learning": "none", "compress.codec": "topk:0.1"}))
         self.assertIn("nodes, cluster.nodes is 4", self.refused({"network.sites": "[{nodes = 3}]"}))
         self.assertIn("did you mean 'uplink'", self.refused({"network.sites": '[{nodes = 4, uplnk = "1Gbps"}]'}))
         self.assertIn("either `at`", self.refused({"network.loss_of_nodes": "{node = 1}"}))

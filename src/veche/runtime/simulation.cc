@@ -230,6 +230,12 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
     plan.network.speed.assign(static_cast<std::size_t>(settings.nodes()), 1.0);
   }
   if (plan.learns) return plan;
+  // Codes of the short vectors that stand for long ones would tell nothing of the codes of those.
+  if (const auto codec = settings.compress.get<std::string>("codec"); codec != "none")
+    throw RequestError(fmt::format(
+        "network.learning = \"none\" sends no numbers that compress.codec = \"{}\" could code: choose "
+        "network.learning = \"real\", or leave the codec out",
+        codec));
   for (const TensorLayout& tensor : described.parameters) plan.parameters += size_of(tensor);
   shorten(plan, static_cast<std::uint64_t>(settings.nodes()));
   return plan;
