@@ -135,7 +135,7 @@ std::vector<BenchCase> bench_reality(const BenchOptions& options) {
     const Calibration calibration(rate);
     std::vector<std::pair<double, double>> order;  // what happened, what was predicted
     for (const RealityCase& each : strategies) {
-      const Measurements course{.every = fast && !options.quick ? 4 : each.period, .times = fast ? 3 : 2};
+      const Measurements course{.every = fast && !options.quick ? 12 : each.period, .times = 2};
       BenchCase result;
       result.name = fmt::format("{} at {}", each.name, rate);
       result.value = calibration.predicted(each.assignments, course);
