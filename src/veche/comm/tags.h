@@ -14,6 +14,7 @@ inline constexpr Tag progress{4};          // nodes in step: how it goes, and wh
 inline constexpr Tag to_coordinator{5};    // asynchronous nodes: what they have done
 inline constexpr Tag from_coordinator{6};  // and what they shall do
 inline constexpr Tag shared_vector{7};     // names memory that all nodes share, no messages
+inline constexpr Tag state{8};             // what a node lacks when a view begins
 inline constexpr Tag nobody{15};           // never sent: what a node waits for to sleep
 }  // namespace tags
 

@@ -166,6 +166,7 @@ Settings Config::resolve() const {
       {"data", &settings.data},         {"optimizer", &settings.optimizer},
       {"cluster", &settings.cluster},   {"topology", &settings.topology},
       {"compress", &settings.compress}, {"network", &settings.network},
+      {"grid", &settings.grid},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), keys_of(name, given(name)));
@@ -224,7 +225,7 @@ std::string Settings::to_toml() const {
   const std::vector<std::pair<std::string, const Options*>> parts = {
       {"run", &run},         {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
       {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress},
-      {"network", &network}};
+      {"network", &network}, {"grid", &grid}};
   std::string text;
   for (const auto& [name, options] : parts) {
     if (options == &network && cluster.get<std::string>("transport") != "simulated") continue;

@@ -6,34 +6,34 @@ namespace veche {
 
 ProgressReport Node::take_progress() {
   ProgressReport mine;
-  mine.train = since_progress_;
-  mine.interrupted = services_->interrupted;
-  mine.sample(learner_->parameters());
-  since_progress_ = {};
+  mine.train = self_.since_progress;
+  mine.interrupted = services_->interrupted && !plan_.keeps_work;
+  mine.sample(self_.learner->parameters());
+  self_.since_progress = {};
   return mine;
 }
 
 NodeReport Node::take_report() {
   NodeReport mine;
-  if (train_.count > 0) evaluated_train_ = train_;
-  mine.train = evaluated_train_;
-  mine.images = images_;
-  mine.steps = step_;
-  mine.lost = lost_;
-  mine.training_seconds = training_.count();
-  mine.compute_seconds = compute_.count();
-  mine.waiting_seconds = waiting_.count();
-  mine.communication_seconds = communication_.count();
+  if (self_.train.count > 0) self_.evaluated_train = self_.train;
+  mine.train = self_.evaluated_train;
+  mine.images = self_.images;
+  mine.steps = self_.step;
+  mine.lost = self_.lost;
+  mine.training_seconds = self_.training.count();
+  mine.compute_seconds = self_.compute.count();
+  mine.waiting_seconds = self_.waiting.count();
+  mine.communication_seconds = self_.communication.count();
   mine.staleness = strategy_->staleness();
   mine.coding = strategy_->coding();
   mine.sent = plan_.learns ? talk_.sent() : endpoint_->sent();  // what short vectors stand for
-  train_ = {};
+  self_.train = {};
   return mine;
 }
 
 bool Node::tests_own_model(const std::string& stopped) const {
   if (test() == nullptr) return false;
-  return stopped.empty() ? plan_.tests_model_of(me(), nodes(), step_)
+  return stopped.empty() ? plan_.tests_model_of(me(), nodes(), self_.step)
                          : plan_.tests_model_at_end_of(me(), nodes());
 }
 
@@ -53,21 +53,21 @@ Evaluation Node::evaluate(const std::string& stopped) {
   if (observer() != nullptr) observer()->on_measuring();
   if (!plan_.learns) return measure_times(stopped);
   const Time start = now();
-  const Message average = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
+  const Message average = mean_over_nodes(control_, self_.learner->parameters(), plan_.idle());
   const std::span<const float> mean = average.as<float>();
   Evaluation result;
-  result.step = plan_.async() ? mean_step_ : step_;
+  result.step = plan_.async() ? self_.mean_step : self_.step;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   if (test() != nullptr)
-    result.average_model = evaluate_mean(control_, *learner_, mean, *test(), plan_.idle(), tested);
-  check(result.average_model, step_);
+    result.average_model = evaluate_mean(control_, *self_.learner, mean, *test(), plan_.idle(), tested);
+  check(result.average_model, self_.step);
 
   NodeReport mine = take_report();
   if (tests_own_model(stopped))
-    mine.test = evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size(), tested);
-  check(mine.test, step_);
-  mine.from_mean = distance(learner_->parameters(), mean);
+    mine.test = evaluate_range(*endpoint_, *self_.learner, *test(), 0, test()->size(), tested);
+  check(mine.test, self_.step);
+  mine.from_mean = distance(self_.learner->parameters(), mean);
   if (exchange_) mine.samples_sent = exchange_->sent();
   const Gathered<NodeReport> reports(control_, mine);
   if (endpoint_->id() == services_->speaker) {
@@ -75,13 +75,17 @@ Evaluation Node::evaluate(const std::string& stopped) {
     sum_up(result, squared_norm(mean), plan_.idle());
   }
   patience_.note(now() - start);
-  if (observer() != nullptr) observer()->on_evaluation(result);
+  const bool again =
+      plan_.keeps_work && self_.last_evaluation == self_.step && (stopped.empty() || self_.measured_end);
+  self_.last_evaluation = self_.step;
+  self_.measured_end = !stopped.empty();
+  if (observer() != nullptr && !again) observer()->on_evaluation(result);
   return result;
 }
 
 Evaluation Node::measure_times(const std::string& stopped) {
   Evaluation result;
-  result.step = plan_.async() ? mean_step_ : step_;
+  result.step = plan_.async() ? self_.mean_step : self_.step;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   const Gathered<NodeReport> reports(control_, take_report());
