@@ -57,12 +57,13 @@ Config read_config(const TrainArguments& arguments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const bool length = key.starts_with("run.") && key != "run.seed" && key != "run.name" && key != "run.out";
     const bool machines = key == "cluster.nodes" || key == "cluster.transport" || key == "cluster.slots" ||
-                          key == "model.threads" || key.starts_with("topology.");
+                          key == "model.threads" || key.starts_with("topology.") ||
+                          (key.starts_with("pipeline.") && key != "pipeline.micro_batches");
     if (!length && !machines)
       throw RequestError(
           "--set " + assignment +
           " would change the run that is resumed; only run.* keys for its length and measuring, "
-          "cluster.nodes and the topology may change");
+          "cluster.nodes, the topology and the stages may change");
     config.set(assignment);
   }
   return config;

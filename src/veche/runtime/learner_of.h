@@ -16,6 +16,7 @@ class LearnersOfRun {
   std::unique_ptr<Learner> make(NodeId node, Learner* like = nullptr);
 
  private:
+  std::unique_ptr<Learner> make_stage(NodeId node, const PipelinePlan& pipeline);
   bool has_checkpoint();
   int evaluation_threads() const;
 

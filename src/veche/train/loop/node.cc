@@ -12,13 +12,21 @@
 namespace veche {
 
 Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool)
-    : plan_(plan), endpoint_(std::move(endpoint)), pool_(std::move(pool)), self_(std::move(self)) {
+    : plan_(plan),
+      endpoint_(std::move(endpoint)),
+      pool_(std::move(pool)),
+      self_(std::move(self)),
+      pipeline_(plan.pipeline ? std::make_unique<Pipeline>(*endpoint_, pool_, patience_,
+                                                           dynamic_cast<Stage&>(*self_.learner),
+                                                           *plan.pipeline, traced())
+                              : nullptr) {
   if (plan.keeps_work) keeper_.emplace(*self_.learner, self_.work.gradient);
   Learner& learner = keeper_ ? *keeper_ : *self_.learner;
   strategy_ =
       plan.strategy.make({talk_, learner, *self_.optimizer, plan.schedule, plan.topology, plan.samples,
                           plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
                           [this] { limit_gradient(); }, plan.compression ? &*plan.compression : nullptr});
+  if (traced() != nullptr) talk_.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
   if (strategy_ == nullptr)
     throw RequestError("strategy.name = \"" + plan.strategy.name +
                        "\": the program that registered it made none");
@@ -44,7 +52,7 @@ NodeSelf Node::leave_view() {
 NodeState Node::state(bool with_strategy) {
   NodeState state = state_of(self_);
   state.sent = talk_.sent();
-  state.trains = me() >= plan_.idle();
+  state.trains = replica() >= plan_.idle();
   if (!with_strategy) return state;
   SavedState strategys = strategy_->state();
   state.vectors.insert(state.vectors.end(), strategys.vectors.begin(), strategys.vectors.end());
@@ -61,13 +69,14 @@ void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
 }
 
 void Node::open_data() {
-  std::vector<Loader::Shard> shards = plan_.shards_of(me());
+  if (pipeline_ && !pipeline_->first()) return;
+  std::vector<Loader::Shard> shards = plan_.shards_of(replica());
   if (plan_.data.exchanged > 0) {
     SampleExchange::Plan plan{.home = plan_.data.partition,
                               .exchanged = plan_.data.exchanged,
                               .seed = plan_.seed,
                               .steps_per_epoch = plan_.samples.steps_per_epoch(),
-                              .stands_for = {static_cast<int>(me())},
+                              .stands_for = {static_cast<int>(replica())},
                               .first_step = self_.step};
     if (plan_.strategy.one_learner) {
       plan.stands_for.clear();
@@ -78,10 +87,10 @@ void Node::open_data() {
   if (shards.empty() || !plan_.learns) return;
   loader_.emplace(exchange_ ? exchange_->data() : plan_.data.train, std::move(shards),
                   Loader::Plan{.batch = plan_.data.batch,
-                               .steps_per_epoch = plan_.samples.loader_steps_per_epoch(me()),
+                               .steps_per_epoch = plan_.samples.loader_steps_per_epoch(replica()),
                                .seed = plan_.seed,
                                .augment = plan_.data.augment,
-                               .first_step = plan_.samples.taken(me(), self_.step),
+                               .first_step = plan_.samples.taken(replica(), self_.step),
                                .waits_for_epochs = exchange_.has_value()},
                   services_->prefetcher);
 }

@@ -18,13 +18,15 @@ constexpr Time kBetweenStopChecksAsleep{0.2};  // of a node that sleeps, whether
 void Node::train_step() {
   const Time start = now();
   if (exchange_) exchange_->before_step(self_.step, loader_ ? &*loader_ : nullptr);
-  const bool my_turn = plan_.samples.trains(me(), self_.step);
+  const bool my_turn = plan_.samples.trains(replica(), self_.step);
   Batch batch;
   if (my_turn && loader_) batch = loader_->next();
   batch.step = self_.step;
-  const std::size_t samples = plan_.own_data() ? 1
-                              : plan_.learns   ? batch.size()
-                                               : plan_.samples.count(me(), self_.step);
+  // Stages but the first see no samples, and know how many there are.
+  const std::size_t samples = pipeline_          ? plan_.samples.taken_at(replica(), self_.step)
+                              : plan_.own_data() ? 1
+                              : plan_.learns     ? batch.size()
+                                                 : plan_.samples.count(me(), self_.step);
   const bool computes = my_turn && samples > 0;
   strategy_->before_backward(self_.step);
   bool has_samples = false;
@@ -33,7 +35,7 @@ void Node::train_step() {
   } else {
     if (keeper_) keeper_->begin();
     if (computes) compute(batch, samples);
-    const bool lost = computes && plan_.samples.lost(me(), self_.step);
+    const bool lost = computes && plan_.samples.lost(replica(), self_.step);
     self_.lost += lost ? 1 : 0;
     has_samples = computes && !lost;
     // Not its turn, out of samples or all in vain: it goes on mixing.
@@ -80,18 +82,22 @@ void Node::exchange_and_step(bool has_samples) {
 
 void Node::update() {
   const Time computing = now();
+  if (!self_.work.stepped) self_.pruner.apply(self_.learner->gradients());
+  const double clipped = self_.work.stepped ? 1 : clip_scale();
   const std::span<float> target = strategy_->step_target(self_.step);
   const std::span<float> into = target.empty() ? self_.learner->parameters() : target;
   if (self_.work.stepped) {
     std::ranges::copy(self_.work.after, into.begin());
   } else {
-    optimizer_step(self_, plan_, schedule_step(), into);
+    self_.optimizer->update(into, self_.learner->parameters(), self_.learner->gradients(),
+                            {plan_.schedule.rate(schedule_step()), clipped, self_.step + 1, plan_.threads});
     if (keeper_ && plan_.replicas() == Replicas::own) {
       keep(self_.work.after, into);
       self_.work.stepped = true;
     }
   }
   self_.compute += now() - computing;
+  if (plan_.trace) trace_.span("update", computing, now());
 }
 
 // The step was not completed: the model is what it was before, and what was computed is kept.
@@ -101,22 +107,42 @@ void Node::undo_step() {
 }
 
 void Node::compute(const Batch& batch, std::size_t samples) {
+  const Score score = pipeline_ ? staged_pass(batch, samples) : pass(batch, samples);
+  check(score, self_.step + 1);
+  self_.train += score;
+  self_.since_progress += score;
+  self_.images += score.count;
+  if (plan_.stall_probability == 0) return;
+  RandomStream random(plan_.seed, "stall", me(), self_.step);
+  if (random.uniform() < plan_.stall_probability)
+    self_.waiting += pause(Time(random.uniform() * plan_.stall_seconds));
+}
+
+Score Node::pass(const Batch& batch, std::size_t samples) {
   const Time asked = now();
   Score score;
   const Work work{.step = self_.step, .flops = plan_.flops_per_sample * static_cast<double>(samples)};
   const Time took = endpoint_->compute(work, [&] { score = self_.learner->compute_gradient(batch); });
   if (!plan_.learns) score.count = static_cast<std::int64_t>(samples);
-  self_.waiting += now() - asked - took;
+  const Time end = now();
+  self_.waiting += end - asked - took;
   self_.compute += took;
-  check(score, self_.step + 1);
-  self_.train += score;
-  self_.since_progress += score;
-  self_.images += score.count;
+  if (plan_.trace) trace_.span("wait", asked, end - took);
+  if (plan_.trace) trace_.span("compute", end - took, end);
   if (!plan_.slowness.empty()) self_.compute += pause((plan_.slowness[me()] - 1) * took);
-  if (plan_.stall_probability == 0) return;
-  RandomStream random(plan_.seed, "stall", me(), self_.step);
-  if (random.uniform() < plan_.stall_probability)
-    self_.waiting += pause(Time(random.uniform() * plan_.stall_seconds));
+  return score;
+}
+
+Score Node::staged_pass(const Batch& batch, std::size_t samples) {
+  const StageReport before = pipeline_->report();
+  std::function<void(Time)> slow_down;
+  if (!plan_.slowness.empty())
+    slow_down = [this](Time took) { self_.compute += pause((plan_.slowness[me()] - 1) * took); };
+  const Score score = pipeline_->train(batch, self_.step, samples, slow_down);
+  const StageReport after = pipeline_->report();
+  self_.compute += Time(after.compute_seconds - before.compute_seconds);
+  self_.waiting += Time(after.bubble_seconds - before.bubble_seconds);
+  return score;
 }
 
 // Whoever wants to end the run does not wait for the slowest to have slept.
@@ -138,7 +164,7 @@ void Node::prune() {
 
 void Node::limit_gradient() {
   self_.pruner.apply(self_.learner->gradients());
-  scale(self_.learner->gradients(), static_cast<float>(clip_scale(self_, plan_)));
+  scale(self_.learner->gradients(), static_cast<float>(clip_scale()));
 }
 
 template <class Moment>
@@ -152,7 +178,16 @@ void Node::communicate(Moment moment) {
   }
   const Time waiting = talk_.waited() - waited;
   self_.waiting += waiting;
+  if (plan_.trace) trace_.span("communicate", start, now());
   self_.communication += now() - start - waiting;
+}
+
+double Node::clip_scale() {
+  if (plan_.clip == 0) return 1;
+  double squares = squared_norm(self_.learner->gradients());
+  if (pipeline_) squares = pipeline_->sum(squares);  // of the whole model
+  const double norm = std::sqrt(squares);
+  return norm > plan_.clip ? plan_.clip / norm : 1;
 }
 
 }  // namespace veche

@@ -14,6 +14,7 @@
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/pruning.h"
 #include "veche/train/optim/rate_schedule.h"
+#include "veche/train/pipeline/plan.h"
 
 namespace veche {
 
@@ -46,6 +47,8 @@ struct TrainingPlan {
   int threads = 1;               // that compute a node's batch
   bool keeps_work = false;       // nodes come and go: what was computed is kept until it is agreed on
   PruningPlan pruning = {};
+  std::optional<PipelinePlan> pipeline = {};  // none: every node has the whole model
+  bool trace = false;                         // nodes keep what they do when
 
   StrategyInfo strategy;
   Options strategy_options, optimizer_options;

@@ -47,7 +47,7 @@ void ProgressExchange::answer() {
     all.push_back(channel().expect(NodeId{node}).as<ProgressReport>().front());
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
-  const Progress progress = summed(all, begun_, took_.count());
+  const Progress progress = summed(all, begun_, took_.count(), node_.stages());
   // Who comes and goes watches for itself.
   const Message message = node_.plan().keeps_work
                               ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress})

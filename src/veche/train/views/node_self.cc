@@ -19,27 +19,18 @@ NodeState state_of(NodeSelf& self) {
   return state;
 }
 
-double clip_scale(const NodeSelf& self, const TrainingPlan& plan) {
-  if (plan.clip == 0) return 1;
-  const double norm = std::sqrt(squared_norm(self.learner->gradients()));
-  return norm > plan.clip ? plan.clip / norm : 1;
-}
-
-void optimizer_step(NodeSelf& self, const TrainingPlan& plan, std::uint64_t rate_step,
-                    std::span<float> into) {
-  self.pruner.apply(self.learner->gradients());
-  self.optimizer->update(
-      into, self.learner->parameters(), self.learner->gradients(),
-      {plan.schedule.rate(rate_step), clip_scale(self, plan), self.step + 1, plan.threads});
-}
-
 void finish_alone(NodeSelf& self, const TrainingPlan& plan) {
   KeptWork& work = self.work;
+  const std::span<float> x = self.learner->parameters(), gradient = self.learner->gradients();
   if (work.there && work.stepped) {
-    std::ranges::copy(work.after, self.learner->parameters().begin());
+    std::ranges::copy(work.after, x.begin());
   } else if (work.there && work.has_samples) {
-    std::ranges::copy(work.gradient, self.learner->gradients().begin());
-    optimizer_step(self, plan, self.step, self.learner->parameters());
+    std::ranges::copy(work.gradient, gradient.begin());
+    self.pruner.apply(gradient);
+    const double norm = std::sqrt(squared_norm(gradient));
+    const double clipped = plan.clip > 0 && norm > plan.clip ? plan.clip / norm : 1;
+    self.optimizer->update(x, gradient,
+                           {plan.schedule.rate(self.step), clipped, self.step + 1, plan.threads});
   }
   work.forget();
 }

@@ -52,11 +52,6 @@ struct NodeSelf {
 // All that must be saved of it, in place; no strategy's state, which is about the others of a view.
 NodeState state_of(NodeSelf& self);
 
-// How much the learner's gradient is shortened: to the plan's largest norm.
-double clip_scale(const NodeSelf& self, const TrainingPlan& plan);
-// The optimiser makes its step of the learner's gradient, pruned and bounded; `into` may be the parameters.
-void optimizer_step(NodeSelf& self, const TrainingPlan& plan, std::uint64_t rate_step, std::span<float> into);
-
 // The optimiser's step of this node's own gradient, by nobody else's: for a step whose exchange the others
 // have completed without it.
 void finish_alone(NodeSelf& self, const TrainingPlan& plan);
