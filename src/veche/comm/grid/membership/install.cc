@@ -112,7 +112,7 @@ void Membership::State::split_when_due(Time now) {
     const auto peer = peers.find(present.roll.members[seat].id);
     if (present.roll.members[seat].id == self.id || (peer != peers.end() && peer->second.up)) up.insert(seat);
   }
-  if (forced && quorum(up)) forced = false;
+  if (forced && in() && quorum(up)) forced = false;  // no need
   if (!forced) {
     if (!cut_off || options.fork_after <= Time(0)) return;
     if (now < cut_off_since + options.fork_after) return wake(cut_off_since + options.fork_after);

@@ -74,7 +74,7 @@ void Membership::State::look_round(Time now) {
     known[seat] = superseded(seat) || revoked(present.roll.members[seat].id) ||
                   (peer != peers.end() && peer->second.elsewhere);
   }
-  lost = believed_lost(std::move(known), reported, now - patience);
+  lost = believed_lost(std::move(known), reported, now, patience);
   for (Seat by = 0; by < seats(); ++by)
     for (const Missed& one : reported[by])
       if (!lost[by] && !lost[one.seat]) wake(one.since + patience);
@@ -90,8 +90,11 @@ Sight Membership::State::sight(Time now) {
     said.stopped = standing.has_value() && promised.round == 0;
     said.leaving = leaving;
     const Seat seat = *seat_of(self.id);
+    std::vector<bool> absent(seats());
+    for (const Missed& one : reported[seat]) absent[one.seat] = true;
     for (const Missed& one : reported[seat]) {
-      if (observes(seat, one.seat, seats()) || now >= one.since + patience / 2)
+      const auto watching = observers_of(one.seat, absent);
+      if (std::ranges::find(watching, seat) != watching.end() || now >= one.since + patience / 2)
         said.missed.push_back(one.seat);
       else
         wake(one.since + patience / 2);

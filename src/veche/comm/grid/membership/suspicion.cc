@@ -15,8 +15,7 @@ bool misses(const std::vector<Missed>& report, std::uint32_t seat) {
 bool majority_misses(std::uint32_t seat, const std::vector<bool>& lost,
                      std::span<const std::vector<Missed>> reports) {
   std::size_t watching = 0, missing = 0;
-  for (const std::uint32_t observer : observers_of(seat, lost.size())) {
-    if (lost[observer]) continue;
+  for (const std::uint32_t observer : observers_of(seat, lost)) {
     ++watching;
     if (misses(reports[observer], seat)) ++missing;
   }
@@ -25,12 +24,12 @@ bool majority_misses(std::uint32_t seat, const std::vector<bool>& lost,
 
 // In how many pairs each is that have long been broken.
 std::vector<std::size_t> broken_pairs(const std::vector<bool>& lost,
-                                      std::span<const std::vector<Missed>> reports, Time long_ago) {
+                                      std::span<const std::vector<Missed>> reports, Time now, Time patience) {
   std::vector<std::size_t> pairs(lost.size(), 0);
   for (std::uint32_t by = 0; by < lost.size(); ++by) {
     if (lost[by]) continue;
     for (const Missed& missed : reports[by]) {
-      if (lost[missed.seat] || missed.since > long_ago) continue;
+      if (lost[missed.seat] || now < missed.since + patience) continue;
       ++pairs[by];
       ++pairs[missed.seat];
     }
@@ -40,20 +39,17 @@ std::vector<std::size_t> broken_pairs(const std::vector<bool>& lost,
 
 }  // namespace
 
-std::vector<std::uint32_t> observers_of(std::uint32_t seat, std::size_t seats) {
+std::vector<std::uint32_t> observers_of(std::uint32_t seat, const std::vector<bool>& absent) {
   std::vector<std::uint32_t> observers;
-  for (std::size_t i = 1; i <= kObservers && i < seats; ++i)
-    observers.push_back(static_cast<std::uint32_t>((seat + i) % seats));
+  for (std::size_t i = 1; i < absent.size() && observers.size() < kObservers; ++i) {
+    const std::size_t next = (seat + i) % absent.size();
+    if (!absent[next]) observers.push_back(static_cast<std::uint32_t>(next));
+  }
   return observers;
 }
 
-bool observes(std::uint32_t observer, std::uint32_t seat, std::size_t seats) {
-  const std::size_t ahead = (observer + seats - seat) % seats;
-  return ahead >= 1 && ahead <= kObservers;
-}
-
 std::vector<bool> believed_lost(std::vector<bool> known, std::span<const std::vector<Missed>> reports,
-                                Time long_ago) {
+                                Time now, Time patience) {
   if (std::ranges::all_of(reports, [](const auto& report) { return report.empty(); })) return known;
   std::vector<bool> lost = std::move(known);
   for (bool more = true; more;) {
@@ -62,7 +58,7 @@ std::vector<bool> believed_lost(std::vector<bool> known, std::span<const std::ve
       if (!lost[seat] && majority_misses(seat, lost, reports)) more = lost[seat] = true;
   }
   for (;;) {
-    const auto pairs = broken_pairs(lost, reports, long_ago);
+    const auto pairs = broken_pairs(lost, reports, now, patience);
     const auto worst = std::max_element(pairs.rbegin(), pairs.rend());  // the last of equals
     if (worst == pairs.rend() || *worst == 0) return lost;
     lost[static_cast<std::size_t>(pairs.rend() - worst) - 1] = true;
