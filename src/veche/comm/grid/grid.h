@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/member.h"
 #include "veche/comm/views.h"
 
@@ -104,9 +105,5 @@ Status status_of(const std::filesystem::path& folder);
 std::string invite_by(const std::filesystem::path& folder, const Terms& terms);
 void revoke_by(const std::filesystem::path& folder, const std::string& id);
 void admit_by(const std::filesystem::path& folder, const std::string& id);
-
-// For people: the first 8 digits of an id, and all 64.
-std::string short_name(const MemberId& id);
-std::string hex(const MemberId& id);
 
 }  // namespace veche::grid

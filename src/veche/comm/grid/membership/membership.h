@@ -88,7 +88,7 @@ class VECHE_MODULE_API Membership {
   // is called for the links that there are.
   void ready(const std::vector<Standing>& standing, Time now);
   // At a member: this newcomer has shown an invitation. Needed once for an id that was never in a view.
-  void vouch(const Member& newcomer, const Invitation& invitation, Time now);
+  void vouch(const MemberId& newcomer, const Invitation& invitation, Time now);
 
   // What happens to links, by the engine's measure. A closed link that is made again at once is none that
   // was down. All links are down at first; members of a new view have `patience` to make theirs.
@@ -104,6 +104,10 @@ class VECHE_MODULE_API Membership {
   void revoke(const MemberId& id, Bytes signed_bytes, Time now);
   // By a person's order (--force): those who are linked go on without a quorum, as a new lineage.
   void force(Time now);
+
+  // What the next view shall say of this member.
+  void describe(std::vector<std::string> addresses, double speed);
+  void set_patience(Time patience);  // from what was measured; instead of the option
 
   Output take();  // since the last call
 
