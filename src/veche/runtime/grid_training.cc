@@ -122,7 +122,8 @@ class GridTraining::Member {
     if (folder != nullptr) {
       checkpoints_.emplace(*folder, here_);
       if (how == As::returned) resume(*folder);
-      write_layout(*folder, model(), *parts_.front()->self().learner);
+      const Learner& learner = *parts_.front()->self().learner;
+      write_layout(*folder, model(), learner.parameter_layout(), learner.buffer_layout());
     }
     for (const auto& part : parts_)
       if (how == As::newcomer) part->self().has_state = false;
