@@ -1,7 +1,6 @@
 #include "veche/comm/grid/grid.h"
 
 #include "veche/base/module.h"
-#include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/comm/grid/grid_module.h"
 
 namespace veche::grid {
@@ -49,16 +48,6 @@ void revoke_by(const std::filesystem::path& folder, const std::string& id) {
 
 void admit_by(const std::filesystem::path& folder, const std::string& id) {
   ask(folder, {Request::What::admit, id, {}});
-}
-
-std::vector<FixedMembers> make_fixed_members_by_module(int count) {
-  std::vector<FixedMembers> made;
-  of_module<MakeFixedMembers>(kFixedMembersSymbol)(count, made);
-  return made;
-}
-
-std::unique_ptr<Job> join_fixed_job_by_module(const FixedMembers& members) {
-  return std::unique_ptr<Job>(of_module<JoinFixedJob>(kFixedJobSymbol)(members));
 }
 
 }  // namespace veche::grid

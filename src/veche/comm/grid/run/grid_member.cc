@@ -157,6 +157,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
   }
 
   void report(std::uint64_t step, double speed) override {
+    links_->post([this, speed] { membership_->describe(links_->addresses(), speed); });
     links_->set_heartbeat(Writer().number(step).number(std::bit_cast<std::uint64_t>(speed)).take());
     const std::lock_guard lock(mutex_);
     reports_[me()] = {step, speed};
@@ -553,14 +554,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
         trust_->learn(certificates.warrant);
         files_.write_trust(*trust_);
       }
-      Member newcomer;
-      newcomer.id = asker.id;
-      newcomer.incarnation = request.incarnation;
-      newcomer.name = request.name;
-      newcomer.addresses = request.addresses;
-      newcomer.nodes = request.nodes;
-      newcomer.inviter = request.ticket.inviter;
-      membership_->vouch(newcomer, {request.ticket.name(), request.ticket.uses}, now());
+      membership_->vouch(asker.id, {request.ticket.name(), request.ticket.uses}, now());
       JoinAnswer said{welcome,
                       "",
                       trust_->root(),
