@@ -52,13 +52,14 @@ void go_together(Endpoint& endpoint, MessagePool& pool, std::uint64_t step) {
 
 void train(grid::Grid& member) {
   std::atomic<std::uint64_t> done = 0;
-  member.serve([&](const std::string& name, std::uint64_t offset, std::uint32_t length) -> std::optional<Message> {
-    if (name != "step") return {};
-    MessagePool pool;
-    Message message = pool.make(length);
-    for (char& each : message.writable<char>()) each = static_cast<char>(offset++ % 251);
-    return message;
-  });
+  member.serve(
+      [&](const std::string& name, std::uint64_t offset, std::uint32_t length) -> std::optional<Message> {
+        if (name != "step") return {};
+        MessagePool pool;
+        Message message = pool.make(length);
+        for (char& each : message.writable<char>()) each = static_cast<char>(offset++ % 251);
+        return message;
+      });
   while (!stopping) {
     const View view = member.views().next({{done, done}});
     done = view.first_step;
@@ -73,7 +74,8 @@ void train(grid::Grid& member) {
         while (!stopping) {
           go_together(endpoint, pool, done);
           ++done;
-          if (done % kTell == 0) print("step " + std::to_string(done) + " view " + std::to_string(view.number));
+          if (done % kTell == 0)
+            print("step " + std::to_string(done) + " view " + std::to_string(view.number));
           member.report(done, 1);
           endpoint.receive(endpoint.id(), Tag{99}, endpoint.now() + kPause);
         }
@@ -102,8 +104,8 @@ int run(const std::vector<std::string>& words) {
   if (what == "status") {
     const grid::Status status = grid::status_of(folder);
     for (const grid::MemberStatus& each : status.members)
-      print(grid::hex(each.member.id) + " " + std::to_string(each.seat) + " " + std::to_string(each.step) + " " +
-            each.member.name + " " + each.state);
+      print(grid::hex(each.member.id) + " " + std::to_string(each.seat) + " " + std::to_string(each.step) +
+            " " + each.member.name + " " + each.state);
     return 0;
   }
   grid::Options options;
@@ -122,7 +124,8 @@ int run(const std::vector<std::string>& words) {
     const auto piece = member->fetch(member->donors().front(), "step", 1000, 100'000, Time(10));
     if (!piece || piece->size() != 100'000 || piece->as<unsigned char>().back() != (1000 + 99'999) % 251)
       throw RunError("the piece is wrong");
-    if (member->fetch(member->donors().front(), "nothing", 0, 10, Time(10))) throw RunError("what is not there came");
+    if (member->fetch(member->donors().front(), "nothing", 0, 10, Time(10)))
+      throw RunError("what is not there came");
     if (member->configuration() != "the configuration") throw RunError("the configuration is wrong");
   }
   print("id " + grid::hex(member->me()));

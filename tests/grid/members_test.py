@@ -140,7 +140,8 @@ class MembersTest(unittest.TestCase):
         members[0].wait_nodes(1)
         self.assertEqual(members[1].child.wait(LIMIT), 1)
         back = ask("resume", self.root / "m1")
-        self.assertEqual(back.returncode, 1, back.stderr)
+        self.assertEqual(back.returncode, 2, back.stderr)
+        self.assertIn("revoked", back.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #include "veche/comm/grid/grid.h"
 
 #include "veche/base/module.h"
+#include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/comm/grid/grid_module.h"
 
 namespace veche::grid {
@@ -48,6 +49,16 @@ void revoke_by(const std::filesystem::path& folder, const std::string& id) {
 
 void admit_by(const std::filesystem::path& folder, const std::string& id) {
   ask(folder, {Request::What::admit, id, {}});
+}
+
+std::vector<FixedMembers> fixed_members(int count) {
+  std::vector<FixedMembers> made;
+  of_module<MakeFixedMembers>(kFixedMembersSymbol)(count, made);
+  return made;
+}
+
+std::unique_ptr<Job> fixed_job(const FixedMembers& members) {
+  return std::unique_ptr<Job>(of_module<JoinFixedJob>(kFixedJobSymbol)(members));
 }
 
 }  // namespace veche::grid
