@@ -8,8 +8,8 @@ namespace veche::testing {
 
 // The suite runs on this job, which the program has joined.
 extern Job* job;
-// Whether its engine adds up in the order of the threads engine, so that sums have the same bits.
-extern bool sums_as_threads;
+// Whether its nodes add up by messages, in the order of the threads engine, and have its bits.
+extern bool sums_by_messages;
 
 // All tests of this program; rank 0 alone speaks. What RUN_ALL_TESTS returns.
 int run_over(Job& joined);

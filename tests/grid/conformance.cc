@@ -29,7 +29,7 @@ int run_member(const veche::grid::FixedMembers& mine) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   const int count = argc > 1 ? std::atoi(argv[1]) : 2;
-  veche::testing::sums_as_threads = true;
+  veche::testing::sums_by_messages = true;
   std::vector<pid_t> children;
   const auto members = veche::grid::make_fixed_members(count);
   for (const auto& mine : members) {

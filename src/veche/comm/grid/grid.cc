@@ -51,13 +51,13 @@ void admit_by(const std::filesystem::path& folder, const std::string& id) {
   ask(folder, {Request::What::admit, id, {}});
 }
 
-std::vector<FixedMembers> make_fixed_members_by_module(int count) {
+std::vector<FixedMembers> fixed_members(int count) {
   std::vector<FixedMembers> made;
   of_module<MakeFixedMembers>(kFixedMembersSymbol)(count, made);
   return made;
 }
 
-std::unique_ptr<Job> join_fixed_job_by_module(const FixedMembers& members) {
+std::unique_ptr<Job> fixed_job(const FixedMembers& members) {
   return std::unique_ptr<Job>(of_module<JoinFixedJob>(kFixedJobSymbol)(members));
 }
 

@@ -27,6 +27,10 @@ std::vector<FixedMembers> make_fixed_members(int count);
 // Waits until all are linked. Throws RunError where they are not within a minute.
 std::unique_ptr<Job> join_fixed_job(const FixedMembers& members);
 
+// The same by the module, for programs that load it: throw RequestError where it is missing.
+std::vector<FixedMembers> fixed_members(int count);
+std::unique_ptr<Job> fixed_job(const FixedMembers& members);
+
 // The symbols that the module exports, as extern "C"; the caller owns the job.
 using MakeFixedMembers = void(int count, std::vector<FixedMembers>& made);
 using JoinFixedJob = Job*(const FixedMembers& members);

@@ -180,7 +180,8 @@ asio::awaitable<bool> Connection::greet() {
   const bool first = owner_.me() < peer_;
   if (first) co_await stream_.write(use);
   const Header agreed = co_await next_header();
-  if (agreed.kind == Kind::bye) throw Damaged(co_await read_text(agreed.length));
+  const std::string words = co_await read_text(agreed.length);
+  if (agreed.kind == Kind::bye) throw Damaged(words);
   if (agreed.kind != Kind::use) throw Damaged("it does not say whether this is the link");
   if (!first) co_await stream_.write(use);
   outbox_ = owner_.adopt(shared_from_this(), hello, agreed.number);

@@ -29,7 +29,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Time kMadeAgain{0.25};  // a closed link that is there again by then was not down
 constexpr Time kToLeave{10};      // for the others to agree
-constexpr Time kSayWhy{10};       // nothing moves: a sentence
+constexpr Time kToHearIt{0.3};
+constexpr Time kSayWhy{10};  // nothing moves: a sentence
 constexpr Time kLookAtCertificate{600};
 constexpr int kJoinsAMinute = 120;
 constexpr Time kForkAfter{15};
@@ -92,8 +93,11 @@ class GridMember : public Grid, public Views, private LinkEvents {
     roll_ = membership_->present();
     files_.write_address(links_->local_address());
     links_->start();
+    for (const Known& known : files_.members()) {
+      welcomed_by_.insert(known.id);
+      links_->want(known.id, known.addresses);
+    }
     links_->post([this] {
-      for (const Known& known : files_.members()) links_->want(known.id, known.addresses);
       for (const Member& member : membership_->present().members) links_->want(member.id, member.addresses);
       act();
     });
@@ -157,6 +161,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
   }
 
   void report(std::uint64_t step, double speed) override {
+    links_->post([this, speed] { membership_->describe(links_->addresses(), speed); });
     links_->set_heartbeat(Writer().number(step).number(std::bit_cast<std::uint64_t>(speed)).take());
     const std::lock_guard lock(mutex_);
     reports_[me()] = {step, speed};
@@ -182,7 +187,6 @@ class GridMember : public Grid, public Views, private LinkEvents {
     on_links([&] {
       membership_->revoke(member, as_bytes(made.coded()), now());
       act();
-      links_->close(member, "it was revoked");
     });
   }
 
@@ -206,7 +210,8 @@ class GridMember : public Grid, public Views, private LinkEvents {
     const std::lock_guard lock(mutex_);
     std::vector<MemberId> linked;
     for (const LinkState& link : links_->states())
-      if (link.up && is_seated(link.peer)) linked.push_back(link.peer);
+      if (link.up && (roll_.number > 0 ? is_seated(link.peer) : welcomed_by_.contains(link.peer)))
+        linked.push_back(link.peer);
     return linked;
   }
 
@@ -221,6 +226,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
     links_->post([this, here] {
       const bool first = !asked_;
       asked_ = true;
+      last_standing_ = here;
       if (first && way_ == WayIn::found)
         membership_->found(here, now());
       else if (first || !membership_->in())
@@ -244,8 +250,8 @@ class GridMember : public Grid, public Views, private LinkEvents {
 
   void leave() override {
     on_links([&] {
-      leaving_ = true;
       if (const auto present = router_.present()) present->end_view();
+      membership_->frozen(last_standing_, now());  // its vote may be needed
       membership_->leave(now());
       act();
     });
@@ -332,7 +338,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
         links_->tell(letter.to, {letter.bytes.begin(), letter.bytes.end()});
       for (const Membership::Revocation& revoked : output.revoked) {
         files_.write_trust(*trust_);
-        links_->close(revoked.id, "it was revoked");
+        shut_out(revoked.id);
         renew_certificate();  // if it was signed by that one
       }
       if (output.freeze)
@@ -351,6 +357,13 @@ class GridMember : public Grid, public Views, private LinkEvents {
       why_waits_ = membership_->cut_off() ? "cut off from the majority of the members: waits for them" : "";
     }
     set_timer();
+  }
+
+  // It is told why, and not waited for.
+  void shut_out(const MemberId& id) {
+    if (id == me()) return fail("this member was revoked: the others go on without it");
+    links_->forget(id, "it was revoked");
+    links_->after(kToHearIt, [this, id] { links_->close(id, "it was revoked"); });
   }
 
   void install(const AgreedView& agreed) {
@@ -385,6 +398,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
     const std::lock_guard lock(mutex_);
     for (const Member& member : roll.members) since_.try_emplace(member.id, seconds_since_1970());
     pending_ = std::move(view);
+    removed_ = false;
     changed_.notify_all();
   }
 
@@ -392,7 +406,6 @@ class GridMember : public Grid, public Views, private LinkEvents {
     if (const auto present = router_.present()) present->end_view();
     const std::lock_guard lock(mutex_);
     removed_ = true;
-    if (!leaving_ && trust_->is_revoked(me())) end_ = "this member was revoked: the others go on without it";
     changed_.notify_all();
   }
 
@@ -553,14 +566,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
         trust_->learn(certificates.warrant);
         files_.write_trust(*trust_);
       }
-      Member newcomer;
-      newcomer.id = asker.id;
-      newcomer.incarnation = request.incarnation;
-      newcomer.name = request.name;
-      newcomer.addresses = request.addresses;
-      newcomer.nodes = request.nodes;
-      newcomer.inviter = request.ticket.inviter;
-      membership_->vouch(newcomer, {request.ticket.name(), request.ticket.uses}, now());
+      membership_->vouch(asker.id, {request.ticket.name(), request.ticket.uses}, now());
       JoinAnswer said{welcome,
                       "",
                       trust_->root(),
@@ -642,6 +648,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
   const std::shared_ptr<Trust> trust_;
   std::string certificate_;  // the links' thread's
   const std::string configuration_;
+  std::set<MemberId> welcomed_by_;  // whom it knew when it started
   const Clock::time_point start_ = Clock::now();
   ViewRouter router_;
 
@@ -649,7 +656,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
   std::optional<Membership> membership_;  // always, once made
   Time timer_at_{-1};
   bool asked_ = false;
-  bool leaving_ = false;
+  std::vector<Standing> last_standing_;
   std::map<MemberId, Time> closed_;  // links that may be made again at once
   int joins_ = 0;
   Time joins_since_{0};
@@ -728,6 +735,8 @@ std::unique_ptr<Grid> resume_here(const Options& options) {
   const RunFolder files(options.folder);
   if (!files.holds_a_member())
     throw RequestError(options.folder.string() + " holds no member of a grid that could go on");
+  if (files.trust()->is_revoked(files.key().id()))
+    throw RequestError("the member of " + options.folder.string() + " was revoked: ask for a new invitation");
   return std::make_unique<GridMember>(options, WayIn::resume);
 }
 
