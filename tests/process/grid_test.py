@@ -55,6 +55,8 @@ class Member:
 
 
 class Grid(RunsTest):
+    """What tests of whole grids share."""
+
     def setUp(self):
         super().setUp()
         self.all = []
@@ -71,16 +73,24 @@ class Grid(RunsTest):
         self.assertTrue(invitation, founder.told())
         return founder, invitation[0]
 
-    def until(self, what, *about):
-        ended = wait_for(what)
-        self.assertTrue(ended, "\n".join(f"--- {one.name}\n{one.told()[-3000:]}" for one in self.all))
+    def invitation(self, who):
+        """From a member that is in."""
+        asked = self.veche("grid", "invite", who.run, "--json")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        return json.loads(asked.stdout)["invitation"]
+
+    def until(self, what):
+        try:
+            wait_for(what)
+        except TimeoutError:
+            self.fail("\n".join(f"--- {one.name}\n{one.told()[-3000:]}" for one in self.all))
 
     def until_seated(self, who, *names):
-        self.until(lambda: who.seated() == sorted(names), who)
+        self.until(lambda: who.seated() == sorted(names))
 
     def until_it_goes_on(self, who, steps=5):
         before = who.step()
-        self.until(lambda: who.step() >= before + steps, who)
+        self.until(lambda: who.step() >= before + steps)
 
     def model(self, who):
         out = self.folder / f"{who.name}.safetensors"
@@ -91,6 +101,8 @@ class Grid(RunsTest):
     def ends(self, who, code=0):
         self.assertEqual(who.process.wait(LONGEST), code, who.told()[-3000:])
 
+
+class ComingAndGoing(Grid):
     def come_and_go(self, settings):
         """Four members: one is killed, one joins, one sleeps, the founder leaves. Returns those who reach the end."""
         a, invitation = self.found(settings)
