@@ -28,10 +28,10 @@ class MembersView : public ProgressView {
     ProgressView::on_start(info);
   }
   void on_progress(const Progress& progress) override {
-    if (grid != nullptr) grid->report(progress.step, progress.images_per_second / nodes_);
+    if (member != nullptr) member->report(progress.step, progress.images_per_second / nodes_);
     ProgressView::on_progress(progress);
   }
-  grid::Grid* grid = nullptr;
+  grid::Grid* member = nullptr;
 
  private:
   int nodes_ = 1;
@@ -82,9 +82,9 @@ class Membership {
     return options_of(arguments_, settings_, folder.path(), view_);
   }
   int run(grid::Grid& grid, GridTraining::As how, const RunFolder& folder) {
-    view_.grid = &grid;
+    view_.member = &grid;
     const RunResult result = training_.run(grid.views(), how, &folder);
-    view_.grid = nullptr;
+    view_.member = nullptr;
     return told(arguments_, result);
   }
 
