@@ -259,6 +259,7 @@ std::string Settings::to_toml() const {
   std::string text;
   for (const auto& [name, options] : parts) {
     if (options == &pipeline && !is_cut()) continue;
+    if (options == &grid && grid.all() == checked(name, {}, keys_of(name, {})).all()) continue;
     if (options == &network && cluster.get<std::string>("transport") != "simulated") continue;
     text += (text.empty() ? "[" : "\n[") + name + "]\n";
     for (const auto& [key, value] : options->all()) text += key + " = " + veche::to_toml(value) + "\n";
