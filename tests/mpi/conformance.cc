@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/support/async_forms.h"
+#include "tests/support/codecs.h"
 #include "tests/support/network.h"
 #include "tests/support/problem.h"
 #include "veche/comm/allreduce/allreduce.h"
@@ -15,6 +16,7 @@
 #include "veche/comm/mpi/launch.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/comm/parts.h"
+#include "veche/compress/codec_spec.h"
 #include "veche/errors.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/training.h"
@@ -91,6 +93,71 @@ std::vector<Case> all_cases() {
 INSTANTIATE_TEST_SUITE_P(Strategies, OverMpi, ::testing::ValuesIn(all_cases()), [](const auto& info) {
   std::string name = info.param.strategy + "_" + std::to_string(info.param.nodes_per_rank);
   std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+struct CodedCase {
+  std::string strategy, codec;
+};
+
+class CodedOverMpi : public ::testing::TestWithParam<CodedCase> {
+ protected:
+  static RunResult run(Job* where) {
+    Config config;
+    for (const std::string& assignment :
+         {std::string("model.name=quadratic"), std::string("optimizer.name=sgd"),
+          std::string("optimizer.lr=0.1"), std::string("run.steps=12"),
+          "cluster.nodes=" + std::to_string(2 * job->size()), "strategy.name=" + GetParam().strategy,
+          "compress.codec=" + GetParam().codec})
+      config.set(assignment);
+    TrainingRequest request;
+    request.settings = config.resolve();
+    request.learner = testing::drawn_learner;
+    request.keep = false;
+    request.job = where;
+    return run_training(request);
+  }
+  // Of sums of floats, which an engine's own collective may add up in another order.
+  static bool in_any_order() {
+    return parse_codec("codec", GetParam().codec).sum() == CodecSpec::Sum::phases &&
+           (GetParam().strategy == "allreduce" || GetParam().strategy == "local-sgd");
+  }
+};
+
+TEST_P(CodedOverMpi, GivesTheBitsAndBytesOfThreads) {
+  const RunResult result = run(job);
+  if (job->rank() != 0) return;
+  const RunResult threads = run(nullptr);
+  ASSERT_EQ(result.last.nodes.size(), threads.last.nodes.size());
+  for (std::size_t node = 0; node < threads.last.nodes.size(); ++node) {
+    EXPECT_EQ(result.last.nodes[node].sent.bytes, threads.last.nodes[node].sent.bytes);
+    EXPECT_EQ(result.last.nodes[node].coding.coded_bytes, threads.last.nodes[node].coding.coded_bytes);
+    EXPECT_GT(result.last.nodes[node].coding.coded_bytes, 0U);
+    const std::vector<float>&ours = result.parameters[node], &theirs = threads.parameters[node];
+    if (!in_any_order()) {
+      EXPECT_EQ(ours, theirs);
+      continue;
+    }
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < theirs.size(); ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-5);
+  }
+}
+
+std::vector<CodedCase> coded_cases() {
+  std::vector<CodedCase> cases;
+  for (const char* strategy : {"allreduce", "local-sgd", "parameter-server", "consensus", "gossip",
+                               "push-sum", "moshpit", "hierarchical"})
+    for (const char* codec : {"fp16", "sign", "topk:0.2", "powersgd:2"}) cases.push_back({strategy, codec});
+  for (const char* codec : {"bf16", "int8", "qsgd:8", "threshold:0.05", "randomk:0.3", "dgc:0.3"})
+    cases.push_back({"allreduce", codec});
+  cases.push_back({"consensus", "powergossip:1"});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, CodedOverMpi, ::testing::ValuesIn(coded_cases()), [](const auto& info) {
+  std::string name = info.param.strategy + "_" + info.param.codec;
+  std::ranges::replace_if(
+      name, [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
   return name;
 });
 
