@@ -83,11 +83,11 @@ bool CodecSpec::edges_only() const { return kind == Kind::powergossip; }
 double CodecSpec::gamma() const {
   switch (kind) {
     case Kind::qsgd:
-      return std::min(1.0, amount / 10);
+      return std::min(1.0, amount / 12);
     case Kind::sign:
       return 0.7;
-    case Kind::topk:  // 0.06 for one per cent, 0.4 for ten
-      return std::min(1.0, 0.06 * std::pow(amount / 0.01, 0.824));
+    case Kind::topk:  // 0.06 for one per cent, 0.27 for ten
+      return std::min(1.0, 0.06 * std::pow(amount / 0.01, 0.65));
     case Kind::randomk:
       return std::min(1.0, amount / 2);
     case Kind::threshold:  // copies are never further off than T

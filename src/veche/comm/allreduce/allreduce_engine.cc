@@ -24,36 +24,22 @@ void begin_native(Channel& channel, std::span<float> data, Wire* wire) {
   }
 }
 
-// Another sum's parts may arrive while this one's sums are on their way.
-int native_rounds(int) { return 2; }
-
-void native_round(Channel& channel, std::span<float> data, Wire* wire, int round) {
-  if (EngineCollectives* native = engine_of(channel, wire)) {
-    if (round == 0) engine_all_reduce(channel, *native, data);
-    return;
-  }
+void complete_native(Channel& channel, std::span<float> data, Wire* wire) {
+  if (EngineCollectives* native = engine_of(channel, wire)) return engine_all_reduce(channel, *native, data);
   const int size = channel.size();
   const int me = channel.me().value;
-  if (round == 0) {
-    const std::span<float> mine = part_of(data, size, me);
-    sum_in_order(mine, expect_all(channel), me, wire);
-    const Message sum = written_finished(channel, wire, mine);
-    for (int away = 1; away < size; ++away) channel.send(wrapped(me + away, size), sum);
-    return;
-  }
+  const std::span<float> mine = part_of(data, size, me);
+  sum_in_order(mine, expect_all(channel), me, wire);
+  const Message sum = written_finished(channel, wire, mine);
+  for (int away = 1; away < size; ++away) channel.send(wrapped(me + away, size), sum);
   const std::vector<Message> sums = expect_all(channel);
   for (int node = 0; node < size; ++node)
     if (node != me)
       read_received(wire, part_of(data, size, node), sums[static_cast<std::size_t>(node)], NodeId{node});
 }
 
-void complete_native(Channel& channel, std::span<float> data, Wire* wire) {
-  for (int round = 0; round < native_rounds(channel.size()); ++round)
-    native_round(channel, data, wire, round);
-}
-
 }  // namespace
 
-AllReduceSteps native_steps() { return {begin_native, complete_native, native_rounds, native_round}; }
+AllReduceSteps native_steps() { return {begin_native, complete_native}; }
 
 }  // namespace veche
