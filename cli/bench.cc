@@ -11,6 +11,7 @@
 
 #include "bench/allreduce/allreduce.h"
 #include "bench/cluster/ddp.h"
+#include "bench/cluster/grid.h"
 #include "bench/cluster/network.h"
 #include "bench/cluster/ranks.h"
 #include "bench/cluster/slow_network.h"
@@ -64,6 +65,7 @@ std::vector<Bench> benches() {
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
+      {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
       {"simulate", "thousands of nodes in virtual time beside their limits, and beside threads",
