@@ -20,6 +20,7 @@
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
+#include "bench/pipeline/pipeline.h"
 #include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
@@ -66,6 +67,8 @@ std::vector<Bench> benches() {
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
+      {"pipeline", "resnet50 in two stages on two ranks beside two cores and PyTorch; the memory of stages",
+       bench_pipeline},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
       {"simulate", "thousands of nodes in virtual time beside their limits, and beside threads",

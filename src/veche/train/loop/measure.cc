@@ -22,10 +22,11 @@ std::size_t first_sample(int node, int nodes, std::size_t samples) {
   return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
 }
 
+// Of a model in stages each has a part of the squares.
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
   for (const NodeReport& node : nodes)
-    variance += node.from_mean.l2_squared / static_cast<double>(nodes.size());
+    variance += node.from_mean.l2_squared * node.stage.stages / static_cast<double>(nodes.size());
   return squared_norm_of_mean == 0 ? std::sqrt(variance) : std::sqrt(variance / squared_norm_of_mean);
 }
 
@@ -43,28 +44,6 @@ Message mean_of_equals(Channel& channel, std::span<const float> mine) {
   average.finish();
   return mean;
 }
-
-// Only while a slot is held: a thousand nodes that wait for one would need their memory twice.
-class Lending {
- public:
-  Lending(Learner& learner, const LentModel& model)
-      : learner_(learner),
-        parameters_(learner.parameters().begin(), learner.parameters().end()),
-        buffers_(learner.buffers().begin(), learner.buffers().end()) {
-    std::ranges::copy(model.parameters, learner.parameters().begin());
-    std::ranges::copy(model.buffers, learner.buffers().begin());
-  }
-  ~Lending() {
-    std::ranges::copy(parameters_, learner_.parameters().begin());
-    std::ranges::copy(buffers_, learner_.buffers().begin());
-  }
-  Lending(const Lending&) = delete;
-  Lending& operator=(const Lending&) = delete;
-
- private:
-  Learner& learner_;
-  const std::vector<float> parameters_, buffers_;
-};
 
 }  // namespace
 
@@ -131,13 +110,28 @@ Message gather_bytes(Channel& channel, std::span<const std::byte> mine) {
 }
 
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {
-  evaluation.cv = coefficient_of_variation(std::span(evaluation.nodes).subspan(idle), squared_norm_of_mean);
+  const auto stages = static_cast<std::size_t>(evaluation.nodes.front().stage.stages);
+  evaluation.cv =
+      coefficient_of_variation(std::span(evaluation.nodes).subspan(idle * stages), squared_norm_of_mean);
   double images = 0;
   for (const NodeReport& node : evaluation.nodes) {
     images += static_cast<double>(node.images);
     evaluation.seconds = std::max(evaluation.seconds, node.training_seconds);
   }
   evaluation.images_per_second = evaluation.seconds > 0 ? images / evaluation.seconds : 0;
+}
+
+Lending::Lending(Learner& learner, const LentModel& model)
+    : learner_(learner),
+      parameters_(learner.parameters().begin(), learner.parameters().end()),
+      buffers_(learner.buffers().begin(), learner.buffers().end()) {
+  std::ranges::copy(model.parameters, learner.parameters().begin());
+  std::ranges::copy(model.buffers, learner.buffers().begin());
+}
+
+Lending::~Lending() {
+  std::ranges::copy(parameters_, learner_.parameters().begin());
+  std::ranges::copy(buffers_, learner_.buffers().begin());
 }
 
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
@@ -154,6 +148,10 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
     if (tested) tested(batch.size());
   }
   return score;
+}
+
+std::size_t first_sample_of(NodeId node, int nodes, std::size_t samples) {
+  return first_sample(node.value, nodes, samples);
 }
 
 std::size_t samples_of(NodeId node, int nodes, std::size_t samples) {
