@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 constexpr int kWholeBatch = 32, kParts = 8, kSide = 64;
 constexpr double kBubble = 1.0 / (kParts + 1);  // of two equal stages
 
-Words with(Words words, const Words& more) {
+Words joined(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -41,7 +41,7 @@ Words task(int steps) {
 }
 
 Json one_core(int steps) {
-  return run_ours({"taskset", "-c", "0"}, with(task(steps), {"strategy.name=single", "cluster.nodes=1"}));
+  return run_ours({"taskset", "-c", "0"}, joined(task(steps), {"strategy.name=single", "cluster.nodes=1"}));
 }
 
 Json two_ranks(int steps, const std::string& cut) {
@@ -49,8 +49,8 @@ Json two_ranks(int steps, const std::string& cut) {
   std::ranges::replace(launcher, "none", "core");  // one each
   return run_ours(
       launcher,
-      with(task(steps), {"strategy.name=allreduce", "cluster.nodes=2", "pipeline.stages=2",
-                         "pipeline.micro_batches=" + std::to_string(kParts), "pipeline.cut=" + cut}));
+      joined(task(steps), {"strategy.name=allreduce", "cluster.nodes=2", "pipeline.stages=2",
+                           "pipeline.micro_batches=" + std::to_string(kParts), "pipeline.cut=" + cut}));
 }
 
 Json theirs(int steps, int cut, const BenchOptions& options) {
@@ -95,9 +95,9 @@ std::vector<BenchCase> speed(const BenchOptions& options) {
 
 std::vector<double> peaks(const Words& schedule) {
   const Json run =
-      run_ours({}, with(task(1), with({"strategy.name=allreduce", "cluster.nodes=4", "pipeline.stages=4",
-                                       "pipeline.micro_batches=16", "pipeline.cut=[5,9,13]"},
-                                      schedule)));
+      run_ours({}, joined(task(1), joined({"strategy.name=allreduce", "cluster.nodes=4", "pipeline.stages=4",
+                                           "pipeline.micro_batches=16", "pipeline.cut=[5,9,13]"},
+                                          schedule)));
   std::vector<double> bytes;
   for (const auto& stage : run["stages"]) bytes.push_back(stage["peak_bytes"].get<double>());
   return bytes;
