@@ -86,12 +86,12 @@ double CodecSpec::gamma() const {
       return std::min(1.0, amount / 12);
     case Kind::sign:
       return 0.7;
-    case Kind::topk:  // 0.06 for one per cent, 0.27 for ten
-      return std::min(1.0, 0.06 * std::pow(amount / 0.01, 0.65));
+    case Kind::topk:  // 0.0375 for one per cent
+      return std::min(1.0, 0.0375 * std::pow(amount / 0.01, 0.85));
     case Kind::randomk:
       return std::min(1.0, amount / 2);
     case Kind::threshold:  // copies are never further off than T
-      return 0.8;
+      return 0.5;
     case Kind::powersgd:
       return 0.05;
     default:
