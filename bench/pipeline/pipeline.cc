@@ -19,11 +19,6 @@ using Json = nlohmann::json;
 constexpr int kWholeBatch = 32, kParts = 8, kSide = 64;
 constexpr double kBubble = 1.0 / (kParts + 1);  // of two equal stages
 
-Words joined(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 Words task(int steps) {
   return {"model.name=resnet50",
           "data.name=synthetic",

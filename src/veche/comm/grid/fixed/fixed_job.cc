@@ -19,6 +19,7 @@
 namespace veche::grid {
 namespace {
 
+constexpr Time kMadeAnew{0.5};  // a link that is there again by then was not lost
 constexpr Time kToLink{60};
 constexpr Time kToSayFarewell{10};
 constexpr std::uint64_t kExchanges = 1;  // the view of texts; those of clusters follow
@@ -48,8 +49,12 @@ class FixedJob : public Job, private LinkEvents {
     links_->start();
     for (std::size_t i = 0; i < ids_.size(); ++i) links_->want(ids_[i], {given.addresses[i]});
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kToLink, [&] { return static_cast<int>(up_.size()) == size() - 1; }))
-      throw RunError("not all members of the job can be reached");
+    const bool all =
+        changed_.wait_for(lock, kToLink, [&] { return static_cast<int>(up_.size()) == size() - 1; });
+    lock.unlock();
+    if (all) return;
+    links_->stop();  // no event comes to what is no job
+    throw RunError("not all members of the job can be reached");
   }
 
   ~FixedJob() override {
@@ -71,10 +76,8 @@ class FixedJob : public Job, private LinkEvents {
   }
   std::string host_of(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
 
-  void on_loss(std::function<void(const std::string&)> told) override {
-    const std::lock_guard lock(mutex_);
-    told_ = std::move(told);
-  }
+  // Who waits for it is told by its endpoint; nobody is ended.
+  void on_loss(std::function<void(const std::string&)> /*told*/) override {}
 
   std::vector<std::string> exchange(const std::string& mine, Time limit) override {
     std::vector<std::string> texts = agree(as_text(mine), limit);
@@ -169,6 +172,11 @@ class FixedJob : public Job, private LinkEvents {
     changed_.notify_all();
   }
   void down(const MemberId& peer, const std::string& /*why*/) override {
+    links_->after(kMadeAnew, [this, peer] {
+      if (!links_->is_up(peer)) lose(peer);
+    });
+  }
+  void lose(const MemberId& peer) {
     {
       const std::lock_guard lock(mutex_);
       lost_.insert(peer);
@@ -208,7 +216,6 @@ class FixedJob : public Job, private LinkEvents {
   // Guarded by mutex_.
   std::set<MemberId> up_, lost_, failed_;
   std::uint64_t exchanges_ = 0;
-  std::function<void(const std::string&)> told_;
 
   std::shared_ptr<Links> links_;  // last: its thread uses all of the above
 };

@@ -201,6 +201,7 @@ class Links::State : public ConnectionOwner {
     std::vector<std::string> addresses;
     std::size_t next_address = 0;
     std::shared_ptr<Connection> dialling;
+    const Connection* chosen = nullptr;  // was offered as the link, and not answered yet
     Clock::time_point next_dial = {};
     Clock::duration retry = kFirstRetry;
   };
@@ -307,10 +308,13 @@ class Links::State : public ConnectionOwner {
     const MemberId id = connection.peer();
     if (trust_->is_revoked(id)) throw Damaged("its member was revoked");
     if (me_ > id) return true;  // the other decides
-    const auto found = peers_.find(id);
-    if (found == peers_.end() || !found->second.link || found->second.incarnation != hello.incarnation)
-      return true;
-    return Clock::now() - found->second.link->stream().last_read() > kFresh;
+    Peer& peer = peers_[id];
+    if (peer.chosen != nullptr) return false;
+    if (peer.link && peer.incarnation == hello.incarnation &&
+        Clock::now() - peer.link->stream().last_read() < kFresh)
+      return false;
+    peer.chosen = &connection;
+    return true;
   }
 
   std::uint64_t expected(const MemberId& id, std::uint64_t incarnation) override {
@@ -344,6 +348,7 @@ class Links::State : public ConnectionOwner {
     peer.incarnation = hello.incarnation;
     peer.hello = hello;
     peer.link = connection;
+    peer.chosen = nullptr;
     if (peer.dialling == connection) peer.dialling.reset();
     peer.retry = kFirstRetry;
     box->rewind(peer_expects);
@@ -392,6 +397,7 @@ class Links::State : public ConnectionOwner {
     connections_.erase(connection);
     half_open_.erase(connection.get());
     for (auto& [id, peer] : peers_) {
+      if (peer.chosen == connection.get()) peer.chosen = nullptr;
       if (peer.dialling == connection) {
         peer.dialling.reset();
         retry_later(peer);
