@@ -11,6 +11,20 @@ namespace {
 
 constexpr std::size_t kMostRows = 64;  // nodes that the table shows
 
+void tell_stages(const RunResult& result) {
+  double computing = 0, waiting = 0, sent = 0;
+  for (const NodeReport& node : result.last.nodes) {
+    computing += node.stage.compute_seconds;
+    waiting += node.stage.bubble_seconds;
+    sent += static_cast<double>(node.stage.sent.bytes);
+  }
+  tell(
+      "  stages                 {} of each of {} models; {:.0f} % of their time is waiting; {} of "
+      "activations\n",
+      result.info.stages, result.info.nodes / result.info.stages,
+      computing > 0 ? 100 * waiting / (computing + waiting) : 0, bytes(sent));
+}
+
 }  // namespace
 
 void print_table(const RunResult& result) {
@@ -47,6 +61,7 @@ void print_table(const RunResult& result) {
        result.wall_seconds ? fmt::format(", in virtual time: {:.6g} s; really {}", last.seconds,
                                          duration(*result.wall_seconds))
                            : "");
+  if (result.info.stages > 1) tell_stages(result);
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
     tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
          staleness.most, with_commas(staleness.dropped));

@@ -69,7 +69,7 @@ struct NodeReport {
 };
 
 // All nodes at one evaluation. Cumulative but for the train scores. Of a model in stages every node has its
-// own part's distances, and the last stage the scores of its replica's model.
+// own part's distances, and the first stage the scores of its replica's model.
 struct Evaluation {
   std::uint64_t step = 0;
   double seconds = 0;  // of training, without evaluation, until the last node was done

@@ -19,7 +19,7 @@ double simulated(const std::vector<double>& forward, int micro_batches, Schedule
     network.lv08 = false;
     network.crosstraffic = false;
     network.speed.assign(forward.size(), 1.0);
-    network.sites = {{std::vector<SimLink>(forward.size(), SimLink{1e18, 0}), false, {}}};
+    network.sites = {{std::vector<SimLink>(forward.size(), SimLink{1e15, 1e-12}), false, {}}};
     const auto cluster = make_sim_cluster(stages, network);
     // A sample a micro-batch: the pass costs what the stage's sample does.
     const Problem problem(static_cast<std::size_t>(micro_batches));

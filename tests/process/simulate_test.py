@@ -157,8 +157,8 @@ class Simulate(RunsTest):
         done = subprocess.run([sys.executable, EXAMPLE / "compare", "--out", "answers", *[word for each in settings for word in ("--set", each)]],
                               cwd=self.folder, capture_output=True, text=True, timeout=2 * LONGEST, env={**os.environ, "VECHE": VECHE})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(done.stdout.splitlines()), 8, done.stdout)
-        self.assertEqual((self.folder / "answers/accuracy.svg").read_text().count("<polyline"), 6)
+        self.assertEqual(len(done.stdout.splitlines()), 1 + 2 * 6 + 1, done.stdout)
+        self.assertEqual((self.folder / "answers/accuracy.svg").read_text().count("<polyline"), 2 * 6)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ inline Told run_step(Cluster& cluster, const PipelinePlan& plan, const ChainProb
     for (int step = 0; step < steps; ++step) {
       const Score score = pipeline.train(s == 0 ? problem.batch() : Batch{}, static_cast<std::uint64_t>(step),
                                          problem.x.size(), {});
-      if (s + 1 == count) told.score = score;
+      if (s == 0) told.score = score;
     }
     told.gradients[s] = stage.gradients()[0];
     told.held[s] = stage.most_bytes_held();

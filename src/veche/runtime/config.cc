@@ -94,9 +94,29 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
   }
 }
 
+// Whatever else is said: a wrong value is wrong also where it is not used.
+void check_pipeline_values(const Options& pipeline) {
+  const Value& again = pipeline.at("recompute");
+  if (!std::holds_alternative<bool>(again.data) && !std::holds_alternative<std::string>(again.data))
+    throw RequestError("pipeline.recompute must be true, false or \"except-last\", not " + to_toml(again));
+  const Value& cut = pipeline.at("cut");
+  if (!std::holds_alternative<std::string>(cut.data) && !std::holds_alternative<Value::List>(cut.data))
+    throw RequestError("pipeline.cut must be \"time\", \"parameters\", \"layers\" or a list, not " +
+                       to_toml(cut));
+  const auto* places = std::get_if<Value::List>(&cut.data);
+  std::int64_t before = 0;
+  for (const Value& item : places == nullptr ? Value::List{} : *places) {
+    const auto* place = std::get_if<std::int64_t>(&item.data);
+    if (place == nullptr || *place <= before)
+      throw RequestError("pipeline.cut must hold whole numbers from 1 on, ascending, not " + to_toml(cut));
+    before = *place;
+  }
+}
+
 // Nobody said how many nodes: one replica, unless something implies more.
 void settle_pipeline(Settings& settings, bool nodes_given) {
   constexpr std::int64_t kMicroBatchesAStage = 4;
+  check_pipeline_values(settings.pipeline);
   const std::int64_t stages = settings.stages(), nodes = settings.nodes();
   const std::int64_t batch = settings.brings_data ? 1 : settings.data.get<std::int64_t>("batch");
   if (!settings.pipeline.has("micro_batches"))
@@ -114,13 +134,6 @@ void settle_pipeline(Settings& settings, bool nodes_given) {
         fmt::format("cluster.nodes = {} is not a multiple of pipeline.stages = {}: choose {}{}", nodes,
                     stages, below > 0 ? fmt::format("{} or ", below) : "", below + stages));
   }
-  const Value& again = settings.pipeline.at("recompute");
-  if (!std::holds_alternative<bool>(again.data) && !std::holds_alternative<std::string>(again.data))
-    throw RequestError("pipeline.recompute must be true, false or \"except-last\", not " + to_toml(again));
-  const Value& cut = settings.pipeline.at("cut");
-  if (!std::holds_alternative<std::string>(cut.data) && !std::holds_alternative<Value::List>(cut.data))
-    throw RequestError("pipeline.cut must be \"time\", \"parameters\", \"layers\" or a list, not " +
-                       to_toml(cut));
 }
 
 }  // namespace

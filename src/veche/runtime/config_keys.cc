@@ -218,7 +218,7 @@ std::vector<KeySpec> pipeline_keys() {
        .choices = schedule_words()},
       {.name = "cut", .kind = Kind::any, .fallback = text("time"),
        .help = "where: so that stages take the same time (measured; operations over speed in virtual time), have as many parameters, or as many layers; "
-               "or a list with the first block of each stage but the first", .choices = {"time", "parameters", "layers"}, .may_be_empty = true},
+               "or a list with the first block of each stage but the first", .choices = {"time", "parameters", "layers"}},
       {.name = "recompute", .kind = Kind::any, .fallback = flag(false),
        .help = "stages keep only what came in, and go forward again before they go back: true, false, or except-last", .choices = {"except-last"}},
   };

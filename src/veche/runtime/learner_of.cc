@@ -30,10 +30,14 @@ int LearnersOfRun::evaluation_threads() const {
 }
 
 std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
+  if (plan_.training.pipeline) return make_stage(node, *plan_.training.pipeline);
+  return make_whole(node, like);
+}
+
+std::unique_ptr<Learner> LearnersOfRun::make_whole(NodeId node, Learner* like) {
   if (plan_.stand_in) return make_stand_in(plan_.stand_in);
   if (request_.learner) return request_.learner(node);
   const Settings& settings = plan_.settings;
-  if (plan_.training.pipeline) return make_stage(node, *plan_.training.pipeline);
   ModelSpec spec = model_spec_of(settings, plan_.source, node);
   spec.evaluation_threads = evaluation_threads();
   const bool copies = settings.model.get<std::string>("start") == "equal" && like != nullptr;

@@ -95,6 +95,15 @@ struct Found {
   SavedModel model;
 };
 
+// In how many parts a model of so many parameters was saved.
+int stages_of(const RunFolder& run, const CheckpointStore& store, std::uint64_t step, std::size_t whole) {
+  try {
+    return static_cast<int>(store.parts_at(step, whole).size());
+  } catch (const RequestError&) {  // here it is the layout that tells of another model
+    throw RequestError(run.layout().string() + " does not fit the checkpoint");
+  }
+}
+
 Found read_newest(const RunFolder& run, const ExportRequest& request, std::vector<std::string>& notices) {
   const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
   const auto step = store.newest([&](const std::string& sentence) { notices.push_back(sentence); });
@@ -103,7 +112,7 @@ Found read_newest(const RunFolder& run, const ExportRequest& request, std::vecto
                                    notices.empty() ? "" : "; ", fmt::join(notices, "; ")));
   std::size_t whole = 0;
   for (const TensorLayout& tensor : read_layout(run).parameters) whole += size_of(tensor);
-  const int stages = static_cast<int>(store.parts_at(*step, whole).size());
+  const int stages = stages_of(run, store, *step, whole);
   const int nodes = store.nodes_at(*step) / stages;
   if (request.node && (request.node->value < 0 || request.node->value >= nodes))
     throw RequestError(fmt::format("there is no {} {}: the run has {}s 0 to {}",

@@ -22,11 +22,11 @@ void check_pipeline(const Settings& settings) {
         "strategy.name = \"{}\" is one learner with the whole model: with pipeline.stages = {} choose "
         "another, such as allreduce",
         strategy.name, settings.stages()));
-  if (strategy.pace(settings.strategy) != Pace::in_step)
-    throw RequestError(fmt::format(
-        "pipeline.stages = {}: with these options strategy \"{}\" is asynchronous, and the stages "
-        "of a replica go in step; choose one that goes in step, such as allreduce or consensus",
-        settings.stages(), strategy.name));
+  if (strategy.name == "hogwild")
+    throw RequestError(
+        fmt::format("strategy.name = \"hogwild\" has one vector in memory that all nodes share: with "
+                    "pipeline.stages = {} choose another, such as gossip with strategy.async = true",
+                    settings.stages()));
   if (settings.model.get<double>("prune", 0) > 0)
     throw RequestError(
         "model.prune cuts the smallest numbers of a whole model, which no stage has: leave it out, or choose "

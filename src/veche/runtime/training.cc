@@ -172,7 +172,7 @@ class Training {
     if (plan_.simulation)
       result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (request_.job != nullptr) gather(result);
-    if (folder && plan_.training.trace) keep_trace(*folder);
+    if (folder && plan_.training.trace) write_trace(*folder);
     tell_damage(result);
     if (folder) lead([&] { put_away(*folder, recorder ? &*recorder : nullptr, result); });
     return result;
@@ -206,18 +206,18 @@ class Training {
     write_layout(folder, info_.model, learner.parameter_layout(), learner.buffer_layout());
   }
 
+  void keep_trace(const Node& node) {
+    const NodeId id = node.endpoint().id();
+    std::string title = fmt::format("node {}", id.value);
+    if (const auto& pipeline = plan_.training.pipeline)
+      title += fmt::format(", stage {} of replica {}", pipeline->stage_of(id), pipeline->replica_of(id));
+    trace_ += (trace_.empty() ? "" : ",\n") + node.trace().events(id, title);
+  }
+
   // By all ranks, each with its nodes.
-  void keep_trace(const RunFolder& folder) const {
-    std::string mine;
-    for (const auto& node : nodes_) {
-      const NodeId id = node->endpoint().id();
-      std::string title = fmt::format("node {}", id.value);
-      if (const auto& pipeline = plan_.training.pipeline)
-        title += fmt::format(", stage {} of replica {}", pipeline->stage_of(id), pipeline->replica_of(id));
-      mine += (mine.empty() ? "" : ",\n") + node->trace().events(id, title);
-    }
-    std::vector<std::string> all{mine};
-    if (request_.job != nullptr) all = request_.job->exchange(mine);
+  void write_trace(const RunFolder& folder) const {
+    std::vector<std::string> all{trace_};
+    if (request_.job != nullptr) all = request_.job->exchange(trace_);
     std::erase(all, "");  // ranks without a node
     lead([&] { write_file(folder.trace(), Trace::file(all)); });
   }
@@ -325,7 +325,7 @@ class Training {
         .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
         .observer = watch ? &*watch : nullptr,
         .checkpointer = store_ ? &*store_ : nullptr,
-        .spare_learner = [this] { return learners_.make(NodeId{0}); },
+        .spare_learner = [this] { return learners_.make_whole(NodeId{0}); },
         .speaker = nodes_.empty() ? NodeId{0} : nodes_.front()->endpoint().id(),
         .crowded = crowded_};
     Evaluation last;
@@ -339,6 +339,7 @@ class Training {
     for (auto& node : nodes_) {
       const std::span<const float> x = node->learner().parameters();
       if (plan_.training.learns) parameters[node->me()].assign(x.begin(), x.end());
+      if (plan_.training.trace) keep_trace(*node);
       node.reset();
     }
     return last;
@@ -371,6 +372,7 @@ class Training {
   RunInfo info_;
   std::optional<CheckpointStore> store_;
   std::uint64_t checkpoint_ = 0;  // the one it goes on from
+  std::string trace_;             // of the nodes that lived here
 };
 
 // A launcher that started several of us without MPI between them: all would train the same.

@@ -144,6 +144,7 @@ Message TorchStage::forward(const MicroBatch& part, const StageInput& input, Mes
       back_ = 0;
       plain_->zero();
     }
+    report_.unfinished = true;  // some layers know a gradient on the way forward already, of every part
     Held held = take_in(input);
     at::Tensor output;
     if (stage_.recompute) {

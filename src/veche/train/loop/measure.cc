@@ -6,6 +6,7 @@
 
 #include "veche/comm/broadcast.h"
 #include "veche/comm/engine_collectives.h"
+#include "veche/comm/equal_everywhere.h"
 #include "veche/comm/parts.h"
 #include "veche/data/feed/loader.h"
 #include "veche/vector_math.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kEvaluationBatch = 100;
 constexpr int kMostAveragers = 16;  // with all of ten thousand nodes there would be 10^8 messages
+constexpr int kMostAlike = 64;      // a pass over the model for each costs less than sending it
 
 std::size_t first_sample(int node, int nodes, std::size_t samples) {
   return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
@@ -34,10 +36,20 @@ Message view_of(std::span<const float> numbers) {
   return {std::shared_ptr<std::byte>(std::shared_ptr<void>(), bytes), numbers.size_bytes()};
 }
 
+// Of nodes that all have this one: what they would add up if they sent it to each other, to the bit.
+Message mean_of_equals(Channel& channel, std::span<const float> mine) {
+  Message mean = channel.pool.make(mine.size_bytes());
+  ModelAverage average(mean.writable<float>());
+  for (int node = 0; node < channel.size(); ++node) average.add(mine);
+  average.finish();
+  return mean;
+}
+
 }  // namespace
 
 // Some nodes average a part of the vector each, in the order of nodes. The first puts the parts together and
-// tells everybody.
+// tells everybody. Nodes in several
+// processes that all have the same model, as all-reduce leaves them, do not send it.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
   if (mine.empty()) return {};
   const int nodes = channel.size();
@@ -49,6 +61,8 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   const auto counts = [&](int node) { return static_cast<std::size_t>(node) >= idle; };
   EngineCollectives* const engine = channel.endpoint.collectives();
   const bool in_place = engine != nullptr && engine->one_process();
+  if (!in_place && idle == 0 && nodes <= kMostAlike && equal_everywhere(channel, mine))
+    return mean_of_equals(channel, mine);
   for (int part = 0; counts(me) && part < parts; ++part) {
     if (averager(part).value == me) continue;
     const std::span<const float> theirs = part_of(mine, parts, part);

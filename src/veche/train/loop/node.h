@@ -72,6 +72,7 @@ class Node {
   Endpoint& peers() const { return pipeline_ ? pipeline_->peers() : *endpoint_; }
   std::size_t replica() const { return static_cast<std::size_t>(peers().id().value); }
   std::size_t replicas() const { return static_cast<std::size_t>(peers().size()); }
+  Pipeline* pipeline() const { return pipeline_.get(); }
   int stages() const { return pipeline_ ? plan_.pipeline->stages : 1; }
   const Trace& trace() const { return trace_; }
   Time now() const { return endpoint_->now(); }

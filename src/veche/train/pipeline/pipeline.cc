@@ -50,7 +50,9 @@ Pipeline::Pipeline(Endpoint& all, MessagePool& pool, Patience& patience, Stage& 
       labels_(*replica_, pool, patience, tags::pipeline.child(2)),
       sums_(*replica_, pool, patience, tags::pipeline.child(3)),
       tests_(*replica_, pool, patience, tags::stage_control.child(1)),
-      room_(*replica_, pool, patience, tags::stage_control.child(2)) {}
+      room_(*replica_, pool, patience, tags::stage_control.child(2)),
+      scores_(*replica_, pool, patience, tags::stage_control.child(3)),
+      steering_(*replica_, pool, patience, tags::stage_control.child(4)) {}
 
 Message Pipeline::expect(Channel& channel, int stage) {
   const Time start = all_.now();
@@ -121,7 +123,13 @@ Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t sample
       if (!first()) gradients_.send(NodeId{stage_number_ - 1}, std::move(made));
     }
   }
-  return stage_.take_score();
+  return tell_first(stage_.take_score());
+}
+
+Score Pipeline::tell_first(const Score& score) {
+  if (first() && last()) return score;
+  if (last()) scores_.send(NodeId{0}, pool_.copy_of_item(score));
+  return first() ? expect(scores_, plan_.stages - 1).as<Score>().front() : Score{};
 }
 
 Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested,
@@ -161,8 +169,22 @@ Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, cons
     if (tested) tested(count);
   }
   leave_room(0);
-  return score;
+  return tell_first(score);
 }
+
+void Pipeline::say(const Message& word) {
+  for (int s = 1; s < plan_.stages; ++s) steering_.send(NodeId{s}, word);
+}
+
+// As long as it takes: the first stage itself may wait for orders.
+Message Pipeline::heard() {
+  Received received = replica_->receive(NodeId{0}, steering_.tag, kForever);
+  if (received.outcome != Received::Outcome::message) steering_.give_up(NodeId{0}, received.outcome);
+  return std::move(received.message);
+}
+
+void Pipeline::give(Message what) { steering_.send(NodeId{0}, std::move(what)); }
+Message Pipeline::given(int stage) { return expect(steering_, stage); }
 
 double Pipeline::sum(double mine) {
   if (plan_.stages == 1) return mine;

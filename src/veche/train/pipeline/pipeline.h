@@ -31,23 +31,32 @@ class Pipeline {
   Endpoint& peers() const { return *peers_; }
 
   // The passes of a step over so many samples, which are in `batch` at the first stage and need not be there
-  // elsewhere. Afterwards the stage's gradient is that of the batch's mean loss. The score is the last
-  // stage's. `after_pass` hears how long each took.
+  // elsewhere. Afterwards the stage's gradient is that of the batch's mean loss. The first stage is told the
+  // score. `after_pass` hears how long each took.
   Score train(const Batch& batch, std::uint64_t step, std::size_t samples,
               const std::function<void(Time)>& after_pass);
 
-  // The test score of these samples with the stages' own models or others; the last stage's.
+  // The test score of these samples with the stages' own models or others; the first stage is told.
   Score test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested = {},
              const LentModel* model = nullptr);
 
   // Of what each stage has, in the order of stages: the same on all.
   double sum(double mine);
 
+  // Where nodes wait for nobody the first stage leads its replica: the others wait for its words and do as it
+  // does. What is read is a copy of what was said.
+  void say(const Message& word);
+  Message heard();
+  // What a stage gives to the first one, in the order of giving.
+  void give(Message what);
+  Message given(int stage);
+
   // What the passes have used in all.
   StageReport report() const;
 
  private:
   Message expect(Channel& channel, int stage);
+  Score tell_first(const Score& score);
   void pass(const char* name, const MicroBatch& part, std::size_t samples, double flops,
             const std::function<void()>& work, const std::function<void(Time)>& after_pass);
 
@@ -60,7 +69,7 @@ class Pipeline {
   const std::unique_ptr<Endpoint> replica_;  // its stages
   const std::unique_ptr<Endpoint> peers_;
   Channel activations_, gradients_, labels_, sums_;  // of training
-  Channel tests_, room_;                             // of evaluations
+  Channel tests_, room_, scores_, steering_;         // of evaluations and orders
   Time computing_{0}, waiting_{0};
 };
 

@@ -49,8 +49,12 @@ class FixedJob : public Job, private LinkEvents {
     links_->start();
     for (std::size_t i = 0; i < ids_.size(); ++i) links_->want(ids_[i], {given.addresses[i]});
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kToLink, [&] { return static_cast<int>(up_.size()) == size() - 1; }))
-      throw RunError("not all members of the job can be reached");
+    const bool all =
+        changed_.wait_for(lock, kToLink, [&] { return static_cast<int>(up_.size()) == size() - 1; });
+    lock.unlock();
+    if (all) return;
+    links_->stop();  // no event comes to what is no job
+    throw RunError("not all members of the job can be reached");
   }
 
   ~FixedJob() override {

@@ -16,6 +16,7 @@ void Membership::State::ask(const std::vector<Standing>& where, Time now) {
   for (const Member& member : present.roll.members)  // their links may take a moment after a restart
     if (!peers.contains(member.id)) peers[member.id].missed_from = now + patience;
   if (votes()) candidates[self.id] = {self, where, now, kForever};
+  promise_if_frozen();  // who has promised its vote can now take part as well
 }
 
 void Membership::State::say_ready(Time now) {
@@ -33,7 +34,8 @@ void Membership::State::on(const MemberId& from, const Ready& ready, ViewId, Tim
   if (ready.member.id != from || ready.member.incarnation != peer.incarnation || ready.standing.empty())
     return;
   const auto seat = seat_of(from);
-  if (seat && present.roll.members[*seat].incarnation >= ready.member.incarnation) return;
+  if (seat && present.roll.members[*seat].incarnation >= ready.member.incarnation)
+    return send(from, Install{present});  // it is in and has not heard of it
   if (!candidates.contains(from) && candidates.size() >= kMostMembers) return;
   const auto [at, fresh] = candidates.try_emplace(from);
   if (fresh || at->second.member.incarnation != ready.member.incarnation) at->second.asked = now;

@@ -119,6 +119,9 @@ void Membership::State::say_sight(Time now) {
   }
   said_sight = now;
   send_members(last_sight);
+  if (cut_off)  // somebody else may know that views went on
+    for (const auto& [id, peer] : peers)
+      if (peer.up && !seat_of(id)) send(id, last_sight);
   wake(now + options.retry);
 }
 

@@ -54,6 +54,7 @@ class VirtualMembers {
         options_(std::move(options)),
         network_(network),
         nodes_(most),
+        ticks_(most, Time(-1)),
         works_(most, std::vector<bool>(most, true)) {
     options_.genuine = [](const MemberId&, std::span<const std::uint8_t> bytes) {
       return bytes.size() == 1 && bytes[0] == 7;
@@ -104,9 +105,11 @@ class VirtualMembers {
     if (node.gone || alive(who)) return;
     if (!remembers) node.disk.clear();
     ++node.life;
+    ticks_[who] = Time(-1);
     node.asleep_until = now_;
     node.view.reset();
     node.heard.clear();
+    node.comes_back = true;  // whatever it wanted before
     Member member;
     member.id = node.id;
     member.incarnation = incarnation_++;  // grows, also where the disk was lost
@@ -207,12 +210,33 @@ class VirtualMembers {
     return inside == count && one != nullptr && one->roll.members.size() == count;
   }
 
-  // Whether those who remember could agree on what follows the newest view.
+  // For a failure's message: how each member sees it.
+  std::string picture() const {
+    std::string all;
+    for (Who who = 0; who < size(); ++who) {
+      const Node& node = nodes_[who];
+      all += "\n  " + std::to_string(who) + ":" + (node.gone ? " gone" : "") +
+             (node.refused ? " refused" : "") + (node.comes_back ? "" : " leaving");
+      if (!alive(who)) continue;
+      const Membership& membership = *node.membership;
+      all += " incarnation " + std::to_string(membership.self().incarnation) + " since " +
+             std::to_string(node.since) + (membership.in() ? ", in" : ", out of") + " view " +
+             std::to_string(membership.present().number) + (membership.cut_off() ? ", cut off" : "") + ", of";
+      for (const Member& member : membership.present().members)
+        all += " " + std::to_string(index_of(member.id)) + "/" + std::to_string(member.incarnation);
+    }
+    return all;
+  }
+
+  // Whether those who remember could agree on what follows the newest view that is known to somebody alive.
   bool quorum_remembers() const {
-    const auto newest = std::max_element(views_.begin(), views_.end(), [](const auto& a, const auto& b) {
-      return a.first.second < b.first.second;
-    });
-    const auto& members = newest->second.roll.members;
+    const Roll* newest = nullptr;
+    for (const Node& node : nodes_)
+      if (node.membership != nullptr &&
+          (newest == nullptr || node.membership->present().number > newest->number))
+        newest = &node.membership->present();
+    if (newest == nullptr) return false;
+    const auto& members = newest->members;
     std::size_t able = 0;
     bool first = false;
     for (std::size_t seat = 0; seat < members.size(); ++seat)
@@ -343,17 +367,13 @@ class VirtualMembers {
     }
     if (node.gone) return kill(who);
     const Time next = node.membership->next_tick();
-    if (next < kForever && (!(node_tick(who) > now_) || next < node_tick(who))) {
+    if (next < kForever && (ticks_[who] < now_ || next < ticks_[who])) {
       ticks_[who] = next;
       at(std::max(next, now_), who, [this, who](Node& one) {
         ticks_[who] = Time(-1);
         one.membership->tick(now_);
       });
     }
-  }
-  Time& node_tick(Who who) {
-    ticks_.resize(size(), Time(-1));
-    return ticks_[who];
   }
 
   void installed(Who who, const AgreedView& view) {
@@ -380,8 +400,8 @@ class VirtualMembers {
   MembershipOptions options_;
   Network network_;
   std::vector<Node> nodes_;
+  std::vector<Time> ticks_;               // when each is next woken
   std::vector<std::vector<bool>> works_;  // from, to
-  std::vector<Time> ticks_;
   std::priority_queue<Event, std::vector<Event>, Later> queue_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, AgreedView> views_;
   std::uint64_t order_ = 0, incarnation_ = 1;

@@ -192,10 +192,10 @@ class GridMember : public Grid, public Views, private LinkEvents {
 
   void admit(const std::string& id) override {
     const std::lock_guard lock(mutex_);
-    for (auto& [waiting, request] : waiting_)
-      if (hex(waiting).starts_with(id)) {
-        admitted_.insert(waiting);
-        waiting_.erase(waiting);
+    for (auto at = waiting_.begin(); !id.empty() && at != waiting_.end(); ++at)
+      if (hex(at->first).starts_with(id)) {
+        admitted_.insert(at->first);
+        waiting_.erase(at);
         return;
       }
     throw RequestError("nobody with the id " + id + " waits to be let in");
@@ -225,7 +225,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
   View next(const std::vector<Standing>& here) override {
     links_->post([this, here] {
       const bool first = !asked_;
-      asked_ = true;
+      asked_ = waits_ = true;
       last_standing_ = here;
       if (first && way_ == WayIn::found)
         membership_->found(here, now());
@@ -250,6 +250,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
 
   void leave() override {
     on_links([&] {
+      leaving_ = true;
       if (const auto present = router_.present()) present->end_view();
       membership_->frozen(last_standing_, now());  // its vote may be needed
       membership_->leave(now());
@@ -391,6 +392,7 @@ class GridMember : public Grid, public Views, private LinkEvents {
                                  [&](const Member& member) { return member.id == seat.member; }))
           links_->forget(seat.member, "the members went on without it");
     }
+    waits_ = false;
     links_->forget_views_before(roll.number);
     const auto cluster = std::make_shared<GridCluster>(links_, seating, options_.slots);
     router_.present(cluster);
@@ -404,6 +406,8 @@ class GridMember : public Grid, public Views, private LinkEvents {
 
   void removed() {
     if (const auto present = router_.present()) present->end_view();
+    // Left behind while it waited, by those who did not hear of it: it asks to be let in again.
+    if (waits_ && !leaving_ && !trust_->is_revoked(me())) membership_->ready(last_standing_, now());
     const std::lock_guard lock(mutex_);
     removed_ = true;
     changed_.notify_all();
@@ -655,7 +659,9 @@ class GridMember : public Grid, public Views, private LinkEvents {
   // The links' thread's.
   std::optional<Membership> membership_;  // always, once made
   Time timer_at_{-1};
-  bool asked_ = false;
+  bool asked_ = false;  // for a view, once
+  bool waits_ = false;  // in `next`
+  bool leaving_ = false;
   std::vector<Standing> last_standing_;
   std::map<MemberId, Time> closed_;  // links that may be made again at once
   int joins_ = 0;
