@@ -66,6 +66,14 @@ class BenchTest(RunsTest):
         self.assertEqual(len(cases), 11)
         self.assertTrue(all(case["ratio"] > 0 and case["required"] > 0 for case in cases))
 
+    def test_single_cases_can_be_measured(self):
+        done = self.veche("bench", "compress", "--quick", "--json", "--only", "topk")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([case["name"] for case in json.loads(done.stdout)["cases"]], ["topk:0.01 encode"])
+        done = self.veche("bench", "compress", "--quick", "--only", "topkk")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"veche: --only: bench compress has no case with 'topkk' in its name\n\Z")
+
     def load(self, *words):
         elsewhere = {key: value for key, value in os.environ.items() if key != "CIFAR10"}
         return self.veche("bench", "load", "--quick", *words, env=elsewhere)
