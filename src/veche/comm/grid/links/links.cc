@@ -341,7 +341,7 @@ class Links::State : public ConnectionOwner {
         events_.down(id, "it was started anew");
       }
     }
-    if (peer.incarnation != hello.incarnation) {
+    if (peer.incarnation != 0 && peer.incarnation != hello.incarnation) {
       box->forget(true);
       peer.expected = 0;
     }
