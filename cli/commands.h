@@ -16,5 +16,6 @@ void add_data(CLI::App& app);
 void add_model(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_topology(CLI::App& app);
+void add_grid(CLI::App& app, int& exit_code);
 
 }  // namespace veche::cli

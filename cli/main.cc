@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   veche::cli::add_model(app);
   veche::cli::add_bench(app);
   veche::cli::add_topology(app);
+  veche::cli::add_grid(app, exit_code);
   refuse_empty_words(app);
   try {
     veche::cli::limit_instructions_by_environment();

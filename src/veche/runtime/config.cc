@@ -208,7 +208,7 @@ Settings Config::resolve() const {
       {"data", &settings.data},         {"optimizer", &settings.optimizer},
       {"cluster", &settings.cluster},   {"topology", &settings.topology},
       {"compress", &settings.compress}, {"pipeline", &settings.pipeline},
-      {"network", &settings.network},
+      {"network", &settings.network},   {"grid", &settings.grid},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), keys_of(name, given(name)));
@@ -268,10 +268,11 @@ std::string Settings::to_toml() const {
   const std::vector<std::pair<std::string, const Options*>> parts = {
       {"run", &run},           {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
       {"cluster", &cluster},   {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress},
-      {"pipeline", &pipeline}, {"network", &network}};
+      {"pipeline", &pipeline}, {"network", &network},   {"grid", &grid}};
   std::string text;
   for (const auto& [name, options] : parts) {
     if (options == &pipeline && !is_cut()) continue;
+    if (options == &grid && grid.all() == checked(name, {}, keys_of(name, {})).all()) continue;
     if (options == &network && cluster.get<std::string>("transport") != "simulated") continue;
     text += (text.empty() ? "[" : "\n[") + name + "]\n";
     for (const auto& [key, value] : options->all()) text += key + " = " + veche::to_toml(value) + "\n";
