@@ -18,15 +18,18 @@ void cifar(std::span<const std::uint8_t> bytes);
 void code(std::span<const std::uint8_t> bytes);  // what peers send under every codec
 void graphml(std::span<const std::uint8_t> bytes);
 void idx(std::span<const std::uint8_t> bytes);
-void image(std::span<const std::uint8_t> bytes);  // JPEG and PNG
+void image(std::span<const std::uint8_t> bytes);       // JPEG and PNG
+void membership(std::span<const std::uint8_t> bytes);  // what members of a grid say, and keep
 void npy(std::span<const std::uint8_t> bytes);
 void packed(std::span<const std::uint8_t> bytes);
 void safetensors(std::span<const std::uint8_t> bytes);
 void tar(std::span<const std::uint8_t> bytes);
 
-constexpr Target kTargets[] = {{"cifar", cifar},   {"code", code},  {"graphml", graphml},
-                               {"idx", idx},       {"jpeg", image}, {"npy", npy},
-                               {"packed", packed}, {"png", image},  {"safetensors", safetensors},
+constexpr Target kTargets[] = {{"cifar", cifar},     {"code", code},
+                               {"graphml", graphml}, {"idx", idx},
+                               {"jpeg", image},      {"membership", membership},
+                               {"npy", npy},         {"packed", packed},
+                               {"png", image},       {"safetensors", safetensors},
                                {"tar", tar}};
 
 }  // namespace veche::fuzz

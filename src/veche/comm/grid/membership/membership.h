@@ -49,7 +49,7 @@ struct MembershipOptions {
 // In words: view k+1 is agreed by the members of view k, single-decree Paxos for each number. A change is
 // wanted when somebody is lost (a majority of up to 5 observers miss it), leaves, is revoked, has caught up,
 // or has stopped training. The lowest seat alive prepares: everybody freezes, tells how far it has come and
-// promises; those who promised make up the next view. docs/grid-protocol.md has it in full.
+// promises; those who promised make up the next view. docs/grid-membership.md has it in full.
 //
 // A quorum is more than half of the members of a view, or exactly half with seat 0: two of them have a member
 // in common, as with two votes for each and one more for seat 0 each has at least n+1 of 2n+1 votes.
