@@ -73,9 +73,10 @@ class VECHE_MODULE_API Membership {
     std::optional<std::string> refused;   // a newcomer is told why it is not let in
   };
 
-  // `self.incarnation` is raised above any that is stored. `stored` is what was last persisted by this
-  // member, empty on its first start or where it was lost: it then has no vote until it is let in anew.
-  // Throws RequestError where it is damaged or of another run.
+  // `self.incarnation` is larger than in any life before (the time, say): that is how others know that one
+  // who lost what it stored has forgotten its promises. It is raised above what is stored. `stored` is what
+  // this member last persisted, empty on its first start or where it was lost: it then has no vote until it
+  // is let in anew. Throws RequestError where it is damaged or of another run.
   Membership(std::uint64_t run, Member self, Bytes stored, MembershipOptions options, std::uint64_t seed);
   ~Membership();
   Membership(Membership&&) noexcept;
