@@ -71,7 +71,7 @@ class Supply {
 
 }  // namespace
 
-void load_weights(Learner& learner, const std::filesystem::path& safetensors) try {
+void load_weights(Learner& learner, const std::filesystem::path& safetensors, const std::string& what) try {
   const MappedFile file(safetensors);
   const Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
   Supply supply(content, safetensors.string());
@@ -81,7 +81,7 @@ void load_weights(Learner& learner, const std::filesystem::path& safetensors) tr
   std::ranges::copy(parameters, learner.parameters().begin());
   std::ranges::copy(buffers, learner.buffers().begin());
 } catch (const RequestError& error) {
-  throw RequestError(std::string("model.init: ") + error.what());
+  throw RequestError(what + error.what());
 }
 
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,

@@ -16,12 +16,12 @@
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
 #include "veche/runtime/loader_watch.h"
-#include "veche/runtime/model_export.h"
 #include "veche/runtime/on_all_ranks.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/resume.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
+#include "veche/runtime/saved_model.h"
 #include "veche/runtime/summary.h"
 
 namespace veche {
@@ -107,7 +107,7 @@ class Training {
     const std::optional<RunFolder> folder = open_folder();
     if (folder && plan_.training.learns) store_.emplace(folder->checkpoints(), plan_.learners());
     if (store_ && !request_.resume.empty()) find_checkpoint(*folder);
-    if (store_) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner()); });
+    if (store_) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner(), plan_.source); });
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
     // All that could be recorded of it already is, with the times it took.
