@@ -19,5 +19,6 @@ void add_topology(CLI::App& app);
 void add_predict(CLI::App& app, int& exit_code);
 void add_serve(CLI::App& app);
 void add_report(CLI::App& app);
+void add_watch(CLI::App& app);
 
 }  // namespace veche::cli

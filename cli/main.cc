@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   veche::cli::add_predict(app, exit_code);
   veche::cli::add_serve(app);
   veche::cli::add_report(app);
+  veche::cli::add_watch(app);
   refuse_empty_words(app);
   try {
     veche::cli::limit_instructions_by_environment();

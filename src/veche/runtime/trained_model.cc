@@ -8,6 +8,7 @@
 #include "veche/base/mapped_file.h"
 #include "veche/base/nesting.h"
 #include "veche/config.h"
+#include "veche/data/division/node_folders.h"
 #include "veche/errors.h"
 #include "veche/model/safetensors.h"
 #include "veche/model/weights.h"
@@ -28,20 +29,16 @@ void copy_into(Learner& learner, const SavedModel& model, const fs::path& place)
   std::ranges::copy(model.buffers, learner.buffers().begin());
 }
 
-// What the run's configuration says of model and data; the rest may name what this program does not know.
-Settings settings_of(const RunFolder& run) {
-  return Config::from_text(config_section(run, "model") + config_section(run, "data"), run.config().string())
-      .resolve();
-}
-
+// As the run opened it. Only these sections: others may name what this program does not know.
 DataSource data_of(const RunFolder& run) {
-  const Settings settings = settings_of(run);
+  std::string text;
+  for (const char* section : {"run", "model", "data", "cluster"}) text += config_section(run, section);
+  const Settings settings = Config::from_text(text, run.config().string()).resolve();
   if (settings.brings_data)
     throw RequestError(fmt::format("{} was taught without a data set", run.path().string()));
-  // Synthetic sets are drawn from the run's seed.
-  const std::string seed = config_section(run, "run");
-  return open_data(settings.data,
-                   seed.empty() ? 1 : Config::from_text(seed, run.config().string()).resolve().seed());
+  if (settings.data.get<std::string>("partition") == "folders")
+    return open_node_folders(settings.data, settings.seed(), settings.nodes()).source;
+  return open_data(settings.data, settings.seed());
 }
 
 }  // namespace
