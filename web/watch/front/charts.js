@@ -7,13 +7,16 @@ const look = i => ({stroke: COLORS[i % COLORS.length], width: 2, dash: DASHES[(M
 const percent = list => list.map(value => value == null ? null : 100 * value);
 const MOST_LINES = 64;
 
+const beside = ({accuracy_mean, accuracy_std}, sign) => accuracy_mean.map((mean, i) => mean == null ? null : mean + sign * accuracy_std[i]);
+
 // What of a run is drawn: [x, y] by name of the line.
 const CHARTS = [
   {id: "accuracy", title: "Accuracy of the averaged model and of the nodes, per cent", lines: (run, across) => [
     [run.name, run.series.measurements[across], percent(run.series.measurements.accuracy)],
     ...(run.series.measurements.accuracy_mean.some(value => value != null) ? [
       [run.name + ", nodes' mean", run.series.measurements[across], percent(run.series.measurements.accuracy_mean)],
-      [run.name + ", nodes' ± std", run.series.measurements[across], percent(run.series.measurements.accuracy_std)]] : [])]},
+      [run.name + ", mean - std", run.series.measurements[across], percent(beside(run.series.measurements, -1))],
+      [run.name + ", mean + std", run.series.measurements[across], percent(beside(run.series.measurements, 1))]] : [])]},
   {id: "loss", title: "Loss while training", lines: (run, across) => between(run, across, "loss")},
   {id: "disagreement", title: "How far the nodes differ, per cent", lines: (run, across) => between(run, across, "cv").map(([name, x, y]) => [name, x, percent(y)])},
   {id: "nodes-distance", title: "Distance of every node from the mean", nodes: true, lines: (run, across) => ofNodes(run, across, run.nodes.distance)},
@@ -24,10 +27,10 @@ const CHARTS = [
   {id: "rate", title: "Learning rate", lines: (run, across) => [[run.name, run.series.measurements[across], run.series.measurements.learning_rate]]},
 ];
 
-// Over steps there is progress between the measurements; over the others only they are.
+// Over steps there is progress between the measurements, in most runs; over the others only they are.
 function between(run, across, what) {
   const {measurements, progress} = run.series;
-  const fine = across === "step" && progress.step.length > 0;
+  const fine = across === "step" && progress.step.length > measurements.step.length;
   return [[run.name, fine ? progress.step : measurements[across], fine ? progress[what] : measurements[what]]];
 }
 
