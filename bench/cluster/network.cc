@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "veche/collectives.h"
@@ -16,8 +15,9 @@ namespace {
 
 constexpr int kRoundTrips = 100;
 constexpr std::size_t kSmall = 8;  // bytes
-constexpr std::size_t kLeast = 64 << 10, kMost = 256 << 20;
-constexpr Time kLongEnough{0.3};  // for a transfer to be believed
+constexpr std::size_t kLeast = 64 << 10, kMost = 128 << 20;
+constexpr int kInARow = 3;
+constexpr Time kLongEnough{0.5};  // for a row to be believed
 constexpr int kMostPartners = 8;  // of a rank, where there are many
 constexpr double kDuplex = 0.75;  // of the rate one way is left when as much comes back
 constexpr double kAlike = 0.1;    // hosts that differ by less get the same figures
@@ -28,6 +28,11 @@ struct Pair {
   double bandwidth = 0;  // bytes a second, one way
   double both = 0;       // the same while as much comes back
 };
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
 
 class Measurement {
  public:
@@ -50,33 +55,45 @@ class Measurement {
  private:
   void measure(Pair& pair, NodeId other) {
     const bool first = channel_.me().value == pair.a;
-    pair.one_way = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kRoundTrips; ++i)
-      pair.one_way = std::min(pair.one_way, timed([&] { there_and_back(other, first, kSmall); }) / 2);
+    pair.one_way = latency(other, first);
     for (std::size_t size = kLeast;; size *= 2) {
-      there_and_back(other, first, kSmall);  // both begin now
-      const double way = timed([&] { there_and_back(other, first, size); });
+      there_and_back(other, first);  // both begin now
+      const double way = in_a_row(other, first ? size : kSmall, first);
       pair.bandwidth = static_cast<double>(size) / std::max(way - 2 * pair.one_way, 1e-9);
-      there_and_back(other, first, kSmall);
-      const double ways = timed([&] {
-        send(other, size);
-        channel_.expect(other);
-      });
+      there_and_back(other, first);
+      const double ways = in_a_row(other, size, true);
       pair.both = static_cast<double>(size) / std::max(ways - pair.one_way, 1e-9);
-      if (decided(other, first, way >= kLongEnough.count() || size >= kMost)) return;
+      if (decided(other, first, kInARow * way >= kLongEnough.count() || size >= kMost)) return;
     }
   }
 
-  template <class Work>
-  double timed(Work work) {
-    const Time start = endpoint_.now();
-    work();
-    return (endpoint_.now() - start).count();
+  // Seconds a message takes in a row of them, each after the answer to the one before; or an answer, where
+  // the other begins. The first does not count: it uses up what lets a burst through (buckets) and begins
+  // slowly (TCP).
+  double in_a_row(NodeId other, std::size_t size, bool begins) {
+    Time start{};
+    for (int i = 0; i <= kInARow; ++i) {
+      if (i == 1) start = endpoint_.now();
+      if (begins) send(other, size);
+      channel_.expect(other);
+      if (!begins) send(other, size);
+    }
+    return (endpoint_.now() - start).count() / kInARow;
   }
 
-  // So many bytes from the first, a few back.
-  void there_and_back(NodeId other, bool first, std::size_t size) {
-    if (first) send(other, size);
+  double latency(NodeId other, bool first) {
+    std::vector<double> ways;
+    for (int i = 0; i < kRoundTrips; ++i) {
+      const Time start = endpoint_.now();
+      there_and_back(other, first);
+      ways.push_back((endpoint_.now() - start).count() / 2);
+    }
+    return median(std::move(ways));
+  }
+
+  // A few bytes from the first, and as many back.
+  void there_and_back(NodeId other, bool first) {
+    if (first) send(other, kSmall);
     channel_.expect(other);
     if (!first) send(other, kSmall);
   }
@@ -110,11 +127,6 @@ class Measurement {
   Patience patience_;
   Channel channel_{endpoint_, pool_, patience_, Tag{1}};
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 // One for all where they are alike, else a list.
 std::string as_toml(const std::vector<double>& values, const std::function<std::string(double)>& words) {
