@@ -58,6 +58,7 @@ def veche(*words, **options):
 def main():
     place = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "applied")
     chance = random.Random(1)
+    (place / "packed").mkdir(parents=True)
     for site, classes in SITES.items():
         for shape, count in classes.items():
             folder = place / "raw" / site / shape
