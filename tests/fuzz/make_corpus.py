@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Makes the seed corpus of the fuzz targets anew: a few tiny good files of each kind. Needs Pillow and numpy."""
+import base64
 import gzip
+import hashlib
 import io
 import json
 import pathlib
@@ -143,6 +145,37 @@ def codes():
     save_code("edge-right", 15, floats[:100 + 2 * 25].tobytes())
 
 
+def grid():
+    """Frames as members write them (docs/grid-protocol.md), the first byte saying what follows; invitations."""
+    def text(of):
+        return struct.pack("<I", len(of)) + of
+    key, signature = bytes(range(32)), bytes(range(64))
+    ticket = key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature
+    members = struct.pack("<I", 1) + key + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    hello = struct.pack("<H", 1) + key + struct.pack("<QI", 3, 2) + text(b"lab") + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    frames = {
+        "header": struct.pack("<BBHIQ", 6, 0, 0, 1 << 20, 7),
+        "data-head": struct.pack("<QQQII", 3, 1, 1 << 22, 0, 1),
+        "hello": hello + struct.pack("<I", 1) + text(b"warrant") + struct.pack("<I", 1) + text(b"revocation"),
+        "join": ticket + signature + struct.pack("<QI", 1, 2) + text(b"lab") + struct.pack("<I", 1) + text(b"10.0.0.8:1"),
+        "welcome": bytes([1]) + text(b"") + text(b"root") + text(b"certificate") + text(b"warrant") + text(bytes(8)) + text(b"[run]")
+                   + text(members),
+        "sign": key + ticket,
+        "signed": text(b"certificate") + text(b""),
+        "revocation": key + struct.pack("<q", 1 << 31) + key + signature,
+        "status": struct.pack("<QQQI", 1, 2, 3, 1) + key + struct.pack("<Q", 1) + text(b"lab") + struct.pack("<I", 0)
+                  + struct.pack("<Id", 1, 0.5) + key + struct.pack("<i", 0) + text(b"linked") + struct.pack("<dQ", 1e9, 7)
+                  + text(b"10.0.0.7:4000") + struct.pack("<dQQ", 0.001, 1, 2),
+    }
+    for which, (name, content) in enumerate(frames.items()):
+        save("grid_frame", name, bytes([which]) + content)
+    for name, addresses in {"none": [], "two": [b"10.0.0.7:4000", b"[fe80::1]:4000"]}.items():
+        body = key + key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature + bytes([len(addresses)])
+        body += b"".join(bytes([len(each)]) + each for each in addresses)
+        body += hashlib.sha256(body).digest()[:4]
+        save("invitation", name, b"VECHE1-" + base64.urlsafe_b64encode(body).rstrip(b"="))
+
+
 def packed(veche):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -161,4 +194,4 @@ if __name__ == "__main__":
     for old in CORPUS.glob("*/*"):
         if not old.name.startswith(FOUND):
             old.unlink()
-    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), packed(sys.argv[1])
+    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), grid(), packed(sys.argv[1])

@@ -12,6 +12,7 @@ namespace veche {
 struct Standing {
   std::uint64_t done_step = 0;   // steps whose exchange is complete here
   std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps
+  bool operator==(const Standing&) const = default;
 };
 
 // Who takes part, until the next view: a cluster of fixed size, whose nodes are numbered by the seats of

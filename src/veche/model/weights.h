@@ -15,6 +15,10 @@ namespace veche {
 // RequestError naming the tensor, and leaves the learner as it was. `what` begins the sentence.
 void load_weights(Learner& learner, const std::filesystem::path& safetensors,
                   const std::string& what = "model.init: ");
+// The same for a stage of a model whose tensors are these.
+void load_weights(Learner& stage, const std::filesystem::path& safetensors,
+                  const std::vector<TensorLayout>& parameters, const std::vector<TensorLayout>& buffers,
+                  const std::string& what = "model.init: ");
 
 // Adds the tensors of a flat vector, in PyTorch's plain order whatever theirs is.
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,

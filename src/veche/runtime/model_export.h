@@ -12,7 +12,8 @@ namespace veche {
 struct ExportRequest {
   std::filesystem::path run;
   std::filesystem::path out;
-  // None: the mean over the nodes that train, which evaluations call the average model, to the bit.
+  // Of a model in stages a replica. None: the mean over the nodes that train, which evaluations call the
+  // average model, to the bit.
   std::optional<NodeId> node = {};
   std::string version;  // of the program, for the file's metadata
 };

@@ -83,19 +83,26 @@ FoundModel read_newest(const RunFolder& run, const std::optional<NodeId>& node,
   if (!step)
     throw RequestError(fmt::format("{} has no whole checkpoint{}{}", run.path().string(),
                                    notices.empty() ? "" : "; ", fmt::join(notices, "; ")));
-  const int nodes = store.nodes_at(*step);
+  std::size_t whole = 0;
+  for (const TensorLayout& tensor : read_layout(run).parameters) whole += size_of(tensor);
+  const int stages = static_cast<int>(store.parts_at(*step, whole).size());
+  const int nodes = store.nodes_at(*step) / stages;
   if (node && (node->value < 0 || node->value >= nodes))
-    throw RequestError(fmt::format("there is no node {}: the run has nodes 0 to {}", node->value, nodes - 1));
-  return {*step, nodes, node ? store.read_model(*step, *node) : store.read_average_model(*step), {}};
+    throw RequestError(fmt::format("there is no {} {}: the run has {}s 0 to {}",
+                                   stages > 1 ? "replica" : "node", node->value,
+                                   stages > 1 ? "replica" : "node", nodes - 1));
+  return {*step,
+          nodes,
+          stages,
+          node ? store.read_model(*step, *node, stages) : store.read_average_model(*step, stages),
+          {}};
 }
 
 }  // namespace
 
-void write_layout(const RunFolder& run, const std::string& model, const Learner& learner,
-                  const DataSource& source) {
-  json content{{"model", model},
-               {"parameters", to_json(learner.parameter_layout())},
-               {"buffers", to_json(learner.buffer_layout())}};
+void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
+                  const std::vector<TensorLayout>& buffers, const DataSource& source) {
+  json content{{"model", model}, {"parameters", to_json(parameters)}, {"buffers", to_json(buffers)}};
   if (source.train) content["input"] = to_json(input_of(source));
   content["machine"] = {{"processor", processor_name()},
                         {"cores", usable_cores()},

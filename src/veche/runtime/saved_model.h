@@ -23,8 +23,8 @@ struct RunLayout {
   std::optional<ModelInput> input = {};  // none: the learner brought its own data, or an older Veche wrote it
 };
 
-void write_layout(const RunFolder& run, const std::string& model, const Learner& learner,
-                  const DataSource& source);
+void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
+                  const std::vector<TensorLayout>& buffers, const DataSource& source);
 // Throws RequestError when it is missing, damaged or not of this model.
 RunLayout layout_for(const RunFolder& run, const SavedModel& model);
 
@@ -36,14 +36,15 @@ std::string portable_model_keys(const RunFolder& run);
 
 struct FoundModel {
   std::uint64_t step = 0;
-  int nodes = 0;  // that saved this checkpoint
+  int nodes = 0;   // whose models it has; of models in stages, replicas
+  int stages = 1;  // nodes that each of them is of
   SavedModel model;
   std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
 };
 
 // The newest whole checkpoint of a run that may be going on. `node`: none is the mean over the nodes that
-// train, which evaluations call the average model, to the bit. Throws RequestError: there is none, or no such
-// node.
+// train, which evaluations call the average model, to the bit; of a model in stages it is a replica. Throws
+// RequestError: there is none, or no such node.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node);
 
 }  // namespace veche

@@ -86,6 +86,7 @@ void TrainedModel::open_run(std::optional<NodeId> node, int threads) {
   name_ = run.name();
   step_ = found.step;
   nodes_ = found.nodes;
+  stages_ = found.stages;
   averaged_ = found.model.nodes;
   notices_ = std::move(found.notices);
 }
@@ -121,7 +122,7 @@ void TrainedModel::open_weights(std::optional<NodeId> node, int threads) {
 }
 
 std::string TrainedModel::who() const {
-  if (node_) return fmt::format("node {}", node_->value);
+  if (node_) return fmt::format("{} {}", stages_ > 1 ? "replica" : "node", node_->value);
   if (nodes_ == 0 || averaged_ == 1) return "the model";
   return fmt::format("the average of {} nodes", averaged_);
 }
@@ -129,7 +130,9 @@ std::string TrainedModel::who() const {
 bool TrainedModel::become(std::optional<NodeId> node) {
   const CheckpointStore store = CheckpointStore::of_run(RunFolder::open(place_).checkpoints());
   try {
-    copy_into(*learner_, node ? store.read_model(step_, *node) : store.read_average_model(step_), place_);
+    copy_into(*learner_,
+              node ? store.read_model(step_, *node, stages_) : store.read_average_model(step_, stages_),
+              place_);
   } catch (const Error&) {
     return false;
   }

@@ -56,6 +56,7 @@ class TrainedModel {
   ModelInput input_;
   std::uint64_t step_ = 0;
   int nodes_ = 0;
+  int stages_ = 1;
   int averaged_ = 1;
   std::optional<NodeId> node_;
   std::vector<std::string> notices_;

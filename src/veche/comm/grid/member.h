@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct Roll {
   std::uint64_t first_step = 0;                           // the largest that one of them had done
   std::uint64_t state_hash = 0;                           // of who had done it
   std::map<std::string, std::uint32_t> invitations_used;  // by invitation
+  std::set<MemberId> admitted;                            // ever: they come back without an invitation
+  std::set<MemberId> revoked;                             // never again
   bool operator==(const Roll&) const = default;
 };
 
