@@ -13,7 +13,7 @@
 namespace veche::cli {
 namespace {
 
-constexpr double kMostDrawn = 100;  // nodes that a small picture can show
+constexpr double kMostInReport = 100;  // nodes that a small picture can show
 
 struct ReportWords {
   std::vector<std::string> runs;
@@ -24,7 +24,8 @@ struct ReportWords {
 std::string graph_of(const web::RunRecord& run) {
   const std::string words = run.text("topology");
   const std::size_t comma = words.rfind(", ");
-  if (comma == std::string::npos || web::number(run.summary, {"nodes"}).value_or(0) > kMostDrawn) return "";
+  if (comma == std::string::npos || web::number(run.summary, {"nodes"}).value_or(0) > kMostInReport)
+    return "";
   try {
     return to_svg(picture_of(examine(
         {.spec = words.substr(0, comma), .rule = words.substr(comma + 2), .model = {}, .directed = true})));

@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-constexpr int kMostSide = 1 << 16, kMostClasses = 1 << 24;
+constexpr int kLargestSide = 1 << 16, kMostClasses = 1 << 24;
 constexpr int kNarrowest = 1000;  // the longer side of a picture over the shorter
 
 const Normalization& normalization_of(const ModelInput& input) {
@@ -59,7 +59,7 @@ nlohmann::json to_json(const ModelInput& input) {
 ModelInput model_input(const nlohmann::json& json) {
   ModelInput input;
   const auto sides = json.at("shape").get<std::vector<int>>();
-  if (sides.size() != 3 || std::ranges::any_of(sides, [](int s) { return s < 1 || s > kMostSide; }))
+  if (sides.size() != 3 || std::ranges::any_of(sides, [](int s) { return s < 1 || s > kLargestSide; }))
     throw RequestError("its shape is none");
   input.shape = {sides[0], sides[1], sides[2]};
   input.classes = json.at("classes").get<int>();
