@@ -54,6 +54,12 @@ class BenchTest(RunsTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Aveche: --record: no/such/folder/file cannot be [^\n]*\n\Z")
 
+    def test_serving_answers_what_the_model_does(self):
+        done = self.veche("bench", "serve", "--quick", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case, = json.loads(done.stdout)["cases"]
+        self.assertEqual((case["unit"], case["required"]), ("images/s", 0.8))
+
     def test_testing_comes_to_what_pytorch_does(self):
         done = self.veche("bench", "evaluate", "--quick", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
