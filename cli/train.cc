@@ -102,7 +102,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
     return kInterrupted;
   }
   if (!arguments.quiet) {
-    print_table(result);
+    print_run(result);
     if (!arguments.json && !arguments.simulate) print_what_next(result);
   }
   return 0;
