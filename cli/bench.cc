@@ -20,6 +20,7 @@
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
+#include "bench/pipeline/pipeline.h"
 #include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
@@ -66,6 +67,8 @@ std::vector<Bench> benches() {
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
+      {"pipeline", "resnet50 in two stages on two ranks beside two cores and PyTorch; the memory of stages",
+       bench_pipeline},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
       {"simulate", "thousands of nodes in virtual time beside their limits, and beside threads",
@@ -169,6 +172,9 @@ void bench(BenchArguments arguments) {
       cases.push_back(std::move(result));
     }
   }
+  if (cases.empty())
+    throw RequestError("--only: bench " + arguments.name + " has no case with '" + arguments.options.only +
+                       "' in its name");
   if (arguments.json)
     print_json(cases);
   else
@@ -193,6 +199,8 @@ void add_bench(CLI::App& app) {
   command
       ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
       ->check(CLI::IsMember({"threads", "mpi"}));
+  command->add_option("--only", arguments->options.only,
+                      "compress, slow-network: only cases with this in their name, such as powersgd");
   command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();

@@ -32,6 +32,7 @@ nlohmann::ordered_json to_json(const BenchCase& c) {
     json["required"] = c.required;
     json["verdict"] = verdict(c);
   }
+  if (!c.note.empty()) json["note"] = c.note;
   return json;
 }
 

@@ -57,15 +57,30 @@ Config read_config(const TrainArguments& arguments) {
     const std::string key = assignment.substr(0, assignment.find('='));
     const bool length = key.starts_with("run.") && key != "run.seed" && key != "run.name" && key != "run.out";
     const bool machines = key == "cluster.nodes" || key == "cluster.transport" || key == "cluster.slots" ||
-                          key == "model.threads" || key.starts_with("topology.");
+                          key == "model.threads" || key.starts_with("topology.") ||
+                          (key.starts_with("pipeline.") && key != "pipeline.micro_batches");
     if (!length && !machines)
       throw RequestError(
           "--set " + assignment +
           " would change the run that is resumed; only run.* keys for its length and measuring, "
-          "cluster.nodes and the topology may change");
+          "cluster.nodes, the topology and the stages may change");
     config.set(assignment);
   }
   return config;
+}
+
+void tell_stages(const RunResult& result) {
+  double computing = 0, waiting = 0, sent = 0;
+  for (const NodeReport& node : result.last.nodes) {
+    computing += node.stage.compute_seconds;
+    waiting += node.stage.bubble_seconds;
+    sent += static_cast<double>(node.stage.sent.bytes);
+  }
+  tell(
+      "  stages                 {} of each of {} models; {:.0f} % of their time is waiting; {} of "
+      "activations\n",
+      result.info.stages, result.info.nodes / result.info.stages,
+      computing > 0 ? 100 * waiting / (computing + waiting) : 0, bytes(sent));
 }
 
 void print_table(const RunResult& result) {
@@ -102,6 +117,7 @@ void print_table(const RunResult& result) {
        result.wall_seconds ? fmt::format(", in virtual time: {:.6g} s; really {}", last.seconds,
                                          duration(*result.wall_seconds))
                            : "");
+  if (result.info.stages > 1) tell_stages(result);
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
     tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
          staleness.most, with_commas(staleness.dropped));

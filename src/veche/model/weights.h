@@ -13,6 +13,9 @@ namespace veche {
 // num_batches_tracked, which a norm with a fixed momentum does not use, may be there or not. Throws
 // RequestError naming the tensor, and leaves the learner as it was.
 void load_weights(Learner& learner, const std::filesystem::path& safetensors);
+// The same for a stage of a model whose tensors are these.
+void load_weights(Learner& stage, const std::filesystem::path& safetensors,
+                  const std::vector<TensorLayout>& parameters, const std::vector<TensorLayout>& buffers);
 
 // Adds the tensors of a flat vector, in PyTorch's plain order whatever theirs is.
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,

@@ -95,17 +95,31 @@ struct Found {
   SavedModel model;
 };
 
+// In how many parts a model of so many parameters was saved.
+int stages_of(const RunFolder& run, const CheckpointStore& store, std::uint64_t step, std::size_t whole) {
+  try {
+    return static_cast<int>(store.parts_at(step, whole).size());
+  } catch (const RequestError&) {  // here it is the layout that tells of another model
+    throw RequestError(run.layout().string() + " does not fit the checkpoint");
+  }
+}
+
 Found read_newest(const RunFolder& run, const ExportRequest& request, std::vector<std::string>& notices) {
   const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
   const auto step = store.newest([&](const std::string& sentence) { notices.push_back(sentence); });
   if (!step)
     throw RequestError(fmt::format("{} has no whole checkpoint{}{}", run.path().string(),
                                    notices.empty() ? "" : "; ", fmt::join(notices, "; ")));
-  const int nodes = store.nodes_at(*step);
+  std::size_t whole = 0;
+  for (const TensorLayout& tensor : read_layout(run).parameters) whole += size_of(tensor);
+  const int stages = stages_of(run, store, *step, whole);
+  const int nodes = store.nodes_at(*step) / stages;
   if (request.node && (request.node->value < 0 || request.node->value >= nodes))
-    throw RequestError(
-        fmt::format("there is no node {}: the run has nodes 0 to {}", request.node->value, nodes - 1));
-  return {*step, request.node ? store.read_model(*step, *request.node) : store.read_average_model(*step)};
+    throw RequestError(fmt::format("there is no {} {}: the run has {}s 0 to {}",
+                                   stages > 1 ? "replica" : "node", request.node->value,
+                                   stages > 1 ? "replica" : "node", nodes - 1));
+  return {*step, request.node ? store.read_model(*step, *request.node, stages)
+                              : store.read_average_model(*step, stages)};
 }
 
 // A run that is going on removes old ones, perhaps the very one that is read. Then there are newer ones.
@@ -127,10 +141,9 @@ Found read_newest_of_any(const RunFolder& run, const ExportRequest& request,
 
 }  // namespace
 
-void write_layout(const RunFolder& run, const std::string& model, const Learner& learner) {
-  const json content{{"model", model},
-                     {"parameters", to_json(learner.parameter_layout())},
-                     {"buffers", to_json(learner.buffer_layout())}};
+void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
+                  const std::vector<TensorLayout>& buffers) {
+  const json content{{"model", model}, {"parameters", to_json(parameters)}, {"buffers", to_json(buffers)}};
   write_file(run.layout(), content.dump() + "\n");
 }
 

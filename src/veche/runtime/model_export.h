@@ -13,12 +13,14 @@ namespace veche {
 
 // Keeps in the run's folder which number of a checkpoint is which tensor's, so that neither the model nor its
 // data are needed to read one.
-void write_layout(const RunFolder& run, const std::string& model, const Learner& learner);
+void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
+                  const std::vector<TensorLayout>& buffers);
 
 struct ExportRequest {
   std::filesystem::path run;
   std::filesystem::path out;
-  // None: the mean over the nodes that train, which evaluations call the average model, to the bit.
+  // Of a model in stages a replica. None: the mean over the nodes that train, which evaluations call the
+  // average model, to the bit.
   std::optional<NodeId> node = {};
   std::string version;  // of the program, for the file's metadata
 };

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "veche/data/feed/shuffle.h"
 #include "veche/errors.h"
 #include "veche/graph/topology.h"
 #include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/node_speeds.h"
+#include "veche/runtime/pipeline_plan.h"
 #include "veche/runtime/registry.h"
 #include "veche/train/compression/coded_mixer.h"
 #include "veche/train/loop/sample_plan.h"
@@ -26,7 +28,7 @@ Pace pace_of(const Settings& settings) { return strategy_of(settings).pace(setti
 bool is_async(const Settings& settings) { return pace_of(settings) != Pace::in_step; }
 
 int nodes_with_data(const Settings& settings) {
-  const int nodes = settings.nodes();
+  const int nodes = settings.replicas();
   const int idle = strategy_of(settings).idle_nodes(settings.strategy);
   if (idle >= nodes)
     throw RequestError(fmt::format("cluster.nodes = {} leaves nobody to train: {} serve", nodes, idle));
@@ -46,7 +48,7 @@ NodeFolders open_source(const Settings& settings, int processes) {
 // The nodes that a strategy keeps free of data come first and get empty shards.
 Partition divide(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders) {
   if (settings.brings_data) return {};
-  const int nodes = nodes_with_data(settings), idle = settings.nodes() - nodes;
+  const int nodes = nodes_with_data(settings), idle = settings.replicas() - nodes;
   const Dataset& train = *folders.source.train;
   PartitionHints hints{.speed = speeds.speed,
                        .label = [&](std::size_t sample) { return train.label(sample); },
@@ -95,8 +97,8 @@ bool shares_steps(const Settings& settings) {
 std::shared_ptr<const Topology> build_topology(const Settings& settings) {
   const StrategyInfo& info = strategy_of(settings);
   if (!info.uses_topology()) return {};
-  const int nodes = info.graph_nodes(settings.strategy, settings.nodes());
-  if (nodes == 1 && settings.nodes() > 1) return {};  // a single group has nobody to talk to
+  const int nodes = info.graph_nodes(settings.strategy, settings.replicas());
+  if (nodes == 1 && settings.replicas() > 1) return {};  // a single group has nobody to talk to
   return make_topology({.graph = settings.topology.get<std::string>("graph"),
                         .weights = settings.topology.get<std::string>("weights"),
                         .nodes = nodes,
@@ -111,7 +113,7 @@ SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, con
   const bool all_alike = strategy_of(settings).one_learner || is_async(settings);
   SamplePlan plan{sizes, data.batch, all_alike ? std::vector<std::uint64_t>{} : speeds.train_every,
                   repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
-                  static_cast<std::size_t>(settings.nodes() - nodes_with_data(settings))};
+                  static_cast<std::size_t>(settings.replicas() - nodes_with_data(settings))};
   plan.lose(settings.cluster.get<double>("lose"), settings.seed());
   return plan;
 }
@@ -202,7 +204,8 @@ DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const Nod
 }
 
 TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
-                           const std::optional<SimulationPlan>& simulation) {
+                           const std::optional<SimulationPlan>& simulation,
+                           std::optional<PipelinePlan> pipeline) {
   const Options& run = settings.run;
   DataPlan data = plan_data(settings, speeds, folders);
   std::shared_ptr<const Topology> topology = build_topology(settings);
@@ -230,6 +233,8 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .stall_seconds = speeds.stall_seconds,
       .threads = std::max(1, settings.model.get<int>("threads", 0)),
       .pruning = plan_pruning(settings, epoch, steps),
+      .pipeline = std::move(pipeline),
+      .trace = run.get<bool>("trace"),
       .strategy = strategy_of(settings),
       .strategy_options = settings.strategy,
       .optimizer_options = settings.optimizer,
@@ -237,7 +242,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .topology = std::move(topology),
       .mix_every = speeds.mix_every,
       .samples = samples,
-      .schedule = {settings.optimizer, {steps, std::max(steps_per_epoch, 1.0), settings.nodes()}},
+      .schedule = {settings.optimizer, {steps, std::max(steps_per_epoch, 1.0), settings.replicas()}},
       .data = std::move(data)};
   if (run.has("target_accuracy")) {
     plan.target_accuracy = run.get<double>("target_accuracy");
@@ -254,7 +259,45 @@ std::optional<SimulationPlan> plan_virtual_time(const Settings& settings, const 
   return plan_simulation(settings, model_spec_of(settings, source, NodeId{0}));
 }
 
+// Of replicas: data and steps are theirs. A node of a stage is slow by itself.
+NodeSpeeds read_speeds(const Settings& settings, bool one_machine) {
+  if (settings.stages() == 1) return read_node_speeds(settings.cluster, settings.nodes(), one_machine);
+  Options replicas = settings.cluster;
+  const auto nodes = settings.cluster.get<std::vector<double>>("speed", {});
+  NodeSpeeds speeds;
+  if (!nodes.empty()) {
+    if (nodes.size() != static_cast<std::size_t>(settings.nodes()))
+      throw RequestError(
+          fmt::format("cluster.speed has {} numbers for {} nodes", nodes.size(), settings.nodes()));
+    const auto stages = static_cast<std::size_t>(settings.stages());
+    Value::List sums;
+    for (std::size_t i = 0; i < nodes.size(); i += stages)
+      sums.push_back({std::reduce(nodes.begin() + static_cast<std::ptrdiff_t>(i),
+                                  nodes.begin() + static_cast<std::ptrdiff_t>(i + stages))});
+    replicas.set("speed", {std::move(sums)});
+  }
+  speeds = read_node_speeds(replicas, settings.replicas(), one_machine);
+  if (!speeds.slowness.empty() || (!nodes.empty() && settings.cluster.get<bool>("rest", one_machine))) {
+    speeds.slowness.clear();
+    for (const double speed : nodes) speeds.slowness.push_back(std::ranges::max(nodes) / speed);
+  }
+  return speeds;
+}
+
+std::optional<PipelinePlan> plan_stages(const Settings& settings, const DataSource& source,
+                                        const std::optional<SimulationPlan>& simulation) {
+  if (!settings.is_cut()) return {};
+  return plan_pipeline(settings, model_spec_of(settings, source, NodeId{0}), simulation);
+}
+
 }  // namespace
+
+void RunPlan::cut_at(Cut cut) {
+  Value::List places;
+  for (const int place : cut) places.push_back({std::int64_t{place}});
+  settings.pipeline.set("cut", {std::move(places)});
+  set_cut(*training.pipeline, std::move(cut), settings, simulation);
+}
 
 RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
     : settings(given),
@@ -264,7 +307,7 @@ RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
       stand_in(simulation && !simulation->learns
                    ? std::make_shared<std::vector<float>>(2 * simulation->short_length)
                    : nullptr),
-      training(plan_training(settings, read_node_speeds(settings.cluster, settings.nodes(), one_machine),
-                             folders, simulation)) {}
+      training(plan_training(settings, read_speeds(settings, one_machine), folders, simulation,
+                             plan_stages(settings, source, simulation))) {}
 
 }  // namespace veche

@@ -21,12 +21,18 @@ struct RunPlan {
   // One learner may stand for all nodes.
   int learners() const { return training.strategy.one_learner ? 1 : settings.nodes(); }
 
-  const Settings settings;
+  // How many nodes have the same model: all, or those of a stage.
+  int replicas() const { return learners() / stages(); }
+  int stages() const { return training.pipeline ? training.pipeline->stages : 1; }
+  // Into the same number of stages elsewhere; the settings tell where.
+  void cut_at(Cut cut);
+
+  Settings settings;
   const NodeFolders folders;                           // whose samples are whose already
   const DataSource source;                             // empty when the learners bring their own
   const std::optional<SimulationPlan> simulation;      // in virtual time
   const std::shared_ptr<std::vector<float>> stand_in;  // of all learners, where they do not learn
-  const TrainingPlan training;                         // what the nodes know
+  TrainingPlan training;                               // what the nodes know
 };
 
 }  // namespace veche

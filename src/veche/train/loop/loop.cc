@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "veche/train/loop/measure.h"
 #include "veche/train/loop/progress_exchange.h"
 
 namespace veche {
@@ -53,9 +52,8 @@ class Loop {
     if (node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || node_.test() == nullptr)
       return false;
     Evaluation then;
-    const Message mean = mean_over_nodes(node_.control(), node_.learner().parameters(), plan_.idle());
-    then.average_model =
-        evaluate_mean(node_.control(), node_.learner(), mean.as<float>(), *node_.test(), plan_.idle());
+    const Message mean = node_.mean_model();
+    then.average_model = node_.score_of_mean(mean.as<float>());
     return reached_target(then);
   }
 

@@ -16,12 +16,17 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner,
       endpoint_(std::move(endpoint)),
       pool_(std::move(pool)),
       learner_(std::move(learner)),
+      pipeline_(plan.pipeline
+                    ? std::make_unique<Pipeline>(*endpoint_, pool_, patience_,
+                                                 dynamic_cast<Stage&>(*learner_), *plan.pipeline, traced())
+                    : nullptr),
       optimizer_(make_optimizer(plan.optimizer_options, layers_of(*learner_))),
       pruner_(plan.pruning, *learner_, learner_->parameters().size()),
       strategy_(plan.strategy.make({talk_, *learner_, *optimizer_, plan.schedule, plan.topology, plan.samples,
                                     plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
                                     [this] { limit_gradient(); },
                                     plan.compression ? &*plan.compression : nullptr})) {
+  if (traced() != nullptr) talk_.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
   if (strategy_ == nullptr)
     throw RequestError("strategy.name = \"" + plan.strategy.name +
                        "\": the program that registered it made none");
@@ -34,7 +39,7 @@ NodeState Node::state(bool with_strategy) {
                   .sent = talk_.sent(),
                   .vectors = {learner_->parameters(), learner_->buffers()},
                   .numbers = {},
-                  .trains = me() >= plan_.idle()};
+                  .trains = replica() >= plan_.idle()};
   const auto keep = [&](const std::vector<std::span<float>>& parts) {
     state.vectors.insert(state.vectors.end(), parts.begin(), parts.end());
   };
@@ -56,13 +61,14 @@ void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
 }
 
 void Node::open_data() {
-  std::vector<Loader::Shard> shards = plan_.shards_of(me());
+  if (pipeline_ && !pipeline_->first()) return;
+  std::vector<Loader::Shard> shards = plan_.shards_of(replica());
   if (plan_.data.exchanged > 0) {
     SampleExchange::Plan plan{.home = plan_.data.partition,
                               .exchanged = plan_.data.exchanged,
                               .seed = plan_.seed,
                               .steps_per_epoch = plan_.samples.steps_per_epoch(),
-                              .stands_for = {static_cast<int>(me())},
+                              .stands_for = {static_cast<int>(replica())},
                               .first_step = step_};
     if (plan_.strategy.one_learner) {
       plan.stands_for.clear();
@@ -73,10 +79,10 @@ void Node::open_data() {
   if (shards.empty() || !plan_.learns) return;
   loader_.emplace(exchange_ ? exchange_->data() : plan_.data.train, std::move(shards),
                   Loader::Plan{.batch = plan_.data.batch,
-                               .steps_per_epoch = plan_.samples.loader_steps_per_epoch(me()),
+                               .steps_per_epoch = plan_.samples.loader_steps_per_epoch(replica()),
                                .seed = plan_.seed,
                                .augment = plan_.data.augment,
-                               .first_step = plan_.samples.taken(me(), step_),
+                               .first_step = plan_.samples.taken(replica(), step_),
                                .waits_for_epochs = exchange_.has_value()},
                   services_->prefetcher);
 }

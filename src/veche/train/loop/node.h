@@ -14,6 +14,8 @@
 #include "veche/train/loop/plan.h"
 #include "veche/train/loop/progress_report.h"
 #include "veche/train/loop/sample_exchange.h"
+#include "veche/train/loop/trace.h"
+#include "veche/train/pipeline/pipeline.h"
 
 namespace veche {
 
@@ -58,6 +60,13 @@ class Node {
   std::size_t me() const { return static_cast<std::size_t>(endpoint_->id().value); }
   std::size_t nodes() const { return static_cast<std::size_t>(endpoint_->size()); }
   bool first() const { return me() == 0; }
+  // Those with the same part of the model, itself among them: all, unless the model is in stages.
+  Endpoint& peers() const { return pipeline_ ? pipeline_->peers() : *endpoint_; }
+  std::size_t replica() const { return static_cast<std::size_t>(peers().id().value); }
+  std::size_t replicas() const { return static_cast<std::size_t>(peers().size()); }
+  Pipeline* pipeline() const { return pipeline_.get(); }
+  int stages() const { return pipeline_ ? plan_.pipeline->stages : 1; }
+  const Trace& trace() const { return trace_; }
   Time now() const { return endpoint_->now(); }
 
   std::uint64_t step() const { return step_; }  // steps done
@@ -76,6 +85,9 @@ class Node {
   // With all others. Only the one who speaks for its process is told of every node: a copy for each of ten
   // thousand would not fit. Where nobody learns there are no models to compare.
   Evaluation evaluate(const std::string& stopped);
+  // With all others: the mean of the part of the model that this node has, and the test score of the whole.
+  Message mean_model();
+  Score score_of_mean(std::span<const float> mean, const Tested& tested = {});
 
   // Before they are measured or saved: a checkpoint that cannot be trained further is worth nothing.
   void check_parameters() const;
@@ -87,6 +99,9 @@ class Node {
  private:
   void open_data();
   void compute(const Batch& batch, std::size_t samples);
+  Score pass(const Batch& batch, std::size_t samples);
+  Score staged_pass(const Batch& batch, std::size_t samples);
+  Trace* traced() { return plan_.trace ? &trace_ : nullptr; }
   Time pause(Time length);
   void prune();
   void limit_gradient();
@@ -105,11 +120,14 @@ class Node {
   const std::unique_ptr<Endpoint> endpoint_;
   MessagePool pool_;
   Patience patience_;
+  const std::unique_ptr<Learner> learner_;
+  Trace trace_;
+  const std::unique_ptr<Pipeline> pipeline_;  // none: it has the whole model
   Channel control_{*endpoint_, pool_, patience_, tags::control};
   Channel progress_{*endpoint_, pool_, patience_, tags::progress};
-  Channel samples_{*endpoint_, pool_, patience_, tags::samples};
-  Channel talk_{*endpoint_, pool_, patience_, tags::strategy};
-  const std::unique_ptr<Learner> learner_;
+  Channel samples_{peers(), pool_, patience_, tags::samples};
+  Channel talk_{peers(), pool_, patience_, tags::strategy};
+  Channel alike_{peers(), pool_, patience_, tags::stage_control.child(0)};
   const std::unique_ptr<Optimizer> optimizer_;
   Pruner pruner_;
   const std::unique_ptr<Strategy> strategy_;

@@ -27,19 +27,20 @@ NodeReport Node::take_report() {
   mine.staleness = strategy_->staleness();
   mine.coding = strategy_->coding();
   mine.sent = plan_.learns ? talk_.sent() : endpoint_->sent();  // what short vectors stand for
+  if (pipeline_) mine.stage = pipeline_->report();
   train_ = {};
   return mine;
 }
 
 bool Node::tests_own_model(const std::string& stopped) const {
   if (test() == nullptr) return false;
-  return stopped.empty() ? plan_.tests_model_of(me(), nodes(), step_)
-                         : plan_.tests_model_at_end_of(me(), nodes());
+  return stopped.empty() ? plan_.tests_model_of(replica(), replicas(), step_)
+                         : plan_.tests_model_at_end_of(replica(), replicas());
 }
 
 Tested Node::testing_told(const std::string& stopped) const {
   if (observer() == nullptr || test() == nullptr) return {};
-  const std::size_t mine = samples_of(endpoint_->id(), endpoint_->size(), test()->size());
+  const std::size_t mine = samples_of(peers().id(), peers().size(), test()->size());
   const std::size_t all = mine + (tests_own_model(stopped) ? test()->size() : 0);
   return [this, all, done = std::size_t{0}](std::size_t samples) mutable {
     done += samples;
@@ -53,30 +54,48 @@ Evaluation Node::evaluate(const std::string& stopped) {
   if (observer() != nullptr) observer()->on_measuring();
   if (!plan_.learns) return measure_times(stopped);
   const Time start = now();
-  const Message average = mean_over_nodes(control_, learner_->parameters(), plan_.idle());
+  const Message average = mean_model();
   const std::span<const float> mean = average.as<float>();
   Evaluation result;
   result.step = plan_.async() ? mean_step_ : step_;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
-  if (test() != nullptr)
-    result.average_model = evaluate_mean(control_, *learner_, mean, *test(), plan_.idle(), tested);
+  if (test() != nullptr) result.average_model = score_of_mean(mean, tested);
   check(result.average_model, step_);
 
   NodeReport mine = take_report();
   if (tests_own_model(stopped))
-    mine.test = evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size(), tested);
+    mine.test = pipeline_ ? pipeline_->test(*test(), 0, test()->size(), tested)
+                          : evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size(), tested);
   check(mine.test, step_);
   mine.from_mean = distance(learner_->parameters(), mean);
   if (exchange_) mine.samples_sent = exchange_->sent();
+  double norm = squared_norm(mean);
+  if (pipeline_) norm = pipeline_->sum(norm);
   const Gathered<NodeReport> reports(control_, mine);
   if (endpoint_->id() == services_->speaker) {
     result.nodes.assign(reports.all().begin(), reports.all().end());
-    sum_up(result, squared_norm(mean), plan_.idle());
+    sum_up(result, norm, plan_.idle());
   }
   patience_.note(now() - start);
   if (observer() != nullptr) observer()->on_evaluation(result);
   return result;
+}
+
+Message Node::mean_model() {
+  return mean_over_nodes(pipeline_ ? alike_ : control_, learner_->parameters(), plan_.idle());
+}
+
+Score Node::score_of_mean(std::span<const float> mean, const Tested& tested) {
+  if (!pipeline_) return evaluate_mean(control_, *learner_, mean, *test(), plan_.idle(), tested);
+  const Message buffers = mean_over_nodes(alike_, learner_->buffers(), plan_.idle());
+  const LentModel model{mean, buffers.as<float>()};
+  const std::size_t from = first_sample_of(peers().id(), peers().size(), test()->size());
+  const std::size_t to = from + samples_of(peers().id(), peers().size(), test()->size());
+  const Gathered<Score> slices(control_, pipeline_->test(*test(), from, to, tested, &model));
+  Score total;
+  for (const Score& part : slices.all()) total += part;
+  return total;
 }
 
 Evaluation Node::measure_times(const std::string& stopped) {

@@ -14,6 +14,7 @@
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/pruning.h"
 #include "veche/train/optim/rate_schedule.h"
+#include "veche/train/pipeline/plan.h"
 
 namespace veche {
 
@@ -45,6 +46,8 @@ struct TrainingPlan {
   double stall_seconds = 0;      // the longest
   int threads = 1;               // that compute a node's batch
   PruningPlan pruning = {};
+  std::optional<PipelinePlan> pipeline = {};  // none: every node has the whole model
+  bool trace = false;                         // nodes keep what they do when
 
   StrategyInfo strategy;
   Options strategy_options, optimizer_options;

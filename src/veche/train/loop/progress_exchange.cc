@@ -50,7 +50,8 @@ void ProgressExchange::answer() {
   const Message message = channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
   answered_ = true;
-  if (Observer* observer = node_.observer()) observer->on_progress(summed(all, begun_, took_.count()));
+  if (Observer* observer = node_.observer())
+    observer->on_progress(summed(all, begun_, took_.count(), node_.stages()));
 }
 
 bool ProgressExchange::read_answer() {

@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "veche/collectives.h"
+#include "veche/comm/equal_everywhere.h"
 #include "veche/errors.h"
 #include "veche/train/compression/coded_sum.h"
-#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"

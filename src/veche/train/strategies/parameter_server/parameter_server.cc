@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "veche/comm/equal_everywhere.h"
 #include "veche/errors.h"
-#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/optim/rate_schedule.h"
