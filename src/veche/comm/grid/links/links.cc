@@ -91,6 +91,7 @@ class Links::State : public ConnectionOwner {
     asio::co_spawn(
         context_, [this] { return dial(); }, asio::detached);
     thread_ = std::jthread([this] {
+      block_broken_pipes();
       for (bool done = false; !done;) {
         try {
           context_.run();
