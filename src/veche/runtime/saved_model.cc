@@ -76,6 +76,15 @@ void check_fit(const std::vector<TensorLayout>& layout, std::size_t size, const 
   if (count != size) throw RequestError(run.layout().string() + " does not fit the checkpoint");
 }
 
+// In how many parts a model of so many parameters was saved.
+int stages_of(const RunFolder& run, const CheckpointStore& store, std::uint64_t step, std::size_t whole) {
+  try {
+    return static_cast<int>(store.parts_at(step, whole).size());
+  } catch (const RequestError&) {  // here it is the layout that tells of another model
+    throw RequestError(run.layout().string() + " does not fit the checkpoint");
+  }
+}
+
 FoundModel read_newest(const RunFolder& run, const std::optional<NodeId>& node,
                        std::vector<std::string>& notices) {
   const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
@@ -85,7 +94,7 @@ FoundModel read_newest(const RunFolder& run, const std::optional<NodeId>& node,
                                    notices.empty() ? "" : "; ", fmt::join(notices, "; ")));
   std::size_t whole = 0;
   for (const TensorLayout& tensor : read_layout(run).parameters) whole += size_of(tensor);
-  const int stages = static_cast<int>(store.parts_at(*step, whole).size());
+  const int stages = stages_of(run, store, *step, whole);
   const int nodes = store.nodes_at(*step) / stages;
   if (node && (node->value < 0 || node->value >= nodes))
     throw RequestError(fmt::format("there is no {} {}: the run has {}s 0 to {}",
