@@ -62,7 +62,7 @@ int told(const GridArguments& arguments, const RunResult& result) {
          result.last.step, result.info.folder.string());
     return kLeft;
   }
-  if (!arguments.quiet) print_run_table(result);
+  if (!arguments.quiet) print_run(result);
   return 0;
 }
 

@@ -27,7 +27,7 @@ void tell_stages(const RunResult& result) {
 
 }  // namespace
 
-void print_run_table(const RunResult& result) {
+void print_run(const RunResult& result) {
   const Evaluation& last = result.last;
   const bool tested = last.average_model.count > 0;
   Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "steps", "computing", "waiting",

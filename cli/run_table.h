@@ -5,6 +5,6 @@
 namespace veche::cli {
 
 // What came of a run, node by node and in all, on standard error.
-void print_run_table(const RunResult& result);
+void print_run(const RunResult& result);
 
 }  // namespace veche::cli

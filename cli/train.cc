@@ -16,6 +16,7 @@
 #include "cli/reporter.h"
 #include "cli/run_table.h"
 #include "cli/text.h"
+#include "cli/watch.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
 #include "veche/runtime/on_all_ranks.h"
@@ -38,6 +39,8 @@ struct TrainArguments {
   std::vector<std::string> compare;
   int repeat = 1;
   bool simulate = false;
+  bool watch = false;
+  ServingWords where;  // the live page
 };
 
 Config read_config(const TrainArguments& arguments) {
@@ -85,7 +88,9 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   on_all_ranks(job, [&] { request.settings = settings_for(read_config(arguments), job); });
   request.job = job;
   request.resume = arguments.resume;
-  request.observer = &view;
+  std::unique_ptr<RunObserver> page;
+  if (arguments.watch) page = with_live_page(view, arguments.where);
+  request.observer = page ? page.get() : &view;
   request.interrupted = &interrupted;
   const RunResult result = run_training(request);
   if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
@@ -97,7 +102,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
     return kInterrupted;
   }
   if (!arguments.quiet) {
-    print_run_table(result);
+    print_run(result);
     if (!arguments.json && !arguments.simulate) print_what_next(result);
   }
   return 0;
@@ -106,6 +111,9 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
 int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& interrupted, Job* job,
                  ProgressView& view) {
   if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
+  if (arguments.watch)
+    throw RequestError(
+        "--watch shows one run: watch a comparison with `veche watch` and the folder of its runs");
   Config config;
   on_all_ranks(job, [&] { config = read_config(arguments); });
   return compare({.config = config,
@@ -181,6 +189,8 @@ void add_train(CLI::App& app, int& exit_code) {
   CLI::App* const command =
       add_runs(app, "train", "Train; without arguments, the demo: four nodes on a ring", arguments);
   command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
+  command->add_flag("--watch", arguments->watch, "serve the live page of the run while it lasts");
+  add_serving_options(*command, arguments->where, 8081);
   command->callback([arguments, &exit_code] {
     if (arguments->keys)
       answer_text(keys_page());

@@ -145,6 +145,33 @@ def codes():
     save_code("edge-right", 15, floats[:100 + 2 * 25].tobytes())
 
 
+def membership():
+    """Messages of a member of run 7, as docs/grid-membership.md describes them."""
+    def member(key):
+        return bytes([key]) + bytes(31) + struct.pack("<QI", 1, 4) + b"name" + struct.pack("<II", 1, 11) + b"host.x:4000" + \
+            struct.pack("<Id", 1, 10.5) + bytes(32)
+    standing = struct.pack("<IQQ", 1, 5, 6)
+    def view(number):
+        return struct.pack("<QQQI", 7, 0, number, 2) + member(1) + member(2) + struct.pack("<QQ", 5, 6) + \
+            struct.pack("<II", 1, 4) + b"invi" + struct.pack("<I", 1) + struct.pack("<I", 2) + bytes([1]) + bytes(31) + bytes([2]) + \
+            bytes(31) + struct.pack("<I", 0) + standing + standing
+    following, ballot = struct.pack("<QQ", 0, 2), struct.pack("<QI", 1, 0)
+    bodies = {
+        "sight": struct.pack("<QBBII", 3, 1, 0, 1, 0), "ready": member(2) + standing,
+        "vouch": bytes(32) + struct.pack("<I", 4) + b"invi" + struct.pack("<I", 1), "prepare": following + ballot,
+        "promise": following + ballot + b"\1\1" + ballot + view(2) + member(2) + standing, "accept": ballot + view(2),
+        "accepted": following + ballot, "outbid": following + ballot, "install": view(2),
+        "revoke": bytes(32) + struct.pack("<I", 1) + b"\7", "refused": struct.pack("<I", 3) + b"why",
+        "fork": struct.pack("<Q", 9), "follow": struct.pack("<Q", 9) + member(2) + standing}
+    for kind, (name, body) in enumerate(bodies.items()):
+        save("membership", name, struct.pack("<BBQQQQ", 1, kind, 7, 0, 1, 1) + body)
+    stored = struct.pack("<BQQQ", 1, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
+    checksum = 0xcbf29ce484222325
+    for byte in stored:
+        checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+    save("membership", "stored", stored + struct.pack("<Q", checksum))
+
+
 def grid():
     """Frames as members write them (docs/grid-protocol.md), the first byte saying what follows; invitations."""
     def text(of):
@@ -194,4 +221,4 @@ if __name__ == "__main__":
     for old in CORPUS.glob("*/*"):
         if not old.name.startswith(FOUND):
             old.unlink()
-    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), grid(), packed(sys.argv[1])
+    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), membership(), grid(), packed(sys.argv[1])

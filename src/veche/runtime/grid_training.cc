@@ -11,10 +11,10 @@
 #include "veche/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
-#include "veche/runtime/model_export.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run_plan.h"
+#include "veche/runtime/saved_model.h"
 #include "veche/runtime/summary.h"
 #include "veche/train/views/view_part.h"
 
@@ -123,7 +123,7 @@ class GridTraining::Member {
       checkpoints_.emplace(*folder, here_);
       if (how == As::returned) resume(*folder);
       const Learner& learner = *parts_.front()->self().learner;
-      write_layout(*folder, model(), learner.parameter_layout(), learner.buffer_layout());
+      write_layout(*folder, model(), learner.parameter_layout(), learner.buffer_layout(), opened_.source);
     }
     for (const auto& part : parts_)
       if (how == As::newcomer) part->self().has_state = false;

@@ -7,8 +7,8 @@ namespace veche::grid {
 // Who is behind is told the newest view, who is ahead is shown that this member is behind.
 void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId there, Time now) {
   const ViewId here = present_id();
-  if (here.number == 0 || there.number == 0 || there == here) return;
-  if (there.lineage != here.lineage) {
+  if (here.number == 0 || there == here) return;
+  if (there.number > 0 && there.lineage != here.lineage) {
     const auto seat = seat_of(from);
     if (seat && !superseded(*seat)) peer.elsewhere = true;
     if (cut_off && in() && there.number > here.number)

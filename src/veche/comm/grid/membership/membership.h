@@ -49,7 +49,7 @@ struct MembershipOptions {
 // In words: view k+1 is agreed by the members of view k, single-decree Paxos for each number. A change is
 // wanted when somebody is lost (a majority of up to 5 observers miss it), leaves, is revoked, has caught up,
 // or has stopped training. The lowest seat alive prepares: everybody freezes, tells how far it has come and
-// promises; those who promised make up the next view. docs/grid-protocol.md has it in full.
+// promises; those who promised make up the next view. docs/grid-membership.md has it in full.
 //
 // A quorum is more than half of the members of a view, or exactly half with seat 0: two of them have a member
 // in common, as with two votes for each and one more for seat 0 each has at least n+1 of 2n+1 votes.
@@ -73,9 +73,10 @@ class VECHE_MODULE_API Membership {
     std::optional<std::string> refused;   // a newcomer is told why it is not let in
   };
 
-  // `self.incarnation` is raised above any that is stored. `stored` is what was last persisted by this
-  // member, empty on its first start or where it was lost: it then has no vote until it is let in anew.
-  // Throws RequestError where it is damaged or of another run.
+  // `self.incarnation` is larger than in any life before (the time, say): that is how others know that one
+  // who lost what it stored has forgotten its promises. It is raised above what is stored. `stored` is what
+  // this member last persisted, empty on its first start or where it was lost: it then has no vote until it
+  // is let in anew. Throws RequestError where it is damaged or of another run.
   Membership(std::uint64_t run, Member self, Bytes stored, MembershipOptions options, std::uint64_t seed);
   ~Membership();
   Membership(Membership&&) noexcept;

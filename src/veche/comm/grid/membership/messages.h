@@ -12,7 +12,7 @@
 
 namespace veche::grid {
 
-// What members say to each other about who takes part; docs/grid-protocol.md has the bytes. Who sent a
+// What members say to each other about who takes part; docs/grid-membership.md has the bytes. Who sent a
 // message, the link knows.
 
 struct Ballot {

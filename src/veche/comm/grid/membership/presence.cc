@@ -125,6 +125,21 @@ void Membership::State::say_sight(Time now) {
   wake(now + options.retry);
 }
 
+// Now and then one of the others, whoever it is, is shown which view is known here: who missed that views
+// went on, and misses nobody, learns it from the answer.
+void Membership::State::say_view(Time now) {
+  if (present.roll.number == 0) return;
+  if (now >= said_view + patience) {
+    std::vector<MemberId> up;
+    for (const auto& [id, peer] : peers)
+      if (peer.up && id != self.id) up.push_back(id);
+    if (up.empty()) return;
+    said_view = now;
+    send(up[random.below(up.size())], sight(now));
+  }
+  wake(said_view + patience);
+}
+
 void Membership::State::on(const MemberId& from, const Sight& sight, ViewId present_there, Time now) {
   const auto seat = seat_of(from);
   if (present_there != present_id() || !seat || superseded(*seat)) return;

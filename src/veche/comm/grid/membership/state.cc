@@ -74,6 +74,7 @@ void Membership::State::act(Time now) {
   pursue(now);
   split_when_due(now);
   say_sight(now);
+  say_view(now);
   say_ready(now);
   say_vouchers(now);
 }

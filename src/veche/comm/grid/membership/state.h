@@ -82,6 +82,7 @@ struct Membership::State {
   void miss(const MemberId& id, Time now);
   Sight sight(Time now);
   void say_sight(Time now);
+  void say_view(Time now);
   void on(const MemberId& from, const Sight& sight, ViewId there, Time now);
 
   // admission.cc
@@ -157,7 +158,7 @@ struct Membership::State {
   bool cut_off = false;
   Time cut_off_since{0};
   Sight last_sight;
-  Time said_sight{-1e9}, sight_changed{-1e9};
+  Time said_sight{-1e9}, sight_changed{-1e9}, said_view{-1e9};
   std::map<MemberId, Candidate> candidates;
   std::map<MemberId, Voucher> vouchers;
   Time said_vouchers{-1e9};

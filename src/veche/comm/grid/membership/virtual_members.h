@@ -29,6 +29,7 @@ class VirtualMembers {
     Time notice{0.01};                 // at most, until a link is known to be up or down
     Time stop{0.02};                   // at most, until training has stopped
     Time catch_up{0.2};                // at most, until who was removed or has come back is ready
+    Time sync{0};                      // of the disk, before what depends on it is sent
     double tear = 0;                   // that a member dies between writing to its disk and sending
   };
 
@@ -47,6 +48,8 @@ class VirtualMembers {
     std::set<MemberId> revoked;
     std::set<Who> heard;  // whose links are up, as it was told
     int removals = 0;
+    std::optional<Time> trains_since;  // none: it stands still
+    Time trained{0};
   };
 
   VirtualMembers(std::uint64_t seed, std::size_t most, MembershipOptions options, Network network)
@@ -129,6 +132,7 @@ class VirtualMembers {
   void kill(Who who) {
     Node& node = nodes_[who];
     node.membership.reset();
+    stop_counting(node);
     ++node.life;
     for (Who other = 0; other < size(); ++other)
       if (other != who) watch(other, who);
@@ -175,6 +179,11 @@ class VirtualMembers {
   }
   // Training at this member stops by itself.
   void stop(Who who) { freeze_later(who); }
+
+  // Training goes in step: while one is missing that the others wait for, nobody's counts.
+  void hold() {
+    for (Node& node : nodes_) stop_counting(node);
+  }
 
   // Goes on until `done` or for so long; what it took.
   Time run_until(const std::function<bool()>& done, Time most) {
@@ -265,6 +274,11 @@ class VirtualMembers {
     }
   };
 
+  void stop_counting(Node& node) {
+    if (node.trains_since) node.trained += std::max(Time(0), now_ - *node.trains_since);
+    node.trains_since.reset();
+  }
+
   Time some(Time most) { return most * random_.uniform(); }
   void complain(const std::string& what) {
     if (wrong_.empty()) wrong_ = what + " at " + std::to_string(now_.count()) + " s";
@@ -321,19 +335,20 @@ class VirtualMembers {
     const auto number = nodes_[who].view ? nodes_[who].view->roll.number : 0;
     at(now_ + some(network_.stop), who, [this, number](Node& node) {
       if (!node.view || node.view->roll.number != number) return;
+      stop_counting(node);
       node.steps += random_.below(2);
       node.membership->frozen({{node.steps, node.steps}}, now_);
     });
   }
 
-  void post(Who from, const Membership::Letter& letter) {
+  void post(Who from, const Membership::Letter& letter, Time written) {
     const Who to = index_of(letter.to);
     ++sent_;
     if (!works_[from][to] || (network_.loss > 0 && random_.uniform() < network_.loss)) return;
     const int copies = network_.repeat > 0 && random_.uniform() < network_.repeat ? 2 : 1;
     for (int copy = 0; copy < copies; ++copy)
       at(
-          now_ + network_.delay + some(network_.jitter), to,
+          now_ + written + network_.delay + some(network_.jitter), to,
           [this, from, bytes = letter.bytes](Node& node) {
             node.membership->received(nodes_[from].id, bytes, now_);
           },
@@ -348,8 +363,13 @@ class VirtualMembers {
       kill(who);
       return;
     }
-    for (const auto& letter : output.messages) post(who, letter);
-    if (output.installed) installed(who, *output.installed);
+    const Time written = output.persist.empty() ? Time(0) : network_.sync;
+    for (const auto& letter : output.messages) post(who, letter, written);
+    if (output.installed) {
+      installed(who, *output.installed);
+      stop_counting(node);
+      node.trains_since = now_ + written;
+    }
     if (output.freeze) freeze_later(who);
     for (const auto& revocation : output.revoked) {
       node.revoked.insert(revocation.id);
@@ -358,6 +378,7 @@ class VirtualMembers {
     }
     if (output.refused) node.refused = output.refused;
     if (output.removed) {
+      stop_counting(node);
       node.view.reset();
       ++node.removals;
       if (node.comes_back)

@@ -272,7 +272,8 @@ class GridMember : public Grid, public Views, private LinkEvents {
   Membership make_membership() {
     Member self;
     self.id = key_.id();
-    self.incarnation = 1;
+    // Larger than in any life before, also where what was promised is lost but the key is not.
+    self.incarnation = static_cast<std::uint64_t>(1e6 * seconds_since_1970());
     self.name = name();
     self.nodes = options_.nodes;
     self.addresses = links_->addresses();
