@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "veche/base/host_port.h"
 #include "veche/base/nearest.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
@@ -136,6 +137,15 @@ void settle_pipeline(Settings& settings, bool nodes_given) {
   }
 }
 
+void check_addresses(const Options& grid) {
+  const auto check = [](const char* key, const std::string& text) {
+    if (!read_host_port(text))
+      throw RequestError(fmt::format("grid.{} = \"{}\" is no HOST:PORT, such as 10.0.0.7:4000", key, text));
+  };
+  check("listen", grid.get<std::string>("listen"));
+  for (const std::string& text : grid.get<std::vector<std::string>>("address", {})) check("address", text);
+}
+
 }  // namespace
 
 Config Config::from_file(const std::filesystem::path& file) {
@@ -259,7 +269,8 @@ Settings Config::resolve() const {
     if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
       settings.cluster.set("nodes", {*nodes});
   settle_pipeline(settings, has("cluster", "nodes"));
-  // Whether or not this run uses it.
+  // Whether or not this run uses them.
+  check_addresses(settings.grid);
   if (sections_.contains("network")) read_network(settings.network, settings.nodes(), settings.seed());
   return settings;
 }
