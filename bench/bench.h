@@ -13,10 +13,13 @@ struct BenchOptions {
   std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
   std::vector<std::string> sizes;     // allreduce: only these, reality: these rates; empty: all
   std::vector<int> nodes;             // allreduce, crowd: only so many nodes or ranks; empty: all
+  std::string only;                   // compress, slow-network: cases with this in their name; empty: all
   double target = 88;                 // slow-network: per cent of test samples that must be right
   std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
   std::string data;                   // load: a set of images, CIFAR-10 as a rule; empty: made up
   std::function<void(const std::string&)> tell;  // people a sentence on the way; always there
+
+  bool wants(const std::string& name) const { return name.find(only) != std::string::npos; }
 };
 
 // One comparison. The results of both sides were checked against each other before anything was timed.
@@ -29,7 +32,8 @@ struct BenchCase {
   double ratio = 0;   // the median over the rounds; above one Veche is ahead
   double spread = 0;  // of the ratio: the distance of its quartiles over its median
   int rounds = 0;
-  double required = 0;  // the ratio promised; 0: none
+  double required = 0;    // the ratio promised; 0: none
+  std::string note = {};  // of how it came about, which the page of benchmarks has beside the ratio
 };
 
 // Where rounds differ by more, their median says nothing for sure.

@@ -11,6 +11,7 @@
 
 #include "bench/allreduce/allreduce.h"
 #include "bench/cluster/ddp.h"
+#include "bench/cluster/grid.h"
 #include "bench/cluster/network.h"
 #include "bench/cluster/ranks.h"
 #include "bench/cluster/slow_network.h"
@@ -19,6 +20,8 @@
 #include "bench/load/load.h"
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
+#include "bench/pipeline/pipeline.h"
+#include "bench/serve/serve.h"
 #include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
@@ -60,10 +63,14 @@ std::vector<Bench> benches() {
       {"compress", "codecs beside copying and PyTorch's", bench_compress},
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
+      {"serve", "a model over HTTP beside the model alone", bench_serve},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
+      {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
+      {"pipeline", "resnet50 in two stages on two ranks beside two cores and PyTorch; the memory of stages",
+       bench_pipeline},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
        true},
       {"simulate", "thousands of nodes in virtual time beside their limits, and beside threads",
@@ -167,6 +174,9 @@ void bench(BenchArguments arguments) {
       cases.push_back(std::move(result));
     }
   }
+  if (cases.empty())
+    throw RequestError("--only: bench " + arguments.name + " has no case with '" + arguments.options.only +
+                       "' in its name");
   if (arguments.json)
     print_json(cases);
   else
@@ -191,6 +201,8 @@ void add_bench(CLI::App& app) {
   command
       ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
       ->check(CLI::IsMember({"threads", "mpi"}));
+  command->add_option("--only", arguments->options.only,
+                      "compress, slow-network: only cases with this in their name, such as powersgd");
   command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/text.h"
 #include "veche/runtime/model_export.h"
+#include "veche/train/pipeline/schedule.h"
 
 namespace veche::cli {
 namespace {
@@ -57,6 +58,23 @@ void add_show(CLI::App& model) {
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("--input", words->input, "channels x height x width of a sample, such as 3x32x32");
+  StagesWords& stages = words->stages;
+  CLI::Option* cut = command->add_option("--stages", stages.stages, "cut it into so many, and print the cut");
+  command->add_option("--speed", stages.speed, "relative speeds of the stages' machines, such as 1,2,1")
+      ->delimiter(',')
+      ->needs(cut);
+  command->add_option("--batch", stages.batch, "samples of a step; by default 32")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(cut);
+  command->add_option("--micro-batches", stages.micro_batches, "parts of a batch; by default 4 a stage")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(cut);
+  command->add_option("--cut", stages.cut, "by time, parameters or layers; by default time")
+      ->check(CLI::IsMember({"time", "parameters", "layers"}))
+      ->needs(cut);
+  command->add_option("--schedule", stages.schedule, "1f1b, gpipe or naive; by default 1f1b")
+      ->check(CLI::IsMember(schedule_words()))
+      ->needs(cut);
   command->add_flag("--json", words->json, "one JSON object");
   command->callback([words] { show_model(*words); });
 }

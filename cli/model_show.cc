@@ -139,6 +139,7 @@ void list_all_models(bool json) {
 
 void show_model(const ShowWords& words) {
   const ModelSpec spec = asked_for(words);
+  if (words.stages.stages != 0) return show_stages(spec, words.stages, words.json);
   const ModelDescription model = describe_model(spec);
   if (words.json) {
     ordered_json object{{"name", spec.name},

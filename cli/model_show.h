@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/model_stages.h"
+
 namespace veche::cli {
 
 // `veche model ls`: every model with what it costs.
@@ -13,6 +15,7 @@ struct ShowWords {
   std::vector<std::string> assignments;
   std::string input;  // empty: what the model is usually given
   bool json = false;
+  StagesWords stages;  // where somebody asks for a cut
 };
 
 // `veche model show`: every tensor of one.

@@ -11,6 +11,11 @@ namespace veche {
 // The two sides of a comparison on a cluster: this program and PyTorch's DistributedDataParallel.
 using Words = std::vector<std::string>;
 
+inline Words joined(Words first, const Words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 // `veche train` behind a launcher's words; its summary.
 nlohmann::json run_ours(Words launcher, const Words& assignments, int minutes = 15);
 

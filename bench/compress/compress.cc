@@ -104,6 +104,7 @@ void measure_copying(const BenchOptions& options, std::vector<BenchCase>& cases)
   std::vector<float> out(kFloats), copy(kFloats);
   MessagePool pool;
   for (const BesideCopying& c : kBesideCopying) {
+    if (!options.wants(c.word)) continue;
     const auto codec = make_codec(parse_codec("codec", c.word), {.length = kFloats});
     Message code = codec->encode(x, 0, pool);
     std::ranges::fill(out, 0.0F);
@@ -254,9 +255,9 @@ std::vector<BenchCase> bench_compress(const BenchOptions& options) {
   std::vector<BenchCase> cases;
   measure_copying(options, cases);
   peer.ask({{"do", "make"}, {"file", vector}});
-  measure_topk(peer, options, cases);
-  measure_qsgd(peer, options, cases);
-  measure_powersgd(peer, files, options, cases);
+  if (options.wants("topk")) measure_topk(peer, options, cases);
+  if (options.wants("qsgd")) measure_qsgd(peer, options, cases);
+  if (options.wants("powersgd")) measure_powersgd(peer, files, options, cases);
   return cases;
 }
 

@@ -27,11 +27,6 @@ Words lab_of(int hosts, const std::string& rate) {
   return {"bash", "-c", kNetlab, "netlab", "--hosts", std::to_string(hosts), "--rate", rate, "mpirun"};
 }
 
-Words joined(Words first, const Words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 const Words kRun{"data.name=synthetic",
                  "data.shape=[1,28,28]",
                  "data.samples=4000",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "veche/endpoint.h"
@@ -61,7 +62,12 @@ class VECHE_API Channel {
     used_->bytes += traffic.bytes;
     used_->messages += traffic.messages;
   }
-  void count_wait(Time waited) { used_->waited += waited; }
+  void count_wait(Time waited) {
+    used_->waited += waited;
+    if (used_->on_wait) used_->on_wait(waited);
+  }
+  // Hears of every wait that has just ended, in this conversation and those it is counted with.
+  void on_wait(std::function<void(Time)> listener) { used_->on_wait = std::move(listener); }
   // Goes on from what was counted before the run was resumed.
   void set_sent(Traffic traffic) {
     used_->bytes = traffic.bytes;
@@ -78,6 +84,7 @@ class VECHE_API Channel {
     std::atomic<std::uint64_t> bytes = 0;
     std::atomic<std::uint64_t> messages = 0;
     Time waited{0};
+    std::function<void(Time)> on_wait;
   };
   Channel(Endpoint& among, MessagePool& pool, Patience& patience, Tag tag, std::shared_ptr<Used> used)
       : endpoint(among), pool(pool), patience(patience), tag(tag), used_(std::move(used)) {}

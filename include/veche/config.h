@@ -13,10 +13,14 @@ namespace veche {
 
 // What a run is: every key checked and every default filled in. One section, one Options.
 struct VECHE_API Settings {
-  Options run, model, data, optimizer, cluster, topology, strategy, compress, network;
+  Options run, model, data, optimizer, cluster, topology, strategy, compress, pipeline, network, grid;
   bool brings_data = false;  // the learner needs no data set
 
   int nodes() const { return cluster.get<int>("nodes"); }
+  // Of the model, and how many nodes have the same one: every replica of the model is on so many nodes.
+  int stages() const { return pipeline.get<int>("stages"); }
+  int replicas() const { return nodes() / stages(); }
+  bool is_cut() const { return stages() > 1 || pipeline.get<int>("micro_batches", 1) > 1; }
   std::uint64_t seed() const { return static_cast<std::uint64_t>(run.get<std::int64_t>("seed")); }
   // The same as a file that repeats the run.
   std::string to_toml() const;

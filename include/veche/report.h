@@ -24,6 +24,7 @@ struct RunInfo {
   std::string data;  // empty when the learner brings its own
   int rank = 0;      // of this process among those that train together; one speaks for all
   int nodes = 1;
+  int stages = 1;  // of the model: so many nodes have one together
   std::size_t parameters = 0;
   std::uint64_t steps = 0;
   double steps_per_epoch = 0;    // 0 when there is no data set
@@ -36,6 +37,16 @@ struct Progress {
   Score train;             // all nodes, since the last report
   double cv = 0;           // how far the nodes differ, from a sample of the parameters
   double images_per_second = 0;
+};
+
+// What a stage of a cut model (pipeline.stages) has used in all.
+struct StageReport {
+  int stages = 1;                     // of the model; 1: it is in one piece, and nothing below is told
+  int stage = 0;                      // this node's
+  double compute_seconds = 0;         // in its passes
+  double bubble_seconds = 0;          // for activations, gradients and a place to compute
+  Traffic sent;                       // activations and their gradients
+  std::uint64_t most_bytes_held = 0;  // by its passes at once
 };
 
 // One node at one evaluation.
@@ -54,9 +65,11 @@ struct NodeReport {
   Coding coding;         // of what it has sent
   Traffic sent;          // by the strategy
   Traffic samples_sent;  // lent to others, data.shuffle
+  StageReport stage;
 };
 
-// All nodes at one evaluation. Cumulative but for the train scores.
+// All nodes at one evaluation. Cumulative but for the train scores. Of a model in stages every node has its
+// own part's distances, and the first stage the scores of its replica's model.
 struct Evaluation {
   std::uint64_t step = 0;
   double seconds = 0;  // of training, without evaluation, until the last node was done

@@ -30,7 +30,8 @@ struct RunOptions {
 struct RunResult {
   RunInfo info;
   Evaluation last;  // its `stopped` tells why the run ended
-  // By node; those that live on other ranks only where they are few (a million in all), else empty.
+  // By node; those that live on other ranks only where they are few (a million in all), else empty. Of a
+  // model in stages each has its own part, and those of other ranks are empty.
   std::vector<std::vector<float>> parameters;
   // Met in this process and passed over (data.bad = "skip"), and sentences about the first of them.
   std::uint64_t damaged_samples = 0;

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Makes the seed corpus of the fuzz targets anew: a few tiny good files of each kind. Needs Pillow and numpy."""
+import base64
 import gzip
+import hashlib
 import io
 import json
 import pathlib
@@ -143,6 +145,64 @@ def codes():
     save_code("edge-right", 15, floats[:100 + 2 * 25].tobytes())
 
 
+def membership():
+    """Messages of a member of run 7, as docs/grid-membership.md describes them."""
+    def member(key):
+        return bytes([key]) + bytes(31) + struct.pack("<QI", 1, 4) + b"name" + struct.pack("<II", 1, 11) + b"host.x:4000" + \
+            struct.pack("<Id", 1, 10.5) + bytes(32)
+    standing = struct.pack("<IQQ", 1, 5, 6)
+    def view(number):
+        return struct.pack("<QQQI", 7, 0, number, 2) + member(1) + member(2) + struct.pack("<QQ", 5, 6) + \
+            struct.pack("<II", 1, 4) + b"invi" + struct.pack("<I", 1) + struct.pack("<I", 2) + bytes([1]) + bytes(31) + bytes([2]) + \
+            bytes(31) + struct.pack("<I", 0) + standing + standing
+    following, ballot = struct.pack("<QQ", 0, 2), struct.pack("<QI", 1, 0)
+    bodies = {
+        "sight": struct.pack("<QBBII", 3, 1, 0, 1, 0), "ready": member(2) + standing,
+        "vouch": bytes(32) + struct.pack("<I", 4) + b"invi" + struct.pack("<I", 1), "prepare": following + ballot,
+        "promise": following + ballot + b"\1\1" + ballot + view(2) + member(2) + standing, "accept": ballot + view(2),
+        "accepted": following + ballot, "outbid": following + ballot, "install": view(2),
+        "revoke": bytes(32) + struct.pack("<I", 1) + b"\7", "refused": struct.pack("<I", 3) + b"why",
+        "fork": struct.pack("<Q", 9), "follow": struct.pack("<Q", 9) + member(2) + standing}
+    for kind, (name, body) in enumerate(bodies.items()):
+        save("membership", name, struct.pack("<BBQQQQ", 1, kind, 7, 0, 1, 1) + body)
+    stored = struct.pack("<BQQQ", 1, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
+    checksum = 0xcbf29ce484222325
+    for byte in stored:
+        checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+    save("membership", "stored", stored + struct.pack("<Q", checksum))
+
+
+def grid():
+    """Frames as members write them (docs/grid-protocol.md), the first byte saying what follows; invitations."""
+    def text(of):
+        return struct.pack("<I", len(of)) + of
+    key, signature = bytes(range(32)), bytes(range(64))
+    ticket = key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature
+    members = struct.pack("<I", 1) + key + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    hello = struct.pack("<H", 1) + key + struct.pack("<QI", 3, 2) + text(b"lab") + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    frames = {
+        "header": struct.pack("<BBHIQ", 6, 0, 0, 1 << 20, 7),
+        "data-head": struct.pack("<QQQII", 3, 1, 1 << 22, 0, 1),
+        "hello": hello + struct.pack("<I", 1) + text(b"warrant") + struct.pack("<I", 1) + text(b"revocation"),
+        "join": ticket + signature + struct.pack("<QI", 1, 2) + text(b"lab") + struct.pack("<I", 1) + text(b"10.0.0.8:1"),
+        "welcome": bytes([1]) + text(b"") + text(b"root") + text(b"certificate") + text(b"warrant") + text(bytes(8)) + text(b"[run]")
+                   + text(members),
+        "sign": key + ticket,
+        "signed": text(b"certificate") + text(b""),
+        "revocation": key + struct.pack("<q", 1 << 31) + key + signature,
+        "status": struct.pack("<QQQI", 1, 2, 3, 1) + key + struct.pack("<Q", 1) + text(b"lab") + struct.pack("<I", 0)
+                  + struct.pack("<Id", 1, 0.5) + key + struct.pack("<i", 0) + text(b"linked") + struct.pack("<dQ", 1e9, 7)
+                  + text(b"10.0.0.7:4000") + struct.pack("<dQQ", 0.001, 1, 2),
+    }
+    for which, (name, content) in enumerate(frames.items()):
+        save("grid_frame", name, bytes([which]) + content)
+    for name, addresses in {"none": [], "two": [b"10.0.0.7:4000", b"[fe80::1]:4000"]}.items():
+        body = key + key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature + bytes([len(addresses)])
+        body += b"".join(bytes([len(each)]) + each for each in addresses)
+        body += hashlib.sha256(body).digest()[:4]
+        save("invitation", name, b"VECHE1-" + base64.urlsafe_b64encode(body).rstrip(b"="))
+
+
 def packed(veche):
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -161,4 +221,4 @@ if __name__ == "__main__":
     for old in CORPUS.glob("*/*"):
         if not old.name.startswith(FOUND):
             old.unlink()
-    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), packed(sys.argv[1])
+    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), membership(), grid(), packed(sys.argv[1])

@@ -39,7 +39,7 @@ TEST_P(Corpus, IsTakenOrRefused) {
   EXPECT_GE(files, 2u) << "no corpus in " << folder;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Corpus, ::testing::ValuesIn(kTargets),
+INSTANTIATE_TEST_SUITE_P(Every, Corpus, ::testing::ValuesIn(VECHE_FUZZ_TARGETS),
                          [](const auto& target) { return std::string(target.param.name); });
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "veche/comm/grid/membership/messages.h"
 #include "veche/compress/codec.h"
 #include "veche/compress/majority.h"
 #include "veche/compress/power_gossip.h"
@@ -165,6 +166,32 @@ void image(std::span<const std::uint8_t> bytes) {
     std::vector<std::uint8_t> square(64);
     if (std::max(decoded.width, decoded.height) < 4096) resize_and_crop(decoded, 8, square);
   });
+}
+
+// What is taken is said again in the same bytes; and a member to whom it is said goes on.
+void membership(std::span<const std::uint8_t> bytes) {
+  const std::vector<std::uint8_t> own(bytes.begin(), bytes.end());
+  if (const auto stored = grid::parse_stored_membership(own)) {
+    const auto again = grid::parse_stored_membership(grid::encode(*stored));
+    require(again && grid::encode(*again) == grid::encode(*stored));
+  }
+  const auto message = grid::parse_membership_message(own);
+  if (message) {
+    const auto again = grid::parse_membership_message(grid::encode(*message));
+    require(again && grid::encode(*again) == grid::encode(*message));
+  }
+  grid::Member self, other;
+  self.id.bytes[0] = 1;
+  other.id.bytes[0] = 2;
+  grid::Membership member(7, self, {}, {}, 1);
+  member.found({{0, 0}}, Time(0));
+  member.vouch(other.id, {"fuzz", 1}, Time(0));
+  member.link_up(other.id, Time(0));
+  for (int i = 1; i < 4; ++i) {
+    member.received(other.id, own, Time(i));
+    member.frozen({{1, 1}}, Time(i));
+    member.take();
+  }
 }
 
 void npy(std::span<const std::uint8_t> bytes) {

@@ -17,16 +17,23 @@ struct Target {
 void cifar(std::span<const std::uint8_t> bytes);
 void code(std::span<const std::uint8_t> bytes);  // what peers send under every codec
 void graphml(std::span<const std::uint8_t> bytes);
+void grid_frame(std::span<const std::uint8_t> bytes);  // what members of a grid write to each other
 void idx(std::span<const std::uint8_t> bytes);
 void image(std::span<const std::uint8_t> bytes);  // JPEG and PNG
+void invitation(std::span<const std::uint8_t> bytes);
+void membership(std::span<const std::uint8_t> bytes);  // what members of a grid say, and keep
 void npy(std::span<const std::uint8_t> bytes);
 void packed(std::span<const std::uint8_t> bytes);
 void safetensors(std::span<const std::uint8_t> bytes);
 void tar(std::span<const std::uint8_t> bytes);
 
-constexpr Target kTargets[] = {{"cifar", cifar},   {"code", code},  {"graphml", graphml},
-                               {"idx", idx},       {"jpeg", image}, {"npy", npy},
-                               {"packed", packed}, {"png", image},  {"safetensors", safetensors},
+constexpr Target kTargets[] = {{"cifar", cifar},     {"code", code},
+                               {"graphml", graphml}, {"idx", idx},
+                               {"jpeg", image},      {"membership", membership},
+                               {"npy", npy},         {"packed", packed},
+                               {"png", image},       {"safetensors", safetensors},
                                {"tar", tar}};
+// Where the module of the grid is built.
+constexpr Target kGridTargets[] = {{"grid_frame", grid_frame}, {"invitation", invitation}};
 
 }  // namespace veche::fuzz

@@ -57,6 +57,34 @@ class SameRun(Jobs):
         self.assertEqual(wrong.stderr.count("veche: "), 1, wrong.stderr)
 
 
+STAGES = SMALL | {"model.hidden": "[32,24,16]", "strategy.name": "allreduce", "cluster.nodes": 4, "pipeline.stages": 2,
+                  "pipeline.micro_batches": 4, "pipeline.cut": "layers"}
+
+
+class Stages(Jobs):
+    def test_the_bytes_of_threads_whatever_the_ranks(self):
+        steps = {"run.steps": 12, "run.checkpoint_every": 6}
+        alone = self.train("threads", STAGES, steps)
+        for ranks in (2, 3, 4):
+            job = self.train_job(ranks, f"ranks{ranks}", STAGES, steps, {"run.trace": "true"})
+            self.assert_same_run(alone, job, f"{ranks} ranks")
+            events = json.loads((job.path / "trace.json").read_text())["traceEvents"]
+            self.assertEqual({event["pid"] for event in events}, {0, 1, 2, 3})
+
+    def test_all_ranks_cut_where_the_first_has_measured(self):
+        job = self.train_job(2, "measured", STAGES, {"pipeline.cut": "time", "run.steps": 4, "cluster.nodes": 2})
+        self.assertRegex((job.path / "config.toml").read_text(), r"cut = \[[123]\]")
+        self.assertEqual(job.summary()["replicas"], 1)
+
+    def test_a_killed_stage_ends_the_job_and_is_named(self):
+        job = self.start_job(2, "train", *assignments(STAGES, {"run.steps": 10**7, "run.name": "killed", "cluster.nodes": 2}))
+        wait_for(lambda: (self.run_path("killed").path / "config.toml").exists() and len(self.ranks_of(job)) == 2, job)
+        os.kill(self.ranks_of(job)[1], signal.SIGKILL)
+        job.wait(PROMPTLY)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(job.stderr.read(), r"(?i)rank|node|process")
+
+
 class OtherNumbers(Jobs):
     def test_a_run_goes_on_with_more_and_with_fewer_nodes(self):
         steps = {"run.steps": 20, "cluster.nodes": 2, "strategy.name": "allreduce", "optimizer.name": "sgd"}

@@ -164,6 +164,8 @@ def check_gradients(model, gradients, name, checker, tolerance):
 
 def check_case(folder, case, checker):
     name = "%s %s %dx%d" % (case["model"], case["optimizer"], case["side"], case["side"])
+    if case["micro_batches"] > 1:
+        name += ", %d parts" % case["micro_batches"]
     model = MODELS[case["model"]](case["channels"], case["side"])
     load(model, tensors(folder, case["weights"]))
     optimizer = optimizer_of(case, model)
@@ -173,12 +175,18 @@ def check_case(folder, case, checker):
     worst = 0.0
     for step, ours in enumerate(case["losses"]):
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(images[step]), labels[step], label_smoothing=case["label_smoothing"])
-        loss.backward()
+        loss = 0.0
+        # The mean over the batch, from parts that differ by at most one sample, the larger ones first.
+        for part in numpy.array_split(numpy.arange(case["batch"]), case["micro_batches"]):
+            logits = model(images[step][part[0]:part[-1] + 1])
+            share = nn.functional.cross_entropy(logits, labels[step][part[0]:part[-1] + 1], reduction="sum",
+                                                label_smoothing=case["label_smoothing"]) / case["batch"]
+            share.backward()
+            loss += share.item()
         if step == 0:
             check_gradients(model, tensors(folder, case["gradients"]), name, checker, GRADIENT[case["model"]])
         optimizer.step()
-        worst = max(worst, checker.compare("%s, step %d" % (name, step), ours, loss.item(), LOSS))
+        worst = max(worst, checker.compare("%s, step %d" % (name, step), ours, loss, LOSS))
     model.eval()
     with torch.no_grad():
         logits = model(images[-1])

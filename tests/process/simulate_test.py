@@ -47,6 +47,20 @@ class Simulate(RunsTest):
         repeated = self.veche("train", pathlib.Path(summary["run"]) / "config.toml", "--quiet", "--json", "--set", "run.name=again")
         self.assertEqual(json.loads(repeated.stdout)["seconds"], summary["seconds"])
 
+    def test_stages_take_what_the_schedule_says(self):
+        # Two equal blocks, 9 s for a batch: a micro-batch of 8 takes 9/16 s at each of two stages, and 9 of them follow each other.
+        equal = SMALL | {"model.hidden": "[64]", "model.classes": 64, "data.batch": 8, "strategy.name": "allreduce",
+                         "run.steps": 3, "network.seconds_per_step": 9, "network.bandwidth": "100000Gbps", "network.latency": "0s"}
+        cut = {"cluster.nodes": 2, "pipeline.stages": 2, "pipeline.micro_batches": 8}
+        self.assertAlmostEqual(self.simulate(equal, {"cluster.nodes": 1})["seconds"], 27, delta=1e-3)
+        self.assertAlmostEqual(self.simulate(equal, cut)["seconds"], 3 * 9 * 9 / 16, delta=1e-3)
+        self.assertAlmostEqual(self.simulate(equal, cut, {"pipeline.schedule": "naive"})["seconds"], 27, delta=1e-3)
+        again = self.simulate(equal, cut, {"pipeline.recompute": "true"})["seconds"]
+        self.assertAlmostEqual(again, 3 * 9 * 9 / 16 * 4 / 3, delta=1e-3)
+        # Activations travel: 8 x 64 floats and what they are, over 1 Mbit/s, are longer than the passes.
+        slow = self.simulate(equal, cut, {"network.bandwidth": "10kbps", "network.seconds_per_step": 0.001})["seconds"]
+        self.assertGreater(slow, 3 * 8 * 64 * 4 / 1250)
+
     def test_learns_what_threads_learn(self):
         settings = {**SMALL, "run.epochs": 1, "network.seconds_per_step": 0.01}
         simulated, threads = self.simulate(settings), json.loads(

@@ -83,14 +83,15 @@ bool CodecSpec::edges_only() const { return kind == Kind::powergossip; }
 double CodecSpec::gamma() const {
   switch (kind) {
     case Kind::qsgd:
-      return std::min(1.0, amount / 16);
+      return std::min(1.0, amount / 12);
     case Kind::sign:
       return 0.7;
     case Kind::topk:  // 0.0375 for one per cent
       return std::min(1.0, 0.0375 * std::pow(amount / 0.01, 0.85));
     case Kind::randomk:
       return std::min(1.0, amount / 2);
-    case Kind::threshold:
+    case Kind::threshold:  // copies are never further off than T
+      return 0.5;
     case Kind::powersgd:
       return 0.05;
     default:

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "veche/model/stage.h"
 #include "veche/model/zoo.h"
 
 namespace veche {
@@ -14,6 +15,10 @@ class ModelEngine {
   // Throws RequestError for an input or an option that does not fit the model.
   // `like`: see Learners (model/zoo.h); may be null.
   virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const = 0;
+  // See Learners::make_stage and describe_blocks.
+  virtual std::unique_ptr<Stage> make_stage(const ModelSpec& spec, const StageSpec& stage,
+                                            Learner* like) const = 0;
+  virtual std::vector<BlockDescription> describe_blocks(const ModelSpec& spec) const = 0;
   virtual ModelDescription describe(const ModelSpec& spec) const = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "veche/base/mapped_file.h"
 #include "veche/base/nearest.h"
@@ -36,15 +37,10 @@ class Supply {
     return flat;
   }
 
-  void check_that_none_is_left() const {
-    for (const auto& [name, tensor] : tensors_)
-      if (!may_be_absent(name)) refuse("has a tensor '" + name + "', which the model does not have");
-  }
-
- private:
-  [[noreturn]] void refuse(const std::string& why) const { throw RequestError("'" + origin_ + "' " + why); }
+  bool has_given(const std::string& name) const { return given_.contains(name); }
 
   const StoredTensor* take(const TensorLayout& wanted) {
+    given_.insert(wanted.name);
     const auto found = tensors_.find(wanted.name);
     if (may_be_absent(wanted.name)) {
       if (found != tensors_.end()) tensors_.erase(found);
@@ -65,23 +61,42 @@ class Supply {
     return &tensor;
   }
 
+  void check_that_none_is_left() const {
+    for (const auto& [name, tensor] : tensors_)
+      if (!may_be_absent(name)) refuse("has a tensor '" + name + "', which the model does not have");
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { throw RequestError("'" + origin_ + "' " + why); }
+
   const std::string origin_;
   std::map<std::string, const StoredTensor*> tensors_;
+  std::set<std::string> given_;  // names that were asked for
 };
 
 }  // namespace
 
-void load_weights(Learner& learner, const std::filesystem::path& safetensors) try {
+void load_weights(Learner& learner, const std::filesystem::path& safetensors, const std::string& what) {
+  load_weights(learner, safetensors, learner.parameter_layout(), learner.buffer_layout(), what);
+}
+
+void load_weights(Learner& stage, const std::filesystem::path& safetensors,
+                  const std::vector<TensorLayout>& all_parameters,
+                  const std::vector<TensorLayout>& all_buffers, const std::string& what) try {
   const MappedFile file(safetensors);
   const Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
   Supply supply(content, safetensors.string());
-  const std::vector<float> parameters = supply.fill(learner.parameter_layout(), learner.parameters());
-  const std::vector<float> buffers = supply.fill(learner.buffer_layout(), learner.buffers());
+  const std::vector<float> parameters = supply.fill(stage.parameter_layout(), stage.parameters());
+  const std::vector<float> buffers = supply.fill(stage.buffer_layout(), stage.buffers());
+  // Those of other stages: looked at, and not taken.
+  for (const auto* all : {&all_parameters, &all_buffers})
+    for (const TensorLayout& tensor : *all)
+      if (!supply.has_given(tensor.name)) supply.take(tensor);
   supply.check_that_none_is_left();
-  std::ranges::copy(parameters, learner.parameters().begin());
-  std::ranges::copy(buffers, learner.buffers().begin());
+  std::ranges::copy(parameters, stage.parameters().begin());
+  std::ranges::copy(buffers, stage.buffers().begin());
 } catch (const RequestError& error) {
-  throw RequestError(std::string("model.init: ") + error.what());
+  throw RequestError(what + error.what());
 }
 
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,

@@ -31,6 +31,17 @@ std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {
 // Without libtorch and without data.
 bool is_plain(const std::string& model) { return model == "quadratic" || model == "vector"; }
 
+void check_chain(const std::string& model) {
+  find_model(model);
+  if (own_models().find(model) != nullptr)
+    throw RequestError("model.name: '" + model +
+                       "' cannot be cut into stages: it is a learner of this program's own, whose blocks are "
+                       "not known");
+  if (is_plain(model))
+    throw RequestError("model.name: '" + model +
+                       "' cannot be cut into stages: it is one vector without layers");
+}
+
 std::unique_ptr<ModelEngine> torch_engine() {
   return std::unique_ptr<ModelEngine>(module_function<MakeModelEngine>(kTorch, kModelEngineSymbol)());
 }
@@ -77,8 +88,22 @@ std::unique_ptr<Learner> Learners::make(const ModelSpec& spec, Learner* like) {
       throw RequestError("model.threads: the " + spec.name + " is computed by one thread; leave the key out");
     return spec.name == "vector" ? make_vector(spec) : make_quadratic(spec);
   }
+  return torch().make_learner(spec, like);
+}
+
+ModelEngine& Learners::torch() {
   if (torch_ == nullptr) torch_ = torch_engine();
-  return torch_->make_learner(spec, like);
+  return *torch_;
+}
+
+std::unique_ptr<Stage> Learners::make_stage(const ModelSpec& spec, const StageSpec& stage, Learner* like) {
+  check_chain(spec.name);
+  return torch().make_stage(spec, stage, like);
+}
+
+std::vector<BlockDescription> describe_blocks(const ModelSpec& spec) {
+  check_chain(spec.name);
+  return torch_engine()->describe_blocks(spec);
 }
 
 // Written here and not in the module, so that looking at the list is quick; a test makes each and counts.

@@ -9,6 +9,7 @@
 #include "veche/base/module_api.h"
 #include "veche/base/registry.h"
 #include "veche/learner.h"
+#include "veche/model/stage.h"
 #include "veche/model_spec.h"
 #include "veche/register.h"
 
@@ -41,14 +42,22 @@ class Learners {
   // does not fit the input, with the nearest valid choice. `like`, made from a spec that is equal but for
   // `node`, has its initial values still: where they can be copied they need not be made again.
   std::unique_ptr<Learner> make(const ModelSpec& spec, Learner* like = nullptr);
+  // A part of it. RequestError also for a model that cannot be cut, with the reason. `like`: another of the
+  // same part.
+  std::unique_ptr<Stage> make_stage(const ModelSpec& spec, const StageSpec& stage, Learner* like = nullptr);
 
  private:
+  ModelEngine& torch();
+
   std::unique_ptr<ModelEngine> torch_;  // once it was needed
 };
 // One alone.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec);
 // Of the same model: counted in a real pass, not looked up.
 ModelDescription describe_model(const ModelSpec& spec);
+
+// The blocks between which it can be cut. RequestError where it cannot.
+std::vector<BlockDescription> describe_blocks(const ModelSpec& spec);
 
 // All models, whether or not their module is there; loads nothing.
 const std::vector<ModelInfo>& list_models();

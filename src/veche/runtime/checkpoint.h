@@ -41,19 +41,35 @@ class CheckpointStore : public Checkpointer {
   // checkpoint. Throws RequestError when they do not fit: the file is of another model. One of an older Veche
   // holds no numbers, which then keep their values.
   void read(std::uint64_t step, NodeId node, NodeState& state) const;
-  SavedModel read_model(std::uint64_t step, NodeId node) const;
+  // Whose model: of how many nodes it is.
+  SavedModel read_model(std::uint64_t step, NodeId replica, int stages = 1) const;
   // How many nodes saved that checkpoint.
   int nodes_at(std::uint64_t step) const;
-  // The average, of those of them that train, of the first vectors, as many as `state` has; it gets the mean
-  // of their steps and no counters. Returns how many nodes it is of.
-  int read_average(std::uint64_t step, NodeState& state) const;
-  SavedModel read_average_model(std::uint64_t step) const;
+  // The lengths of the parts in which they saved a model of so many parameters, one a stage; RequestError
+  // where it is another model.
+  std::vector<std::size_t> parts_at(std::uint64_t step, std::size_t parameters) const;
+
+  // Where a stage's vectors begin in those of the whole model.
+  struct Place {
+    std::size_t parameter = 0;
+    std::size_t buffer = 0;
+  };
+  // The average over models, each of so many stages, of those that train, of the first vectors, as many as
+  // `state` has, or of the part of them
+  // that has this place; it gets the mean of their steps and no counters.
+  // Returns how many models it is of.
+  int read_average(std::uint64_t step, NodeState& state, int stages = 1,
+                   std::optional<Place> place = {}) const;
+  SavedModel read_average_model(std::uint64_t step, int stages = 1) const;
 
  private:
   std::filesystem::path file(const std::filesystem::path& step_folder, NodeId node) const;
   std::filesystem::path step_folder(std::uint64_t step) const;
   std::filesystem::path unfinished(std::uint64_t step) const;
-  std::vector<NodeId> averaged_at(std::uint64_t step) const;
+  std::vector<int> averaged_at(std::uint64_t step, int stages) const;
+  SavedModel empty_model(std::uint64_t step, int stages) const;
+  std::uint64_t read_replica(std::uint64_t step, int replica, int stages, std::optional<Place> place,
+                             const std::vector<std::span<float>>& vectors) const;
 
   const std::filesystem::path folder_;
   const int nodes_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "veche/base/host_port.h"
 #include "veche/base/nearest.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
@@ -84,14 +85,65 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
     return static_cast<std::int64_t>(std::get<Value::List>(settings.model.at("a").data).size());
   if (!find_strategy(settings.strategy.get<std::string>("name")).uses_topology()) return {};
   try {
-    return make_topology({.graph = settings.topology.get<std::string>("graph"),
-                          .weights = "metropolis",
-                          .nodes = {},
-                          .seed = settings.seed()})
-        ->nodes();
+    return settings.stages() * make_topology({.graph = settings.topology.get<std::string>("graph"),
+                                              .weights = "metropolis",
+                                              .nodes = {},
+                                              .seed = settings.seed()})
+                                   ->nodes();
   } catch (const RequestError&) {
     return {};  // a spec without a count; what else is wrong with it is said where the topology is made
   }
+}
+
+// Whatever else is said: a wrong value is wrong also where it is not used.
+void check_pipeline_values(const Options& pipeline) {
+  const Value& again = pipeline.at("recompute");
+  if (!std::holds_alternative<bool>(again.data) && !std::holds_alternative<std::string>(again.data))
+    throw RequestError("pipeline.recompute must be true, false or \"except-last\", not " + to_toml(again));
+  const Value& cut = pipeline.at("cut");
+  if (!std::holds_alternative<std::string>(cut.data) && !std::holds_alternative<Value::List>(cut.data))
+    throw RequestError("pipeline.cut must be \"time\", \"parameters\", \"layers\" or a list, not " +
+                       to_toml(cut));
+  const auto* places = std::get_if<Value::List>(&cut.data);
+  std::int64_t before = 0;
+  for (const Value& item : places == nullptr ? Value::List{} : *places) {
+    const auto* place = std::get_if<std::int64_t>(&item.data);
+    if (place == nullptr || *place <= before)
+      throw RequestError("pipeline.cut must hold whole numbers from 1 on, ascending, not " + to_toml(cut));
+    before = *place;
+  }
+}
+
+// Nobody said how many nodes: one replica, unless something implies more.
+void settle_pipeline(Settings& settings, bool nodes_given) {
+  constexpr std::int64_t kMicroBatchesAStage = 4;
+  check_pipeline_values(settings.pipeline);
+  const std::int64_t stages = settings.stages(), nodes = settings.nodes();
+  const std::int64_t batch = settings.brings_data ? 1 : settings.data.get<std::int64_t>("batch");
+  if (!settings.pipeline.has("micro_batches"))
+    settings.pipeline.set("micro_batches", {stages == 1 ? 1 : std::min(kMicroBatchesAStage * stages, batch)});
+  if (const auto parts = settings.pipeline.get<std::int64_t>("micro_batches"); parts > batch)
+    throw RequestError(fmt::format(
+        "pipeline.micro_batches = {} are more than the {} samples of data.batch: choose at most {}", parts,
+        batch, batch));
+  if (stages == 1) return;
+  if (nodes % stages != 0 && !nodes_given) {
+    settings.cluster.set("nodes", {stages});
+  } else if (nodes % stages != 0) {
+    const std::int64_t below = nodes / stages * stages;
+    throw RequestError(
+        fmt::format("cluster.nodes = {} is not a multiple of pipeline.stages = {}: choose {}{}", nodes,
+                    stages, below > 0 ? fmt::format("{} or ", below) : "", below + stages));
+  }
+}
+
+void check_addresses(const Options& grid) {
+  const auto check = [](const char* key, const std::string& text) {
+    if (!read_host_port(text))
+      throw RequestError(fmt::format("grid.{} = \"{}\" is no HOST:PORT, such as 10.0.0.7:4000", key, text));
+  };
+  check("listen", grid.get<std::string>("listen"));
+  for (const std::string& text : grid.get<std::vector<std::string>>("address", {})) check("address", text);
 }
 
 }  // namespace
@@ -165,7 +217,8 @@ Settings Config::resolve() const {
       {"run", &settings.run},           {"model", &settings.model},
       {"data", &settings.data},         {"optimizer", &settings.optimizer},
       {"cluster", &settings.cluster},   {"topology", &settings.topology},
-      {"compress", &settings.compress}, {"network", &settings.network},
+      {"compress", &settings.compress}, {"pipeline", &settings.pipeline},
+      {"network", &settings.network},   {"grid", &settings.grid},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), keys_of(name, given(name)));
@@ -215,18 +268,22 @@ Settings Config::resolve() const {
   if (!has("cluster", "nodes"))
     if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
       settings.cluster.set("nodes", {*nodes});
-  // Whether or not this run uses it.
+  settle_pipeline(settings, has("cluster", "nodes"));
+  // Whether or not this run uses them.
+  check_addresses(settings.grid);
   if (sections_.contains("network")) read_network(settings.network, settings.nodes(), settings.seed());
   return settings;
 }
 
 std::string Settings::to_toml() const {
   const std::vector<std::pair<std::string, const Options*>> parts = {
-      {"run", &run},         {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
-      {"cluster", &cluster}, {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress},
-      {"network", &network}};
+      {"run", &run},           {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
+      {"cluster", &cluster},   {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress},
+      {"pipeline", &pipeline}, {"network", &network},   {"grid", &grid}};
   std::string text;
   for (const auto& [name, options] : parts) {
+    if (options == &pipeline && !is_cut()) continue;
+    if (options == &grid && grid.all() == checked(name, {}, keys_of(name, {})).all()) continue;
     if (options == &network && cluster.get<std::string>("transport") != "simulated") continue;
     text += (text.empty() ? "[" : "\n[") + name + "]\n";
     for (const auto& [key, value] : options->all()) text += key + " = " + veche::to_toml(value) + "\n";

@@ -5,6 +5,7 @@
 #include "veche/data/sets/source.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/optim/rate_schedule.h"
+#include "veche/train/pipeline/schedule.h"
 
 namespace veche {
 namespace {
@@ -38,6 +39,8 @@ std::vector<KeySpec> run_keys() {
        .least = 0},
       {.name = "checkpoint_every", .kind = Kind::whole, .fallback = whole(0), .help = "steps; 0: every epoch",
        .least = 0},
+      {.name = "trace", .kind = Kind::flag, .fallback = flag(false),
+       .help = "trace.json in the run's folder: what every node did when, for chrome://tracing or ui.perfetto.dev"},
   };
 }
 
@@ -205,6 +208,22 @@ std::vector<KeySpec> compress_keys() {
   };
 }
 
+std::vector<KeySpec> pipeline_keys() {
+  return {
+      {.name = "stages", .kind = Kind::whole, .fallback = whole(1),
+       .help = "parts that the model's layers are cut into, each on a node of its own; 1: every node has the whole model", .least = 1, .most = kMostNodes},
+      {.name = "micro_batches", .kind = Kind::whole, .fallback = {},
+       .help = "parts of a batch that follow each other through the stages; by default 4 a stage, as far as the batch has samples", .least = 1},
+      {.name = "schedule", .kind = Kind::text, .fallback = text("1f1b"), .help = "in which order they go forward and back",
+       .choices = schedule_words()},
+      {.name = "cut", .kind = Kind::any, .fallback = text("time"),
+       .help = "where: so that stages take the same time (measured; operations over speed in virtual time), have as many parameters, or as many layers; "
+               "or a list with the first block of each stage but the first", .choices = {"time", "parameters", "layers"}},
+      {.name = "recompute", .kind = Kind::any, .fallback = flag(false),
+       .help = "stages keep only what came in, and go forward again before they go back: true, false, or except-last", .choices = {"except-last"}},
+  };
+}
+
 std::vector<KeySpec> network_keys() {
   return {
       {.name = "platform", .kind = Kind::text, .fallback = {}, .help = "a file of SimGrid's, whose hosts the nodes are, in the order of their names"},
@@ -231,6 +250,26 @@ std::vector<KeySpec> network_keys() {
        .help = "real: gradients are computed as well; none: only messages and time", .choices = {"real", "none"}},
   };
 }
+
+std::vector<KeySpec> grid_keys() {
+  return {
+      {.name = "admit", .kind = Kind::text, .fallback = text("invited"),
+       .help = "who comes with an invitation is let in, or waits for `veche grid members RUN --admit ID`",
+       .choices = {"invited", "approved"}},
+      {.name = "partition", .kind = Kind::text, .fallback = text("wait"),
+       .help = "members that are cut off from most others wait for them, or go on as a run of their own", .choices = {"wait", "fork"}},
+      {.name = "data", .kind = Kind::text, .fallback = text("own"),
+       .help = "each member trains on what its data.path holds, or all have one set, which is divided among them",
+       .choices = {"own", "common"}},
+      {.name = "weight", .kind = Kind::text, .fallback = text("samples"),
+       .help = "a member counts by its samples, or all count the same and those with fewer begin theirs anew",
+       .choices = {"samples", "equal"}},
+      {.name = "listen", .kind = Kind::text, .fallback = text("0.0.0.0:0"),
+       .help = "HOST:PORT where this member can be reached; port 0: any"},
+      {.name = "address", .kind = Kind::texts, .fallback = {},
+       .help = "HOST:PORT that others are told; those of this host when absent"},
+  };
+}
 // clang-format on
 
 }  // namespace
@@ -240,7 +279,8 @@ const std::vector<SectionSpec>& sections() {
       {"run", run_keys()},           {"model", model_keys()},
       {"data", data_keys()},         {"optimizer", optimizer_keys()},
       {"cluster", cluster_keys()},   {"topology", topology_keys()},
-      {"compress", compress_keys()}, {"network", network_keys()},
+      {"compress", compress_keys()}, {"pipeline", pipeline_keys()},
+      {"network", network_keys()},   {"grid", grid_keys()},
   };
   return all;
 }

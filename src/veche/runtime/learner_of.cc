@@ -30,6 +30,11 @@ int LearnersOfRun::evaluation_threads() const {
 }
 
 std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
+  if (plan_.training.pipeline) return make_stage(node, *plan_.training.pipeline);
+  return make_whole(node, like);
+}
+
+std::unique_ptr<Learner> LearnersOfRun::make_whole(NodeId node, Learner* like) {
   if (plan_.stand_in) return make_stand_in(plan_.stand_in);
   if (request_.learner) return request_.learner(node);
   const Settings& settings = plan_.settings;
@@ -40,6 +45,16 @@ std::unique_ptr<Learner> LearnersOfRun::make(NodeId node, Learner* like) {
   if (settings.model.has("init") && !copies && !has_checkpoint())
     load_weights(*learner, settings.model.get<std::string>("init"));
   return learner;
+}
+
+// Of the same replica's model all stages are of one seed.
+std::unique_ptr<Learner> LearnersOfRun::make_stage(NodeId node, const PipelinePlan& pipeline) {
+  const Settings& settings = plan_.settings;
+  const ModelSpec spec = model_spec_of(settings, plan_.source, NodeId{pipeline.replica_of(node)});
+  auto stage = learners_.make_stage(spec, pipeline.parts[static_cast<std::size_t>(pipeline.stage_of(node))]);
+  if (settings.model.has("init") && !has_checkpoint())
+    load_weights(*stage, settings.model.get<std::string>("init"), pipeline.parameters, pipeline.buffers);
+  return stage;
 }
 
 }  // namespace veche

@@ -14,8 +14,11 @@ class LearnersOfRun {
 
   // `like`: another one of this run that still is as it was made; may be null.
   std::unique_ptr<Learner> make(NodeId node, Learner* like = nullptr);
+  // Of the whole model, also where nodes have parts of it.
+  std::unique_ptr<Learner> make_whole(NodeId node, Learner* like = nullptr);
 
  private:
+  std::unique_ptr<Learner> make_stage(NodeId node, const PipelinePlan& pipeline);
   bool has_checkpoint();
   int evaluation_threads() const;
 

@@ -2,19 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 namespace veche {
 namespace {
 
+// How the nodes of a run have their model: the lengths of its parts.
+std::vector<std::size_t> parts_of(Node& node, const RunPlan& plan) {
+  if (!plan.training.pipeline) return {node.learner().parameters().size()};
+  const PipelinePlan& pipeline = *plan.training.pipeline;
+  std::vector<std::size_t> parts;
+  for (int stage = 0; stage < pipeline.stages; ++stage)
+    parts.push_back(pipeline.first_parameter(stage + 1) - pipeline.first_parameter(stage));
+  return parts;
+}
+
 NodeState read_average(Node& node, const CheckpointStore& store, std::uint64_t checkpoint,
-                       const RunPlan& plan) {
+                       const RunPlan& plan, int saved_stages) {
   // What a strategy keeps is about nodes that are no more.
   NodeState state = node.state(false);
-  store.read_average(checkpoint, state);
+  std::optional<CheckpointStore::Place> place;
+  if (plan.training.pipeline) {
+    const int stage = plan.training.pipeline->stage_of(node.endpoint().id());
+    place = CheckpointStore::Place{plan.training.pipeline->first_parameter(stage),
+                                   plan.training.pipeline->first_buffer(stage)};
+  }
+  store.read_average(checkpoint, state, saved_stages, place);
   // Epochs are the measure of a run that was given in epochs, and have another number of steps now.
   if (!plan.settings.run.has("steps"))
-    state.step = static_cast<std::uint64_t>(
-        std::llround(static_cast<double>(state.step) * store.nodes_at(checkpoint) / plan.learners()));
+    state.step = static_cast<std::uint64_t>(std::llround(
+        static_cast<double>(state.step) * (store.nodes_at(checkpoint) / saved_stages) / plan.replicas()));
   return state;
 }
 
@@ -27,7 +45,10 @@ void copy(const NodeState& from, NodeState to) {
 
 std::uint64_t resume(std::span<const std::unique_ptr<Node>> nodes, const CheckpointStore& store,
                      std::uint64_t checkpoint, const RunPlan& plan) {
-  if (store.nodes_at(checkpoint) == plan.learners()) {
+  if (nodes.empty()) return checkpoint;
+  const std::vector<std::size_t> parts = parts_of(*nodes.front(), plan);
+  const std::vector<std::size_t> saved = store.parts_at(checkpoint, std::reduce(parts.begin(), parts.end()));
+  if (store.nodes_at(checkpoint) == plan.learners() && saved == parts) {
     for (const auto& node : nodes) {
       NodeState state = node->state();
       store.read(checkpoint, node->endpoint().id(), state);
@@ -35,13 +56,18 @@ std::uint64_t resume(std::span<const std::unique_ptr<Node>> nodes, const Checkpo
     }
     return checkpoint;
   }
-  if (nodes.empty()) return checkpoint;
-  const NodeState average = read_average(*nodes.front(), store, checkpoint, plan);
-  for (const auto& node : nodes) {
-    if (node != nodes.front()) copy(average, node->state(false));
-    node->resume(average, average.step);
+  std::uint64_t step = checkpoint;
+  std::vector<std::optional<NodeState>> averages(static_cast<std::size_t>(plan.stages()));
+  for (const auto& node : nodes) {  // those of one stage go on from the same
+    const auto stage = static_cast<std::size_t>(node->endpoint().id().value % plan.stages());
+    if (averages[stage])
+      copy(*averages[stage], node->state(false));
+    else
+      averages[stage] = read_average(*node, store, checkpoint, plan, static_cast<int>(saved.size()));
+    node->resume(*averages[stage], averages[stage]->step);
+    step = averages[stage]->step;
   }
-  return average.step;
+  return step;
 }
 
 }  // namespace veche

@@ -19,7 +19,6 @@ namespace {
 constexpr int kMostInFull = 1000;              // nodes: there is a link for every two
 constexpr std::uint64_t kShortFloats = 16384;  // about how many, where vectors stand for longer ones
 constexpr std::uint64_t kWordsOfItsOwn = 16;   // floats a node at most: what messages say beside numbers
-constexpr double kForwardAndBackward = 3;      // times the forward pass
 constexpr double kOperationsPerProduct = 2;    // a multiplication and an addition
 
 const Value* find(const Value::Table& table, const std::string& key) {

@@ -9,6 +9,8 @@
 
 namespace veche {
 
+inline constexpr double kForwardAndBackward = 3;  // times the forward pass
+
 // What [network] says of a run in virtual time.
 struct SimulationPlan {
   SimNetwork network;

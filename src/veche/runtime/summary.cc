@@ -30,6 +30,49 @@ Json coding_json(const Coding& coding) {
           {"coding_seconds", coding.seconds}};
 }
 
+Json stage_json(const StageReport& stage) {
+  return {{"stage", stage.stage},
+          {"compute_seconds", stage.compute_seconds},
+          {"bubble_seconds", stage.bubble_seconds},
+          {"activation_bytes", stage.sent.bytes},
+          {"activation_messages", stage.sent.messages},
+          {"peak_bytes", stage.most_bytes_held}};
+}
+
+// Of each stage over the replicas: sums, but for the most memory.
+Json stages_json(const Evaluation& evaluation) {
+  std::vector<StageReport> sums;
+  for (const NodeReport& node : evaluation.nodes) {
+    const auto stage = static_cast<std::size_t>(node.stage.stage);
+    if (stage == sums.size()) {
+      sums.push_back(node.stage);
+      continue;
+    }
+    StageReport& sum = sums[stage];
+    sum.compute_seconds += node.stage.compute_seconds;
+    sum.bubble_seconds += node.stage.bubble_seconds;
+    sum.sent.bytes += node.stage.sent.bytes;
+    sum.sent.messages += node.stage.sent.messages;
+    sum.most_bytes_held = std::max(sum.most_bytes_held, node.stage.most_bytes_held);
+  }
+  Json stages = Json::array();
+  for (const StageReport& sum : sums) stages.push_back(stage_json(sum));
+  return stages;
+}
+
+// Those of whole models, which the nodes have in parts.
+std::vector<Distance> of_models(const Evaluation& evaluation) {
+  std::vector<Distance> all;
+  for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
+    const NodeReport& node = evaluation.nodes[i];
+    if (i % static_cast<std::size_t>(node.stage.stages) == 0) all.emplace_back();
+    all.back().l1 += node.from_mean.l1;
+    all.back().l2_squared += node.from_mean.l2_squared;
+    all.back().linf = std::max(all.back().linf, node.from_mean.linf);
+  }
+  return all;
+}
+
 Json node_json(const NodeReport& node) {
   Json json;
   if (node.train.count > 0) json["train"] = score_json(node.train);
@@ -45,6 +88,7 @@ Json node_json(const NodeReport& node) {
   json["bytes_sent"] = node.sent.bytes;
   json["messages"] = node.sent.messages;
   if (node.samples_sent.messages > 0) json["sample_bytes_sent"] = node.samples_sent.bytes;
+  if (node.stage.stages > 1) json["stage"] = stage_json(node.stage);
   if (!node.staleness.empty()) json["staleness"] = staleness_json(node.staleness);
   if (!node.coding.empty()) json["compression"] = coding_json(node.coding);
   return json;
@@ -81,11 +125,12 @@ Spread accuracy_spread(const Evaluation& evaluation) {
 Disagreement disagreement(const Evaluation& evaluation) {
   Disagreement result;
   result.cv = evaluation.cv;
-  const auto nodes = static_cast<double>(evaluation.nodes.size());
-  for (const NodeReport& node : evaluation.nodes) {
-    result.l1 += node.from_mean.l1 / nodes;
-    result.l2 += std::sqrt(node.from_mean.l2_squared) / nodes;
-    result.linf = std::max(result.linf, node.from_mean.linf);
+  const std::vector<Distance> models = of_models(evaluation);
+  const auto count = static_cast<double>(models.size());
+  for (const Distance& model : models) {
+    result.l1 += model.l1 / count;
+    result.l2 += std::sqrt(model.l2_squared) / count;
+    result.linf = std::max(result.linf, model.linf);
   }
   return result;
 }
@@ -160,6 +205,7 @@ Json summary(const RunResult& result) {
   json["strategy"] = result.info.strategy;
   json["topology"] = result.info.topology;
   json["nodes"] = result.info.nodes;
+  if (result.info.stages > 1) json["replicas"] = result.info.nodes / result.info.stages;
   json["steps"] = last.step;
   json["epochs"] = epochs(last.step, result.info.steps_per_epoch);
   json["seconds"] = last.seconds;
@@ -201,6 +247,7 @@ Json summary(const RunResult& result) {
     json["compression"] = coding_json(total_coding(last));
     json["compression"]["codec"] = result.info.codec;
   }
+  if (result.info.stages > 1) json["stages"] = stages_json(last);
   json["stopped"] = last.stopped;
   json["per_node"] = nodes_json(last);
   if (result.info.model == "quadratic") json["parameters"] = result.parameters;

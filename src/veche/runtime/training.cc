@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <sstream>
 
 #include "veche/base/cores.h"
 #include "veche/base/denormals.h"
@@ -16,12 +17,14 @@
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
 #include "veche/runtime/loader_watch.h"
-#include "veche/runtime/model_export.h"
+#include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/on_all_ranks.h"
+#include "veche/runtime/pipeline_plan.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/resume.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
+#include "veche/runtime/saved_model.h"
 #include "veche/runtime/summary.h"
 
 namespace veche {
@@ -50,15 +53,49 @@ void check_transport(const TrainingRequest& request) {
                                    ranks - nodes, ranks));
 }
 
+// One measures for all: no two would measure the same.
+void cut_by_time(RunPlan& plan, Job* job) {
+  if (!is_cut_by_time(plan.settings) || plan.simulation) return;
+  std::string places;
+  on_all_ranks(job, [&] {
+    if (job != nullptr && job->rank() != 0) return;
+    const PipelinePlan& pipeline = *plan.training.pipeline;
+    const std::size_t samples = samples_in(plan.training.data.batch, pipeline.micro_batches, 0);
+    const std::vector<double> seconds =
+        measure_blocks(model_spec_of(plan.settings, plan.source, NodeId{0}), samples);
+    const auto speeds = plan.settings.cluster.get<std::vector<double>>("speed", {});
+    for (const int place : best_cut(seconds, stage_speeds(speeds, pipeline.stages)))
+      places += std::to_string(place) + " ";
+  });
+  if (job != nullptr) places = job->exchange(places).front();
+  Cut cut;
+  std::istringstream in(places);
+  for (int place = 0; in >> place;) cut.push_back(place);
+  plan.cut_at(std::move(cut));
+}
+
+// A run that goes on with another number of stages is cut anew.
+Settings settings_of(const TrainingRequest& request) {
+  Settings settings = request.settings;
+  const auto* places = std::get_if<Value::List>(&settings.pipeline.at("cut").data);
+  if (!request.resume.empty() && places != nullptr &&
+      static_cast<int>(places->size()) != settings.stages() - 1)
+    settings.pipeline.set("cut", {std::string("time")});
+  return settings;
+}
+
 std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
-  std::unique_ptr<const RunPlan> plan;
+  std::unique_ptr<RunPlan> plan;
   on_all_ranks(request.job, [&] {
     check_transport(request);
+    if (request.learner && request.settings.is_cut())
+      throw RequestError("pipeline.stages: a learner of this program's own cannot be cut into stages");
     plan = request.job == nullptr
-               ? std::make_unique<const RunPlan>(request.settings)
-               : std::make_unique<const RunPlan>(request.settings, request.job->ranks_on_this_host(),
-                                                 request.job->on_one_host());
+               ? std::make_unique<RunPlan>(settings_of(request))
+               : std::make_unique<RunPlan>(settings_of(request), request.job->ranks_on_this_host(),
+                                           request.job->on_one_host());
   });
+  cut_by_time(*plan, request.job);
   return plan;
 }
 
@@ -97,7 +134,10 @@ class Training {
     info_.data = plan_.source.name;
     info_.rank = request_.job == nullptr ? 0 : request_.job->rank();
     info_.nodes = plan_.settings.nodes();
-    info_.parameters = nodes_.empty() ? 0 : nodes_.front()->learner().parameters().size();
+    info_.stages = plan_.stages();
+    info_.parameters = plan_.training.pipeline ? plan_.training.pipeline->parameter_count()
+                       : nodes_.empty()        ? 0
+                                               : nodes_.front()->learner().parameters().size();
     if (!plan_.training.learns) info_.parameters = plan_.simulation->parameters;
     info_.steps = plan_.training.steps;
     info_.steps_per_epoch = plan_.training.steps_per_epoch;
@@ -107,7 +147,7 @@ class Training {
     const std::optional<RunFolder> folder = open_folder();
     if (folder && plan_.training.learns) store_.emplace(folder->checkpoints(), plan_.learners());
     if (store_ && !request_.resume.empty()) find_checkpoint(*folder);
-    if (store_) lead([&] { write_layout(*folder, info_.model, nodes_.front()->learner()); });
+    if (store_) lead([&] { keep_layout(*folder); });
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
     // All that could be recorded of it already is, with the times it took.
@@ -132,6 +172,7 @@ class Training {
     if (plan_.simulation)
       result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (request_.job != nullptr) gather(result);
+    if (folder && plan_.training.trace) write_trace(*folder);
     tell_damage(result);
     if (folder) lead([&] { put_away(*folder, recorder ? &*recorder : nullptr, result); });
     return result;
@@ -156,6 +197,29 @@ class Training {
     if (recorder == nullptr) return;
     recorder->finish();
     if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
+  }
+
+  void keep_layout(const RunFolder& folder) const {
+    if (const auto& pipeline = plan_.training.pipeline)
+      return write_layout(folder, info_.model, pipeline->parameters, pipeline->buffers, plan_.source);
+    const Learner& learner = nodes_.front()->learner();
+    write_layout(folder, info_.model, learner.parameter_layout(), learner.buffer_layout(), plan_.source);
+  }
+
+  void keep_trace(const Node& node) {
+    const NodeId id = node.endpoint().id();
+    std::string title = fmt::format("node {}", id.value);
+    if (const auto& pipeline = plan_.training.pipeline)
+      title += fmt::format(", stage {} of replica {}", pipeline->stage_of(id), pipeline->replica_of(id));
+    trace_ += (trace_.empty() ? "" : ",\n") + node.trace().events(id, title);
+  }
+
+  // By all ranks, each with its nodes.
+  void write_trace(const RunFolder& folder) const {
+    std::vector<std::string> all{trace_};
+    if (request_.job != nullptr) all = request_.job->exchange(trace_);
+    std::erase(all, "");  // ranks without a node
+    lead([&] { write_file(folder.trace(), Trace::file(all)); });
   }
 
   void tell_threads() const {
@@ -216,11 +280,14 @@ class Training {
   }
 
   void resume_from(std::uint64_t checkpoint, const RunFolder& folder) {
-    if (const int saved = store_->nodes_at(checkpoint); saved != plan_.learners())
-      notice(
-          fmt::format("{} was saved by {} nodes: {} go on from their averaged model, the data divided anew{}",
-                      folder.path().string(), saved, plan_.learners(),
-                      info_.codec.empty() ? "" : "; what codecs remembered is forgotten"));
+    const int stages =
+        nodes_.empty() ? 1 : static_cast<int>(store_->parts_at(checkpoint, info_.parameters).size());
+    if (const int saved = store_->nodes_at(checkpoint); saved != plan_.learners() || stages != info_.stages)
+      notice(fmt::format(
+          "{} was saved by {} nodes{}: {}{} go on from their averaged model, the data divided anew{}",
+          folder.path().string(), saved, stages > 1 ? fmt::format(" in {} stages", stages) : "",
+          plan_.learners(), info_.stages > 1 ? fmt::format(" in {} stages", info_.stages) : "",
+          info_.codec.empty() ? "" : "; what codecs remembered is forgotten"));
     checkpoint_ = resume(nodes_, *store_, checkpoint, plan_);
   }
 
@@ -229,7 +296,7 @@ class Training {
     constexpr std::size_t kFew = 1'000'000;
     const std::size_t each = nodes_.empty() ? 0 : info_.parameters;
     std::string mine;
-    if (each * result.parameters.size() <= kFew)
+    if (info_.stages == 1 && each * result.parameters.size() <= kFew)
       for (const NodeId id : cluster_->here()) {
         const auto& x = result.parameters[static_cast<std::size_t>(id.value)];
         mine.append(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float));
@@ -258,7 +325,7 @@ class Training {
         .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
         .observer = watch ? &*watch : nullptr,
         .checkpointer = store_ ? &*store_ : nullptr,
-        .spare_learner = [this] { return learners_.make(NodeId{0}); },
+        .spare_learner = [this] { return learners_.make_whole(NodeId{0}); },
         .speaker = nodes_.empty() ? NodeId{0} : nodes_.front()->endpoint().id(),
         .crowded = crowded_};
     Evaluation last;
@@ -272,6 +339,7 @@ class Training {
     for (auto& node : nodes_) {
       const std::span<const float> x = node->learner().parameters();
       if (plan_.training.learns) parameters[node->me()].assign(x.begin(), x.end());
+      if (plan_.training.trace) keep_trace(*node);
       node.reset();
     }
     return last;
@@ -288,7 +356,8 @@ class Training {
 
   std::size_t loaders_here() const {
     return static_cast<std::size_t>(std::ranges::count_if(cluster_->here(), [&](NodeId id) {
-      return !plan_.training.shards_of(static_cast<std::size_t>(id.value)).empty();
+      return id.value % info_.stages == 0 &&
+             !plan_.training.shards_of(static_cast<std::size_t>(id.value / info_.stages)).empty();
     }));
   }
 
@@ -303,6 +372,7 @@ class Training {
   RunInfo info_;
   std::optional<CheckpointStore> store_;
   std::uint64_t checkpoint_ = 0;  // the one it goes on from
+  std::string trace_;             // of the nodes that lived here
 };
 
 // A launcher that started several of us without MPI between them: all would train the same.

@@ -7,11 +7,20 @@ namespace {
 // Long vectors are several short ones, each with parts of its own: while the one's part is on its way the
 // other's is added up, and the links never rest.
 constexpr std::size_t kSegment = std::size_t{1} << 18;  // floats
+// On a wire messages are short enough for networks to send them without asking the receiver first, 64 KB as a
+// rule: on a slow link the answer would wait behind what is on its way.
+constexpr std::size_t kUnasked = 24'000;  // floats that become two bytes each
+
+int segments(const Channel& channel, std::size_t floats, const Wire* wire) {
+  const std::size_t longest = kUnasked * static_cast<std::size_t>(channel.size());
+  const std::size_t count = wire == nullptr ? floats / kSegment : (floats + longest - 1) / longest;
+  return static_cast<int>(std::max<std::size_t>(1, count));
+}
 
 template <class Do>
-void for_segments(std::span<float> data, Do with) {
-  const auto segments = static_cast<int>(std::max<std::size_t>(1, data.size() / kSegment));
-  for (int k = 0; k < segments; ++k) with(part_of(data, segments, k));
+void for_segments(const Channel& channel, std::span<float> data, const Wire* wire, Do with) {
+  const int count = segments(channel, data.size(), wire);
+  for (int k = 0; k < count; ++k) with(part_of(data, count, k));
 }
 
 // Each part travels once round the ring and is added to on the way, then once more to be copied.
@@ -21,7 +30,7 @@ std::span<float> part(const Channel& channel, std::span<float> data, int k) {
 
 void begin_ring(Channel& channel, std::span<float> data, Wire* wire) {
   const int me = channel.me().value;
-  for_segments(data, [&](std::span<float> segment) {
+  for_segments(channel, data, wire, [&](std::span<float> segment) {
     channel.send(wrapped(me + 1, channel.size()), written(channel, wire, part(channel, segment, me)));
   });
 }
@@ -47,7 +56,8 @@ void segment_round(Channel& channel, std::span<float> data, Wire* wire, int roun
 }
 
 void one_round(Channel& channel, std::span<float> data, Wire* wire, int round) {
-  for_segments(data, [&](std::span<float> segment) { segment_round(channel, segment, wire, round); });
+  for_segments(channel, data, wire,
+               [&](std::span<float> segment) { segment_round(channel, segment, wire, round); });
 }
 
 void complete_ring(Channel& channel, std::span<float> data, Wire* wire) {

@@ -28,7 +28,7 @@ bool has_deadline(Time until) { return until < kForever / 2; }
 bool travels(Tag tag) {
   while (tag.value >> Tag::kChildBits != 0) tag.value >>= Tag::kChildBits;
   return tag != tags::control && tag != tags::progress && tag != tags::to_coordinator &&
-         tag != tags::from_coordinator;
+         tag != tags::from_coordinator && tag != tags::stage_control;
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/compress/kernels/half.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+#include "veche/base/each_target.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veche::kernels::HWY_NAMESPACE {

@@ -2,8 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/compress/kernels/low_rank.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
+#include "veche/base/each_target.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veche::kernels::HWY_NAMESPACE {

@@ -14,6 +14,8 @@
 namespace veche::torch_model {
 namespace {
 
+thread_local MemoryAccount* charged = nullptr;  // allocators are called by libtorch, which has no other place
+
 // Freed blocks are kept by size and given out again, hot ones first: a training step asks for the same sizes
 // as the step before, of this learner or of another, so that activations are neither mapped nor zeroed by the
 // kernel again, and resting learners hold none.
@@ -27,16 +29,20 @@ class Pool {
         Block* block = found->second.back();
         found->second.pop_back();
         kept_ -= size;
+        charge(*block);
         return block + 1;
       }
     }
     void* memory = std::aligned_alloc(alignof(Block), sizeof(Block) + size);
     if (memory == nullptr) throw std::bad_alloc();
-    return new (memory) Block{size} + 1;
+    Block* block = new (memory) Block{size};
+    charge(*block);
+    return block + 1;
   }
 
   void give(void* data) {
     Block* block = static_cast<Block*>(data) - 1;
+    if (block->account != nullptr) block->account->give(block->size);
     const std::lock_guard lock(mutex_);
     // Sizes of a phase that is over would fill the pool for ever: start again rather than choose.
     if (kept_ + block->size > kKeep) clear();
@@ -48,7 +54,12 @@ class Pool {
   // Lies before the numbers, which keeps them aligned for vector instructions.
   struct alignas(64) Block {
     std::size_t size;
+    MemoryAccount* account = nullptr;
   };
+  static void charge(Block& block) {
+    block.account = charged;
+    if (charged != nullptr) charged->take(block.size);
+  }
   static constexpr std::size_t kKeep = std::size_t{512} << 20;
 
   // At most an eighth more than asked for, so that slightly different sizes share blocks.
@@ -90,6 +101,17 @@ class PooledAllocator : public c10::Allocator {
 };
 
 }  // namespace
+
+MemoryAccount& MemoryAccount::open() { return *new MemoryAccount; }
+
+void MemoryAccount::take(std::size_t bytes) {
+  const std::size_t now = used_ += bytes;
+  for (std::size_t most = most_; most < now && !most_.compare_exchange_weak(most, now);) {
+  }
+}
+
+MemoryAccount::Charging::Charging(MemoryAccount& account) { charged = &account; }
+MemoryAccount::Charging::~Charging() { charged = nullptr; }
 
 void install_allocator() {
   static const bool done = [] {

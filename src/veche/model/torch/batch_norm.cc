@@ -38,14 +38,14 @@ struct InputGradient {
     const at::Tensor bias = context.saved_data["bias"].toTensor();
     float* dweight = weight.data_ptr<float>();
     float* dbias = bias.data_ptr<float>();
+    const GradientReport& report = report_at(context.saved_data["report"]);
     const float n = static_cast<float>(rows);
     for (std::size_t i = 0; i < b.size(); ++i) {
-      dweight[i] = dot[i] * k.inverse[i];
-      dbias[i] = sum[i];
+      dweight[i] = (report.adds ? dweight[i] : 0) + dot[i] * k.inverse[i];
+      dbias[i] = (report.adds ? dbias[i] : 0) + sum[i];
       b[i] = -k.scale[i] * k.inverse[i] * k.inverse[i] * dot[i] / n;
       c[i] = -k.scale[i] * sum[i] / n;
     }
-    const GradientReport& report = report_at(context.saved_data["report"]);
     report.final(weight);
     report.final(bias);
   }

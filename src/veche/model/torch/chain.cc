@@ -50,67 +50,70 @@ at::Tensor relu(const at::Tensor& x) { return at::relu(x); }
 at::Tensor hardswish(const at::Tensor& x) { return at::hardswish(x); }
 at::Tensor silu(const at::Tensor& x) { return at::silu(x); }
 
+at::Tensor mean_pixel(const at::Tensor& x, Pass& /*pass*/) { return x.mean({2, 3}); }
+
 at::Tensor Chain::forward(const at::Tensor& x, Pass& pass) {
   at::Tensor y = x;
-  for (const Step& step : steps_) y = step(y, pass);
+  for (const Part& part : parts_) y = part.forward(y, pass);
   return y;
 }
 
 Chain& Chain::add(std::shared_ptr<Block> block) {
-  name(block);
-  steps_.push_back([block](const at::Tensor& x, Pass& pass) { return block->forward(x, pass); });
+  parts_.push_back({{name(block)},
+                    [block](const at::Tensor& x, Pass& pass) { return block->forward(x, pass); },
+                    std::dynamic_pointer_cast<Chain>(block)});
   return *this;
 }
 
 Chain& Chain::add(std::shared_ptr<Conv> conv) {
-  name(conv);
-  steps_.push_back([conv](const at::Tensor& x, Pass&) { return conv->forward(x); });
-  conv_steps_ = steps_.size();
+  parts_.push_back({{name(conv)}, [conv](const at::Tensor& x, Pass&) { return conv->forward(x); }, {}});
+  conv_parts_ = parts_.size();
   last_conv_ = conv;
   return *this;
 }
 
 Chain& Chain::add(std::shared_ptr<Linear> linear) {
-  name(linear);
-  steps_.push_back([linear](const at::Tensor& x, Pass&) { return linear->forward(x); });
+  parts_.push_back({{name(linear)}, [linear](const at::Tensor& x, Pass&) { return linear->forward(x); }, {}});
   return *this;
 }
 
-std::shared_ptr<Conv> Chain::take_conv() {
-  if (last_conv_ == nullptr || conv_steps_ != steps_.size()) return nullptr;
-  steps_.pop_back();
+std::shared_ptr<Conv> Chain::take_conv(std::vector<std::string>& names) {
+  if (last_conv_ == nullptr || conv_parts_ != parts_.size()) return nullptr;
+  names.insert(names.begin(), parts_.back().holds.front());
+  parts_.pop_back();
   return std::exchange(last_conv_, nullptr);
 }
 
 Chain& Chain::add(std::shared_ptr<Norm> norm) {
-  name(norm);
-  if (const auto conv = take_conv())
-    steps_.push_back([conv, norm](const at::Tensor& x, Pass& pass) { return norm->after(*conv, x, pass); });
-  else
-    steps_.push_back([norm](const at::Tensor& x, Pass& pass) { return norm->forward(x, pass.training); });
+  std::vector<std::string> names{name(norm)};
+  Step step = [norm](const at::Tensor& x, Pass& pass) { return norm->forward(x, pass.training); };
+  if (const auto conv = take_conv(names))
+    step = [conv, norm](const at::Tensor& x, Pass& pass) { return norm->after(*conv, x, pass); };
+  parts_.push_back({std::move(names), std::move(step), {}});
   return *this;
 }
 
 Chain& Chain::add_relu(std::shared_ptr<Norm> norm) {
-  name(norm);
+  std::vector<std::string> names{name(norm)};
   ++next_;
-  if (const auto conv = take_conv())
-    steps_.push_back(
-        [conv, norm](const at::Tensor& x, Pass& pass) { return norm->relu_after(*conv, x, {}, pass); });
-  else
-    steps_.push_back([norm](const at::Tensor& x, Pass& pass) { return norm->relu(x, {}, pass.training); });
+  Step step = [norm](const at::Tensor& x, Pass& pass) { return norm->relu(x, {}, pass.training); };
+  if (const auto conv = take_conv(names))
+    step = [conv, norm](const at::Tensor& x, Pass& pass) { return norm->relu_after(*conv, x, {}, pass); };
+  parts_.push_back({std::move(names), std::move(step), {}});
   return *this;
 }
 
 Chain& Chain::add(std::function<at::Tensor(const at::Tensor&)> function) {
   ++next_;
-  steps_.push_back([function = std::move(function)](const at::Tensor& x, Pass&) { return function(x); });
+  parts_.push_back(
+      {{}, [function = std::move(function)](const at::Tensor& x, Pass&) { return function(x); }, {}});
   return *this;
 }
 
 Chain& Chain::add_dropout(double probability) {
   ++next_;
-  steps_.push_back([probability](const at::Tensor& x, Pass& pass) { return dropout(x, probability, pass); });
+  parts_.push_back(
+      {{}, [probability](const at::Tensor& x, Pass& pass) { return dropout(x, probability, pass); }, {}});
   return *this;
 }
 

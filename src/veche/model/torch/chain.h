@@ -17,6 +17,9 @@ class Block : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& x, Pass& pass) = 0;
 };
 
+// The mean over the pixels.
+at::Tensor mean_pixel(const at::Tensor& x, Pass& pass);
+
 // PyTorch's Sequential: each step has its number for a name, whether or not it has parameters.
 class Chain : public Block {
  public:
@@ -30,19 +33,27 @@ class Chain : public Block {
   Chain& add(std::function<at::Tensor(const at::Tensor&)> function);
   Chain& add_dropout(double probability);
 
+  struct Part {
+    std::vector<std::string> holds;  // the numbers of its modules; none: it has no parameters
+    Step forward;
+    std::shared_ptr<Chain> chain;  // where it is one itself
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+
  private:
-  using Step = std::function<at::Tensor(const at::Tensor&, Pass&)>;
   template <class Module>
-  void name(const std::shared_ptr<Module>& module) {
-    register_module(std::to_string(next_++), module);
+  std::string name(const std::shared_ptr<Module>& module) {
+    register_module(std::to_string(next_), module);
+    return std::to_string(next_++);
   }
 
-  // The convolution that is the last step until now, whose step is then taken away; null: another is.
-  std::shared_ptr<Conv> take_conv();
+  // The convolution that is the last part until now, whose part is then taken away and its name put before
+  // `names`; null: another is.
+  std::shared_ptr<Conv> take_conv(std::vector<std::string>& names);
 
-  std::vector<Step> steps_;
+  std::vector<Part> parts_;
   std::shared_ptr<Conv> last_conv_;
-  std::size_t conv_steps_ = 0;  // how many steps there were with it
+  std::size_t conv_parts_ = 0;  // how many parts there were with it
   int next_ = 0;
 };
 

@@ -28,14 +28,16 @@ class Cnn : public Network {
             "fc1",
             std::make_shared<Linear>(std::int64_t{kSecond} * side(input.height) * side(input.width), 600))),
         fc2_(register_module("fc2", std::make_shared<Linear>(600, 120))),
-        fc3_(register_module("fc3", std::make_shared<Linear>(120, classes))) {}
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->relu_pool(*conv1_, images, pass.training);
-    x = bn2_->relu_pool(*conv2_, x, pass.training);
-    x = fc1_->forward(x.flatten(1));
-    x = torch_model::dropout(x, dropout_, pass);
-    return fc3_->forward(fc2_->forward(x));
+        fc3_(register_module("fc3", std::make_shared<Linear>(120, classes))) {
+    link("conv1", {"conv1", "bn1"},
+         [this](const at::Tensor& x, Pass& pass) { return bn1_->relu_pool(*conv1_, x, pass.training); });
+    link("conv2", {"conv2", "bn2"},
+         [this](const at::Tensor& x, Pass& pass) { return bn2_->relu_pool(*conv2_, x, pass.training); });
+    link("fc1", {"fc1"}, [this](const at::Tensor& x, Pass& pass) {
+      return torch_model::dropout(fc1_->forward(x.flatten(1)), dropout_, pass);
+    });
+    link("fc2", {"fc2"}, [this](const at::Tensor& x, Pass&) { return fc2_->forward(x); });
+    link("fc3", {"fc3"}, [this](const at::Tensor& x, Pass&) { return fc3_->forward(x); });
   }
 
   void initialise(std::uint64_t seed) override { Initialiser(seed).fill(*this, {}); }

@@ -40,7 +40,15 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
     ConvPlan& plan = *reinterpret_cast<ConvPlan*>(context->saved_data["plan"].toInt());
     const at::Tensor dbias = plan.with_bias() ? layer.bias.grad() : at::Tensor();
     const at::Tensor dx = context->needs_input_grad(0) ? plan.input_gradient(dy, weight) : at::Tensor();
-    plan.parameter_gradients(dy, x, layer.weight.grad(), dbias);
+    if (layer.report->adds) {
+      const at::Tensor more = at::empty_like(layer.weight.grad());
+      const at::Tensor more_bias = dbias.defined() ? at::empty_like(dbias) : dbias;
+      plan.parameter_gradients(dy, x, more, more_bias);
+      layer.weight.grad().add_(more);
+      if (dbias.defined()) dbias.add_(more_bias);
+    } else {
+      plan.parameter_gradients(dy, x, layer.weight.grad(), dbias);
+    }
     layer.report->final(layer.weight.grad());
     if (dbias.defined()) layer.report->final(dbias);
     return {dx, {}, {}, {}};

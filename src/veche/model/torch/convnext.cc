@@ -1,6 +1,7 @@
 #include "veche/model/torch/chain.h"
 #include "veche/model/torch/initialise.h"
 #include "veche/model/torch/models.h"
+#include "veche/model/torch/nowhere.h"
 #include "veche/model/torch/options.h"
 
 namespace veche::torch_model {
@@ -92,10 +93,10 @@ class ConvNeXt : public Network {
     const auto classifier = register_module("classifier", std::make_shared<torch::nn::Module>());
     norm_ = classifier->register_module("0", std::make_shared<LayerNorm>(std::end(kWidths)[-1], kEpsilon));
     head_ = classifier->register_module("2", std::make_shared<Linear>(std::end(kWidths)[-1], spec.classes));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    return head_->forward(norm_->forward(features_->forward(images, pass).mean({2, 3})));
+    link("features", *features_);
+    link("classifier", {"classifier"}, [this](const at::Tensor& x, Pass&) {
+      return head_->forward(norm_->forward(x.mean({2, 3})));
+    });
   }
 
   void initialise(std::uint64_t seed) override {
@@ -103,7 +104,8 @@ class ConvNeXt : public Network {
     Initialiser(seed).fill(*this,
                            {.conv = fiftieth, .conv_bias = zeros, .linear = fiftieth, .linear_bias = zeros});
     at::NoGradGuard guard;
-    for (const auto& block : blocks_) block->layer_scale.fill_(kLayerScale);
+    for (const auto& block : blocks_)
+      if (!is_nowhere(block->layer_scale)) block->layer_scale.fill_(kLayerScale);
   }
 
  private:

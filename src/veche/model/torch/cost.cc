@@ -61,17 +61,34 @@ class Observation {
   const at::CallbackHandle handle_;
 };
 
+at::Tensor zero_image(const Shape& input) {
+  return at::zeros({1, input.channels, input.height, input.width}).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
 }  // namespace
 
 std::int64_t multiply_adds(Network& network, const Shape& input) {
   use_one_thread();
   at::NoGradGuard guard;
-  const at::Tensor image =
-      at::zeros({1, input.channels, input.height, input.width}).contiguous(at::MemoryFormat::ChannelsLast);
   Pass pass{false, RandomStream(0, "cost")};
+  const at::Tensor image = zero_image(input);
   const Observation observation;
   network.forward(image, pass);
   return counted;
+}
+
+std::vector<LinkCost> link_costs(Network& network, const Shape& input) {
+  use_one_thread();
+  at::NoGradGuard guard;
+  Pass pass{false, RandomStream(0, "cost")};
+  at::Tensor x = zero_image(input);
+  std::vector<LinkCost> costs;
+  for (const Link& link : network.links()) {
+    const Observation observation;
+    x = link.forward(x, pass);
+    costs.push_back({counted, x.nbytes()});
+  }
+  return costs;
 }
 
 }  // namespace veche::torch_model

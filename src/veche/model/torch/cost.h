@@ -9,4 +9,11 @@ namespace veche::torch_model {
 // the parameters do not matter.
 std::int64_t multiply_adds(Network& network, const Shape& input);
 
+// The same of each link of a chain, and the bytes that it makes of a sample.
+struct LinkCost {
+  std::int64_t multiply_adds = 0;
+  std::size_t output = 0;
+};
+std::vector<LinkCost> link_costs(Network& network, const Shape& input);
+
 }  // namespace veche::torch_model

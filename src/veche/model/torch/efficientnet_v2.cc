@@ -73,10 +73,9 @@ class EfficientNetV2 : public Network {
     classifier_->add_dropout(dropout_of(spec, 0.2)).add(std::make_shared<Linear>(kLast, spec.classes));
     register_module("features", features_);
     register_module("classifier", classifier_);
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    return classifier_->forward(features_->forward(images, pass).mean({2, 3}), pass);
+    link("features", *features_);
+    before_next(mean_pixel);
+    link("classifier", *classifier_);
   }
 
   void initialise(std::uint64_t seed) override {

@@ -8,6 +8,7 @@
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/models.h"
+#include "veche/model/torch/stage.h"
 
 namespace veche::torch_model {
 namespace {
@@ -16,6 +17,15 @@ class TorchEngine : public ModelEngine {
  public:
   std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const override {
     return std::make_unique<TorchLearner>(make_network(spec), spec, plans_, like);
+  }
+
+  std::unique_ptr<Stage> make_stage(const ModelSpec& spec, const StageSpec& stage,
+                                    Learner* like) const override {
+    return std::make_unique<TorchStage>(make_network(spec, false), spec, stage, plans_, like);
+  }
+
+  std::vector<BlockDescription> describe_blocks(const ModelSpec& spec) const override {
+    return describe_links(*make_network(spec, false), spec);
   }
 
   ModelDescription describe(const ModelSpec& spec) const override {

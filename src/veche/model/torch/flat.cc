@@ -2,16 +2,19 @@
 
 #include <unordered_set>
 
+#include "veche/model/torch/nowhere.h"
+
 namespace veche::torch_model {
 namespace {
 
-// Those that `wanted` names, without counters and such, which stay where they are.
+// Those that `wanted` names, without counters and such, which stay where they are, and without those of
+// another stage, which are nowhere.
 template <class Wanted>
 Named chosen(const Named& all, Wanted wanted) {
   Named some;
   std::unordered_set<const c10::TensorImpl*> seen;
   for (const auto& item : all)
-    if (item.value().scalar_type() == at::kFloat && wanted(item.value()) &&
+    if (item.value().scalar_type() == at::kFloat && !is_nowhere(item.value()) && wanted(item.value()) &&
         seen.insert(item.value().unsafeGetTensorImpl()).second)
       some.insert(item.key(), item.value());
   return some;

@@ -11,9 +11,14 @@ class GradientReport {
  public:
   explicit GradientReport(const float* gradients) : gradients_(gradients) {}
 
+  // Whether the gradients of the pass are added to what is there, as those of a later part of a batch.
+  bool adds = false;
+  // More parts follow: nothing is final yet.
+  bool unfinished = false;
+
   void listen(GradientListener listener) { listener_ = std::move(listener); }
   void final(const at::Tensor& gradient) const {
-    if (!listener_) return;
+    if (!listener_ || unfinished) return;
     const auto from = static_cast<std::size_t>(gradient.data_ptr<float>() - gradients_);
     listener_(from, from + static_cast<std::size_t>(gradient.numel()));
   }

@@ -1,52 +1,17 @@
 #include "veche/model/torch/learner.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "veche/base/memory.h"
 #include "veche/errors.h"
+#include "veche/model/torch/batch_tensors.h"
 #include "veche/model/torch/folded_convs.h"
 #include "veche/model/torch/pieces.h"
 #include "veche/model/torch/threads.h"
 
 namespace veche::torch_model {
-namespace {
-
-constexpr std::int64_t kNoLabelIgnored = -100;  // labels were checked and are not negative
-
-// The batch's own memory, seen as a channels-last tensor.
-at::Tensor images_of(const Batch& batch) {
-  const std::int64_t n = static_cast<std::int64_t>(batch.size());
-  const std::int64_t c = batch.shape.channels, h = batch.shape.height, w = batch.shape.width;
-  return at::from_blob(const_cast<float*>(batch.images.data()), {n, c, h, w}, {h * w * c, 1, w * c, c},
-                       at::kFloat);
-}
-
-at::Tensor labels_of(const Batch& batch) {
-  return at::from_blob(const_cast<std::int64_t*>(batch.labels.data()),
-                       {static_cast<std::int64_t>(batch.size())}, at::kLong);
-}
-
-Score score(const at::Tensor& logits, const at::Tensor& labels, const at::Tensor& mean_loss) {
-  at::NoGradGuard guard;
-  const std::int64_t count = labels.numel();
-  return {.loss_sum = mean_loss.item<double>() * static_cast<double>(count),
-          .correct = logits.argmax(1).eq(labels).sum().item<std::int64_t>(),
-          .count = count};
-}
-
-// What libtorch has to say, without its pages of addresses.
-template <class Work>
-auto explained(Work work) {
-  try {
-    return work();
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    throw RunError("libtorch failed: " + text.substr(0, text.find('\n')));
-  }
-}
-
-}  // namespace
 
 TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec,
                            std::shared_ptr<ConvPlans> plans, Learner* like)
@@ -80,12 +45,8 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
 }
 
 void TorchLearner::check(const Batch& batch) const {
-  if (batch.shape != input_ || batch.images.size() != batch.size() * input_.size() || batch.size() == 0)
-    throw RequestError("a batch does not have the shape the model was made for");
-  for (const std::int64_t label : batch.labels)
-    if (label < 0 || label >= classes_)
-      throw RequestError("the data hold the label " + std::to_string(label) + ", but model.classes is " +
-                         std::to_string(classes_));
+  check_images(batch, input_);
+  check_labels(batch, classes_);
 }
 
 Score TorchLearner::compute_gradient(const Batch& batch) {
@@ -106,8 +67,9 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   });
 }
 
-Score TorchLearner::evaluate(const Batch& batch) {
-  check(batch);
+Score TorchLearner::in_pieces(
+    const Batch& batch,
+    const std::function<Score(const Batch& some, const at::Tensor& logits, std::size_t from)>& use) {
   return explained([&] {
     flat_.send();
     FoldedConvs folded(*plans_);
@@ -118,10 +80,30 @@ Score TorchLearner::evaluate(const Batch& batch) {
       const at::NoGradGuard guard;
       Pass pass{false, RandomStream(seed_, "dropout"), &folded};
       const Batch some = part_of(batch, from, to);
-      const at::Tensor labels = labels_of(some).to(computes_.device);
-      const at::Tensor logits = network_->forward(images_of(some).to(computes_.device), pass);
-      return score(logits, labels, at::cross_entropy_loss(logits, labels));
+      return use(some, network_->forward(images_of(some).to(computes_.device), pass), from);
     });
+  });
+}
+
+Score TorchLearner::evaluate(const Batch& batch) {
+  check(batch);
+  return in_pieces(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t) {
+    const at::Tensor labels = labels_of(some).to(computes_.device);
+    return score(logits, labels, at::cross_entropy_loss(logits, labels));
+  });
+}
+
+void TorchLearner::predict(std::span<const float> images, std::span<float> probabilities) {
+  const auto classes = static_cast<std::size_t>(classes_);
+  const std::vector<std::int64_t> labels(probabilities.size() / classes);  // a batch has some
+  const Batch batch{images, labels, input_};
+  if (probabilities.size() % classes != 0) throw std::invalid_argument("there is no room for the answer");
+  check(batch);
+  in_pieces(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t from) {
+    const at::Tensor answer = at::softmax(logits, 1).to(at::kCPU, at::kFloat).contiguous();
+    std::copy_n(answer.data_ptr<float>(), some.size() * classes,
+                probabilities.begin() + static_cast<std::ptrdiff_t>(from * classes));
+    return Score{};
   });
 }
 

@@ -24,13 +24,15 @@ class LeNet5 : public Network {
             "fc1", std::make_shared<Linear>(
                        16 * side(input.height, padding(input)) * side(input.width, padding(input)), 120))),
         fc2_(register_module("fc2", std::make_shared<Linear>(120, 84))),
-        fc3_(register_module("fc3", std::make_shared<Linear>(84, classes))) {}
-
-  at::Tensor forward(const at::Tensor& images, Pass&) override {
-    at::Tensor x = at::max_pool2d(at::relu(conv1_->forward(images)), 2);
-    x = at::max_pool2d(at::relu(conv2_->forward(x)), 2);
-    x = at::relu(fc1_->forward(x.flatten(1)));
-    return fc3_->forward(at::relu(fc2_->forward(x)));
+        fc3_(register_module("fc3", std::make_shared<Linear>(84, classes))) {
+    link("conv1", {"conv1"},
+         [this](const at::Tensor& x, Pass&) { return at::max_pool2d(at::relu(conv1_->forward(x)), 2); });
+    link("conv2", {"conv2"},
+         [this](const at::Tensor& x, Pass&) { return at::max_pool2d(at::relu(conv2_->forward(x)), 2); });
+    link("fc1", {"fc1"},
+         [this](const at::Tensor& x, Pass&) { return at::relu(fc1_->forward(x.flatten(1))); });
+    link("fc2", {"fc2"}, [this](const at::Tensor& x, Pass&) { return at::relu(fc2_->forward(x)); });
+    link("fc3", {"fc3"}, [this](const at::Tensor& x, Pass&) { return fc3_->forward(x); });
   }
 
   void initialise(std::uint64_t seed) override { Initialiser(seed).fill(*this, {}); }

@@ -56,10 +56,13 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
       product({dy.data_ptr<float>(), out}, {weight.data_ptr<float>(), in}, dx.data_ptr<float>(), rows, out,
               in);
     }
-    product({dy.data_ptr<float>(), out, true}, {x.data_ptr<float>(), in}, dw.data_ptr<float>(), out, rows,
-            in);
-    at::sum_out(db, dy, 0);
     const GradientReport& report = report_at(context->saved_data["report"]);
+    product({dy.data_ptr<float>(), out, true}, {x.data_ptr<float>(), in}, dw.data_ptr<float>(), out, rows, in,
+            report.adds);
+    if (report.adds)
+      db.add_(dy.sum(0));
+    else
+      at::sum_out(db, dy, 0);
     report.final(dw);
     report.final(db);
     return {dx, {}, {}, {}};

@@ -10,24 +10,19 @@ namespace {
 class Mlp : public Network {
  public:
   explicit Mlp(const std::vector<std::int64_t>& widths) {
-    for (std::size_t i = 0; i + 1 < widths.size(); ++i)
-      layers_.push_back(
-          register_module("fc" + std::to_string(i + 1), std::make_shared<Linear>(widths[i], widths[i + 1])));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass&) override {
-    at::Tensor x = images.flatten(1);
-    for (const auto& layer : layers_) {
-      x = layer->forward(x);
-      if (layer != layers_.back()) x = at::relu_(x);
+    before_next([](const at::Tensor& images, Pass&) { return images.flatten(1); });
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+      const std::string name = "fc" + std::to_string(i + 1);
+      const auto layer = register_module(name, std::make_shared<Linear>(widths[i], widths[i + 1]));
+      const bool last = i + 2 == widths.size();
+      link(name, {name}, [layer, last](const at::Tensor& x, Pass&) {
+        at::Tensor y = layer->forward(x);
+        return last ? y : at::relu_(y);
+      });
     }
-    return x;
   }
 
   void initialise(std::uint64_t seed) override { Initialiser(seed).fill(*this, {}); }
-
- private:
-  std::vector<std::shared_ptr<Linear>> layers_;
 };
 
 }  // namespace

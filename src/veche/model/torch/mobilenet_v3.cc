@@ -85,10 +85,9 @@ class MobileNetV3 : public Network {
         .add(std::make_shared<Linear>(last, spec.classes));
     register_module("features", features_);
     register_module("classifier", classifier_);
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    return classifier_->forward(features_->forward(images, pass).mean({2, 3}), pass);
+    link("features", *features_);
+    before_next(mean_pixel);
+    link("classifier", *classifier_);
   }
 
   void initialise(std::uint64_t seed) override {

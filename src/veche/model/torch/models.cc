@@ -130,7 +130,7 @@ void check_size(const ModelSpec& spec, const Network& network) {
 
 }  // namespace
 
-std::shared_ptr<Network> make_network(const ModelSpec& spec) {
+std::shared_ptr<Network> make_network(const ModelSpec& spec, bool whole) {
   if (spec.classes < 2) throw RequestError("model.classes must be at least 2");
   if (spec.input.size() == 0) throw RequestError("model.name: '" + spec.name + "' needs data with samples");
   const Model model = find(spec.name);
@@ -140,7 +140,7 @@ std::shared_ptr<Network> make_network(const ModelSpec& spec) {
   check_probability(spec, "stochastic_depth", model.keys.stochastic_depth);
   try {
     const std::shared_ptr<Network> network = model.make(spec);
-    check_size(spec, *network);
+    if (whole) check_size(spec, *network);
     return network;
   } catch (const std::bad_alloc&) {
     throw RequestError(too_large(spec) + " is larger than this machine's memory: choose a smaller one");

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "veche/model/torch/layers.h"
+#include "veche/model/torch/nowhere.h"
 
 namespace veche::torch_model {
 
@@ -17,8 +18,10 @@ PlainGradients::PlainGradients(torch::nn::Module& network, const GradientReport&
     const auto* layer = dynamic_cast<const Layer*>(module.get());
     if (layer != nullptr && layer->by_itself()) continue;
     for (const at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
-      // Not one that is frozen, nor one that another module has too.
-      if (!parameter.requires_grad() || !seen.insert(parameter.unsafeGetTensorImpl()).second) continue;
+      // Not one that is frozen or another stage's, nor one that another module has too.
+      if (!parameter.requires_grad() || is_nowhere(parameter) ||
+          !seen.insert(parameter.unsafeGetTensorImpl()).second)
+        continue;
       const at::Tensor gradient = parameter.grad();
       gradients_.push_back(gradient);
       // Runs once in a pass, however often the parameter was used: autograd sums before.

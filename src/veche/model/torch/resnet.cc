@@ -70,6 +70,10 @@ class ResNet : public Network {
             conv_before(norm,
                         {.in = channels, .out = 64, .kernel = small ? 3 : 7, .stride = small ? 1 : 2}))),
         bn1_(register_module("bn1", make_norm(norm, 64))) {
+    link("conv1", {"conv1", "bn1"}, [this](const at::Tensor& images, Pass& pass) {
+      const at::Tensor x = bn1_->relu_after(*conv1_, images, {}, pass);
+      return small_ ? x : at::max_pool2d(x, 3, 2, 1);
+    });
     int in = 64;
     for (int stage = 0; stage < 4; ++stage) {
       const auto layer =
@@ -80,17 +84,12 @@ class ResNet : public Network {
         blocks_.push_back(layer->register_module(
             std::to_string(b),
             std::make_shared<Residual>(in, planes * width, out, stride, plan.bottleneck, norm)));
+        link_block("layer" + std::to_string(stage + 1) + "." + std::to_string(b), blocks_.back());
         in = out;
       }
     }
     fc_ = register_module("fc", std::make_shared<Linear>(in, classes));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->relu_after(*conv1_, images, {}, pass);
-    if (!small_) x = at::max_pool2d(x, 3, 2, 1);
-    for (const auto& block : blocks_) x = block->forward(x, pass);
-    return fc_->forward(x.mean({2, 3}));
+    link("fc", {"fc"}, [this](const at::Tensor& x, Pass&) { return fc_->forward(x.mean({2, 3})); });
   }
 
   void initialise(std::uint64_t seed) override {

@@ -88,6 +88,9 @@ class CifarResNet : public Network {
       : norm_(norm),
         conv1_(register_module("conv1", conv_before(norm, {.in = channels, .out = 16}))),
         bn1_(register_module("bn1", make_norm(norm, 16))) {
+    link("conv1", {"conv1", "bn1"}, [this](const at::Tensor& images, Pass& pass) {
+      return bn1_->relu_after(*conv1_, images, {}, pass);
+    });
     int in = 16;
     for (int stage = 0; stage < 3; ++stage) {
       const auto layer =
@@ -97,16 +100,12 @@ class CifarResNet : public Network {
         const int stride = stage > 0 && b == 0 ? 2 : 1;
         blocks_.push_back(layer->register_module(std::to_string(b),
                                                  std::make_shared<CifarResidual>(in, out, stride, norm)));
+        link_block("layer" + std::to_string(stage + 1) + "." + std::to_string(b), blocks_.back());
         in = out;
       }
     }
     fc_ = register_module("fc", std::make_shared<Linear>(64, classes));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = bn1_->relu_after(*conv1_, images, {}, pass);
-    for (const auto& block : blocks_) x = block->forward(x, pass);
-    return fc_->forward(x.mean({2, 3}));
+    link("fc", {"fc"}, [this](const at::Tensor& x, Pass&) { return fc_->forward(x.mean({2, 3})); });
   }
 
   void initialise(std::uint64_t seed) override {

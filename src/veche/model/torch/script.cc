@@ -29,17 +29,15 @@ class Script : public Network {
   Script(torch::jit::Module module, std::string who) : module_(std::move(module)), who_(std::move(who)) {
     for (const auto& item : module_.named_parameters()) place(item.name, item.value, true);
     for (const auto& item : module_.named_buffers()) place(item.name, item.value, false);
+    if (is_sequence()) link_children();
   }
 
   at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    if (module_.is_training() != pass.training) module_.train(pass.training);
-    const torch::jit::GraphOptimizerEnabledGuard as_written(
-        false);  // compiling it again costs more than it gains
-    const RepeatableRandom random(pass.dropout.next());
-    const c10::IValue output = run(plain_order(images));
-    if (!output.isTensor()) throw RequestError(who_ + " must give one tensor, not " + output.tagKind());
-    if (pass.training && !checked_) check_places();
-    return output.toTensor();
+    return pass_through(module_, plain_order(images), pass);
+  }
+
+  std::string why_whole() const override {
+    return "its top level is a " + kind() + " and no torch.nn.Sequential";
   }
 
   void initialise(std::uint64_t) override {}
@@ -47,9 +45,41 @@ class Script : public Network {
   bool samples_apart() const override { return false; }  // who knows
 
  private:
-  c10::IValue run(const at::Tensor& images) {
+  std::string kind() const { return module_.type()->name() ? module_.type()->name()->name() : "module"; }
+  // It passes its children one after the other; of other modules only their code knows.
+  bool is_sequence() const { return kind() == "Sequential"; }
+
+  void link_children() {
+    bool begun = false, ordered = false;
+    for (const auto& child : module_.named_children()) {
+      // The first one sees images.
+      Step step = [this, module = child.value, first = !std::exchange(ordered, true)](const at::Tensor& x,
+                                                                                      Pass& pass) {
+        return pass_through(module, first ? plain_order(x) : x, pass);
+      };
+      const bool trained = child.value.parameters().size() > 0;
+      if (trained)
+        link(child.name, {child.name}, std::move(step));
+      else
+        begun ? after_last(std::move(step)) : before_next(std::move(step));
+      begun = begun || trained;
+    }
+  }
+
+  at::Tensor pass_through(torch::jit::Module module, const at::Tensor& x, Pass& pass) {
+    if (module_.is_training() != pass.training) module_.train(pass.training);
+    const torch::jit::GraphOptimizerEnabledGuard as_written(
+        false);  // compiling it again costs more than it gains
+    const RepeatableRandom random(pass.dropout.next());
+    const c10::IValue output = run(module, x);
+    if (!output.isTensor()) throw RequestError(who_ + " must give one tensor, not " + output.tagKind());
+    if (pass.training && !checked_) check_places();
+    return output.toTensor();
+  }
+
+  c10::IValue run(torch::jit::Module& module, const at::Tensor& images) {
     try {
-      return module_.forward({images});
+      return module.forward({images});
     } catch (const c10::Error& error) {
       throw RunError(who_ + " failed: " + last_line(error.what_without_backtrace()));
     } catch (const std::exception& error) {  // the interpreter's: a trace through the script, the reason last

@@ -73,13 +73,11 @@ class ShuffleNetV2 : public Network {
     conv5_->add(pointwise(in, 1024)).add_relu(make_norm(norm, 1024));
     register_module("conv5", conv5_);
     fc_ = register_module("fc", std::make_shared<Linear>(1024, spec.classes));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = conv1_->forward(images, pass);
-    if (!small_) x = at::max_pool2d(x, 3, 2, 1);
-    for (const auto& stage : stages_) x = stage->forward(x, pass);
-    return fc_->forward(conv5_->forward(x, pass).mean({2, 3}));
+    link("conv1", *conv1_);
+    if (!small_) after_last([](const at::Tensor& x, Pass&) { return at::max_pool2d(x, 3, 2, 1); });
+    for (std::size_t i = 0; i < stages_.size(); ++i) link("stage" + std::to_string(i + 2), *stages_[i]);
+    link("conv5", *conv5_);
+    link("fc", {"fc"}, [this](const at::Tensor& x, Pass&) { return fc_->forward(x.mean({2, 3})); });
   }
 
   void initialise(std::uint64_t seed) override { Initialiser(seed).fill(*this, {}); }

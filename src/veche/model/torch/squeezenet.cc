@@ -61,10 +61,9 @@ class SqueezeNet : public Network {
     classifier_->add_dropout(dropout_of(spec, 0.5)).add(last_).add(relu);
     register_module("features", features_);
     register_module("classifier", classifier_);
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    return classifier_->forward(features_->forward(images, pass), pass).mean({2, 3});
+    link("features", *features_);
+    link("classifier", *classifier_);
+    after_last(mean_pixel);
   }
 
   void initialise(std::uint64_t seed) override {

@@ -89,14 +89,17 @@ class VisionTransformer : public Network {
     ln_ = encoder->register_module("ln", std::make_shared<LayerNorm>(kWidth, kVitEpsilon));
     const auto heads = register_module("heads", std::make_shared<torch::nn::Module>());
     head_ = heads->register_module("head", std::make_shared<Linear>(kWidth, spec.classes));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    const at::Tensor patches = patches_->forward(images).flatten(2).transpose(1, 2);
-    at::Tensor x = at::cat({class_token_.expand({images.size(0), 1, kWidth}), patches}, 1) + position_;
-    x = dropout(x, dropout_, pass);
-    for (const auto& layer : layers_) x = layer->forward(x, pass);
-    return head_->forward(ln_->forward(x.select(1, 0)));
+    link("conv_proj", {"class_token", "conv_proj", "encoder.pos_embedding"},
+         [this](const at::Tensor& images, Pass& pass) {
+           const at::Tensor patches = patches_->forward(images).flatten(2).transpose(1, 2);
+           const at::Tensor x =
+               at::cat({class_token_.expand({images.size(0), 1, kWidth}), patches}, 1) + position_;
+           return dropout(x, dropout_, pass);
+         });
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      link_block("encoder.layers.encoder_layer_" + std::to_string(i), layers_[i]);
+    link("heads", {"encoder.ln", "heads"},
+         [this](const at::Tensor& x, Pass&) { return head_->forward(ln_->forward(x.select(1, 0))); });
   }
 
   void initialise(std::uint64_t seed) override {

@@ -42,6 +42,7 @@ class WideResNet : public Network {
  public:
   WideResNet(int channels, int classes, const WideResNetName& name, double dropout, const NormChoice& norm)
       : norm_(norm), conv1_(register_module("conv1", conv_before(norm, {.in = channels, .out = 16}))) {
+    link("conv1", {"conv1"}, [this](const at::Tensor& images, Pass&) { return conv1_->forward(images); });
     int in = 16;
     for (int stage = 0; stage < 3; ++stage) {
       const auto layer =
@@ -51,17 +52,15 @@ class WideResNet : public Network {
         const int stride = stage > 0 && b == 0 ? 2 : 1;
         blocks_.push_back(layer->register_module(
             std::to_string(b), std::make_shared<PreActivated>(in, out, stride, dropout, norm)));
+        link_block("layer" + std::to_string(stage + 1) + "." + std::to_string(b), blocks_.back());
         in = out;
       }
     }
     bn_ = register_module("bn", make_norm(norm, in));
     fc_ = register_module("fc", std::make_shared<Linear>(in, classes));
-  }
-
-  at::Tensor forward(const at::Tensor& images, Pass& pass) override {
-    at::Tensor x = conv1_->forward(images);
-    for (const auto& block : blocks_) x = block->forward(x, pass);
-    return fc_->forward(bn_->relu(x, {}, pass.training).mean({2, 3}));
+    link("fc", {"bn", "fc"}, [this](const at::Tensor& x, Pass& pass) {
+      return fc_->forward(bn_->relu(x, {}, pass.training).mean({2, 3}));
+    });
   }
 
   void initialise(std::uint64_t seed) override {

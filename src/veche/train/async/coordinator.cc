@@ -19,11 +19,11 @@ std::uint64_t after(std::uint64_t step, std::uint64_t every) {
 Coordinator::Coordinator(Node& node)
     : node_(node),
       plan_(node.plan()),
-      trainers_(plan_.samples.trainers(node.nodes())),
-      steps_(node.nodes()),
-      unheard_(node.nodes()),
-      heard_(node.nodes()),
-      progress_(node.nodes()),
+      trainers_(plan_.samples.trainers(node.replicas())),
+      steps_(node.replicas()),
+      unheard_(node.replicas()),
+      heard_(node.replicas()),
+      progress_(node.replicas()),
       save_number_(node.last_checkpoint()) {}
 
 void Coordinator::run() {
@@ -33,13 +33,13 @@ void Coordinator::run() {
     if (evaluation_ && evaluation_->advance()) finish_evaluation();
     if (!stopped_) decide();
   }
-  node_.endpoint().send(NodeId{0}, tags::from_coordinator, pool_.copy_of_item(Order{Order::Kind::done}));
+  node_.peers().send(NodeId{0}, tags::from_coordinator, pool_.copy_of_item(Order{Order::Kind::done}));
 }
 
 // Waits for one message, then takes all that have come.
 void Coordinator::hear(Time deadline) {
   for (;;) {
-    Received received = node_.endpoint().receive({}, tags::to_coordinator, deadline);
+    Received received = node_.peers().receive({}, tags::to_coordinator, deadline);
     if (received.outcome == Received::Outcome::timed_out) return;
     deadline = node_.now();
     if (received.outcome == Received::Outcome::message)
@@ -146,8 +146,10 @@ void Coordinator::report_progress() {
 
 void Coordinator::begin_evaluation() {
   if (!learner_ && node_.test() != nullptr) learner_ = node_.services().spare_learner();
-  evaluation_.emplace(std::move(snapshots_), snapshot_step_, node_.learner().parameters().size(),
-                      learner_.get(), node_.endpoint(), plan_);
+  const std::size_t parameters =
+      plan_.pipeline ? plan_.pipeline->parameter_count() : node_.learner().parameters().size();
+  evaluation_.emplace(std::move(snapshots_), snapshot_step_, parameters, learner_.get(), node_.endpoint(),
+                      plan_);
   snapshots_ = {};
 }
 
@@ -170,8 +172,8 @@ void Coordinator::stop(const char* reason, std::uint64_t step) {
 
 void Coordinator::order(const Order& what) {
   const Message message = pool_.copy_of_item(what);
-  for (int node = 0; node < node_.endpoint().size(); ++node)
-    node_.endpoint().send(NodeId{node}, tags::from_coordinator, message);
+  for (int node = 0; node < node_.peers().size(); ++node)
+    node_.peers().send(NodeId{node}, tags::from_coordinator, message);
 }
 
 }  // namespace veche

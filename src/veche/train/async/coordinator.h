@@ -13,7 +13,8 @@ namespace veche {
 
 // Nodes of an asynchronous run never wait for each other, so somebody must count their steps, tell how it
 // goes, test their models and say when to end: the coordinator, a helper of node 0. Nodes tell it what
-// they do and obey its orders between two steps of their own; nobody waits for anybody.
+// they do and obey its orders between two steps of their own; nobody waits for anybody. Of a model in stages
+// the first stage is the node that this is about: it speaks for its replica, whose other stages follow it.
 
 // Node -> coordinator (tags::to_coordinator), after the numbers of a snapshot.
 struct NodeMessage {

@@ -16,10 +16,8 @@ std::size_t ring_bytes(std::size_t floats, int nodes) {
 
 }  // namespace
 
-AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked, int nodes) {
-  constexpr int kFew = 16;  // messages to everybody at once
-  if (asked != AllReduceAlgorithm::automatic) return asked;
-  return nodes <= kFew ? AllReduceAlgorithm::native : AllReduceAlgorithm::ring;
+AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked) {
+  return asked == AllReduceAlgorithm::automatic ? AllReduceAlgorithm::ring : asked;
 }
 
 Message HalfWire::write(std::span<const float> data) {
@@ -127,7 +125,7 @@ void CodedSum::sum_phases(std::span<float> x) {
 
 void CodedSum::sum_halves(std::span<float> x) {
   wire_->remember(x, memory_);
-  all_reduce(channel_, x, half_algorithm(algorithm_, channel_.size()), &*wire_);
+  all_reduce(channel_, x, half_algorithm(algorithm_), &*wire_);
 }
 
 void CodedSum::add_state(SavedState& state) {

@@ -34,8 +34,9 @@ class HalfWire : public Wire {
 };
 
 // How halves are added up where "auto" chooses: in a way that no engine changes, for what is rounded on the
-// way depends on it.
-AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked, int nodes);
+// way depends on it. By the ring: on slow links, for which halves are, several senders to one reader cost a
+// third of its speed.
+AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked);
 
 // Sums over all nodes of a channel, as far as codes tell of them: codes that can be summed go through the
 // all-reduce, the others are gathered and added in the order of nodes. The same bits on every node.

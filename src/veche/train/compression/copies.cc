@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <stdexcept>
 
-#include "veche/collectives.h"
+#include "veche/comm/equal_everywhere.h"
 #include "veche/train/compression/difference_passes.h"
 #include "veche/vector_math.h"
 
@@ -13,13 +12,6 @@ namespace veche {
 namespace {
 
 constexpr std::size_t kBlock = 2048;  // of sums that stay in the first cache
-
-// FNV-1a, over words: enough to tell models apart that differ at all.
-std::uint64_t digest(std::span<const float> x) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const float value : x) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3;
-  return hash;
-}
 
 std::size_t place(std::span<const NodeId> nodes, NodeId node) {
   const auto found = std::ranges::find(nodes, node);
@@ -29,13 +21,6 @@ std::size_t place(std::span<const NodeId> nodes, NodeId node) {
 }
 
 }  // namespace
-
-bool equal_everywhere(Channel& channel, std::span<const float> x) {
-  const std::uint64_t mine = digest(x);
-  for (const Message& other : all_gather(channel, channel.pool.copy_of_item(mine)))
-    if (other.as<std::uint64_t>().front() != mine) return false;
-  return true;
-}
 
 void move(std::span<float> x, double gamma, std::span<const Pull> pulls) {
   std::array<float, kBlock> sum;

@@ -71,9 +71,6 @@ class Copies {
   std::uint64_t started_ = 0;
 };
 
-// Whether all nodes of the channel, which call it together, have the same vector.
-bool equal_everywhere(Channel& channel, std::span<const float> x);
-
 // x += gamma sum_k weight (towards - from), an empty span being zero.
 struct Pull {
   std::span<const float> towards, from;

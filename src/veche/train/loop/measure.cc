@@ -6,6 +6,7 @@
 
 #include "veche/comm/broadcast.h"
 #include "veche/comm/engine_collectives.h"
+#include "veche/comm/equal_everywhere.h"
 #include "veche/comm/parts.h"
 #include "veche/data/feed/loader.h"
 #include "veche/vector_math.h"
@@ -15,15 +16,17 @@ namespace {
 
 constexpr std::size_t kEvaluationBatch = 100;
 constexpr int kMostAveragers = 16;  // with all of ten thousand nodes there would be 10^8 messages
+constexpr int kMostAlike = 64;      // a pass over the model for each costs less than sending it
 
 std::size_t first_sample(int node, int nodes, std::size_t samples) {
   return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
 }
 
+// Of a model in stages each has a part of the squares.
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
   for (const NodeReport& node : nodes)
-    variance += node.from_mean.l2_squared / static_cast<double>(nodes.size());
+    variance += node.from_mean.l2_squared * node.stage.stages / static_cast<double>(nodes.size());
   return squared_norm_of_mean == 0 ? std::sqrt(variance) : std::sqrt(variance / squared_norm_of_mean);
 }
 
@@ -33,32 +36,20 @@ Message view_of(std::span<const float> numbers) {
   return {std::shared_ptr<std::byte>(std::shared_ptr<void>(), bytes), numbers.size_bytes()};
 }
 
-// Only while a slot is held: a thousand nodes that wait for one would need their memory twice.
-class Lending {
- public:
-  Lending(Learner& learner, const LentModel& model)
-      : learner_(learner),
-        parameters_(learner.parameters().begin(), learner.parameters().end()),
-        buffers_(learner.buffers().begin(), learner.buffers().end()) {
-    std::ranges::copy(model.parameters, learner.parameters().begin());
-    std::ranges::copy(model.buffers, learner.buffers().begin());
-  }
-  ~Lending() {
-    std::ranges::copy(parameters_, learner_.parameters().begin());
-    std::ranges::copy(buffers_, learner_.buffers().begin());
-  }
-  Lending(const Lending&) = delete;
-  Lending& operator=(const Lending&) = delete;
-
- private:
-  Learner& learner_;
-  const std::vector<float> parameters_, buffers_;
-};
+// Of nodes that all have this one: what they would add up if they sent it to each other, to the bit.
+Message mean_of_equals(Channel& channel, std::span<const float> mine) {
+  Message mean = channel.pool.make(mine.size_bytes());
+  ModelAverage average(mean.writable<float>());
+  for (int node = 0; node < channel.size(); ++node) average.add(mine);
+  average.finish();
+  return mean;
+}
 
 }  // namespace
 
 // Some nodes average a part of the vector each, in the order of nodes. The first puts the parts together and
-// tells everybody.
+// tells everybody. Nodes in several
+// processes that all have the same model, as all-reduce leaves them, do not send it.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
   if (mine.empty()) return {};
   const int nodes = channel.size();
@@ -70,6 +61,8 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   const auto counts = [&](int node) { return static_cast<std::size_t>(node) >= idle; };
   EngineCollectives* const engine = channel.endpoint.collectives();
   const bool in_place = engine != nullptr && engine->one_process();
+  if (!in_place && idle == 0 && nodes <= kMostAlike && equal_everywhere(channel, mine))
+    return mean_of_equals(channel, mine);
   for (int part = 0; counts(me) && part < parts; ++part) {
     if (averager(part).value == me) continue;
     const std::span<const float> theirs = part_of(mine, parts, part);
@@ -117,13 +110,28 @@ Message gather_bytes(Channel& channel, std::span<const std::byte> mine) {
 }
 
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {
-  evaluation.cv = coefficient_of_variation(std::span(evaluation.nodes).subspan(idle), squared_norm_of_mean);
+  const auto stages = static_cast<std::size_t>(evaluation.nodes.front().stage.stages);
+  evaluation.cv =
+      coefficient_of_variation(std::span(evaluation.nodes).subspan(idle * stages), squared_norm_of_mean);
   double images = 0;
   for (const NodeReport& node : evaluation.nodes) {
     images += static_cast<double>(node.images);
     evaluation.seconds = std::max(evaluation.seconds, node.training_seconds);
   }
   evaluation.images_per_second = evaluation.seconds > 0 ? images / evaluation.seconds : 0;
+}
+
+Lending::Lending(Learner& learner, const LentModel& model)
+    : learner_(learner),
+      parameters_(learner.parameters().begin(), learner.parameters().end()),
+      buffers_(learner.buffers().begin(), learner.buffers().end()) {
+  std::ranges::copy(model.parameters, learner.parameters().begin());
+  std::ranges::copy(model.buffers, learner.buffers().begin());
+}
+
+Lending::~Lending() {
+  std::ranges::copy(parameters_, learner_.parameters().begin());
+  std::ranges::copy(buffers_, learner_.buffers().begin());
 }
 
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
@@ -140,6 +148,10 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
     if (tested) tested(batch.size());
   }
   return score;
+}
+
+std::size_t first_sample_of(NodeId node, int nodes, std::size_t samples) {
+  return first_sample(node.value, nodes, samples);
 }
 
 std::size_t samples_of(NodeId node, int nodes, std::size_t samples) {

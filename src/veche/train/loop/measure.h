@@ -28,6 +28,20 @@ struct LentModel {
   std::span<const float> parameters, buffers;
 };
 
+// Gives a learner that model while it lives, and then its own back. Only while a place to compute is held: a
+// thousand nodes that wait for one would need their memory twice.
+class Lending {
+ public:
+  Lending(Learner& learner, const LentModel& model);
+  ~Lending();
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+
+ private:
+  Learner& learner_;
+  const std::vector<float> parameters_, buffers_;
+};
+
 using Tested = std::function<void(std::size_t samples)>;  // so many more
 
 // The test score of these samples of the set, with the learner's own model or another. `tested`, which may be
@@ -39,7 +53,8 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
 // learner.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
                     std::size_t idle = 0, const Tested& tested = {});
-// How many of so many samples a node scores there.
+// Which of so many samples a node scores there: the first, and how many.
+std::size_t first_sample_of(NodeId node, int nodes, std::size_t samples);
 std::size_t samples_of(NodeId node, int nodes, std::size_t samples);
 
 // Everybody's item of a plain type, by node. Threads of a process share one copy.

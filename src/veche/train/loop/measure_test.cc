@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/nodes.h"
+#include "veche/comm/faulty/faulty.h"
 #include "veche/random.h"
 
 namespace veche {
@@ -31,6 +32,28 @@ TEST(Measure, TheMeanOverNodesIsTheAverageOfModels) {
           EXPECT_TRUE(std::ranges::equal(mean.as<float>(), expected));
         });
       }
+}
+
+// Each adds up its own as often as there are nodes, where it would have cost a model or two on a network.
+TEST(Measure, EqualModelsAreAveragedWithoutSendingThem) {
+  constexpr std::size_t kLength = 100003;
+  for (const int nodes : {2, 3, 7, 65}) {
+    std::vector<float> expected(kLength);
+    ModelAverage average(expected);
+    for (int node = 0; node < nodes; ++node) average.add(model_of(0, kLength));
+    average.finish();
+    const auto network = [](auto inner) { return make_faulty(std::move(inner), FaultPlan{}); };
+    testing::run_nodes(
+        nodes,
+        [&](testing::TestNode& node) {
+          const std::vector<float> mine = model_of(0, kLength);
+          const Message mean = mean_over_nodes(node.channel, mine);
+          EXPECT_TRUE(std::ranges::equal(mean.as<float>(), expected));
+          if (nodes > 64) return;
+          EXPECT_LT(node.channel.sent().bytes, 100 * static_cast<std::uint64_t>(nodes));
+        },
+        network);
+  }
 }
 
 }  // namespace

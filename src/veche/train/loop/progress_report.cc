@@ -4,22 +4,25 @@
 
 namespace veche {
 
-Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds) {
+Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds, int stages) {
   Progress progress;
   progress.step = step;
-  std::array<double, kProgressSample> mean{};
-  for (const ProgressReport& report : all) {
-    progress.train += report.train;
-    for (std::size_t i = 0; i < kProgressSample; ++i)
-      mean[i] += static_cast<double>(report.parameters[i]) / static_cast<double>(all.size());
-  }
+  for (const ProgressReport& report : all) progress.train += report.train;
+  const auto count = static_cast<std::size_t>(stages);
+  const auto replicas = static_cast<double>(all.size() / count);
   double variance = 0;
   double norm = 0;
-  for (std::size_t i = 0; i < kProgressSample; ++i) {
-    norm += mean[i] * mean[i];
-    for (const ProgressReport& report : all) {
-      const double difference = static_cast<double>(report.parameters[i]) - mean[i];
-      variance += difference * difference / static_cast<double>(all.size());
+  for (std::size_t stage = 0; stage < count; ++stage) {
+    std::array<double, kProgressSample> mean{};
+    for (std::size_t node = stage; node < all.size(); node += count)
+      for (std::size_t i = 0; i < kProgressSample; ++i)
+        mean[i] += static_cast<double>(all[node].parameters[i]) / replicas;
+    for (std::size_t i = 0; i < kProgressSample; ++i) {
+      norm += mean[i] * mean[i];
+      for (std::size_t node = stage; node < all.size(); node += count) {
+        const double difference = static_cast<double>(all[node].parameters[i]) - mean[i];
+        variance += difference * difference / replicas;
+      }
     }
   }
   progress.cv = norm == 0 ? std::sqrt(variance) : std::sqrt(variance / norm);

@@ -22,7 +22,7 @@ struct ProgressReport {
   }
 };
 
-// Those of all nodes, over `seconds`.
-Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds);
+// Those of all nodes, over `seconds`. Of a model in stages nodes of the same stage are compared.
+Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds, int stages = 1);
 
 }  // namespace veche

@@ -66,7 +66,11 @@ class SamplePlan {
   }
 
   std::size_t count(std::size_t node, std::uint64_t step) const {
-    if (!trains(node, step) || lost(node, step)) return 0;
+    return lost(node, step) ? 0 : taken_at(node, step);
+  }
+  // The same, also where nothing comes of them.
+  std::size_t taken_at(std::size_t node, std::uint64_t step) const {
+    if (!trains(node, step)) return 0;
     if (sizes_.empty()) return 1;
     const std::size_t done = taken(node, step) % loader_steps_per_epoch(node) * batch_;
     return sizes_[node] <= done ? 0 : std::min(batch_, sizes_[node] - done);

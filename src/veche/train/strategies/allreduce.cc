@@ -84,7 +84,7 @@ class AllReduce : public Strategy {
         gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kFloatsPerLine);
     algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
     if (coder_.on()) sum_.emplace(coder_, channel.child(Tag::kChildren - 1), coder_.whole(false), algorithm_);
-    half_algorithm_ = half_algorithm(algorithm_, channel.size());
+    half_algorithm_ = half_algorithm(algorithm_);
     if (algorithm_ == AllReduceAlgorithm::automatic) {
       const std::string file = context_.options.get<std::string>("table");
       algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
@@ -166,6 +166,7 @@ StrategyInfo allreduce_strategy() {
        .fallback = Value{std::string()},
        .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
   };
+  info.replicas = [](const Options&) { return Replicas::equal; };
   info.make = [](StrategyContext context) { return std::make_unique<AllReduce>(std::move(context)); };
   return info;
 }

@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "veche/collectives.h"
+#include "veche/comm/equal_everywhere.h"
 #include "veche/errors.h"
 #include "veche/train/compression/coded_sum.h"
-#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
@@ -205,6 +205,9 @@ StrategyInfo local_sgd_strategy() {
   info.shorthand = "period";
   info.pace = [](const Options& options) {
     return options.get<std::string>("update") == "async" ? Pace::async : Pace::in_step;
+  };
+  info.common_state = [](const Options& options) {
+    return options.get<std::string>("outer") != "none" || options.get<double>("elastic") > 0;
   };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
     if (context.options.get<std::string>("update") == "async")

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "veche/comm/equal_everywhere.h"
 #include "veche/errors.h"
-#include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/optim/rate_schedule.h"
@@ -205,6 +205,7 @@ StrategyInfo parameter_server_strategy() {
     if (policy.in_step()) return Pace::in_step;
     return policy.bounded() ? Pace::async_equal_steps : Pace::async;
   };
+  info.replicas = [](const Options&) { return Replicas::served; };
   info.make = make_parameter_server;
   return info;
 }

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "bench/bench.h"
+
+namespace veche {
+
+// resnet50 in two stages on two ranks, beside what one core makes of it and beside PyTorch; and the memory of
+// stages by schedule.
+std::vector<BenchCase> bench_pipeline(const BenchOptions& options);
+
+}  // namespace veche

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "veche/model_spec.h"
+
+namespace veche::cli {
+
+struct StagesWords {
+  int stages = 0;             // 0: nobody asked
+  std::vector<double> speed;  // relative, of each stage; empty: equal
+  int micro_batches = 0;      // 0: four a stage
+  int batch = 32;
+  std::string cut = "time";
+  std::string schedule = "1f1b";
+};
+
+// `veche model show --stages`: where the model would be cut and what each stage costs. Blocks are measured
+// here and now.
+void show_stages(const ModelSpec& model, const StagesWords& words, bool json);
+
+}  // namespace veche::cli

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace veche::grid {
+
+// Text that is not what it should be; what it was to be is in the words.
+class Damaged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Numbers and texts one after the other, little-endian, as members write them to each other and to files.
+class Writer {
+ public:
+  template <class Integer>
+  Writer& number(Integer value) {
+    auto bits = static_cast<std::uint64_t>(value);
+    for (std::size_t i = 0; i < sizeof(Integer); ++i, bits >>= 8)
+      text_.push_back(static_cast<char>(bits & 0xff));
+    return *this;
+  }
+  template <std::size_t N>
+  Writer& bytes(const std::array<std::uint8_t, N>& value) {
+    text_.append(value.begin(), value.end());
+    return *this;
+  }
+  Writer& raw(std::string_view value) {
+    text_.append(value);
+    return *this;
+  }
+  Writer& text(std::string_view value) { return number(static_cast<std::uint32_t>(value.size())).raw(value); }
+
+  const std::string& str() const { return text_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// The same read back. Nothing beyond the end is read and nothing larger than what is there is made: throws
+// Damaged.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  template <class Integer>
+  Integer number() {
+    const std::string_view from = raw(sizeof(Integer));
+    std::uint64_t bits = 0;
+    for (std::size_t i = sizeof(Integer); i-- > 0;) bits = bits << 8 | static_cast<std::uint8_t>(from[i]);
+    return static_cast<Integer>(bits);
+  }
+  template <std::size_t N>
+  std::array<std::uint8_t, N> bytes() {
+    const std::string_view from = raw(N);
+    std::array<std::uint8_t, N> value{};
+    for (std::size_t i = 0; i < N; ++i) value[i] = static_cast<std::uint8_t>(from[i]);
+    return value;
+  }
+  std::string_view raw(std::size_t length) {
+    if (length > rest_.size()) throw Damaged("it ends too early");
+    const std::string_view part = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return part;
+  }
+  std::string text(std::size_t most) {
+    const auto length = number<std::uint32_t>();
+    if (length > most) throw Damaged("a text in it is too long");
+    return std::string(raw(length));
+  }
+  // How many items follow, each of at least `least` bytes.
+  std::size_t count(std::size_t most, std::size_t least = 1) {
+    const auto items = number<std::uint32_t>();
+    if (items > most || items * least > rest_.size()) throw Damaged("it says to hold more than it does");
+    return items;
+  }
+  std::string_view rest() const { return rest_; }
+  void end() const {
+    if (!rest_.empty()) throw Damaged("there is more than belongs to it");
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace veche::grid

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "veche/comm/grid/identity/keys.h"
+
+namespace veche::grid {
+
+using Instant = std::chrono::system_clock::time_point;
+
+// Three kinds of certificates, in DER:
+//   the root      of the run, signed by itself. The run's id is that of its key.
+//   a warrant     signed by the root's key: this key may sign members' certificates, invitations, revocations
+//   a member's    signed by a key with a warrant, for a day
+// and one that only carries a key: what somebody shows who has no certificate yet.
+std::string make_root(const KeyPair& root, Instant now);
+std::string make_warrant(const KeyPair& root, EVP_PKEY* inviter, Instant now);
+std::string make_member(const KeyPair& inviter, EVP_PKEY* member, Instant now);
+std::string make_newcomer(const KeyPair& newcomer, Instant now);
+
+inline constexpr std::chrono::hours kMemberLife{24};
+inline constexpr std::chrono::hours kWarrantLife{24 * 3650};
+
+// Null where it is no certificate.
+Openssl<X509> read_certificate(const std::string& der);
+std::string der_of(X509* certificate);
+// Of its key; throws Damaged where it has none of ours.
+MemberId id_of(X509* certificate);
+bool is_newcomer(X509* certificate);
+Instant expiry_of(X509* certificate);
+
+}  // namespace veche::grid

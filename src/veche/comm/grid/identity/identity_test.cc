@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/identity/invitation.h"
+#include "veche/comm/grid/identity/names.h"
+#include "veche/errors.h"
+
+namespace veche::grid {
+namespace {
+
+using std::chrono::hours;
+
+// A run with its founder, as `found` makes it.
+struct TestedRun {
+  const Instant now = std::chrono::system_clock::now();
+  const KeyPair root = KeyPair::make();
+  const KeyPair founder = KeyPair::make();
+  const std::string warrant = make_warrant(root, founder.get(), now);
+  Trust trust{make_root(root, now)};
+
+  TestedRun() { EXPECT_TRUE(trust.learn(warrant)); }
+  std::optional<std::string> refusal(const std::string& certificate, Instant when) const {
+    return trust.refusal(read_certificate(certificate).get(), nullptr, when);
+  }
+  InvitationLine invite(std::uint32_t uses, Instant expires) const {
+    return make_invitation(trust.run(), founder, {"10.0.0.7:4000", "[fe80::1]:1"}, uses, expires, true);
+  }
+};
+
+// FIPS 180-4 of the public key as RFC 8410 codes it: 12 bytes before the 32 of the key. The key pair is the
+// first of RFC 8032, section 7.1.
+TEST(Identity, AnIdIsTheHashOfThePublicKey) {
+  const Seed seed{0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a,
+                  0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32,
+                  0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60};
+  const KeyPair key = KeyPair::of(seed);
+  EXPECT_EQ(hex(MemberId{key.public_key()}),
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+  EXPECT_EQ(hex(key.id()), "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9");
+  EXPECT_EQ(KeyPair::from_pem(key.pem()).id(), key.id());
+  EXPECT_THROW(KeyPair::from_pem("no key"), RequestError);
+}
+
+TEST(Identity, AMembersCertificateIsGoodForADay) {
+  const TestedRun run;
+  const std::string certificate = make_member(run.founder, KeyPair::make().get(), run.now);
+  EXPECT_EQ(run.refusal(certificate, run.now), std::nullopt);
+  EXPECT_EQ(run.refusal(certificate, run.now + hours(23)), std::nullopt);
+  EXPECT_NE(run.refusal(certificate, run.now + hours(25)), std::nullopt) << "expired";
+  EXPECT_NE(run.refusal(certificate, run.now - hours(2)), std::nullopt) << "not yet";
+}
+
+TEST(Identity, StrangersAreRefused) {
+  const TestedRun run, other;
+  for (int i = 0; i < 50; ++i) {
+    const KeyPair key = KeyPair::make();
+    EXPECT_NE(run.refusal(make_newcomer(key, run.now), run.now), std::nullopt) << "signed by itself";
+    EXPECT_NE(run.refusal(make_member(other.founder, key.get(), run.now), run.now), std::nullopt)
+        << "foreign";
+    EXPECT_NE(run.refusal(make_member(key, key.get(), run.now), run.now), std::nullopt) << "no inviter";
+    EXPECT_NE(run.refusal(make_member(run.root, key.get(), run.now), run.now), std::nullopt) << "by the root";
+  }
+  EXPECT_NE(run.refusal(run.warrant, run.now), std::nullopt) << "a warrant is no member's";
+  EXPECT_NE(run.refusal(run.trust.root(), run.now), std::nullopt);
+  // Whoever has no warrant signs in vain, whatever it brings along.
+  const KeyPair member = KeyPair::make(), friend_of_it = KeyPair::make();
+  const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
+  sk_X509_push(shown.get(), read_certificate(make_member(run.founder, member.get(), run.now)).release());
+  const auto signed_by_it = read_certificate(make_member(member, friend_of_it.get(), run.now));
+  EXPECT_NE(run.trust.refusal(signed_by_it.get(), shown.get(), run.now), std::nullopt);
+  sk_X509_push(shown.get(), read_certificate(make_warrant(member, member.get(), run.now)).release());
+  EXPECT_NE(run.trust.refusal(signed_by_it.get(), shown.get(), run.now), std::nullopt);
+}
+
+TEST(Identity, AWarrantMayComeWithTheCertificate) {
+  const TestedRun run;
+  const KeyPair second = KeyPair::make(), member = KeyPair::make();
+  const std::string warrant = make_warrant(run.root, second.get(), run.now);
+  const auto certificate = read_certificate(make_member(second, member.get(), run.now));
+  EXPECT_NE(run.trust.refusal(certificate.get(), nullptr, run.now), std::nullopt) << "not known yet";
+  const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
+  sk_X509_push(shown.get(), read_certificate(warrant).release());
+  EXPECT_EQ(run.trust.refusal(certificate.get(), shown.get(), run.now), std::nullopt);
+}
+
+TEST(Identity, WhoWasRevokedIsRefusedAndSoIsWhatItSigned) {
+  TestedRun run;
+  const KeyPair second = KeyPair::make(), member = KeyPair::make();
+  ASSERT_TRUE(run.trust.learn(make_warrant(run.root, second.get(), run.now)));
+  const std::string of_member = make_member(second, member.get(), run.now);
+  EXPECT_EQ(run.refusal(of_member, run.now), std::nullopt);
+
+  EXPECT_FALSE(run.trust.learn(revoke(run.trust.run(), second.id(), member, run.now))) << "it may not invite";
+  Revocation forged = revoke(run.trust.run(), member.id(), run.founder, run.now);
+  forged.member = second.id();
+  EXPECT_FALSE(run.trust.learn(forged));
+
+  const Revocation genuine = revoke(run.trust.run(), second.id(), run.founder, run.now);
+  EXPECT_TRUE(run.trust.learn(Revocation::parse(genuine.coded())));
+  EXPECT_FALSE(run.trust.learn(genuine)) << "known";
+  EXPECT_NE(run.refusal(make_member(run.founder, second.get(), run.now), run.now), std::nullopt);
+  EXPECT_NE(run.refusal(of_member, run.now), std::nullopt) << "who signed it was revoked";
+  EXPECT_EQ(run.refusal(make_member(run.founder, member.get(), run.now), run.now), std::nullopt) << "renewed";
+  EXPECT_FALSE(run.trust.learn(revoke(run.trust.run(), run.founder.id(), second, run.now)));
+}
+
+TEST(Invitation, IsOneLineThatCanBeReadBack) {
+  const TestedRun run;
+  const InvitationLine made = run.invite(5, run.now + hours(24));
+  const std::string text = made.text();
+  EXPECT_LT(text.size(), 400U);
+  EXPECT_EQ(text.find_first_of(" \n\"'/+="), std::string::npos);
+  const InvitationLine read = InvitationLine::parse(text + "\n");
+  EXPECT_EQ(read.text(), text);
+  EXPECT_EQ(read.addresses, made.addresses);
+  EXPECT_EQ(read.ticket.secret_of, made.ticket.secret_of);
+  EXPECT_EQ(refusal(run.trust, read.ticket, 4, run.now), std::nullopt);
+}
+
+TEST(Invitation, ExpiredSpentForgedAndForeignOnesAreRefused) {
+  const TestedRun run, other;
+  for (int i = 0; i < 50; ++i) {
+    const InvitationLine made = run.invite(3, run.now + hours(1));
+    EXPECT_NE(refusal(run.trust, made.ticket, 3, run.now), std::nullopt) << "spent";
+    EXPECT_NE(refusal(run.trust, made.ticket, 0, run.now + hours(1)), std::nullopt) << "expired";
+    EXPECT_NE(refusal(other.trust, made.ticket, 0, run.now), std::nullopt) << "of another run";
+    Ticket forged = made.ticket;
+    forged.uses = 1000;
+    EXPECT_NE(refusal(run.trust, forged, 0, run.now), std::nullopt) << "forged";
+  }
+}
+
+TEST(Invitation, TheProofIsGoodForOneSessionOnly) {
+  const TestedRun run;
+  const InvitationLine made = run.invite(3, run.now + hours(1));
+  const MemberId run_id = run.trust.run(), newcomer = KeyPair::make().id(), host = run.founder.id();
+  const Signature proof = prove(made, "session", newcomer, host);
+  EXPECT_TRUE(is_proven(run_id, made.ticket, "session", newcomer, host, proof));
+  EXPECT_FALSE(is_proven(run_id, made.ticket, "another", newcomer, host, proof)) << "replayed";
+  EXPECT_FALSE(is_proven(run_id, made.ticket, "session", host, host, proof)) << "by somebody else";
+  EXPECT_FALSE(is_proven(run_id, run.invite(3, run.now).ticket, "session", newcomer, host, proof));
+}
+
+TEST(Invitation, EveryLetterCounts) {
+  const TestedRun run;
+  const std::string text = run.invite(5, run.now + hours(24)).text();
+  for (std::size_t i = 7; i < text.size(); ++i) {
+    std::string changed = text;
+    changed[i] = changed[i] == 'A' ? 'B' : 'A';
+    // The last letter holds bits that mean nothing.
+    if (i + 1 < text.size()) {
+      EXPECT_THROW(InvitationLine::parse(changed), RequestError) << i;
+    }
+    EXPECT_THROW(InvitationLine::parse(text.substr(0, i)), RequestError) << i;
+  }
+  EXPECT_THROW(InvitationLine::parse(""), RequestError);
+  EXPECT_THROW(InvitationLine::parse("VECHE2-AAAA"), RequestError);
+  EXPECT_THROW(InvitationLine::parse("VECHE1-" + std::string(100'000, 'A')), RequestError);
+}
+
+}  // namespace
+}  // namespace veche::grid

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "veche/comm/grid/identity/trust.h"
+
+namespace veche::grid {
+
+// What an inviter promises to who can sign with the key `secret_of`.
+struct Ticket {
+  PublicKey secret_of = {};
+  MemberId inviter;
+  std::int64_t expires = 0;  // seconds since 1970
+  std::uint32_t uses = 0;
+  bool may_invite = false;
+  Signature signature = {};  // of the inviter
+
+  std::string coded() const;
+  static Ticket read(class Reader& reader);
+  // By which the uses are counted.
+  std::string name() const;
+};
+
+// An invitation in one line of text that people hand on: where to ask, the secret and the ticket that goes
+// with it. The secret itself is never sent: members who see the ticket cannot use it.
+struct InvitationLine {
+  MemberId run;
+  Seed secret = {};
+  Ticket ticket;
+  std::vector<std::string> addresses;
+
+  std::string text() const;
+  // Throws RequestError.
+  static InvitationLine parse(std::string_view text);
+};
+
+InvitationLine make_invitation(const MemberId& run, const KeyPair& inviter,
+                               std::vector<std::string> addresses, std::uint32_t uses, Instant expires,
+                               bool may_invite);
+
+// Why a ticket is not good at `now`, after `used` uses; nothing: it is.
+std::optional<std::string> refusal(const Trust& trust, const Ticket& ticket, std::uint32_t used, Instant now);
+
+// A newcomer's proof that it has the secret, good for this one session: `session` is what both ends of a TLS
+// connection, and nobody else, can derive from it.
+Signature prove(const InvitationLine& invitation, std::string_view session, const MemberId& newcomer,
+                const MemberId& host);
+bool is_proven(const MemberId& run, const Ticket& ticket, std::string_view session, const MemberId& newcomer,
+               const MemberId& host, const Signature& proof);
+
+}  // namespace veche::grid

@@ -1,0 +1,2 @@
+// Asio's own code, once.
+#include <asio/impl/src.hpp>

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "veche/comm/grid/links/links.h"
+#include "veche/comm/grid/links/outbox.h"
+#include "veche/comm/grid/links/tls.h"
+
+namespace veche::grid {
+
+class Connection;
+
+// What all connections share, and what they tell: the table of links.
+class ConnectionOwner {
+ public:
+  virtual ~ConnectionOwner() = default;
+  virtual const LinkOptions& options() const = 0;
+  virtual LinkEvents& events() = 0;
+  virtual const MemberId& me() const = 0;
+  virtual MessagePool& pool() = 0;
+  virtual std::string hello() = 0;
+  virtual std::string heartbeat() = 0;
+  // Both have greeted. True: it shall be the link of the two, as far as this side has the say.
+  virtual bool greeted(Connection& connection, const Hello& hello) = 0;
+  // The first message that is expected of the peer, and that it has come.
+  virtual std::uint64_t expected(const MemberId& peer, std::uint64_t incarnation) = 0;
+  // Both want it: it is the link now. Gives the outbox of the peer.
+  virtual std::shared_ptr<Outbox> adopt(const std::shared_ptr<Connection>& connection, const Hello& hello,
+                                        std::uint64_t peer_expects) = 0;
+  // A message has come whole. False: it was there before.
+  virtual bool arrived(const MemberId& peer, std::uint64_t number) = 0;
+  virtual void answered(const MemberId& peer, std::uint64_t number, std::optional<Message> answer) = 0;
+  virtual void measured(Connection& connection, Time round_trip, Time silent) = 0;
+  virtual void closed(const std::shared_ptr<Connection>& connection, const std::string& why) = 0;
+};
+
+// One encrypted connection, from the first byte until it is closed. The links' thread alone.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // `dials`: whom it is to reach; none: somebody has dialled here.
+  Connection(ConnectionOwner& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
+             Verify verify, std::optional<MemberId> dials);
+
+  // `address` where it dials.
+  void start(const std::string& address);
+  void close(const std::string& why);
+  // Lets the peer know before.
+  void say_bye(const std::string& why);
+  void wake() { wake_.cancel(); }
+
+  const MemberId& peer() const { return peer_; }
+  const std::string& address() const { return address_; }
+  bool dialled() const { return dials_.has_value(); }
+  bool was_refused() const { return refused_; }
+  bool is_link() const { return outbox_ != nullptr; }
+  TlsStream& stream() { return stream_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  asio::awaitable<void> live(std::string address);
+  asio::awaitable<void> connect(const std::string& address);
+  asio::awaitable<void> answer_one();  // to who is no member, or is this one
+  asio::awaitable<bool> greet();
+  asio::awaitable<void> read_frames();
+  asio::awaitable<void> read_data(Header header);
+  asio::awaitable<std::string> read_text(std::uint32_t length);
+  asio::awaitable<Header> next_header();
+  asio::awaitable<void> write_frames();
+  asio::awaitable<void> write_piece();
+  asio::awaitable<void> watch();
+  void handle_text(const Header& header, std::string text);
+  void check_link(Clock::time_point now);
+  void finished(const Header& header, Message message);
+
+  ConnectionOwner& owner_;
+  TlsStream stream_;
+  asio::steady_timer wake_;
+  asio::steady_timer ticks_;
+  const std::optional<MemberId> dials_;
+  const Clock::time_point made_ = Clock::now();
+  MemberId peer_;
+  std::string address_;
+  bool closed_ = false;
+  bool refused_ = false;  // by a host where nobody listens
+  std::string bye_;       // when it is said the connection is closed
+
+  // As the link.
+  std::shared_ptr<Outbox> outbox_;
+  std::optional<Outbox::Item> sending_;
+  std::uint64_t sent_ = 0;  // bytes of it
+  struct Arriving {
+    Header header;
+    DataHead head;
+    Message message;
+    std::uint64_t have = 0;
+  };
+  std::optional<Arriving> arriving_;
+  std::uint64_t not_acknowledged_ = 0;  // bytes that came
+  bool owes_acknowledgement_ = false;
+  Clock::time_point last_heartbeat_ = {};
+  Clock::time_point last_tick_ = Clock::now(), excused_until_ = {}, last_seen_read_ = {};
+  Time longest_gap_{0}, round_trip_{0};
+};
+
+}  // namespace veche::grid

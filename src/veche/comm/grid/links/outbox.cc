@@ -1,0 +1,135 @@
+#include "veche/comm/grid/links/outbox.h"
+
+namespace veche::grid {
+
+void Outbox::call_writer(std::unique_lock<std::mutex>& lock) {
+  if (!asleep_) return;
+  asleep_ = false;
+  lock.unlock();
+  wake_();
+}
+
+void Outbox::put(std::string frame) {
+  std::unique_lock lock(mutex_);
+  small_ += frame;
+  call_writer(lock);
+}
+
+void Outbox::put(Piece piece) {
+  std::unique_lock lock(mutex_);
+  pieces_.push_back(std::move(piece));
+  call_writer(lock);
+}
+
+std::uint64_t Outbox::put(Item item, std::uint64_t backlog, const std::function<bool()>& go_on) {
+  constexpr std::chrono::milliseconds kAskAgain{20};
+  std::unique_lock lock(mutex_);
+  while (waiting_ > backlog && go_on && go_on()) changed_.wait_for(lock, kAskAgain);
+  const std::uint64_t number = item.number = next_number_++;
+  waiting_ += item.message.size();
+  items_.push_back(std::move(item));
+  call_writer(lock);
+  return number;
+}
+
+void Outbox::drop_before(std::uint64_t number) {
+  while (!items_.empty() && items_.front().number < number) {
+    const std::size_t size = items_.front().message.size();
+    if (taken_ > 0) {
+      --taken_;
+      on_their_way_ -= size;
+    } else {
+      waiting_ -= size;
+    }
+    items_.pop_front();
+  }
+  acknowledged_ = std::max(acknowledged_, number);
+  changed_.notify_all();
+}
+
+void Outbox::acknowledged(std::uint64_t next) {
+  std::unique_lock lock(mutex_);
+  if (next > next_number_) return;  // nobody can have what was not sent
+  drop_before(next);
+  call_writer(lock);
+}
+
+bool Outbox::wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, until, [&] { return acknowledged_ > number; });
+}
+
+void Outbox::rewind(std::uint64_t next) {
+  std::unique_lock lock(mutex_);
+  if (next <= next_number_) drop_before(next);
+  waiting_ += on_their_way_;
+  on_their_way_ = 0;
+  taken_ = 0;
+  call_writer(lock);
+}
+
+void Outbox::disconnect() {
+  const std::lock_guard lock(mutex_);
+  small_.clear();
+  pieces_.clear();
+  asleep_ = false;
+}
+
+void Outbox::forget(bool anew) {
+  const std::lock_guard lock(mutex_);
+  items_.clear();
+  taken_ = 0;
+  on_their_way_ = waiting_ = 0;
+  if (anew) next_number_ = acknowledged_ = 0;
+  changed_.notify_all();
+}
+
+void Outbox::forget_views_before(std::uint64_t view) {
+  const std::lock_guard lock(mutex_);
+  const auto old = [&](const Item& item) {
+    return item.head.view < view && (item.flags & kAnswerAtOnce) == 0;
+  };
+  std::deque<Item> kept;
+  std::size_t taken = 0;
+  on_their_way_ = waiting_ = 0;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (old(items_[i])) continue;
+    (i < taken_ ? on_their_way_ : waiting_) += items_[i].message.size();
+    taken += i < taken_ ? 1 : 0;
+    kept.push_back(std::move(items_[i]));
+  }
+  items_ = std::move(kept);
+  taken_ = taken;
+  changed_.notify_all();
+}
+
+std::string Outbox::take_small() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(small_, {});
+}
+
+std::optional<Outbox::Item> Outbox::take_message(std::uint64_t window) {
+  const std::lock_guard lock(mutex_);
+  if (!may_send(window)) return {};
+  const Item& item = items_[taken_++];
+  on_their_way_ += item.message.size();
+  waiting_ -= item.message.size();
+  changed_.notify_all();
+  return item;
+}
+
+std::optional<Outbox::Piece> Outbox::take_piece() {
+  const std::lock_guard lock(mutex_);
+  if (pieces_.empty()) return {};
+  Piece piece = std::move(pieces_.front());
+  pieces_.pop_front();
+  return piece;
+}
+
+bool Outbox::sleep(std::uint64_t window) {
+  const std::lock_guard lock(mutex_);
+  asleep_ = small_.empty() && pieces_.empty() && !may_send(window);
+  return asleep_;
+}
+
+}  // namespace veche::grid

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "veche/comm/grid/links/frames.h"
+#include "veche/endpoint.h"
+
+namespace veche::grid {
+
+// What is to be sent to one peer, whatever connections come and go. Messages between nodes are counted and
+// kept until the peer has acknowledged them: what a broken connection lost goes over the next one. Small
+// frames go first, messages then, pieces of state last. Any thread; the writer is one.
+class Outbox {
+ public:
+  struct Item {
+    std::uint64_t number = 0;
+    std::uint8_t flags = 0;
+    DataHead head;
+    Message message;
+  };
+  struct Piece {
+    std::string header;
+    Message message;
+  };
+
+  // `wake` is called when the writer sleeps and there is something for it.
+  explicit Outbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  void put(std::string frame);
+  void put(Piece piece);
+  // Waits while more than `backlog` bytes wait, as long as `go_on` says so. Returns its number.
+  std::uint64_t put(Item item, std::uint64_t backlog, const std::function<bool()>& go_on);
+
+  // The peer has all before this one.
+  void acknowledged(std::uint64_t next);
+  bool wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until);
+  // A new connection: everything from this one on is sent (again).
+  void rewind(std::uint64_t next);
+  // The connection is gone: what was for it alone.
+  void disconnect();
+  // Forgets all messages; `anew`: and counts from zero.
+  void forget(bool anew);
+  void forget_views_before(std::uint64_t view);
+
+  // The writer's. Those that return nothing have nothing, or must not yet.
+  std::string take_small();
+  std::optional<Item> take_message(std::uint64_t window);
+  std::optional<Piece> take_piece();
+  // False: there is something after all.
+  bool sleep(std::uint64_t window);
+
+ private:
+  bool may_send(std::uint64_t window) const {
+    return taken_ < items_.size() && (on_their_way_ < window || taken_ == 0);
+  }
+  void call_writer(std::unique_lock<std::mutex>& lock);
+  void drop_before(std::uint64_t number);
+
+  const std::function<void()> wake_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  bool asleep_ = false;
+  std::string small_;
+  std::deque<Piece> pieces_;
+  std::deque<Item> items_;          // not acknowledged yet
+  std::size_t taken_ = 0;           // of them, from the front: on their way
+  std::uint64_t on_their_way_ = 0;  // bytes
+  std::uint64_t waiting_ = 0;       // bytes of the others
+  std::uint64_t next_number_ = 0;
+  std::uint64_t acknowledged_ = 0;
+};
+
+}  // namespace veche::grid

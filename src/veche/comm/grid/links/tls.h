@@ -1,0 +1,72 @@
+#pragma once
+
+#include <asio/awaitable.hpp>
+#include <asio/ip/tcp.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "veche/comm/grid/identity/trust.h"
+
+namespace veche::grid {
+
+// Asked during a handshake, with what the other side shows: why not; nothing: it may go on.
+using Verify = std::function<std::optional<std::string>(X509* certificate, STACK_OF(X509) * shown)>;
+
+// A key and its certificate for TLS 1.3, with those that prove it. No tickets: a session that was resumed
+// would ask nobody whether the peer was revoked since.
+std::shared_ptr<SSL_CTX> make_context(const KeyPair& key, const std::string& certificate,
+                                      const std::vector<std::string>& proofs);
+
+// For the thread that calls it: OpenSSL writes to sockets whose peer is gone, and a process shall not end by
+// that.
+void block_broken_pipes();
+
+// TLS on a socket that does not block. One thread; one reader and one writer at a time. Failures throw
+// std::system_error or Damaged.
+class TlsStream {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  TlsStream(asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context, Verify verify);
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  asio::ip::tcp::socket& socket() { return socket_; }
+  // After the socket is connected.
+  asio::awaitable<void> handshake(bool as_server);
+  asio::awaitable<void> read(std::span<char> all);
+  asio::awaitable<void> write(std::span<const char> all);
+  void close();
+
+  X509* peer() const { return peer_.get(); }
+  // What both ends of this connection know and nobody else.
+  std::string session() const;
+
+  std::uint64_t bytes_read() const { return read_; }
+  std::uint64_t bytes_written() const { return written_; }
+  Clock::time_point last_read() const { return last_read_; }
+  // Since when a write waits for the peer to read; nothing: none does.
+  std::optional<Clock::time_point> write_waits() const { return write_waits_; }
+
+ private:
+  static int verify(X509_STORE_CTX* context, void* unused);
+  asio::awaitable<void> wait(int result, const char* what);
+
+  asio::ip::tcp::socket socket_;
+  const std::shared_ptr<SSL_CTX> context_;
+  const Verify verify_;
+  Openssl<SSL> ssl_;
+  Openssl<X509> peer_;
+  std::string refusal_;  // why the handshake was ended here
+  std::uint64_t read_ = 0, written_ = 0;
+  std::uint64_t in_a_row_ = 0;  // bytes read without waiting
+  Clock::time_point last_read_ = Clock::now();
+  std::optional<Clock::time_point> write_waits_;
+};
+
+}  // namespace veche::grid

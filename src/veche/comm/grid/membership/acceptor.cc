@@ -1,0 +1,57 @@
+#include "veche/comm/grid/membership/state.h"
+
+namespace veche::grid {
+
+void Membership::State::freeze() {
+  if (!in() || standing || freeze_said) return;
+  output.freeze = freeze_said = true;
+}
+
+Time Membership::State::takeover() { return options.takeover * (1 + random.uniform()); }
+
+void Membership::State::promise_if_frozen() {
+  if (promised.round == 0 || promised.seat >= seats() || !votes() || (in() && !standing)) return;
+  send(present.roll.members[promised.seat].id,
+       Promise{next_id(), promised, true, accepted, self, standing.value_or(std::vector<Standing>{})});
+}
+
+// Whether this ballot may go on here; what was promised to lower ones is then void.
+bool Membership::State::yield_to(const MemberId& from, const Ballot& ballot, Time now) {
+  const auto seat = seat_of(from);
+  if (!seat || *seat != ballot.seat || ballot.round == 0) return false;
+  highest_round = std::max(highest_round, ballot.round);
+  if (ballot < promised) {
+    send(from, Outbid{next_id(), promised});
+    return false;
+  }
+  if (ballot > promised) {
+    promised = ballot;
+    dirty = true;
+  }
+  if (proposal && proposal->ballot != ballot) proposal.reset();
+  propose_at = now + takeover();
+  freeze();
+  return true;
+}
+
+void Membership::State::on(const MemberId& from, const Prepare& prepare, ViewId, Time now) {
+  if (prepare.next == next_id() && votes()) {
+    if (yield_to(from, prepare.ballot, now)) promise_if_frozen();
+    return;
+  }
+  // A newcomer has no vote, but is in no view of which it did not say how far it has come.
+  const bool old = prepare.next.lineage == present.roll.lineage && prepare.next.number <= present.roll.number;
+  if (asking && !old) send(from, Promise{prepare.next, prepare.ballot, false, std::nullopt, self, *standing});
+}
+
+void Membership::State::on(const MemberId& from, const Accept& accept, ViewId, Time now) {
+  const ViewId next_view{accept.view.roll.lineage, accept.view.roll.number};
+  if (next_view != next_id() || !votes() || !yield_to(from, accept.ballot, now)) return;
+  if (!accepted || accepted->ballot != accept.ballot) {
+    accepted = {accept.ballot, accept.view};
+    dirty = true;
+  }
+  send(from, Accepted{next_id(), accept.ballot});
+}
+
+}  // namespace veche::grid

@@ -1,0 +1,178 @@
+#include <algorithm>
+
+#include "veche/comm/grid/membership/state.h"
+
+namespace veche::grid {
+
+// Who is behind is told the newest view, who is ahead is shown that this member is behind.
+void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId there, Time now) {
+  const ViewId here = present_id();
+  if (here.number == 0 || there == here) return;
+  if (there.number > 0 && there.lineage != here.lineage) {
+    const auto seat = seat_of(from);
+    if (seat && !superseded(*seat)) peer.elsewhere = true;
+    if (cut_off && in() && there.number > here.number)
+      step_out();  // nobody is left here: it asks to be let in there
+    return;
+  }
+  if (now < peer.answered + options.retry) return;
+  peer.answered = now;
+  if (there.number < here.number)
+    send(from, Install{present});
+  else
+    send(from, sight(now));
+}
+
+// To everybody whom it concerns: those who are in it, and those who are not any more.
+void Membership::State::announce(const AgreedView& view) {
+  const Bytes bytes = encode(MembershipMessage{run, present_id(), self.incarnation, Install{view}});
+  std::set<MemberId> told;
+  for (const Roll* roll : {&view.roll, static_cast<const Roll*>(&present.roll)})
+    for (const Member& member : roll->members)
+      if (member.id != self.id && told.insert(member.id).second)
+        output.messages.push_back({member.id, bytes});
+}
+
+void Membership::State::on(const MemberId&, const Install& message, ViewId, Time now) {
+  const Roll& roll = message.view.roll;
+  if (roll.run != run || roll.number == 0 || roll.members.empty()) return;
+  const bool newer = roll.lineage == present.roll.lineage && roll.number > present.roll.number;
+  const auto self_there = std::ranges::find(roll.members, self.id, &Member::id);
+  const bool listed = self_there != roll.members.end() && self_there->incarnation == self.incarnation;
+  const bool elsewhere =
+      roll.lineage != present.roll.lineage && listed && ((asking && !in()) || following == roll.lineage);
+  if (present.roll.number == 0 || newer || elsewhere) install(message.view, now);
+}
+
+void Membership::State::install(const AgreedView& view, Time now) {
+  const bool was_in = in();
+  std::set<MemberId> before;
+  for (const Member& member : present.roll.members) before.insert(member.id);
+  present = view;
+  promised = {};
+  accepted.reset();
+  dirty = true;
+  proposal.reset();
+  propose_at.reset();
+  forking.reset();
+  highest_round = following = 0;
+  forced = freeze_said = cut_off = false;
+  reports.assign(seats(), {});
+  reported.assign(seats(), {});
+  lost.assign(seats(), false);
+  for (const Member& member : present.roll.members) {
+    Peer& peer = peers[member.id];
+    peer.elsewhere = false;
+    if (!peer.up && !before.contains(member.id)) peer.missed_from = now + patience;
+    const auto candidate = candidates.find(member.id);
+    if (candidate != candidates.end() && candidate->second.member.incarnation <= member.incarnation)
+      candidates.erase(candidate);
+  }
+  refuse_spent();
+  output.freeze = false;
+  if (in()) {
+    asking = false;
+    standing.reset();
+    output.installed = view;
+    output.removed = false;
+  } else {
+    output.installed.reset();
+    if (was_in) step_out();
+    if (!votes()) candidates.erase(self.id);
+  }
+}
+
+// Views go on without this member. It comes back, if it does, as somebody who has forgotten nothing.
+void Membership::State::step_out() {
+  ++self.incarnation;
+  dirty = true;
+  standing.reset();
+  asking = leaving = freeze_said = cut_off = false;
+  output.freeze = false;
+  output.installed.reset();
+  output.removed = true;
+  proposal.reset();
+  forking.reset();
+  candidates.erase(self.id);
+}
+
+// Nobody stays whom the last ones could agree with.
+void Membership::State::leave_if_alone() {
+  if (!leaving || !in()) return;
+  for (Seat seat = 0; seat < seats(); ++seat)
+    if (present.roll.members[seat].id != self.id && !lost[seat] && !reports[seat].leaving) return;
+  step_out();
+}
+
+void Membership::State::split_when_due(Time now) {
+  if (forking) return split(now);
+  if (!votes() || !standing) return;
+  std::set<Seat> up;
+  for (Seat seat = 0; seat < seats(); ++seat) {
+    const auto peer = peers.find(present.roll.members[seat].id);
+    if (present.roll.members[seat].id == self.id || (peer != peers.end() && peer->second.up)) up.insert(seat);
+  }
+  if (forced && in() && quorum(up)) forced = false;  // no need
+  if (!forced) {
+    if (!cut_off || options.fork_after <= Time(0)) return;
+    if (now < cut_off_since + options.fork_after) return wake(cut_off_since + options.fork_after);
+    if (!leads(now)) return;
+  }
+  std::uint64_t own = 0;
+  for (std::size_t i = 0; i < sizeof(own); ++i) own = own << 8U | self.id.bytes[i];
+  forking.emplace();
+  // Nobody else makes the same one, nor this member again: so there is one view of this lineage and number.
+  forking->lineage = RandomStream(random.next() ^ own, "lineage", self.incarnation).next();
+  forking->begun = now;
+  forking->said = now - options.retry;
+  split(now);
+}
+
+void Membership::State::split(Time now) {
+  bool waiting = false;
+  for (const Member& member : present.roll.members) {
+    const auto peer = peers.find(member.id);
+    waiting = waiting || (member.id != self.id && peer != peers.end() && peer->second.up &&
+                          !forking->follows.contains(member.id));
+  }
+  if (waiting && now < forking->begun + patience) {
+    if (now >= forking->said + options.retry) {
+      forking->said = now;
+      send_members(Fork{forking->lineage});
+    }
+    return wake(std::min(forking->said + options.retry, forking->begun + patience));
+  }
+  AgreedView view;
+  view.roll = present.roll;
+  view.roll.lineage = forking->lineage;
+  ++view.roll.number;
+  view.roll.members.clear();
+  for (const Member& member : present.roll.members) {
+    const auto follow = forking->follows.find(member.id);
+    if (member.id != self.id && follow == forking->follows.end()) continue;
+    view.roll.members.push_back(member.id == self.id ? self : follow->second.member);
+    view.standings.push_back(member.id == self.id ? *standing : follow->second.standing);
+  }
+  note_first_step(view);
+  announce(view);
+  install(view, now);
+}
+
+void Membership::State::on(const MemberId& from, const Fork& fork, ViewId there, Time now) {
+  const auto seat = seat_of(from);
+  if (there != present_id() || !seat || !votes() || !standing || fork.lineage == present.roll.lineage) return;
+  if (!cut_off && quorum_linked(now) && in()) return;
+  if (forking && *voting_seat() < *seat) return;  // follows this one
+  forking.reset();
+  following = fork.lineage;
+  send(from, Follow{fork.lineage, self, *standing});
+}
+
+void Membership::State::on(const MemberId& from, const Follow& follow, ViewId there, Time) {
+  if (!forking || there != present_id() || follow.lineage != forking->lineage || follow.member.id != from ||
+      follow.standing.empty())
+    return;
+  forking->follows.insert_or_assign(from, follow);
+}
+
+}  // namespace veche::grid

@@ -1,0 +1,339 @@
+#include "veche/comm/grid/membership/messages.h"
+
+#include <algorithm>
+
+#include "veche/comm/grid/membership/wire.h"
+
+namespace veche::grid {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kStoredVersion = 1;
+constexpr std::size_t kMostName = 64, kMostAddresses = 8, kMostAddress = 262, kMostInvitation = 128;
+constexpr std::size_t kMostNodes = 1024, kMostSigned = 4096, kMostWhy = 1024;
+constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStandingBytes = 16;
+constexpr std::size_t kLeastMember = 2 * kIdBytes + 28;
+
+void put(WireWriter& out, const MemberId& id) { out.raw(id.bytes); }
+void put(WireWriter& out, const Standing& standing) {
+  out.number(standing.done_step);
+  out.number(standing.state_hash);
+}
+void put(WireWriter& out, const std::vector<Standing>& standing) {
+  out.list(standing, [&](const Standing& one) { put(out, one); });
+}
+void put(WireWriter& out, const Ballot& ballot) {
+  out.number(ballot.round);
+  out.number(ballot.seat);
+}
+void put(WireWriter& out, const ViewId& id) {
+  out.number(id.lineage);
+  out.number(id.number);
+}
+// Names and addresses are cut to what fits: they are for people and for dialling.
+void put(WireWriter& out, const Member& member) {
+  put(out, member.id);
+  out.number(member.incarnation);
+  out.text(member.name.substr(0, kMostName));
+  std::vector<std::string> addresses;
+  for (const std::string& address : member.addresses)
+    if (address.size() <= kMostAddress && addresses.size() < kMostAddresses) addresses.push_back(address);
+  out.list(addresses, [&](const std::string& address) { out.text(address); });
+  out.number(member.nodes);
+  out.real(member.speed);
+  put(out, member.inviter);
+}
+void put(WireWriter& out, const Roll& roll) {
+  out.number(roll.run);
+  out.number(roll.lineage);
+  out.number(roll.number);
+  out.list(roll.members, [&](const Member& member) { put(out, member); });
+  out.number(roll.first_step);
+  out.number(roll.state_hash);
+  out.list(roll.invitations_used, [&](const auto& used) {
+    out.text(used.first);
+    out.number(used.second);
+  });
+  out.list(roll.admitted, [&](const MemberId& id) { put(out, id); });
+  out.list(roll.revoked, [&](const MemberId& id) { put(out, id); });
+}
+void put(WireWriter& out, const AgreedView& view) {
+  put(out, view.roll);
+  for (const auto& standing : view.standings) put(out, standing);  // as many as members
+}
+void put(WireWriter& out, const std::optional<AcceptedView>& accepted) {
+  out.number(std::uint8_t{accepted.has_value()});
+  if (!accepted) return;
+  put(out, accepted->ballot);
+  put(out, accepted->view);
+}
+
+MemberId get_id(WireReader& in) {
+  MemberId id;
+  std::ranges::copy(in.raw(kIdBytes), id.bytes.begin());
+  return id;
+}
+std::vector<Standing> get_standing(WireReader& in) {
+  std::vector<Standing> standing(in.length(kMostNodes, kStandingBytes));
+  for (Standing& one : standing) {
+    one.done_step = in.number<std::uint64_t>();
+    one.state_hash = in.number<std::uint64_t>();
+  }
+  return standing;
+}
+Ballot get_ballot(WireReader& in) {
+  Ballot ballot;
+  ballot.round = in.number<std::uint64_t>();
+  ballot.seat = in.number<std::uint32_t>();
+  return ballot;
+}
+ViewId get_view_id(WireReader& in) {
+  ViewId id;
+  id.lineage = in.number<std::uint64_t>();
+  id.number = in.number<std::uint64_t>();
+  return id;
+}
+Member get_member(WireReader& in) {
+  Member member;
+  member.id = get_id(in);
+  member.incarnation = in.number<std::uint64_t>();
+  member.name = in.text(kMostName);
+  member.addresses.resize(in.length(kMostAddresses, sizeof(std::uint32_t)));
+  for (std::string& address : member.addresses) address = in.text(kMostAddress);
+  member.nodes = in.number<std::uint32_t>();
+  member.speed = in.real();
+  member.inviter = get_id(in);
+  if (member.nodes == 0 || member.nodes > kMostNodes || !(member.speed >= 0)) in.refuse();
+  return member;
+}
+std::set<MemberId> get_ids(WireReader& in, std::size_t most) {
+  std::set<MemberId> ids;
+  for (std::size_t left = in.length(most, kIdBytes); left > 0; --left) ids.insert(ids.end(), get_id(in));
+  return ids;
+}
+Roll get_roll(WireReader& in) {
+  Roll roll;
+  roll.run = in.number<std::uint64_t>();
+  roll.lineage = in.number<std::uint64_t>();
+  roll.number = in.number<std::uint64_t>();
+  const std::size_t members = in.length(kMostMembers, kLeastMember);
+  std::set<MemberId> seen;
+  for (std::size_t i = 0; i < members && in.good(); ++i) {
+    roll.members.push_back(get_member(in));
+    if (!seen.insert(roll.members.back().id).second) in.refuse();  // nobody has two seats
+  }
+  roll.first_step = in.number<std::uint64_t>();
+  roll.state_hash = in.number<std::uint64_t>();
+  for (std::size_t left = in.length(kMostInvitations, 8); left > 0 && in.good(); --left) {
+    std::string id = in.text(kMostInvitation);
+    roll.invitations_used[std::move(id)] = in.number<std::uint32_t>();
+  }
+  roll.admitted = get_ids(in, kMostAdmitted);
+  roll.revoked = get_ids(in, kMostAdmitted);
+  return roll;
+}
+AgreedView get_view(WireReader& in) {
+  AgreedView view;
+  view.roll = get_roll(in);
+  for (std::size_t i = 0; i < view.roll.members.size() && in.good(); ++i)
+    view.standings.push_back(get_standing(in));
+  return view;
+}
+std::optional<AcceptedView> get_accepted(WireReader& in) {
+  if (!in.flag()) return std::nullopt;
+  AcceptedView accepted;
+  accepted.ballot = get_ballot(in);
+  accepted.view = get_view(in);
+  return accepted;
+}
+
+struct PutBody {
+  WireWriter& out;
+  void operator()(const Sight& m) const {
+    out.number(m.sequence);
+    out.number(std::uint8_t{m.stopped});
+    out.number(std::uint8_t{m.leaving});
+    out.list(m.missed, [&](std::uint32_t seat) { out.number(seat); });
+  }
+  void operator()(const Ready& m) const {
+    put(out, m.member);
+    put(out, m.standing);
+  }
+  void operator()(const Vouch& m) const {
+    put(out, m.newcomer);
+    out.text(m.invitation.id);
+    out.number(m.invitation.uses);
+  }
+  void operator()(const Prepare& m) const {
+    put(out, m.next);
+    put(out, m.ballot);
+  }
+  void operator()(const Promise& m) const {
+    put(out, m.next);
+    put(out, m.ballot);
+    out.number(std::uint8_t{m.vote});
+    put(out, m.accepted);
+    put(out, m.member);
+    put(out, m.standing);
+  }
+  void operator()(const Accept& m) const {
+    put(out, m.ballot);
+    put(out, m.view);
+  }
+  void operator()(const Accepted& m) const {
+    put(out, m.next);
+    put(out, m.ballot);
+  }
+  void operator()(const Outbid& m) const {
+    put(out, m.next);
+    put(out, m.promised);
+  }
+  void operator()(const Install& m) const { put(out, m.view); }
+  void operator()(const Revoke& m) const {
+    put(out, m.id);
+    out.list(m.signed_bytes, [&](std::uint8_t byte) { out.number(byte); });
+  }
+  void operator()(const Refused& m) const { out.text(m.why.substr(0, kMostWhy)); }
+  void operator()(const Fork& m) const { out.number(m.lineage); }
+  void operator()(const Follow& m) const {
+    out.number(m.lineage);
+    put(out, m.member);
+    put(out, m.standing);
+  }
+};
+
+void get(WireReader& in, Sight& m) {
+  m.sequence = in.number<std::uint64_t>();
+  m.stopped = in.flag();
+  m.leaving = in.flag();
+  m.missed.resize(in.length(kMostMembers, sizeof(std::uint32_t)));
+  for (std::uint32_t& seat : m.missed) seat = in.number<std::uint32_t>();
+  if (std::ranges::adjacent_find(m.missed, std::greater_equal()) != m.missed.end()) in.refuse();
+}
+void get(WireReader& in, Ready& m) {
+  m.member = get_member(in);
+  m.standing = get_standing(in);
+}
+void get(WireReader& in, Vouch& m) {
+  m.newcomer = get_id(in);
+  m.invitation.id = in.text(kMostInvitation);
+  m.invitation.uses = in.number<std::uint32_t>();
+}
+void get(WireReader& in, Prepare& m) {
+  m.next = get_view_id(in);
+  m.ballot = get_ballot(in);
+}
+void get(WireReader& in, Promise& m) {
+  m.next = get_view_id(in);
+  m.ballot = get_ballot(in);
+  m.vote = in.flag();
+  m.accepted = get_accepted(in);
+  m.member = get_member(in);
+  m.standing = get_standing(in);
+}
+void get(WireReader& in, Accept& m) {
+  m.ballot = get_ballot(in);
+  m.view = get_view(in);
+}
+void get(WireReader& in, Accepted& m) {
+  m.next = get_view_id(in);
+  m.ballot = get_ballot(in);
+}
+void get(WireReader& in, Outbid& m) {
+  m.next = get_view_id(in);
+  m.promised = get_ballot(in);
+}
+void get(WireReader& in, Install& m) { m.view = get_view(in); }
+void get(WireReader& in, Revoke& m) {
+  m.id = get_id(in);
+  const auto bytes = in.raw(in.length(kMostSigned));
+  m.signed_bytes.assign(bytes.begin(), bytes.end());
+}
+void get(WireReader& in, Refused& m) { m.why = in.text(kMostWhy); }
+void get(WireReader& in, Fork& m) { m.lineage = in.number<std::uint64_t>(); }
+void get(WireReader& in, Follow& m) {
+  m.lineage = in.number<std::uint64_t>();
+  m.member = get_member(in);
+  m.standing = get_standing(in);
+}
+
+template <std::size_t kind = 0>
+bool get_body(WireReader& in, std::size_t wanted, Body& body) {
+  if constexpr (kind < std::variant_size_v<Body>) {
+    if (kind != wanted) return get_body<kind + 1>(in, wanted, body);
+    get(in, body.emplace<kind>());
+    return in.whole();
+  } else {
+    return false;
+  }
+}
+
+// FNV-1a: against a file that was cut off or damaged, not against people.
+std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+Bytes encode(const MembershipMessage& message) {
+  WireWriter out;
+  out.number(kVersion);
+  out.number(static_cast<std::uint8_t>(message.body.index()));
+  out.number(message.run);
+  put(out, message.present);
+  out.number(message.incarnation);
+  std::visit(PutBody{out}, message.body);
+  return out.bytes();
+}
+
+std::optional<MembershipMessage> parse_membership_message(std::span<const std::uint8_t> bytes) {
+  if (bytes.size() > kMostMembershipBytes) return std::nullopt;
+  WireReader in(bytes);
+  if (in.number<std::uint8_t>() != kVersion) return std::nullopt;
+  const auto kind = in.number<std::uint8_t>();
+  MembershipMessage message;
+  message.run = in.number<std::uint64_t>();
+  message.present = get_view_id(in);
+  message.incarnation = in.number<std::uint64_t>();
+  if (!get_body(in, kind, message.body)) return std::nullopt;
+  return message;
+}
+
+Bytes encode(const StoredMembership& stored) {
+  WireWriter out;
+  out.number(kStoredVersion);
+  out.number(stored.run);
+  out.number(stored.incarnation);
+  out.number(stored.since);
+  put(out, stored.present);
+  put(out, stored.promised);
+  put(out, stored.accepted);
+  Bytes bytes = out.bytes();
+  WireWriter end;
+  end.number(checksum(bytes));
+  const Bytes sum = end.bytes();
+  bytes.insert(bytes.end(), sum.begin(), sum.end());
+  return bytes;
+}
+
+std::optional<StoredMembership> parse_stored_membership(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t kSum = sizeof(std::uint64_t);
+  if (bytes.size() < kSum || bytes.size() > 2 * kMostMembershipBytes) return std::nullopt;
+  if (WireReader(bytes.last(kSum)).number<std::uint64_t>() != checksum(bytes.first(bytes.size() - kSum)))
+    return std::nullopt;
+  WireReader in(bytes.first(bytes.size() - kSum));
+  if (in.number<std::uint8_t>() != kStoredVersion) return std::nullopt;
+  StoredMembership stored;
+  stored.run = in.number<std::uint64_t>();
+  stored.incarnation = in.number<std::uint64_t>();
+  stored.since = in.number<std::uint64_t>();
+  stored.present = get_view(in);
+  stored.promised = get_ballot(in);
+  stored.accepted = get_accepted(in);
+  if (!in.whole()) return std::nullopt;
+  return stored;
+}
+
+}  // namespace veche::grid

@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include "veche/comm/grid/membership/state.h"
+
+namespace veche::grid {
+
+bool Membership::State::change_wanted(Time now) {
+  if (promised.round > 0) return true;
+  if (in()) {
+    if (standing || leaving || std::ranges::find(lost, true) != lost.end()) return true;
+    if (std::ranges::any_of(reports, [](const Report& one) { return one.stopped || one.leaving; }))
+      return true;
+  }
+  bool due = false;
+  for (const auto& [id, candidate] : candidates) {
+    if (!admissible(candidate)) continue;
+    due = due || now >= candidate.asked + options.gather;
+    if (!due) wake(candidate.asked + options.gather);
+  }
+  return due;
+}
+
+// The lowest seat that can be reached and will stay.
+bool Membership::State::leads(Time now) const {
+  for (Seat seat = 0; seat < seats(); ++seat) {
+    const MemberId& id = present.roll.members[seat].id;
+    if (id == self.id) return true;
+    const bool gone = revoked(id) || reports[seat].leaving || (lost[seat] && !superseded(seat));
+    if (!gone && !missed(seat, now)) return false;
+  }
+  return false;
+}
+
+void Membership::State::propose_when_due(Time now) {
+  if (proposal) return;
+  if (!votes() || leaving || !change_wanted(now) || !quorum_linked(now)) return propose_at.reset();
+  if (!propose_at) propose_at = leads(now) ? now : now + takeover();
+  if (now >= *propose_at)
+    propose(now);
+  else
+    wake(*propose_at);
+}
+
+void Membership::State::propose(Time now) {
+  highest_round = std::max(highest_round, promised.round) + 1;
+  proposal.emplace();
+  proposal->ballot = {highest_round, *voting_seat()};
+  proposal->begun = now;
+  proposal->said = now - options.retry;
+  send(self.id, Prepare{next_id(), proposal->ballot});
+}
+
+void Membership::State::pursue(Time now) {
+  if (!proposal) return;
+  if (!quorum_linked(now)) return proposal.reset();
+  if (now >= proposal->said + options.retry) {  // also tells the others that the proposer is alive
+    proposal->said = now;
+    if (proposal->view) {
+      send_members(Accept{proposal->ballot, *proposal->view});
+    } else {
+      const Prepare prepare{next_id(), proposal->ballot};
+      send_members(prepare);
+      for (const auto& [id, candidate] : candidates)
+        if (id != self.id && !seat_of(id) && admissible(candidate)) send(id, prepare);
+    }
+  }
+  wake(proposal->said + options.retry);
+  if (!proposal->view) finish_first_phase(now);
+}
+
+// Everybody who shall be in the next view has promised, or had its time.
+void Membership::State::finish_first_phase(Time now) {
+  const auto& promises = proposal->promises;
+  std::set<Seat> voters;
+  const std::optional<AcceptedView>* newest = nullptr;
+  for (const auto& [id, promise] : promises) {
+    const auto seat = seat_of(id);
+    if (!promise.vote || !seat) continue;
+    voters.insert(*seat);
+    if (promise.accepted && (newest == nullptr || promise.accepted->ballot > (*newest)->ballot))
+      newest = &promise.accepted;
+  }
+  if (!quorum(voters)) return;
+  if (newest != nullptr) {  // it may have been decided already
+    proposal->view = (*newest)->view;
+  } else {
+    const auto here = [&](const Member& member) {
+      const auto promise = promises.find(member.id);
+      return promise != promises.end() && promise->second.member.incarnation == member.incarnation &&
+             !promise->second.standing.empty();
+    };
+    const Time members_until = proposal->begun + patience;
+    const Time newcomers_until = proposal->begun + 2 * options.retry;
+    for (Seat seat = 0; seat < seats(); ++seat)
+      if (!lost[seat] && !reports[seat].leaving && !here(present.roll.members[seat]) && now < members_until)
+        return wake(members_until);
+    for (const auto& [id, candidate] : candidates)
+      if (admissible(candidate) && !here(candidate.member) && now < newcomers_until)
+        return wake(newcomers_until);
+    AgreedView view = compose();
+    if (view.roll.members.empty()) return;
+    proposal->view = std::move(view);
+  }
+  proposal->said = now;
+  const Accept accept{proposal->ballot, *proposal->view};
+  send_members(accept);
+  send(self.id, accept);
+}
+
+void note_first_step(AgreedView& view) {
+  const Standing* first = nullptr;
+  for (const auto& standing : view.standings)
+    for (const Standing& one : standing)
+      if (first == nullptr || one.done_step > first->done_step) first = &one;
+  if (first == nullptr) return;
+  view.roll.first_step = first->done_step;
+  view.roll.state_hash = first->state_hash;
+}
+
+AgreedView Membership::State::compose() const {
+  AgreedView view;
+  Roll& roll = view.roll;
+  roll = present.roll;
+  roll.number = present.roll.number + 1;
+  roll.members.clear();
+  for (const auto& [id, signed_bytes] : revocations)
+    if (roll.revoked.size() < kMostAdmitted) roll.revoked.insert(id);
+  const auto promise_of = [&](const Member& member) -> const Promise* {
+    const auto at = proposal->promises.find(member.id);
+    if (at == proposal->promises.end() || at->second.member.incarnation != member.incarnation) return nullptr;
+    return at->second.standing.empty() ? nullptr : &at->second;
+  };
+  const auto seat = [&](const Promise& promise) {
+    roll.members.push_back(promise.member);
+    view.standings.push_back(promise.standing);
+  };
+  for (Seat old = 0; old < seats(); ++old)
+    if (!lost[old] && !reports[old].leaving)
+      if (const Promise* promise = promise_of(present.roll.members[old])) seat(*promise);
+  std::vector<const Candidate*> newcomers;
+  for (const auto& [id, candidate] : candidates) newcomers.push_back(&candidate);
+  std::ranges::stable_sort(newcomers, {}, &Candidate::asked);
+  for (const Candidate* candidate : newcomers) {
+    const MemberId& id = candidate->member.id;
+    const Promise* promise = promise_of(candidate->member);
+    if (promise == nullptr || !admissible(*candidate) || roll.members.size() >= kMostMembers) continue;
+    if (std::ranges::find(roll.members, id, &Member::id) != roll.members.end()) continue;
+    if (!roll.admitted.contains(id)) {
+      const Invitation& invitation = vouchers.at(id).invitation;
+      if (roll.admitted.size() >= kMostAdmitted) continue;
+      if (!invitation.id.empty()) {
+        if (!roll.invitations_used.contains(invitation.id) &&
+            roll.invitations_used.size() >= kMostInvitations)
+          continue;
+        std::uint32_t& used = roll.invitations_used[invitation.id];
+        if (used >= invitation.uses) continue;
+        ++used;
+      }
+      roll.admitted.insert(id);
+    }
+    seat(*promise);
+  }
+  note_first_step(view);
+  return view;
+}
+
+void Membership::State::on(const MemberId& from, const Promise& promise, ViewId, Time) {
+  if (!proposal || proposal->view || promise.next != next_id() || promise.ballot != proposal->ballot) return;
+  if (promise.member.id == from) proposal->promises.insert_or_assign(from, promise);
+}
+
+void Membership::State::on(const MemberId& from, const Accepted& yes, ViewId, Time now) {
+  const auto seat = seat_of(from);
+  if (!proposal || !proposal->view || yes.next != next_id() || yes.ballot != proposal->ballot || !seat)
+    return;
+  proposal->accepted.insert(*seat);
+  if (!quorum(proposal->accepted)) return;
+  const AgreedView decided = *proposal->view;
+  announce(decided);
+  install(decided, now);
+}
+
+void Membership::State::on(const MemberId&, const Outbid& outbid, ViewId, Time now) {
+  if (outbid.next != next_id()) return;
+  highest_round = std::max(highest_round, outbid.promised.round);
+  if (!proposal || outbid.promised <= proposal->ballot) return;
+  proposal.reset();
+  propose_at = now + takeover();
+}
+
+}  // namespace veche::grid

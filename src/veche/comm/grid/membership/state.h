@@ -1,0 +1,183 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "veche/comm/grid/membership/membership.h"
+#include "veche/comm/grid/membership/messages.h"
+#include "veche/comm/grid/membership/suspicion.h"
+#include "veche/random.h"
+
+namespace veche::grid {
+
+// Everything that a member knows, and what it does about it, in files by concern: state.cc (inputs, time, the
+// output), presence.cc (links, who is lost), admission.cc (newcomers, revocations), acceptor.cc and
+// proposer.cc (the two roles of Paxos), install.cc (the next view, other lineages).
+struct Membership::State {
+  using Seat = std::uint32_t;
+
+  struct Peer {
+    bool up = false;
+    Time missed_from{0};            // while it is not up
+    std::uint64_t incarnation = 0;  // the newest that was heard of
+    Time answered{-1e9};            // when it was last sent what it needs to learn that it is behind
+    bool elsewhere = false;         // has gone on in another lineage
+  };
+  // What a member of the present view last told of whom it misses.
+  struct Report {
+    std::uint64_t sequence = 0;
+    bool stopped = false, leaving = false;
+    bool heard = false;
+  };
+  struct Candidate {
+    Member member;
+    std::vector<Standing> standing;
+    Time asked, heard;
+  };
+  struct Voucher {
+    Invitation invitation;
+    bool own = false;  // given here: repeated until the newcomer is in
+  };
+  struct Proposal {
+    Ballot ballot;
+    Time begun, said;
+    std::map<MemberId, Promise> promises;
+    std::optional<AgreedView> view;  // the second phase
+    std::set<Seat> accepted;
+  };
+  struct Split {  // an attempt to go on without a quorum
+    std::uint64_t lineage = 0;
+    Time begun, said;
+    std::map<MemberId, Follow> follows;
+  };
+
+  State(std::uint64_t run, Member self, const Bytes& stored, MembershipOptions options, std::uint64_t seed);
+
+  // state.cc
+  void settle(Time now);  // ends every input: acts on what has become due, until nothing is
+  void act(Time now);
+  void wake(Time at) { next = std::min(next, at); }
+  void send(const MemberId& to, Body body);
+  void send_members(const Body& body);
+  void take_in(const MemberId& from, const MembershipMessage& message, Time now);
+  ViewId present_id() const { return {present.roll.lineage, present.roll.number}; }
+  ViewId next_id() const { return {present.roll.lineage, present.roll.number + 1}; }
+  std::size_t seats() const { return present.roll.members.size(); }
+  std::optional<Seat> seat_of(const MemberId& id) const;
+  bool in() const;
+  bool votes() const;  // has a say on the next view
+  std::optional<Seat> voting_seat() const;
+  StoredMembership durable() const;
+
+  // presence.cc
+  bool missed(Seat seat, Time now) const;
+  void look_round(Time now);  // lost, missed and cut_off follow from links and reports
+  bool quorum(const std::set<Seat>& members) const;
+  bool quorum_linked(Time now) const;
+  bool superseded(Seat seat) const;  // a newer incarnation was heard of
+  void greet(const MemberId& id, Time now);
+  void miss(const MemberId& id, Time now);
+  Sight sight(Time now);
+  void say_sight(Time now);
+  void say_view(Time now);
+  void on(const MemberId& from, const Sight& sight, ViewId there, Time now);
+
+  // admission.cc
+  bool admissible(const Candidate& candidate) const;
+  void on(const MemberId& from, const Ready& ready, ViewId there, Time now);
+  void on(const MemberId& from, const Vouch& vouch, ViewId there, Time now);
+  void on(const MemberId& from, const Revoke& revoke, ViewId there, Time now);
+  void on(const MemberId& from, const Refused& refused, ViewId there, Time now);
+  void ask(const std::vector<Standing>& where, Time now);
+  void say_ready(Time now);
+  void give_voucher(const MemberId& newcomer, const Invitation& invitation);
+  void say_vouchers(Time now);
+  void spread(const MemberId& from, const Revoke& revoke);
+  void forget_silent_candidates(Time now);
+  void refuse_spent();
+  bool revoked(const MemberId& id) const;
+
+  // acceptor.cc
+  void freeze();
+  Time takeover();
+  bool yield_to(const MemberId& from, const Ballot& ballot, Time now);
+  void promise_if_frozen();
+  void on(const MemberId& from, const Prepare& prepare, ViewId there, Time now);
+  void on(const MemberId& from, const Accept& accept, ViewId there, Time now);
+
+  // proposer.cc
+  bool change_wanted(Time now);
+  bool leads(Time now) const;
+  void propose_when_due(Time now);
+  void propose(Time now);
+  void pursue(Time now);
+  void finish_first_phase(Time now);
+  AgreedView compose() const;
+  void on(const MemberId& from, const Promise& promise, ViewId there, Time now);
+  void on(const MemberId& from, const Accepted& accepted, ViewId there, Time now);
+  void on(const MemberId& from, const Outbid& outbid, ViewId there, Time now);
+
+  // install.cc
+  void compare_views(const MemberId& from, Peer& peer, ViewId there, Time now);
+  void announce(const AgreedView& view);
+  void on(const MemberId& from, const Install& install, ViewId there, Time now);
+  void install(const AgreedView& view, Time now);
+  void step_out();
+  void leave_if_alone();
+  void split_when_due(Time now);
+  void split(Time now);
+  void on(const MemberId& from, const Fork& fork, ViewId there, Time now);
+  void on(const MemberId& from, const Follow& follow, ViewId there, Time now);
+
+  const std::uint64_t run;
+  Member self;
+  const MembershipOptions options;
+  Time patience;
+  RandomStream random;
+
+  // Durable: written before what follows from it is said.
+  std::uint64_t since = 0;
+  AgreedView present;
+  Ballot promised;
+  std::optional<AcceptedView> accepted;
+  bool dirty = true;  // since it was last handed out
+
+  // What this member itself is up to.
+  std::optional<std::vector<Standing>> standing;  // stopped in the present view, or waits to be let in
+  bool asking = false, leaving = false, freeze_said = false;
+  Time said_ready{-1e9};
+
+  // Of the others.
+  std::map<MemberId, Peer> peers;
+  std::vector<Report> reports;                // by seat of the present view
+  std::vector<std::vector<Missed>> reported;  // by seat; those of this member too
+  std::vector<bool> lost;                     // by seat
+  bool cut_off = false;
+  Time cut_off_since{0};
+  Sight last_sight;
+  Time said_sight{-1e9}, sight_changed{-1e9}, said_view{-1e9};
+  std::map<MemberId, Candidate> candidates;
+  std::map<MemberId, Voucher> vouchers;
+  Time said_vouchers{-1e9};
+  std::map<MemberId, Bytes> revocations;
+
+  // A change of the view.
+  std::optional<Proposal> proposal;
+  std::uint64_t highest_round = 0;
+  std::optional<Time> propose_at;
+  std::optional<Split> forking;
+  bool forced = false;
+  std::uint64_t following = 0;  // the lineage that was promised to somebody who forks
+
+  std::deque<MembershipMessage> inbox;  // to itself
+  Time next = kForever;
+  Output output;
+};
+
+// The step that the members go on from, by their standings.
+void note_first_step(AgreedView& view);
+
+}  // namespace veche::grid

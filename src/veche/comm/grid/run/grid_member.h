@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "veche/comm/grid/grid.h"
+
+namespace veche::grid {
+
+// As grid.h says, inside the module.
+std::unique_ptr<Grid> found_here(const Options& options, const std::string& configuration);
+std::unique_ptr<Grid> join_here(const Options& options, const std::string& invitation);
+std::unique_ptr<Grid> resume_here(const Options& options);
+
+}  // namespace veche::grid

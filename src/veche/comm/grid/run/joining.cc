@@ -1,0 +1,67 @@
+#include "veche/comm/grid/run/joining.h"
+
+#include <thread>
+
+#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/links/links.h"
+#include "veche/comm/grid/links/tls.h"
+#include "veche/errors.h"
+
+namespace veche::grid {
+namespace {
+
+constexpr std::chrono::seconds kAskAgainAfter{1};
+
+std::string_view text_in(const Message& message) {
+  const auto letters = message.as<char>();
+  return {letters.data(), letters.size()};
+}
+
+}  // namespace
+
+Signed sign_for(const KeyPair& inviter, const std::optional<KeyPair>& root, const PublicKey& key,
+                bool may_invite, Instant now) {
+  const auto pair = as_key(key);
+  if (!pair) throw Damaged("this is no key");
+  Signed certificates{make_member(inviter, pair.get(), now), {}};
+  if (may_invite && root) certificates.warrant = make_warrant(*root, pair.get(), now);
+  return certificates;
+}
+
+JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, JoinRequest request,
+                       const std::function<bool(const std::string& sentence)>& go_on) {
+  request.ticket = invitation.ticket;
+  OneQuestion question;
+  question.addresses = invitation.addresses;
+  question.context = make_context(key, make_newcomer(key, std::chrono::system_clock::now()), {});
+  // Who answers must be a member of the run that the invitation names: the chain ends at that run's key.
+  question.verify = [&](X509* certificate, STACK_OF(X509) * shown) -> std::optional<std::string> {
+    for (int i = 0; shown != nullptr && i < sk_X509_num(shown); ++i)
+      if (id_of(sk_X509_value(shown, i)) == invitation.run)
+        return Trust(der_of(sk_X509_value(shown, i)))
+            .refusal(certificate, shown, std::chrono::system_clock::now());
+    return "it is no member of the run that the invitation is for";
+  };
+  question.service = Service::join;
+  question.make = [&](const std::string& session, const MemberId& host) {
+    request.proof = prove(invitation, session, key.id(), host);
+    return coded(request);
+  };
+  for (;;) {
+    JoinAnswer answer;
+    try {
+      const Message message = ask_once(question);
+      answer = read_join_answer(text_in(message));
+      if (answer.verdict == JoinAnswer::Verdict::welcome && Trust(answer.root).run() != invitation.run)
+        throw Damaged("it welcomes to another run");
+    } catch (const Damaged& error) {
+      throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
+    }
+    if (answer.verdict == JoinAnswer::Verdict::welcome) return answer;
+    if (answer.verdict == JoinAnswer::Verdict::refused) throw RequestError("not let in: " + answer.sentence);
+    if (!go_on(answer.sentence)) throw RequestError("not let in yet: " + answer.sentence);
+    std::this_thread::sleep_for(kAskAgainAfter);
+  }
+}
+
+}  // namespace veche::grid

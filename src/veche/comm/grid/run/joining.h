@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/comm/grid/identity/invitation.h"
+#include "veche/comm/grid/run/run_folder.h"
+
+namespace veche::grid {
+
+// What a newcomer says, to whoever it reaches.
+struct JoinRequest {
+  Ticket ticket;
+  Signature proof = {};
+  std::uint64_t incarnation = 1;
+  std::uint32_t nodes = 1;
+  std::string name;
+  std::vector<std::string> addresses;
+};
+std::string coded(const JoinRequest& request);
+JoinRequest read_join_request(std::string_view text);  // throws Damaged
+
+// What it is told.
+struct JoinAnswer {
+  enum class Verdict : std::uint8_t { welcome = 1, refused, wait } verdict = Verdict::refused;
+  std::string sentence;  // why not, or what is waited for
+  // Where it is welcome:
+  std::string root, certificate, warrant;  // no warrant: it may not invite
+  std::string trust;                       // warrants and revocations
+  std::string configuration;
+  std::vector<Known> members;
+};
+std::string coded(const JoinAnswer& answer);
+JoinAnswer read_join_answer(std::string_view text);  // throws Damaged
+
+// What one who may not sign asks of one who may, for a newcomer that it has heard.
+struct SignRequest {
+  PublicKey key = {};
+  Ticket ticket;
+};
+std::string coded(const SignRequest& request);
+SignRequest read_sign_request(std::string_view text);  // throws Damaged
+struct Signed {
+  std::string certificate, warrant;
+};
+std::string coded(const Signed& certificates);
+Signed read_signed(std::string_view text);  // throws Damaged
+
+// Certificates for a key: by one who may sign, with a warrant where it has the run's own key.
+Signed sign_for(const KeyPair& inviter, const std::optional<KeyPair>& root, const PublicKey& key,
+                bool may_invite, Instant now);
+
+// Goes from address to address until one lets the newcomer in; waits where approval is waited for, as long as
+// `go_on` says so. Throws RequestError with the reason.
+JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, JoinRequest request,
+                       const std::function<bool(const std::string& sentence)>& go_on);
+
+}  // namespace veche::grid

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/comm/grid/identity/trust.h"
+
+namespace veche::grid {
+
+// Who might be where: all that is remembered of members. Only a certificate lets somebody in.
+struct Known {
+  MemberId id;
+  std::vector<std::string> addresses;
+};
+
+// What a member keeps in the folder grid/ of its run, each file written whole and synced:
+//   key.pem          its key, for its owner alone
+//   authority.pem    the run's key: where the run was founded
+//   root.der, certificate.der, trust.bin   the run's certificate, its own, warrants and revocations
+//   configuration.toml   what the founder gave
+//   members.bin      who was seen where
+//   promised.bin     what it must not forget of the agreement on views
+//   address          where this process listens, while it runs
+// All throw RunError naming the file; what is not there or damaged: RequestError.
+class RunFolder {
+ public:
+  // Makes it where it is missing.
+  explicit RunFolder(const std::filesystem::path& run);
+
+  bool holds_a_member() const;
+  KeyPair key() const;
+  void write_key(const KeyPair& key) const;
+  std::optional<KeyPair> authority() const;
+  void write_authority(const KeyPair& root) const;
+  std::shared_ptr<Trust> trust() const;
+  void write_trust(const Trust& trust) const;
+  std::string certificate() const;
+  void write_certificate(const std::string& der) const;
+  std::string configuration() const;
+  void write_configuration(const std::string& text) const;
+  std::vector<Known> members() const;
+  void write_members(const std::vector<Known>& members) const;
+  std::string promised() const;  // empty: nothing
+  void write_promised(const std::string& bytes) const;
+  std::string address() const;
+  void write_address(const std::string& address) const;
+  void remove_address() const;
+
+ private:
+  std::string read(const char* name) const;
+  void write(const char* name, const std::string& bytes, bool secret = false) const;
+  bool has(const char* name) const;
+
+  const std::filesystem::path folder_;
+};
+
+std::string coded(const std::vector<Known>& members);
+std::vector<Known> read_members(std::string_view text);  // throws Damaged
+// Warrants and revocations, and the same learned.
+std::string coded_trust(const Trust& trust);
+void learn_trust(Trust& trust, std::string_view text);  // throws Damaged
+
+}  // namespace veche::grid

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace veche::grid {
+
+// Work that the links' thread must not wait for, done one after the other by a thread of its own. Any thread.
+class Worker {
+ public:
+  static constexpr std::size_t kMost = 1024;  // that wait
+
+  Worker() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  // False: too much waits already.
+  bool add(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    if (work_.size() >= kMost) return false;
+    work_.push_back(std::move(work));
+    changed_.notify_one();
+    return true;
+  }
+  void stop() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  ~Worker() { stop(); }
+
+ private:
+  void run(const std::stop_token& stop) {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, stop, [this] { return !work_.empty(); });
+      if (stop.stop_requested()) return;
+      const auto next = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      next();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::function<void()>> work_;  // guarded by mutex_
+  std::jthread thread_;
+};
+
+}  // namespace veche::grid

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "veche/comm/cluster.h"
+
+namespace veche {
+
+// How far a node has come when a view ends: what the members of the next one agree on.
+struct Standing {
+  std::uint64_t done_step = 0;   // steps whose exchange is complete here
+  std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps; 0: it has none
+  bool operator==(const Standing&) const = default;
+};
+
+// Who takes part, until the next view: a cluster of fixed size, whose nodes are numbered by the seats of
+// their members. When members are lost, leave or are let in, every wait of the nodes here throws ViewChanged.
+struct View {
+  std::uint64_t number = 0;
+  std::uint64_t first_step = 0;    // the largest of those that its members had done
+  std::vector<Standing> standing;  // by node
+  std::shared_ptr<Cluster> cluster;
+
+  int nodes() const { return static_cast<int>(standing.size()); }
+};
+
+// The view has ended: what was under way is repeated in the next one. No std::exception: nobody shall take it
+// for a failure.
+struct ViewChanged {};
+
+// The views of a run, one after the other, as the member in this process sees them.
+class Views {
+ public:
+  virtual ~Views() = default;
+
+  // How the nodes here stand, after their part of the view before has ended; waits until the members have
+  // agreed on the next view that this one is in. Throws RunError where it is in none any more: revoked, or
+  // cut off with a minority that shall not go on.
+  virtual View next(const std::vector<Standing>& here) = 0;
+  // Takes no part any more: the others agree on a view without this member.
+  virtual void leave() = 0;
+};
+
+}  // namespace veche

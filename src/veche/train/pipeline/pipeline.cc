@@ -1,0 +1,206 @@
+#include "veche/train/pipeline/pipeline.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "veche/collectives.h"
+#include "veche/comm/group/group.h"
+#include "veche/comm/tags.h"
+#include "veche/data/feed/loader.h"
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+constexpr double kBackward = 2;             // times the forward pass
+constexpr std::size_t kTestedAtOnce = 100;  // samples
+constexpr int kTestsAhead = 2;  // of the next stage: more would fill its memory with what it has no time for
+
+std::vector<NodeId> replica_of(const PipelinePlan& plan, NodeId node) {
+  std::vector<NodeId> stages;
+  for (int s = 0; s < plan.stages; ++s) stages.push_back(plan.node(plan.replica_of(node), s));
+  return stages;
+}
+
+std::vector<NodeId> peers_of(const PipelinePlan& plan, NodeId node, int nodes) {
+  std::vector<NodeId> replicas;
+  for (int r = 0; r < plan.replicas(nodes); ++r) replicas.push_back(plan.node(r, plan.stage_of(node)));
+  return replicas;
+}
+
+Batch samples_of_part(const Batch& batch, std::size_t from, std::size_t count) {
+  return {batch.images.subspan(from * batch.shape.size(), count * batch.shape.size()),
+          batch.labels.subspan(from, count), batch.shape, batch.step};
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Endpoint& all, MessagePool& pool, Patience& patience, Stage& stage,
+                   const PipelinePlan& plan, Trace* trace)
+    : all_(all),
+      pool_(pool),
+      stage_(stage),
+      plan_(plan),
+      stage_number_(plan.stage_of(all.id())),
+      trace_(trace),
+      replica_(make_group(all, replica_of(plan, all.id()))),
+      peers_(make_group(all, peers_of(plan, all.id(), all.size()))),
+      activations_(*replica_, pool, patience, tags::pipeline.child(0)),
+      gradients_(*replica_, pool, patience, tags::pipeline.child(1)),
+      labels_(*replica_, pool, patience, tags::pipeline.child(2)),
+      sums_(*replica_, pool, patience, tags::pipeline.child(3)),
+      tests_(*replica_, pool, patience, tags::stage_control.child(1)),
+      room_(*replica_, pool, patience, tags::stage_control.child(2)),
+      scores_(*replica_, pool, patience, tags::stage_control.child(3)),
+      steering_(*replica_, pool, patience, tags::stage_control.child(4)) {}
+
+Message Pipeline::expect(Channel& channel, int stage) {
+  const Time start = all_.now();
+  try {
+    Message message = channel.expect(NodeId{stage});
+    if (&channel == &tests_ || &channel == &room_) return message;  // no part of training
+    waiting_ += all_.now() - start;
+    if (trace_ != nullptr) trace_->span("wait", start, all_.now());
+    return message;
+  } catch (const PeerLost& lost) {
+    const std::string known = lost.what();
+    throw PeerLost(lost.peer(), "was stage " + std::to_string(stage) + " of replica " +
+                                    std::to_string(replica()) + ", which cannot go on: " + known);
+  }
+}
+
+void Pipeline::pass(const char* name, const MicroBatch& part, std::size_t samples, double flops,
+                    const std::function<void()>& work, const std::function<void(Time)>& after_pass) {
+  const Time asked = all_.now();
+  const Time took = all_.compute({.step = part.step, .flops = flops * static_cast<double>(samples)}, work);
+  const Time end = all_.now();
+  computing_ += took;
+  waiting_ += end - asked - took;
+  if (trace_ != nullptr) trace_->span(name, end - took, end, part.index);
+  if (after_pass) after_pass(took);
+}
+
+Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t samples,
+                      const std::function<void(Time)>& after_pass) {
+  const int parts = static_cast<int>(
+      std::min(static_cast<std::size_t>(plan_.micro_batches), std::max<std::size_t>(samples, 1)));
+  const auto s = static_cast<std::size_t>(stage_number_);
+  const double flops = plan_.flops_per_sample.empty() ? 0 : plan_.flops_per_sample[s];
+  if (first() && !last()) labels_.send(NodeId{plan_.stages - 1}, pool_.copy_of(batch.labels));
+  Message told;  // the labels, at the last stage
+  std::span<const std::int64_t> labels = batch.labels;
+  for (const StagePass& next : passes_of_stage(plan_.schedule, plan_.stages, stage_number_, parts)) {
+    const MicroBatch part{.step = step, .index = next.micro_batch, .count = parts, .whole = samples};
+    const std::size_t from = first_sample_of(samples, parts, next.micro_batch);
+    const std::size_t count = samples_in(samples, parts, next.micro_batch);
+    Message made;
+    if (next.forward) {
+      StageInput input;
+      if (first())
+        input.batch = samples_of_part(batch, from, count);
+      else
+        input.activation = expect(activations_, stage_number_ - 1);
+      if (last() && !first()) {
+        if (next.micro_batch == 0) {
+          told = expect(labels_, 0);
+          labels = told.as<std::int64_t>();
+          if (labels.size() != samples)
+            throw RunError("stage 0 of replica " + std::to_string(replica()) + " has sent " +
+                           std::to_string(labels.size()) + " labels for " + std::to_string(samples) +
+                           " samples");
+        }
+        input.batch.labels = labels.subspan(from, count);
+      }
+      pass(
+          "forward", part, count, flops, [&] { made = stage_.forward(part, input, pool_); }, after_pass);
+      if (!last()) activations_.send(NodeId{stage_number_ + 1}, std::move(made));
+    } else {
+      const Message gradient = last() ? Message{} : expect(gradients_, stage_number_ + 1);
+      const double again = plan_.parts.at(s).recompute ? 1 : 0;
+      pass(
+          "backward", part, count, (kBackward + again) * flops,
+          [&] { made = stage_.backward(part, gradient, pool_); }, after_pass);
+      if (!first()) gradients_.send(NodeId{stage_number_ - 1}, std::move(made));
+    }
+  }
+  return tell_first(stage_.take_score());
+}
+
+Score Pipeline::tell_first(const Score& score) {
+  if (first() && last()) return score;
+  if (last()) scores_.send(NodeId{0}, pool_.copy_of_item(score));
+  return first() ? expect(scores_, plan_.stages - 1).as<Score>().front() : Score{};
+}
+
+Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested,
+                     const LentModel* model) {
+  BatchStorage storage;
+  std::vector<std::int64_t> labels;
+  Score score;
+  int sent = 0, taken = 0;  // by the next stage
+  const auto leave_room = [&](int ahead) {
+    for (; sent - taken > ahead; ++taken) expect(room_, stage_number_ + 1);
+  };
+  for (std::size_t at = from; at < to; at += kTestedAtOnce) {
+    const std::size_t count = std::min(kTestedAtOnce, to - at);
+    StageInput input;
+    if (first()) {
+      input.batch = read_batch(data, at, count, storage);
+    } else {
+      input.activation = expect(tests_, stage_number_ - 1);
+      room_.send(NodeId{stage_number_ - 1}, pool_.make(1));
+      if (last()) {
+        labels.clear();
+        for (std::size_t i = at; i < at + count; ++i) labels.push_back(data.label(i));
+        input.batch.labels = labels;
+      }
+    }
+    Message made;
+    all_.compute({.step = at}, [&] {
+      std::optional<Lending> lending;
+      if (model != nullptr) lending.emplace(stage_, *model);
+      made = stage_.test(input, pool_, score);
+    });
+    if (!last()) {
+      tests_.send(NodeId{stage_number_ + 1}, std::move(made));
+      ++sent;
+      leave_room(kTestsAhead);
+    }
+    if (tested) tested(count);
+  }
+  leave_room(0);
+  return tell_first(score);
+}
+
+void Pipeline::say(const Message& word) {
+  for (int s = 1; s < plan_.stages; ++s) steering_.send(NodeId{s}, word);
+}
+
+// As long as it takes: the first stage itself may wait for orders.
+Message Pipeline::heard() {
+  Received received = replica_->receive(NodeId{0}, steering_.tag, kForever);
+  if (received.outcome != Received::Outcome::message) steering_.give_up(NodeId{0}, received.outcome);
+  return std::move(received.message);
+}
+
+void Pipeline::give(Message what) { steering_.send(NodeId{0}, std::move(what)); }
+Message Pipeline::given(int stage) { return expect(steering_, stage); }
+
+double Pipeline::sum(double mine) {
+  if (plan_.stages == 1) return mine;
+  double all = 0;
+  for (const Message& part : all_gather(sums_, pool_.copy_of_item(mine))) all += part.as<double>().front();
+  return all;
+}
+
+StageReport Pipeline::report() const {
+  const Traffic forth = activations_.sent(), back = gradients_.sent();
+  return {.stages = plan_.stages,
+          .stage = stage_number_,
+          .compute_seconds = computing_.count(),
+          .bubble_seconds = waiting_.count(),
+          .sent = {forth.bytes + back.bytes, forth.messages + back.messages},
+          .most_bytes_held = stage_.most_bytes_held()};
+}
+
+}  // namespace veche

@@ -1,0 +1,65 @@
+// What comes over links from others, and invitations that people hand on.
+#include <cstdlib>
+
+#include "tests/fuzz/targets.h"
+#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/identity/invitation.h"
+#include "veche/comm/grid/links/frames.h"
+#include "veche/comm/grid/run/console.h"
+#include "veche/comm/grid/run/joining.h"
+#include "veche/errors.h"
+
+namespace veche::fuzz {
+namespace {
+
+// What is read is written the same way.
+void must_be(std::string_view written, std::string_view read) {
+  if (written != read) std::abort();
+}
+
+}  // namespace
+
+void grid_frame(std::span<const std::uint8_t> bytes) {
+  if (bytes.empty()) return;
+  const std::string own(bytes.begin() + 1, bytes.end());
+  try {
+    switch (bytes.front() % 9) {
+      case 0:
+        if (own.size() < grid::kHeaderBytes) return;
+        must_be(coded(grid::read_header(
+                    std::span<const char, grid::kHeaderBytes>(own.data(), grid::kHeaderBytes))),
+                std::string_view(own).substr(0, grid::kHeaderBytes));
+        return;
+      case 1:
+        return must_be(coded(grid::read_data_head(own)),
+                       std::string_view(own).substr(0, grid::kDataHeadBytes));
+      case 2:
+        return must_be(coded(grid::read_hello(own)), own);
+      case 3:
+        grid::read_join_request(own);
+        return;
+      case 4:
+        return must_be(coded(grid::read_join_answer(own)), own);
+      case 5:
+        grid::read_sign_request(own);
+        return;
+      case 6:
+        return must_be(coded(grid::read_signed(own)), own);
+      case 7:
+        return must_be(grid::Revocation::parse(own).coded(), own);
+      case 8:
+        return must_be(coded(grid::read_status(own)), own);
+    }
+  } catch (const grid::Damaged&) {
+  }
+}
+
+void invitation(std::span<const std::uint8_t> bytes) {
+  try {
+    const grid::InvitationLine read = grid::InvitationLine::parse(std::string(bytes.begin(), bytes.end()));
+    must_be(grid::InvitationLine::parse(read.text()).text(), read.text());
+  } catch (const RequestError&) {
+  }
+}
+
+}  // namespace veche::fuzz
