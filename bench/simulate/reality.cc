@@ -36,44 +36,27 @@ const Words kRun{"data.name=synthetic",
                  "model.dropout=0",
                  "optimizer.name=sgd",
                  "run.checkpoint_every=1000000",
+                 "run.eval_every=1000000",
                  "run.out=/tmp/veche-bench-reality"};
 
 double seconds_per_step(const Json& summary) {
   return summary.at("seconds").get<double>() / summary.at("steps").get<double>();
 }
 
-// A run of so many measurements, each after so many steps.
-struct Measurements {
-  int every = 4;
-  int times = 3;
-  Words words() const {
-    return {fmt::format("run.eval_every={}", every), fmt::format("run.steps={}", every * times)};
-  }
+// Two runs, one longer than the other.
+struct Lengths {
+  int few = 4;
+  int many = 16;
 };
 
-// From the first measurement to the last: a first pass takes longer than those that follow, since libraries
-// prepare what they keep.
-double seconds_per_later_step(const Json& summary) {
-  std::ifstream metrics(std::filesystem::path(summary.at("run").get<std::string>()) / "metrics.jsonl");
-  Json first, last;
-  for (std::string line; std::getline(metrics, line);) {
-    const Json each = Json::parse(line);
-    if (!each.contains("seconds")) continue;
-    if (first.is_null()) first = each;
-    last = each;
-  }
-  const auto between = [&](const char* key) {
-    return last.at(key).get<double>() - first.at(key).get<double>();
+// What the longer one takes more: a first pass takes longer than those that follow, since libraries prepare
+// what they keep. Nothing is tested in between, for nodes leave a test one after the other.
+double measured_step(int hosts, const std::string& rate, const Words& assignments, const Lengths& steps) {
+  const auto seconds = [&](int length) {
+    const Words run = joined(kRun, joined(assignments, {fmt::format("run.steps={}", length)}));
+    return run_ours(lab_of(hosts, rate), run).at("seconds").get<double>();
   };
-  if (first.is_null() || between("step") <= 0)
-    throw RunError("bench reality: a run was not measured more than once");
-  return between("seconds") / between("step");
-}
-
-double measured_step(int hosts, const std::string& rate, const Words& assignments,
-                     const Measurements& course) {
-  return seconds_per_later_step(
-      run_ours(lab_of(hosts, rate), joined(kRun, joined(assignments, course.words()))));
+  return (seconds(steps.many) - seconds(steps.few)) / (steps.many - steps.few);
 }
 
 // What was measured between two hosts, as a file: their network, and what a step takes when four nodes
@@ -83,7 +66,7 @@ class Calibration {
   explicit Calibration(const std::string& rate)
       : file_(std::filesystem::temp_directory_path() / fmt::format("veche-reality-{}.toml", ::getpid())) {
     const Json network = run_program(joined(lab_of(2, rate), {own_path(), "bench", "network", "--json"}));
-    const double alone = measured_step(2, rate, {"strategy.name=none", "cluster.nodes=4"}, {20, 3});
+    const double alone = measured_step(2, rate, {"strategy.name=none", "cluster.nodes=4"}, {20, 60});
     std::ofstream(file_) << network.at("section").get<std::string>()
                          << fmt::format("learning = \"none\"\nseconds_per_step = {}\n", alone);
   }
@@ -91,9 +74,10 @@ class Calibration {
   Calibration(const Calibration&) = delete;
   Calibration& operator=(const Calibration&) = delete;
 
-  double predicted(const Words& assignments, const Measurements& course) const {
+  double predicted(const Words& assignments, int steps) const {
     Words words{"simulate", file_.string(), "--quiet", "--json", "--set", "cluster.nodes=4"};
-    for (const std::string& assignment : joined(kRun, joined(assignments, course.words())))
+    for (const std::string& assignment :
+         joined(kRun, joined(assignments, {fmt::format("run.steps={}", steps)})))
       words = joined(words, {"--set", assignment});
     return seconds_per_step(Json::parse(run_self(words).output));
   }
@@ -130,11 +114,11 @@ std::vector<BenchCase> bench_reality(const BenchOptions& options) {
     const Calibration calibration(rate);
     std::vector<std::pair<double, double>> order;  // what happened, what was predicted
     for (const RealityCase& each : strategies) {
-      const Measurements course{.every = fast && !options.quick ? 12 : each.period, .times = 2};
+      const Lengths steps = fast && !options.quick ? Lengths{} : Lengths{each.period, 2 * each.period};
       BenchCase result;
       result.name = fmt::format("{} at {}", each.name, rate);
-      result.value = calibration.predicted(each.assignments, course);
-      result.peer_value = measured_step(4, rate, each.assignments, course);
+      result.value = calibration.predicted(each.assignments, steps.many);
+      result.peer_value = measured_step(4, rate, each.assignments, steps);
       result.unit = "s/step";
       result.peer = "four hosts";
       result.ratio = std::min(result.value / result.peer_value, result.peer_value / result.value);
