@@ -11,7 +11,7 @@ struct BenchOptions {
   int rounds = 9;      // times both sides are measured, in turn
   bool quick = false;  // fewer and shorter rounds: to see that it works, not to compare
   std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
-  std::vector<std::string> sizes;     // allreduce: only these; empty: all
+  std::vector<std::string> sizes;     // allreduce: only these, reality: these rates; empty: all
   std::vector<int> nodes;             // allreduce, crowd: only so many nodes or ranks; empty: all
   std::string only;                   // compress, slow-network: cases with this in their name; empty: all
   double target = 88;                 // slow-network: per cent of test samples that must be right

@@ -206,7 +206,9 @@ void add_bench(CLI::App& app) {
   command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  command->add_option("--sizes", arguments->options.sizes, "allreduce: only these, such as 1KB,64MB")
+  command
+      ->add_option("--sizes", arguments->options.sizes,
+                   "allreduce: only these, such as 1KB,64MB; reality: only these rates: 100mbit, 10mbit")
       ->delimiter(',');
   command->add_option("--nodes", arguments->options.nodes, "allreduce, crowd: only so many nodes or ranks")
       ->delimiter(',')

@@ -153,7 +153,7 @@ std::string section(const std::vector<Pair>& pairs, std::size_t hosts) {
   }
   return fmt::format(
       "# measured between {} ranks by `veche bench network`\n[network]\nmodel = \"CM02\"\ncrosstraffic = "
-      "false\n"
+      "true\n"
       "duplex = {}\nbandwidth = {}\nlatency = {}\n",
       hosts, median(duplex) > kDuplex,
       as_toml(rates, [](double bytes) { return fmt::format("\"{:.4g}Mbps\"", 8 * bytes / 1e6); }),

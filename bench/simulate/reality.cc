@@ -1,6 +1,7 @@
 #include "bench/simulate/reality.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,11 +36,44 @@ const Words kRun{"data.name=synthetic",
                  "model.dropout=0",
                  "optimizer.name=sgd",
                  "run.checkpoint_every=1000000",
-                 "run.eval_every=100000",
                  "run.out=/tmp/veche-bench-reality"};
 
 double seconds_per_step(const Json& summary) {
   return summary.at("seconds").get<double>() / summary.at("steps").get<double>();
+}
+
+// A run of so many measurements, each after so many steps.
+struct Measurements {
+  int every = 4;
+  int times = 3;
+  Words words() const {
+    return {fmt::format("run.eval_every={}", every), fmt::format("run.steps={}", every * times)};
+  }
+};
+
+// From the first measurement to the last: a first pass takes longer than those that follow, since libraries
+// prepare what they keep.
+double seconds_per_later_step(const Json& summary) {
+  std::ifstream metrics(std::filesystem::path(summary.at("run").get<std::string>()) / "metrics.jsonl");
+  Json first, last;
+  for (std::string line; std::getline(metrics, line);) {
+    const Json each = Json::parse(line);
+    if (!each.contains("seconds")) continue;
+    if (first.is_null()) first = each;
+    last = each;
+  }
+  const auto between = [&](const char* key) {
+    return last.at(key).get<double>() - first.at(key).get<double>();
+  };
+  if (first.is_null() || between("step") <= 0)
+    throw RunError("bench reality: a run was not measured more than once");
+  return between("seconds") / between("step");
+}
+
+double measured_step(int hosts, const std::string& rate, const Words& assignments,
+                     const Measurements& course) {
+  return seconds_per_later_step(
+      run_ours(lab_of(hosts, rate), joined(kRun, joined(assignments, course.words()))));
 }
 
 // What was measured between two hosts, as a file: their network, and what a step takes when four nodes
@@ -49,19 +83,17 @@ class Calibration {
   explicit Calibration(const std::string& rate)
       : file_(std::filesystem::temp_directory_path() / fmt::format("veche-reality-{}.toml", ::getpid())) {
     const Json network = run_program(joined(lab_of(2, rate), {own_path(), "bench", "network", "--json"}));
-    const Json alone =
-        run_ours(lab_of(2, rate), joined(kRun, {"strategy.name=none", "cluster.nodes=4", "run.steps=40"}));
+    const double alone = measured_step(2, rate, {"strategy.name=none", "cluster.nodes=4"}, {20, 3});
     std::ofstream(file_) << network.at("section").get<std::string>()
-                         << fmt::format("learning = \"none\"\nseconds_per_step = {}\n",
-                                        seconds_per_step(alone));
+                         << fmt::format("learning = \"none\"\nseconds_per_step = {}\n", alone);
   }
   ~Calibration() { std::filesystem::remove(file_); }
   Calibration(const Calibration&) = delete;
   Calibration& operator=(const Calibration&) = delete;
 
-  double predicted(const Words& assignments) const {
+  double predicted(const Words& assignments, const Measurements& course) const {
     Words words{"simulate", file_.string(), "--quiet", "--json", "--set", "cluster.nodes=4"};
-    for (const std::string& assignment : joined(kRun, assignments))
+    for (const std::string& assignment : joined(kRun, joined(assignments, course.words())))
       words = joined(words, {"--set", assignment});
     return seconds_per_step(Json::parse(run_self(words).output));
   }
@@ -73,6 +105,7 @@ class Calibration {
 struct RealityCase {
   std::string name;
   Words assignments;
+  int period = 1;  // steps after which it begins anew
 };
 
 }  // namespace
@@ -82,18 +115,26 @@ std::vector<BenchCase> bench_reality(const BenchOptions& options) {
       {"allreduce", {"strategy.name=allreduce", "strategy.algorithm=ring"}},
       {"consensus on a ring", {"strategy.name=consensus", "topology.graph=ring:4"}},
       {"parameter server", {"strategy.name=parameter-server"}},
-      {"local SGD, every 4", {"strategy.name=local-sgd", "strategy.period=4"}}};
+      {"local SGD, every 4", {"strategy.name=local-sgd", "strategy.period=4"}, 4}};
+  const Words rates{"100mbit", "10mbit"};
+  for (const std::string& wanted : options.sizes)
+    if (std::ranges::find(rates, wanted) == rates.end())
+      throw RequestError(
+          fmt::format("bench reality measures at {}, not at '{}'", fmt::join(rates, " and "), wanted));
   std::vector<BenchCase> cases;
-  for (const auto& [rate, steps] : {std::pair("100mbit", 20), std::pair("10mbit", 4)}) {
-    if (options.quick && steps < 20) break;
+  for (const std::string& rate : rates) {
+    const bool fast = rate == "100mbit";
+    if (options.sizes.empty() ? options.quick && !fast
+                              : std::ranges::find(options.sizes, rate) == options.sizes.end())
+      continue;
     const Calibration calibration(rate);
     std::vector<std::pair<double, double>> order;  // what happened, what was predicted
     for (const RealityCase& each : strategies) {
-      const Words run = joined(each.assignments, {fmt::format("run.steps={}", options.quick ? 4 : steps)});
+      const Measurements course{.every = fast && !options.quick ? 12 : each.period, .times = 2};
       BenchCase result;
       result.name = fmt::format("{} at {}", each.name, rate);
-      result.value = calibration.predicted(run);
-      result.peer_value = seconds_per_step(run_ours(lab_of(4, rate), joined(kRun, run)));
+      result.value = calibration.predicted(each.assignments, course);
+      result.peer_value = measured_step(4, rate, each.assignments, course);
       result.unit = "s/step";
       result.peer = "four hosts";
       result.ratio = std::min(result.value / result.peer_value, result.peer_value / result.value);

@@ -307,7 +307,8 @@ std::exception_ptr SimNodes::outcome(NodeId node, const std::function<void()>& w
   } catch (const NodeEnded&) {
     // As it should be.
   } catch (...) {
-    return std::current_exception();
+    failures_.push_back(std::current_exception());
+    return failures_.back();
   }
   return nullptr;
 }
@@ -332,12 +333,11 @@ void SimNodes::run_one(NodeId node, const std::function<void(NodeId)>& body) {
   One& mine = one(node);
   {
     const Here here(*this, node, fmt::format("node {}", node.value));
-    const std::exception_ptr own = outcome(node, [&] { body(node); });
+    outcome(node, [&] { body(node); });
     mine.ended = true;
     lose(node);
     for (const auto& [number, task] : mine.tasks) ring(*task);
     while (mine.helpers > 0) wait({{}, {}, kForever});
-    mine.errors.push_back(own);
   }
   settle();
   if (--actors_ == 0) stop();
@@ -364,12 +364,10 @@ void SimNodes::run(const std::function<void(NodeId)>& body) {
   for (const SimLoss& loss : network_.losses) expect_loss(loss, 0);
   engine_->run();
   running_ = nullptr;
-  std::vector<std::exception_ptr> errors;
-  for (const One& node : all_) errors.insert(errors.end(), node.errors.begin(), node.errors.end());
-  if (given_up_.empty()) return rethrow_cause(errors);
+  if (given_up_.empty()) return rethrow_cause(failures_);
   std::string after;
   try {
-    rethrow_cause(errors);
+    rethrow_cause(failures_);
   } catch (const std::exception& error) {
     after = std::string("; this came after: ") + error.what();
   }

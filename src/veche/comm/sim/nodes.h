@@ -60,7 +60,7 @@ class SimNodes {
     bool ended = false;
     bool gone = false;                       // its host, for good
     Time away_until{0};                      // its host
-    std::vector<std::exception_ptr> errors;  // of its helpers, then its own
+    std::vector<std::exception_ptr> errors;  // of its helpers
     Tasks tasks;
     int helpers = 0;
     int spawned = 0;  // ever
@@ -112,6 +112,8 @@ class SimNodes {
   int for_ever_ = 0;  // that wait without a deadline and are not being woken
   std::map<int, simgrid::kernel::timer::Timer*> timers_;
   int timer_numbers_ = 0;
+  // In the order of time: of those who lost a peer the first lost the one who went, others who followed.
+  std::vector<std::exception_ptr> failures_;
   std::string given_up_;  // why; empty: it was not
 };
 
