@@ -32,6 +32,8 @@ soak: build
 	ctest --preset release --label-regex process --repeat until-fail:10
 	KILLS=10 ctest --preset release --tests-regex mpi_job_test
 	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
+	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
+	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test
 	@scripts/setup soak
 	scripts/fuzz

@@ -21,6 +21,7 @@
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
 #include "bench/pipeline/pipeline.h"
+#include "bench/serve/serve.h"
 #include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
@@ -62,6 +63,7 @@ std::vector<Bench> benches() {
       {"compress", "codecs beside copying and PyTorch's", bench_compress},
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
+      {"serve", "a model over HTTP beside the model alone", bench_serve},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},

@@ -8,22 +8,10 @@
 
 #include "veche/base/cores.h"
 #include "veche/base/instruction_set.h"
+#include "veche/base/machine.h"
 #include "veche/errors.h"
 
 namespace veche::cli {
-namespace {
-
-// What Linux calls it; on processors that have no name there, the kind.
-std::string processor_name() {
-  std::ifstream facts("/proc/cpuinfo");
-  for (std::string line; std::getline(facts, line);)
-    if (line.starts_with("model name"))
-      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  return "unknown processor";
-}
-
-}  // namespace
-
 nlohmann::ordered_json to_json(const BenchCase& c) {
   nlohmann::ordered_json json{{"name", c.name},     {"value", c.value},           {"unit", c.unit},
                               {"peer", c.peer},     {"peer_value", c.peer_value}, {"ratio", c.ratio},

@@ -66,6 +66,11 @@ int run(int argc, char** argv) {
   veche::cli::add_model(app);
   veche::cli::add_bench(app);
   veche::cli::add_topology(app);
+  veche::cli::add_grid(app, exit_code);
+  veche::cli::add_predict(app, exit_code);
+  veche::cli::add_serve(app);
+  veche::cli::add_report(app);
+  veche::cli::add_watch(app);
   refuse_empty_words(app);
   try {
     veche::cli::limit_instructions_by_environment();

@@ -231,8 +231,7 @@ std::string to_text(const TopologyReport& report) {
   return text;
 }
 
-void write_pictures(const TopologyReport& report, const std::string& svg_path, const std::string& png_path) {
-  if (svg_path.empty() && png_path.empty()) return;
+Picture picture_of(const TopologyReport& report) {
   const Graph& graph = report.topology->graph();
   std::string family;
   std::vector<int> shape;
@@ -252,7 +251,12 @@ void write_pictures(const TopologyReport& report, const std::string& svg_path, c
           ? std::filesystem::path(spec.substr(5)).filename().string() + ", " + report.rule
           : report.topology->describe();
   const std::string title = fmt::format("{}: rho {:.4f}", about, report.contraction.rate);
-  const Picture picture = draw(graph, mean_mixing(*report.topology), layout, title);
+  return draw(graph, mean_mixing(*report.topology), layout, title);
+}
+
+void write_pictures(const TopologyReport& report, const std::string& svg_path, const std::string& png_path) {
+  if (svg_path.empty() && png_path.empty()) return;
+  const Picture picture = picture_of(report);
   if (!svg_path.empty()) {
     std::ofstream file(svg_path, std::ios::binary);
     if (!(file << to_svg(picture) << std::flush))

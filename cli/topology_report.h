@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "veche/graph/drawing/picture.h"
 #include "veche/graph/facts.h"
 #include "veche/graph/topology.h"
 
@@ -44,6 +45,7 @@ std::uint64_t parameter_count(const std::string& model);
 std::string rounds(double count);   // "96", "never"
 std::string rho_text(double rate);  // six digits, or how far it is from 1
 
+Picture picture_of(const TopologyReport& report);
 // SVG or PNG by function; throws RequestError when the file cannot be written.
 void write_pictures(const TopologyReport& report, const std::string& svg_path, const std::string& png_path);
 

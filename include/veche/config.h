@@ -13,7 +13,7 @@ namespace veche {
 
 // What a run is: every key checked and every default filled in. One section, one Options.
 struct VECHE_API Settings {
-  Options run, model, data, optimizer, cluster, topology, strategy, compress, pipeline, network;
+  Options run, model, data, optimizer, cluster, topology, strategy, compress, pipeline, network, grid;
   bool brings_data = false;  // the learner needs no data set
 
   int nodes() const { return cluster.get<int>("nodes"); }

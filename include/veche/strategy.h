@@ -95,6 +95,14 @@ enum class Pace {
   async_equal_steps,  // nobody is waited for for long: each makes all the steps
 };
 
+// What a strategy makes of the nodes' models: what must hold when nodes come and go between two steps.
+enum class Replicas {
+  own,     // each node has its own and may go on with it
+  equal,   // all are the same to the bit: only the gradient is shared, before the same step everywhere
+  served,  // all are the same, made by nodes that serve: these make the step
+  bound,   // to these very nodes: a run cannot go on with others
+};
+
 // A line of the registry.
 struct StrategyInfo {
   std::string name;
@@ -112,6 +120,9 @@ struct StrategyInfo {
   // none and all.
   std::function<int(const Options&)> idle_nodes = [](const Options&) { return 0; };
   std::function<int(const Options&, int nodes)> graph_nodes = [](const Options&, int nodes) { return nodes; };
+  std::function<Replicas(const Options&)> replicas = [](const Options&) { return Replicas::own; };
+  // Whether state() is the same on all nodes and belongs to the common model, such as an outer optimiser's.
+  std::function<bool(const Options&)> common_state = [](const Options&) { return false; };
   std::function<std::unique_ptr<Strategy>(StrategyContext)> make;
 
   bool uses_topology() const { return graph != Graph::none; }

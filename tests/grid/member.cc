@@ -129,14 +129,14 @@ int run(const std::vector<std::string>& words) {
     if (member->configuration() != "the configuration") throw RunError("the configuration is wrong");
   }
   print("id " + grid::hex(member->me()));
-  std::jthread watch([] {
+  // Nobody waits for it: its input may stay open.
+  std::thread([] {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {
     }
     stopping = true;
-  });
+  }).detach();
   train(*member);
-  watch.detach();
   print("left");
   return 0;
 }

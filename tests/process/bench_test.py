@@ -54,6 +54,12 @@ class BenchTest(RunsTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Aveche: --record: no/such/folder/file cannot be [^\n]*\n\Z")
 
+    def test_serving_answers_what_the_model_does(self):
+        done = self.veche("bench", "serve", "--quick", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case, = json.loads(done.stdout)["cases"]
+        self.assertEqual((case["unit"], case["required"]), ("images/s", 0.8))
+
     def test_testing_comes_to_what_pytorch_does(self):
         done = self.veche("bench", "evaluate", "--quick", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -65,6 +71,14 @@ class BenchTest(RunsTest):
         cases = json.loads(done.stdout)["cases"]
         self.assertEqual(len(cases), 11)
         self.assertTrue(all(case["ratio"] > 0 and case["required"] > 0 for case in cases))
+
+    def test_single_cases_can_be_measured(self):
+        done = self.veche("bench", "compress", "--quick", "--json", "--only", "topk")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([case["name"] for case in json.loads(done.stdout)["cases"]], ["topk:0.01 encode"])
+        done = self.veche("bench", "compress", "--quick", "--only", "topkk")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"veche: --only: bench compress has no case with 'topkk' in its name\n\Z")
 
     def load(self, *words):
         elsewhere = {key: value for key, value in os.environ.items() if key != "CIFAR10"}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -52,6 +53,29 @@ class Examples(RunsTest):
         self.assertGreater(less["sign"], 30)
         self.assertGreater(less["topk:0.01"], 40)
         self.assertGreater(less["powergossip:2"], 40)
+
+    def test_applied(self):
+        """From raw pictures of three sites to a service."""
+        done = subprocess.run([EXAMPLES / "applied/run.py", "task"], cwd=self.folder, stdout=subprocess.PIPE, text=True, timeout=2 * LONGEST,
+                              env={**os.environ, "VECHE": VECHE}, check=True)
+        told = done.stdout.splitlines()
+        parts = [float(line.split()[1]) for line in told[:3]]
+        self.assertGreater(max(parts), 60, told)  # of three classes
+        self.assertEqual([line.split(":")[0] for line in told[3:6]], ["disc.png", "square.png", "triangle.png"])
+        self.assertRegex(told[6], r"served at http://127.0.0.1:\d+/: (disc|square|triangle)")
+        self.assertTrue((self.folder / "task/report.html").is_file())
+
+    def test_thesis(self):
+        """A row at a very small part of its length, twice: the second time nothing is left to do. Every row is one that can be run."""
+        words = [EXAMPLES / "thesis/tables.py", "--out", "rows", "--seeds", "1", "--part", "0.1", "--run", "6.1",
+                 "--set", f"data.path={self.beginning_of_fashion_mnist()}"]
+        for _ in range(2):
+            done = subprocess.run([*words, "--write", "page.md"], cwd=self.folder, stdout=subprocess.PIPE, text=True, timeout=2 * LONGEST,
+                                  env={**os.environ, "VECHE": VECHE}, check=True)
+        self.assertEqual(len(done.stdout.splitlines()), 2)
+        rows = {line.split("|")[1].strip(): line for line in (self.folder / "page.md").read_text().splitlines()[2:]}
+        self.assertRegex(rows["6.1"], r"92\.05 ± 0\.09 \| 92\.05 \| 0\.1 \| \d+\.\d\d ± 0\.00 \(1 seed\) \| \d+")
+        self.assertIn("not run", rows["3.8"])
 
     def test_own_module(self):
         subprocess.run([sys.executable, EXAMPLES / "own_module/export.py"], cwd=self.folder, check=True, timeout=LONGEST)

@@ -70,6 +70,10 @@ class Weights(WeightsTest):
         self.assertAlmostEqual(ours["loss"], loss, delta=1e-4 * loss)
         self.assertEqual(ours["accuracy"], (logits.argmax(1) == self.labels["t10k"]).sum().item() / 40)
         about = self.metadata()
+        self.assertIn('name = "cnn"', about.pop("veche.model"))
+        sees = json.loads(about.pop("veche.input"))
+        self.assertEqual((sees["shape"], sees["classes"], sees["normalization"]),
+                         ([1, 8, 8], 10, {"mean": [0.1307], "deviation": [0.3081]}))
         version = self.veche("--version").stdout.strip()
         self.assertEqual(about, {"format": "pt", "veche": version, "run": "a", "model": "cnn", "step": "3",
                                  "node": "average"})

@@ -16,6 +16,7 @@ inline constexpr Tag from_coordinator{6};  // and what they shall do
 inline constexpr Tag shared_vector{7};     // names memory that all nodes share, no messages
 inline constexpr Tag pipeline{8};          // between the stages of a model: activations, gradients, labels
 inline constexpr Tag stage_control{9};     // evaluations of models in stages
+inline constexpr Tag state{10};            // what a node lacks when a view begins
 inline constexpr Tag nobody{15};           // never sent: what a node waits for to sleep
 }  // namespace tags
 

@@ -11,7 +11,7 @@ namespace veche {
 // How far a node has come when a view ends: what the members of the next one agree on.
 struct Standing {
   std::uint64_t done_step = 0;   // steps whose exchange is complete here
-  std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps
+  std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps; 0: it has none
   bool operator==(const Standing&) const = default;
 };
 

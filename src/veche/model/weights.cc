@@ -76,13 +76,13 @@ class Supply {
 
 }  // namespace
 
-void load_weights(Learner& learner, const std::filesystem::path& safetensors) {
-  load_weights(learner, safetensors, learner.parameter_layout(), learner.buffer_layout());
+void load_weights(Learner& learner, const std::filesystem::path& safetensors, const std::string& what) {
+  load_weights(learner, safetensors, learner.parameter_layout(), learner.buffer_layout(), what);
 }
 
 void load_weights(Learner& stage, const std::filesystem::path& safetensors,
                   const std::vector<TensorLayout>& all_parameters,
-                  const std::vector<TensorLayout>& all_buffers) try {
+                  const std::vector<TensorLayout>& all_buffers, const std::string& what) try {
   const MappedFile file(safetensors);
   const Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
   Supply supply(content, safetensors.string());
@@ -96,7 +96,7 @@ void load_weights(Learner& stage, const std::filesystem::path& safetensors,
   std::ranges::copy(parameters, stage.parameters().begin());
   std::ranges::copy(buffers, stage.buffers().begin());
 } catch (const RequestError& error) {
-  throw RequestError(std::string("model.init: ") + error.what());
+  throw RequestError(what + error.what());
 }
 
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,

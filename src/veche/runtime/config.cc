@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "veche/base/host_port.h"
 #include "veche/base/nearest.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
@@ -136,6 +137,15 @@ void settle_pipeline(Settings& settings, bool nodes_given) {
   }
 }
 
+void check_addresses(const Options& grid) {
+  const auto check = [](const char* key, const std::string& text) {
+    if (!read_host_port(text))
+      throw RequestError(fmt::format("grid.{} = \"{}\" is no HOST:PORT, such as 10.0.0.7:4000", key, text));
+  };
+  check("listen", grid.get<std::string>("listen"));
+  for (const std::string& text : grid.get<std::vector<std::string>>("address", {})) check("address", text);
+}
+
 }  // namespace
 
 Config Config::from_file(const std::filesystem::path& file) {
@@ -208,7 +218,7 @@ Settings Config::resolve() const {
       {"data", &settings.data},         {"optimizer", &settings.optimizer},
       {"cluster", &settings.cluster},   {"topology", &settings.topology},
       {"compress", &settings.compress}, {"pipeline", &settings.pipeline},
-      {"network", &settings.network},
+      {"network", &settings.network},   {"grid", &settings.grid},
   };
   for (const auto& [name, options] : targets)
     *options = checked(name, given(name), keys_of(name, given(name)));
@@ -259,7 +269,8 @@ Settings Config::resolve() const {
     if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
       settings.cluster.set("nodes", {*nodes});
   settle_pipeline(settings, has("cluster", "nodes"));
-  // Whether or not this run uses it.
+  // Whether or not this run uses them.
+  check_addresses(settings.grid);
   if (sections_.contains("network")) read_network(settings.network, settings.nodes(), settings.seed());
   return settings;
 }
@@ -268,10 +279,11 @@ std::string Settings::to_toml() const {
   const std::vector<std::pair<std::string, const Options*>> parts = {
       {"run", &run},           {"model", &model},       {"data", &data},         {"optimizer", &optimizer},
       {"cluster", &cluster},   {"topology", &topology}, {"strategy", &strategy}, {"compress", &compress},
-      {"pipeline", &pipeline}, {"network", &network}};
+      {"pipeline", &pipeline}, {"network", &network},   {"grid", &grid}};
   std::string text;
   for (const auto& [name, options] : parts) {
     if (options == &pipeline && !is_cut()) continue;
+    if (options == &grid && grid.all() == checked(name, {}, keys_of(name, {})).all()) continue;
     if (options == &network && cluster.get<std::string>("transport") != "simulated") continue;
     text += (text.empty() ? "[" : "\n[") + name + "]\n";
     for (const auto& [key, value] : options->all()) text += key + " = " + veche::to_toml(value) + "\n";

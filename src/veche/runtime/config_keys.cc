@@ -250,6 +250,26 @@ std::vector<KeySpec> network_keys() {
        .help = "real: gradients are computed as well; none: only messages and time", .choices = {"real", "none"}},
   };
 }
+
+std::vector<KeySpec> grid_keys() {
+  return {
+      {.name = "admit", .kind = Kind::text, .fallback = text("invited"),
+       .help = "who comes with an invitation is let in, or waits for `veche grid members RUN --admit ID`",
+       .choices = {"invited", "approved"}},
+      {.name = "partition", .kind = Kind::text, .fallback = text("wait"),
+       .help = "members that are cut off from most others wait for them, or go on as a run of their own", .choices = {"wait", "fork"}},
+      {.name = "data", .kind = Kind::text, .fallback = text("own"),
+       .help = "each member trains on what its data.path holds, or all have one set, which is divided among them",
+       .choices = {"own", "common"}},
+      {.name = "weight", .kind = Kind::text, .fallback = text("samples"),
+       .help = "a member counts by its samples, or all count the same and those with fewer begin theirs anew",
+       .choices = {"samples", "equal"}},
+      {.name = "listen", .kind = Kind::text, .fallback = text("0.0.0.0:0"),
+       .help = "HOST:PORT where this member can be reached; port 0: any"},
+      {.name = "address", .kind = Kind::texts, .fallback = {},
+       .help = "HOST:PORT that others are told; those of this host when absent"},
+  };
+}
 // clang-format on
 
 }  // namespace
@@ -260,7 +280,7 @@ const std::vector<SectionSpec>& sections() {
       {"data", data_keys()},         {"optimizer", optimizer_keys()},
       {"cluster", cluster_keys()},   {"topology", topology_keys()},
       {"compress", compress_keys()}, {"pipeline", pipeline_keys()},
-      {"network", network_keys()},
+      {"network", network_keys()},   {"grid", grid_keys()},
   };
   return all;
 }

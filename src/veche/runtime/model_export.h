@@ -5,16 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "veche/learner.h"
 #include "veche/node_id.h"
-#include "veche/runtime/run_folder.h"
 
 namespace veche {
-
-// Keeps in the run's folder which number of a checkpoint is which tensor's, so that neither the model nor its
-// data are needed to read one.
-void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
-                  const std::vector<TensorLayout>& buffers);
 
 struct ExportRequest {
   std::filesystem::path run;
@@ -32,6 +25,10 @@ struct ExportResult {
   std::uint64_t bytes = 0;
   std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
 };
+
+// The keys of the file's metadata in which the model tells `veche predict` of itself.
+inline constexpr char kModelKeys[] = "veche.model";   // the section [model] of the run, as TOML
+inline constexpr char kModelInput[] = "veche.input";  // what it sees (model_input.h), as JSON
 
 // Writes the newest whole checkpoint as safetensors. Throws RequestError when the run, the node or the place
 // is wrong, before anything is written; what fails leaves the place as it was.

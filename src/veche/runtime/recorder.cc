@@ -40,7 +40,8 @@ Recorder::Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* ne
     : info_(info),
       next_(next),
       lines_(lines_until(folder.metrics(), info.first_step)),
-      events_(folder.path(), info.first_step) {}
+      events_(folder.path(), info.first_step),
+      progress_(folder.progress()) {}
 
 Recorder::~Recorder() {
   if (finished_) return;
@@ -78,6 +79,7 @@ void Recorder::write_kept() {
 
 void Recorder::on_progress(const Progress& progress) {
   if (behind_) write_kept();
+  progress_.add(progress);
   if (next_ != nullptr) next_->on_progress(progress);
 }
 

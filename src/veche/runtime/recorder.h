@@ -4,12 +4,14 @@
 
 #include "veche/base/append_file.h"
 #include "veche/runtime/event_file.h"
+#include "veche/runtime/progress_file.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/training.h"
 
 namespace veche {
 
-// Writes every evaluation to metrics.jsonl and to TensorBoard's events, and passes everything on. While the
+// Writes every evaluation to metrics.jsonl and to TensorBoard's events, how it goes in between to
+// progress.jsonl, and passes everything on. While the
 // disk is full the run goes on: what is to be written is kept in memory until there is room again, and the
 // observer gets a notice of it, and of what is lost in the end.
 class Recorder : public Observer {
@@ -35,6 +37,7 @@ class Recorder : public Observer {
   RunObserver* const next_;
   AppendFile lines_;
   EventFile events_;
+  ProgressFile progress_;
   bool behind_ = false;  // something is kept, and a notice said so
   bool finished_ = false;
 };

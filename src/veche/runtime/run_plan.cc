@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -16,6 +17,7 @@
 #include "veche/runtime/registry.h"
 #include "veche/train/compression/coded_mixer.h"
 #include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/strategies.h"
 
 namespace veche {
 namespace {
@@ -58,6 +60,15 @@ Partition divide(const Settings& settings, const NodeSpeeds& speeds, const NodeF
   Partition shards =
       partition(train.size(), nodes, settings.data.get<std::string>("partition"), settings.seed(), hints);
   shards.insert(shards.begin(), static_cast<std::size_t>(idle), {});
+  return shards;
+}
+
+// Each member divides what it has among its own nodes.
+Partition divide_own(const Settings& settings, const NodesInView& view, const NodeFolders& folders) {
+  Partition shards(static_cast<std::size_t>(settings.nodes()));
+  const Dataset& train = *folders.source.train;
+  Partition here = partition(train.size(), view.here, "iid", settings.seed(), {});
+  std::ranges::move(here, shards.begin() + view.first_here);
   return shards;
 }
 
@@ -106,9 +117,48 @@ std::shared_ptr<const Topology> build_topology(const Settings& settings) {
                         .directed_allowed = info.graph == StrategyInfo::Graph::directed});
 }
 
-SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, const DataPlan& data) {
+bool has_a_count(const Settings& settings) {
+  try {
+    make_topology({.graph = settings.topology.get<std::string>("graph"),
+                   .weights = "metropolis",
+                   .nodes = {},
+                   .seed = settings.seed()});
+    return true;
+  } catch (const RequestError&) {
+    return false;
+  }
+}
+
+// Not of every size there is a graph of every family; of none there is one where the family does not exist.
+void check_family(Settings settings) {
+  constexpr std::array kSizes{4, 5, 6, 8, 9, 3, 2};
+  for (const int nodes : kSizes) {
+    settings.cluster.set("nodes", {std::int64_t{nodes}});
+    try {
+      build_topology(settings);
+      return;
+    } catch (const RequestError&) {
+      if (nodes == kSizes.back()) throw;
+    }
+  }
+}
+
+// The family as it is with so many nodes; where it has no such graph, everybody talks with everybody.
+std::shared_ptr<const Topology> build_topology_of_view(const Settings& settings) {
+  try {
+    return build_topology(settings);
+  } catch (const RequestError&) {
+    Settings other = settings;
+    other.topology.set("graph", {std::string("complete")});
+    return build_topology(other);
+  }
+}
+
+SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, const DataPlan& data,
+                         const NodesInView* view) {
   std::vector<std::size_t> sizes;
   for (const auto& shard : data.partition) sizes.push_back(shard.size());
+  if (view != nullptr && !view->samples.empty()) sizes = view->samples;
   const bool repeat = settings.data.get<std::string>("uneven") == "repeat" || is_async(settings);
   const bool all_alike = strategy_of(settings).one_learner || is_async(settings);
   SamplePlan plan{sizes, data.batch, all_alike ? std::vector<std::uint64_t>{} : speeds.train_every,
@@ -194,10 +244,12 @@ std::uint64_t total_steps(const Settings& settings, double steps_per_epoch) {
   return std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * steps_per_epoch));
 }
 
-DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders) {
+DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
+                   const NodesInView* view) {
+  const bool own = view != nullptr && !view->samples.empty();
   return {.train = folders.source.train,
-          .test = folders.source.test,
-          .partition = divide(settings, speeds, folders),
+          .test = view == nullptr || view->test ? folders.source.test : nullptr,
+          .partition = own ? divide_own(settings, *view, folders) : divide(settings, speeds, folders),
           .exchanged = choose_shuffle(settings),
           .batch = static_cast<std::size_t>(settings.data.get<std::int64_t>("batch")),
           .augment = choose_augmentation(settings, folders.source)};
@@ -205,11 +257,15 @@ DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const Nod
 
 TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
                            const std::optional<SimulationPlan>& simulation,
-                           std::optional<PipelinePlan> pipeline) {
+                           std::optional<PipelinePlan> pipeline, const NodesInView* view) {
   const Options& run = settings.run;
-  DataPlan data = plan_data(settings, speeds, folders);
-  std::shared_ptr<const Topology> topology = build_topology(settings);
-  const SamplePlan samples = count_samples(settings, speeds, data);
+  // Who is alone has nobody to talk to.
+  const bool alone = view != nullptr && settings.nodes() == 1 && strategy_of(settings).uses_topology();
+  DataPlan data = plan_data(settings, speeds, folders, view);
+  std::shared_ptr<const Topology> topology = alone             ? nullptr
+                                             : view != nullptr ? build_topology_of_view(settings)
+                                                               : build_topology(settings);
+  const SamplePlan samples = count_samples(settings, speeds, data, view);
   const double steps_per_epoch = count_steps(settings, samples, data.partition);
   const std::uint64_t steps = total_steps(settings, steps_per_epoch);
   const auto epoch = static_cast<std::uint64_t>(std::llround(steps_per_epoch));
@@ -232,13 +288,15 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .stall_probability = speeds.stall_probability,
       .stall_seconds = speeds.stall_seconds,
       .threads = std::max(1, settings.model.get<int>("threads", 0)),
+      .keeps_work = view != nullptr,
       .pruning = plan_pruning(settings, epoch, steps),
       .pipeline = std::move(pipeline),
       .trace = run.get<bool>("trace"),
-      .strategy = strategy_of(settings),
+      .strategy = alone ? no_strategy() : strategy_of(settings),
       .strategy_options = settings.strategy,
       .optimizer_options = settings.optimizer,
-      .compression = plan_compression(settings, topology.get(), speeds, steps_per_epoch),
+      .compression =
+          alone ? std::nullopt : plan_compression(settings, topology.get(), speeds, steps_per_epoch),
       .topology = std::move(topology),
       .mix_every = speeds.mix_every,
       .samples = samples,
@@ -308,6 +366,47 @@ RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
                    ? std::make_shared<std::vector<float>>(2 * simulation->short_length)
                    : nullptr),
       training(plan_training(settings, read_speeds(settings, one_machine), folders, simulation,
-                             plan_stages(settings, source, simulation))) {}
+                             plan_stages(settings, source, simulation), nullptr)) {}
+
+RunPlan::RunPlan(const Settings& given, NodeFolders opened, const NodesInView& view)
+    : settings(given),
+      folders(std::move(opened)),
+      source(folders.source),
+      training(plan_training(settings, read_node_speeds(settings.cluster, settings.nodes(), false), folders,
+                             {}, {}, &view)) {}
+
+void check_for_views(const Settings& settings) {
+  const StrategyInfo& info = strategy_of(settings);
+  const auto refuse = [](const std::string& what, const std::string& instead) {
+    throw RequestError(fmt::format("{} cannot be used where members come and go; {}", what, instead));
+  };
+  const std::string strategy = fmt::format("strategy.name = \"{}\"", info.name);
+  if (info.one_learner || info.replicas(settings.strategy) == Replicas::bound)
+    refuse(strategy, "choose another, such as allreduce or consensus");
+  if (is_async(settings)) refuse("the asynchronous form of " + strategy, "choose the one in step");
+  if (info.idle_nodes(settings.strategy) > 0)
+    refuse("strategy.dedicated = true", "let the servers train as well");
+  if (info.uses_topology() && has_a_count(settings))
+    refuse(fmt::format("topology.graph = \"{}\", a graph of so many nodes,",
+                       settings.topology.get<std::string>("graph")),
+           "give its family alone, such as ring");
+  if (info.uses_topology()) check_family(settings);
+  const bool coded = settings.compress.get<std::string>("codec") != "none";
+  if (coded && info.common_state(settings.strategy))
+    refuse(strategy + " with an outer optimiser and a codec", "leave out one of them");
+  if (choose_shuffle(settings) > 0)
+    refuse(fmt::format("data.shuffle = \"{}\"", settings.data.get<std::string>("shuffle")),
+           "samples stay where they are: choose data.shuffle = \"local\"");
+  if (settings.model.has("prune") && settings.model.get<double>("prune") > 0)
+    refuse("model.prune", "leave it out");
+  if (settings.is_cut()) refuse("pipeline.stages", "let each node have the whole model");
+  if (settings.cluster.has("speed")) refuse("cluster.speed, a list of nodes,", "leave it out");
+  if (settings.model.get<std::string>("start") == "different")
+    refuse("model.start = \"different\"", "newcomers take the state of the others: leave it out");
+  if (settings.data.get<std::string>("partition") == "folders")
+    refuse("data.partition = \"folders\"", "data.path is each member's own: leave out data.partition");
+}
+
+NodeFolders open_data_for_views(const Settings& settings) { return open_source(settings, 1); }
 
 }  // namespace veche

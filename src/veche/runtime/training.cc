@@ -17,7 +17,6 @@
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
 #include "veche/runtime/loader_watch.h"
-#include "veche/runtime/model_export.h"
 #include "veche/runtime/model_spec_of.h"
 #include "veche/runtime/on_all_ranks.h"
 #include "veche/runtime/pipeline_plan.h"
@@ -25,6 +24,7 @@
 #include "veche/runtime/resume.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/run_plan.h"
+#include "veche/runtime/saved_model.h"
 #include "veche/runtime/summary.h"
 
 namespace veche {
@@ -201,9 +201,9 @@ class Training {
 
   void keep_layout(const RunFolder& folder) const {
     if (const auto& pipeline = plan_.training.pipeline)
-      return write_layout(folder, info_.model, pipeline->parameters, pipeline->buffers);
+      return write_layout(folder, info_.model, pipeline->parameters, pipeline->buffers, plan_.source);
     const Learner& learner = nodes_.front()->learner();
-    write_layout(folder, info_.model, learner.parameter_layout(), learner.buffer_layout());
+    write_layout(folder, info_.model, learner.parameter_layout(), learner.buffer_layout(), plan_.source);
   }
 
   void keep_trace(const Node& node) {

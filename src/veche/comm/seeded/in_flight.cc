@@ -85,6 +85,7 @@ std::string name_of(Tag tag) {
                                                               {tags::from_coordinator, "from_coordinator"},
                                                               {tags::pipeline, "pipeline"},
                                                               {tags::stage_control, "stage_control"},
+                                                              {tags::state, "state"},
                                                               {tags::nobody, "nobody (it sleeps)"}})
     if (tag == known) return name;
   return "tag " + std::to_string(tag.value);

@@ -12,7 +12,9 @@ const std::vector<KnownSet>& known_sets() {
            "fashion-mnist`, or set data.path to a folder with the four IDX files",
        .shape = {1, 28, 28},
        .classes = 10,
-       .normalization = {.mean = {0.28604}, .deviation = {0.35302}}},
+       .normalization = {.mean = {0.28604}, .deviation = {0.35302}},
+       .class_names = {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
+                       "Bag", "Ankle boot"}},
       {.name = "mnist",
        .what = "60,000 + 10,000 grey 28x28 digits",
        .system_folder = {},
@@ -40,6 +42,12 @@ const std::vector<KnownSet>& known_sets() {
        .augment = "crop:4+flip"},
   };
   return sets;
+}
+
+std::vector<std::string> usual_class_names(const std::string& name) {
+  for (const KnownSet& set : known_sets())
+    if (set.name == name) return set.class_names;
+  return {};
 }
 
 std::vector<std::string> places_of(const KnownSet& set, const std::string& folder) {

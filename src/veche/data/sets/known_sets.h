@@ -19,9 +19,14 @@ struct KnownSet {
   int classes = 0;
   Normalization normalization;
   std::string augment = "none";
+  // What its files do not say and people call its classes; empty: they are but numbers, or the files do.
+  std::vector<std::string> class_names = {};
 };
 
 const std::vector<KnownSet>& known_sets();  // without `synthetic`, which is made up
+
+// Of a set of this name; empty: it is not known, or has none.
+std::vector<std::string> usual_class_names(const std::string& set);
 
 // Where open_data looks for a set when data.path does not say: `folder` is the key data.folder.
 std::vector<std::string> places_of(const KnownSet& set, const std::string& folder);

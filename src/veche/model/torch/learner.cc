@@ -1,6 +1,7 @@
 #include "veche/model/torch/learner.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "veche/base/memory.h"
@@ -66,8 +67,9 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   });
 }
 
-Score TorchLearner::evaluate(const Batch& batch) {
-  check(batch);
+Score TorchLearner::in_pieces(
+    const Batch& batch,
+    const std::function<Score(const Batch& some, const at::Tensor& logits, std::size_t from)>& use) {
   return explained([&] {
     flat_.send();
     FoldedConvs folded(*plans_);
@@ -78,10 +80,30 @@ Score TorchLearner::evaluate(const Batch& batch) {
       const at::NoGradGuard guard;
       Pass pass{false, RandomStream(seed_, "dropout"), &folded};
       const Batch some = part_of(batch, from, to);
-      const at::Tensor labels = labels_of(some).to(computes_.device);
-      const at::Tensor logits = network_->forward(images_of(some).to(computes_.device), pass);
-      return score(logits, labels, at::cross_entropy_loss(logits, labels));
+      return use(some, network_->forward(images_of(some).to(computes_.device), pass), from);
     });
+  });
+}
+
+Score TorchLearner::evaluate(const Batch& batch) {
+  check(batch);
+  return in_pieces(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t) {
+    const at::Tensor labels = labels_of(some).to(computes_.device);
+    return score(logits, labels, at::cross_entropy_loss(logits, labels));
+  });
+}
+
+void TorchLearner::predict(std::span<const float> images, std::span<float> probabilities) {
+  const auto classes = static_cast<std::size_t>(classes_);
+  const std::vector<std::int64_t> labels(probabilities.size() / classes);  // a batch has some
+  const Batch batch{images, labels, input_};
+  if (probabilities.size() % classes != 0) throw std::invalid_argument("there is no room for the answer");
+  check(batch);
+  in_pieces(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t from) {
+    const at::Tensor answer = at::softmax(logits, 1).to(at::kCPU, at::kFloat).contiguous();
+    std::copy_n(answer.data_ptr<float>(), some.size() * classes,
+                probabilities.begin() + static_cast<std::ptrdiff_t>(from * classes));
+    return Score{};
   });
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
+#include "veche/model/predictor.h"
 #include "veche/model/torch/conv_plan.h"
 #include "veche/model/torch/device.h"
 #include "veche/model/torch/flat.h"
@@ -18,7 +20,7 @@ class ConvPlans;
 // on a device to which it copies the parameters before every pass and from which it copies the gradients
 // afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
 // any other module: libtorch's autograd sees to those, and to all of them on a device.
-class TorchLearner : public Learner {
+class TorchLearner : public Learner, public Predictor {
  public:
   // `plans` are shared with other learners. `like`, if there is one, has the initial values: they are copied.
   TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec, std::shared_ptr<ConvPlans> plans,
@@ -33,12 +35,18 @@ class TorchLearner : public Learner {
     if (!computes_.away) report_.listen(std::move(listener));
   }
   Score evaluate(const Batch& batch) override;
+  int classes() const override { return classes_; }
+  void predict(std::span<const float> images, std::span<float> probabilities) override;
   void rest() override;
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
 
  private:
   void check(const Batch& batch) const;
+  // Logits of the batch in pieces, by as many threads as may test, each handed to `use` in its thread.
+  Score in_pieces(
+      const Batch& batch,
+      const std::function<Score(const Batch& some, const at::Tensor& logits, std::size_t from)>& use);
 
   const std::shared_ptr<Network> network_;
   const std::shared_ptr<ConvPlans> plans_;

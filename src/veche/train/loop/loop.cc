@@ -16,6 +16,7 @@ class Loop {
     std::string stopped = node_.step() >= plan_.steps ? "steps"
                           : had_reached_target()      ? "target_accuracy"
                                                       : "";
+    if (plan_.keeps_work && stopped.empty()) stopped = make_up();
     while (stopped.empty()) {
       node_.train_step();
       if (node_.step() >= plan_.steps) {
@@ -23,16 +24,18 @@ class Loop {
         break;
       }
       if (progress_.after_step()) stopped = "interrupted";
+      if (leaves()) return interrupted_at(node_.step());
       if (due(plan_.evaluate_every)) {
         last = node_.evaluate("");
         if (stopped.empty() && reached_target(last)) stopped = "target_accuracy";
+        node_.self().reached_target = stopped == "target_accuracy";
       }
       if (due(plan_.checkpoint_every) || stopped == "interrupted") node_.checkpoint(node_.step());
     }
     progress_.settle();  // stops already, whatever it says
     // The resumed run goes on as if nothing had happened.
     if (stopped == "interrupted") return interrupted_at(node_.step());
-    node_.strategy().finish();
+    node_.finish();
     node_.pruner().apply(node_.learner().parameters());
     last = node_.evaluate(stopped);
     node_.checkpoint(node_.step());
@@ -47,9 +50,21 @@ class Loop {
            evaluation.average_model.accuracy() >= *plan_.target_accuracy;
   }
 
+  // What the view before has cut off.
+  std::string make_up() {
+    NodeSelf& self = node_.self();
+    if (self.evaluates_first && reached_target(node_.evaluate(""))) self.reached_target = true;
+    if (self.saves_first) node_.checkpoint(node_.step());
+    return self.reached_target ? "target_accuracy" : "";
+  }
+
+  // Where members come and go, one that shall end leaves the others to go on.
+  bool leaves() const { return plan_.keeps_work && node_.services().interrupted; }
+
   // Of a run that was killed between reaching it and its end.
   bool had_reached_target() {
-    if (node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy || node_.test() == nullptr)
+    if (plan_.keeps_work || node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy ||
+        node_.test() == nullptr)
       return false;
     Evaluation then;
     const Message mean = node_.mean_model();

@@ -1,5 +1,6 @@
 #include "veche/train/loop/node.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "veche/collectives.h"
@@ -10,54 +11,61 @@
 
 namespace veche {
 
-Node::Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan,
-           MessagePool pool)
+Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool)
     : plan_(plan),
       endpoint_(std::move(endpoint)),
       pool_(std::move(pool)),
-      learner_(std::move(learner)),
-      pipeline_(plan.pipeline
-                    ? std::make_unique<Pipeline>(*endpoint_, pool_, patience_,
-                                                 dynamic_cast<Stage&>(*learner_), *plan.pipeline, traced())
-                    : nullptr),
-      optimizer_(make_optimizer(plan.optimizer_options, layers_of(*learner_))),
-      pruner_(plan.pruning, *learner_, learner_->parameters().size()),
-      strategy_(plan.strategy.make({talk_, *learner_, *optimizer_, plan.schedule, plan.topology, plan.samples,
-                                    plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
-                                    [this] { limit_gradient(); },
-                                    plan.compression ? &*plan.compression : nullptr})) {
+      self_(std::move(self)),
+      pipeline_(plan.pipeline ? std::make_unique<Pipeline>(*endpoint_, pool_, patience_,
+                                                           dynamic_cast<Stage&>(*self_.learner),
+                                                           *plan.pipeline, traced())
+                              : nullptr) {
+  if (plan.keeps_work) keeper_.emplace(*self_.learner, self_.work.gradient);
+  Learner& learner = keeper_ ? *keeper_ : *self_.learner;
+  strategy_ =
+      plan.strategy.make({talk_, learner, *self_.optimizer, plan.schedule, plan.topology, plan.samples,
+                          plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
+                          [this] { limit_gradient(); }, plan.compression ? &*plan.compression : nullptr});
   if (traced() != nullptr) talk_.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
   if (strategy_ == nullptr)
     throw RequestError("strategy.name = \"" + plan.strategy.name +
                        "\": the program that registered it made none");
+  talk_.set_sent(self_.sent);
+  const std::vector<std::span<float>> common =
+      self_.common.empty() ? std::vector<std::span<float>>{} : strategy_->state().vectors;
+  for (std::size_t i = 0; i < common.size() && i < self_.common.size(); ++i)
+    if (common[i].size() == self_.common[i].size()) std::ranges::copy(self_.common[i], common[i].begin());
+}
+
+NodeSelf Node::leave_view() {
+  loader_.reset();
+  self_.sent = talk_.sent();
+  if (plan_.common_state()) {
+    self_.common.clear();
+    for (const std::span<float> part : strategy_->state().vectors)
+      self_.common.emplace_back(part.begin(), part.end());
+  }
+  strategy_.reset();  // it refers to what goes on
+  return std::move(self_);
 }
 
 NodeState Node::state(bool with_strategy) {
-  NodeState state{.step = step_,
-                  .train = train_,
-                  .evaluated = evaluated_train_,
-                  .sent = talk_.sent(),
-                  .vectors = {learner_->parameters(), learner_->buffers()},
-                  .numbers = {},
-                  .trains = replica() >= plan_.idle()};
-  const auto keep = [&](const std::vector<std::span<float>>& parts) {
-    state.vectors.insert(state.vectors.end(), parts.begin(), parts.end());
-  };
-  keep(optimizer_->state());
-  if (!pruner_.mask().empty()) keep({pruner_.mask()});
+  NodeState state = state_of(self_);
+  state.sent = talk_.sent();
+  state.trains = replica() >= plan_.idle();
   if (!with_strategy) return state;
   SavedState strategys = strategy_->state();
-  keep(strategys.vectors);
+  state.vectors.insert(state.vectors.end(), strategys.vectors.begin(), strategys.vectors.end());
   state.numbers = std::move(strategys.numbers);
   return state;
 }
 
 void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
-  step_ = state.step;
-  train_ = state.train;
-  evaluated_train_ = state.evaluated;
+  self_.step = state.step;
+  self_.train = state.train;
+  self_.evaluated_train = state.evaluated;
   talk_.set_sent(state.sent);
-  last_checkpoint_ = mean_step_ = checkpoint;
+  self_.last_checkpoint = self_.mean_step = checkpoint;
 }
 
 void Node::open_data() {
@@ -69,7 +77,7 @@ void Node::open_data() {
                               .seed = plan_.seed,
                               .steps_per_epoch = plan_.samples.steps_per_epoch(),
                               .stands_for = {static_cast<int>(replica())},
-                              .first_step = step_};
+                              .first_step = self_.step};
     if (plan_.strategy.one_learner) {
       plan.stands_for.clear();
       for (const Loader::Shard& shard : shards) plan.stands_for.push_back(shard.node);
@@ -82,7 +90,7 @@ void Node::open_data() {
                                .steps_per_epoch = plan_.samples.loader_steps_per_epoch(replica()),
                                .seed = plan_.seed,
                                .augment = plan_.data.augment,
-                               .first_step = plan_.samples.taken(replica(), step_),
+                               .first_step = plan_.samples.taken(replica(), self_.step),
                                .waits_for_epochs = exchange_.has_value()},
                   services_->prefetcher);
 }
@@ -92,8 +100,8 @@ Evaluation Node::run(const NodeServices& services) {
   // However it ends: the prefetcher may be gone before this node is.
   const std::unique_ptr<Node, void (*)(Node*)> closed(this, [](Node* node) { node->loader_.reset(); });
   open_data();
-  pruner_.settle();
-  if (step_ == 0) prune();
+  self_.pruner.settle();
+  if (self_.step == 0) prune();
   strategy_->start();
   Evaluation last = plan_.async() ? run_async(*this) : run_in_step(*this);
   endpoint_->flush();
@@ -105,7 +113,7 @@ void Node::check(const Score& score, std::uint64_t step) const {
 }
 
 void Node::check_parameters() const {
-  if (!std::isfinite(squared_norm(learner_->parameters()))) diverged("model", step_);
+  if (!std::isfinite(squared_norm(self_.learner->parameters()))) diverged("model", self_.step);
 }
 
 void Node::diverged(const std::string& what, std::uint64_t step) const {
@@ -113,17 +121,33 @@ void Node::diverged(const std::string& what, std::uint64_t step) const {
                  std::to_string(step) + ": lower optimizer.lr, or bound the gradient with optimizer.clip");
 }
 
+void Node::finish() {
+  if (!plan_.keeps_work) return strategy_->finish();
+  const std::span<float> x = self_.learner->parameters();
+  const std::vector<float> before(x.begin(), x.end());
+  try {
+    strategy_->finish();
+  } catch (...) {
+    std::ranges::copy(before, x.begin());
+    throw;
+  }
+}
+
+// What a strategy keeps is about the others of this view.
 void Node::save(std::uint64_t number) {
   check_parameters();
-  strategy_->look_at_rest([&] { services_->checkpointer->write(number, endpoint_->id(), state()); });
-  last_checkpoint_ = number;
+  strategy_->look_at_rest(
+      [&] { services_->checkpointer->write(number, endpoint_->id(), state(!plan_.keeps_work)); });
+  if (!plan_.keeps_work) self_.last_checkpoint = number;
 }
 
 void Node::checkpoint(std::uint64_t number) {
-  if (services_->checkpointer == nullptr || number == last_checkpoint_) return;
+  if (services_->checkpointer == nullptr || number == self_.last_checkpoint) return;
   save(number);
   barrier(control_);
-  if (first()) services_->checkpointer->commit(number);
+  self_.last_checkpoint = number;
+  if (plan_.keeps_work ? endpoint_->id() == services_->speaker : first())
+    services_->checkpointer->commit(number);
 }
 
 }  // namespace veche

@@ -16,6 +16,7 @@
 #include "veche/train/loop/sample_exchange.h"
 #include "veche/train/loop/trace.h"
 #include "veche/train/pipeline/pipeline.h"
+#include "veche/train/views/node_self.h"
 
 namespace veche {
 
@@ -23,7 +24,7 @@ namespace veche {
 struct NodeServices {
   Prefetcher& prefetcher;
   const std::atomic<bool>& interrupted;                          // somebody wants the run to end
-  Observer* observer = nullptr;                                  // told by node 0 only
+  Observer* observer = nullptr;                                  // told by the speaker only
   Checkpointer* checkpointer = nullptr;                          // none: nothing is kept
   std::function<std::unique_ptr<Learner>()> spare_learner = {};  // for node 0, to test snapshots with
   NodeId speaker = {};   // the one whose evaluations have everybody's reports, for this process
@@ -37,25 +38,32 @@ class Node {
  public:
   // Throws RequestError for what does not go together. The plan outlives it.
   Node(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Learner> learner, const TrainingPlan& plan,
-       MessagePool pool);
+       MessagePool pool)
+      : Node(std::move(endpoint), NodeSelf(std::move(learner), plan), plan, std::move(pool)) {}
+  // With what was left of it in another view.
+  Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool);
 
   // All that must be saved of it, in place; a strategy's state is about just these nodes.
   NodeState state(bool with_strategy = true);
   // Goes on from there, where the vectors and numbers already are.
   void resume(const NodeState& state, std::uint64_t checkpoint);
 
-  // A node's part of a run, from its first batch to the last measure. Returns the last evaluation.
+  // A node's part of a run, from its first batch to the last measure. Returns the last evaluation. Where
+  // views change it may throw ViewChanged, or PeerLost, at any wait; `leave_view` is then all it has to do.
   Evaluation run(const NodeServices& services);
+  // What goes on to the next view; the node is done.
+  NodeSelf leave_view();
 
   Endpoint& endpoint() const { return *endpoint_; }
-  Learner& learner() const { return *learner_; }
+  Learner& learner() const { return *self_.learner; }
   Strategy& strategy() const { return *strategy_; }
-  Pruner& pruner() { return pruner_; }
+  Pruner& pruner() { return self_.pruner; }
+  NodeSelf& self() { return self_; }
   Channel& control() { return control_; }
   Channel& progress() { return progress_; }
   const TrainingPlan& plan() const { return plan_; }
   const NodeServices& services() const { return *services_; }
-  Observer* observer() const { return first() ? services_->observer : nullptr; }
+  Observer* observer() const { return endpoint_->id() == services_->speaker ? services_->observer : nullptr; }
   const Dataset* test() const { return plan_.data.test.get(); }
   std::size_t me() const { return static_cast<std::size_t>(endpoint_->id().value); }
   std::size_t nodes() const { return static_cast<std::size_t>(endpoint_->size()); }
@@ -69,12 +77,12 @@ class Node {
   const Trace& trace() const { return trace_; }
   Time now() const { return endpoint_->now(); }
 
-  std::uint64_t step() const { return step_; }  // steps done
-  Time training() const { return training_; }   // how long they took
-  void add_training(Time waited) { training_ += waited; }
+  std::uint64_t step() const { return self_.step; }  // steps done
+  Time training() const { return self_.training; }   // how long they took
+  void add_training(Time waited) { self_.training += waited; }
   // Where an asynchronous run is: the mean step of all nodes.
-  std::uint64_t mean_step() const { return mean_step_; }
-  void set_mean_step(std::uint64_t step) { mean_step_ = step; }
+  std::uint64_t mean_step() const { return self_.mean_step; }
+  void set_mean_step(std::uint64_t step) { self_.mean_step = step; }
 
   void train_step();
 
@@ -94,11 +102,17 @@ class Node {
   void save(std::uint64_t number);
   // With all others; nothing where it is the last one saved.
   void checkpoint(std::uint64_t number);
-  std::uint64_t last_checkpoint() const { return last_checkpoint_; }
+  std::uint64_t last_checkpoint() const { return self_.last_checkpoint; }
+  // The strategy's last word; where it fails, the model is what it was.
+  void finish();
 
  private:
   void open_data();
   void compute(const Batch& batch, std::size_t samples);
+  bool take_gradient();
+  void exchange_and_step(bool has_samples);
+  void update();
+  void undo_step();
   Score pass(const Batch& batch, std::size_t samples);
   Score staged_pass(const Batch& batch, std::size_t samples);
   Trace* traced() { return plan_.trace ? &trace_ : nullptr; }
@@ -120,7 +134,7 @@ class Node {
   const std::unique_ptr<Endpoint> endpoint_;
   MessagePool pool_;
   Patience patience_;
-  const std::unique_ptr<Learner> learner_;
+  NodeSelf self_;
   Trace trace_;
   const std::unique_ptr<Pipeline> pipeline_;  // none: it has the whole model
   Channel control_{*endpoint_, pool_, patience_, tags::control};
@@ -128,22 +142,11 @@ class Node {
   Channel samples_{peers(), pool_, patience_, tags::samples};
   Channel talk_{peers(), pool_, patience_, tags::strategy};
   Channel alike_{peers(), pool_, patience_, tags::stage_control.child(0)};
-  const std::unique_ptr<Optimizer> optimizer_;
-  Pruner pruner_;
-  const std::unique_ptr<Strategy> strategy_;
+  std::optional<GradientKeeper> keeper_;  // where work is kept
+  std::unique_ptr<Strategy> strategy_;
   const NodeServices* services_ = nullptr;  // while it runs
   std::optional<SampleExchange> exchange_;  // none: every node keeps its samples
   std::optional<Loader> loader_;            // none: it has no samples, or its learner brings them
-
-  std::uint64_t step_ = 0;
-  Score train_;            // since the last evaluation
-  Score evaluated_train_;  // what train_ was then
-  Score since_progress_;
-  std::int64_t images_ = 0;  // trained on by this process
-  std::uint64_t lost_ = 0;
-  Time compute_{0}, waiting_{0}, communication_{0}, training_{0};
-  std::uint64_t last_checkpoint_ = 0;  // a resumed run need not save what it has just read
-  std::uint64_t mean_step_ = 0;
 };
 
 // What a run returns that somebody ended: it was not measured.

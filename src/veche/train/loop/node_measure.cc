@@ -6,35 +6,35 @@ namespace veche {
 
 ProgressReport Node::take_progress() {
   ProgressReport mine;
-  mine.train = since_progress_;
-  mine.interrupted = services_->interrupted;
-  mine.sample(learner_->parameters());
-  since_progress_ = {};
+  mine.train = self_.since_progress;
+  mine.interrupted = services_->interrupted && !plan_.keeps_work;
+  mine.sample(self_.learner->parameters());
+  self_.since_progress = {};
   return mine;
 }
 
 NodeReport Node::take_report() {
   NodeReport mine;
-  if (train_.count > 0) evaluated_train_ = train_;
-  mine.train = evaluated_train_;
-  mine.images = images_;
-  mine.steps = step_;
-  mine.lost = lost_;
-  mine.training_seconds = training_.count();
-  mine.compute_seconds = compute_.count();
-  mine.waiting_seconds = waiting_.count();
-  mine.communication_seconds = communication_.count();
+  if (self_.train.count > 0) self_.evaluated_train = self_.train;
+  mine.train = self_.evaluated_train;
+  mine.images = self_.images;
+  mine.steps = self_.step;
+  mine.lost = self_.lost;
+  mine.training_seconds = self_.training.count();
+  mine.compute_seconds = self_.compute.count();
+  mine.waiting_seconds = self_.waiting.count();
+  mine.communication_seconds = self_.communication.count();
   mine.staleness = strategy_->staleness();
   mine.coding = strategy_->coding();
   mine.sent = plan_.learns ? talk_.sent() : endpoint_->sent();  // what short vectors stand for
   if (pipeline_) mine.stage = pipeline_->report();
-  train_ = {};
+  self_.train = {};
   return mine;
 }
 
 bool Node::tests_own_model(const std::string& stopped) const {
   if (test() == nullptr) return false;
-  return stopped.empty() ? plan_.tests_model_of(replica(), replicas(), step_)
+  return stopped.empty() ? plan_.tests_model_of(replica(), replicas(), self_.step)
                          : plan_.tests_model_at_end_of(replica(), replicas());
 }
 
@@ -57,18 +57,18 @@ Evaluation Node::evaluate(const std::string& stopped) {
   const Message average = mean_model();
   const std::span<const float> mean = average.as<float>();
   Evaluation result;
-  result.step = plan_.async() ? mean_step_ : step_;
+  result.step = plan_.async() ? self_.mean_step : self_.step;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   if (test() != nullptr) result.average_model = score_of_mean(mean, tested);
-  check(result.average_model, step_);
+  check(result.average_model, self_.step);
 
   NodeReport mine = take_report();
   if (tests_own_model(stopped))
     mine.test = pipeline_ ? pipeline_->test(*test(), 0, test()->size(), tested)
-                          : evaluate_range(*endpoint_, *learner_, *test(), 0, test()->size(), tested);
-  check(mine.test, step_);
-  mine.from_mean = distance(learner_->parameters(), mean);
+                          : evaluate_range(*endpoint_, *self_.learner, *test(), 0, test()->size(), tested);
+  check(mine.test, self_.step);
+  mine.from_mean = distance(self_.learner->parameters(), mean);
   if (exchange_) mine.samples_sent = exchange_->sent();
   double norm = squared_norm(mean);
   if (pipeline_) norm = pipeline_->sum(norm);
@@ -78,17 +78,21 @@ Evaluation Node::evaluate(const std::string& stopped) {
     sum_up(result, norm, plan_.idle());
   }
   patience_.note(now() - start);
-  if (observer() != nullptr) observer()->on_evaluation(result);
+  const bool again =
+      plan_.keeps_work && self_.last_evaluation == self_.step && (stopped.empty() || self_.measured_end);
+  self_.last_evaluation = self_.step;
+  self_.measured_end = !stopped.empty();
+  if (observer() != nullptr && !again) observer()->on_evaluation(result);
   return result;
 }
 
 Message Node::mean_model() {
-  return mean_over_nodes(pipeline_ ? alike_ : control_, learner_->parameters(), plan_.idle());
+  return mean_over_nodes(pipeline_ ? alike_ : control_, self_.learner->parameters(), plan_.idle());
 }
 
 Score Node::score_of_mean(std::span<const float> mean, const Tested& tested) {
-  if (!pipeline_) return evaluate_mean(control_, *learner_, mean, *test(), plan_.idle(), tested);
-  const Message buffers = mean_over_nodes(alike_, learner_->buffers(), plan_.idle());
+  if (!pipeline_) return evaluate_mean(control_, *self_.learner, mean, *test(), plan_.idle(), tested);
+  const Message buffers = mean_over_nodes(alike_, self_.learner->buffers(), plan_.idle());
   const LentModel model{mean, buffers.as<float>()};
   const std::size_t from = first_sample_of(peers().id(), peers().size(), test()->size());
   const std::size_t to = from + samples_of(peers().id(), peers().size(), test()->size());
@@ -100,7 +104,7 @@ Score Node::score_of_mean(std::span<const float> mean, const Tested& tested) {
 
 Evaluation Node::measure_times(const std::string& stopped) {
   Evaluation result;
-  result.step = plan_.async() ? mean_step_ : step_;
+  result.step = plan_.async() ? self_.mean_step : self_.step;
   result.stopped = stopped;
   result.rate = plan_.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   const Gathered<NodeReport> reports(control_, take_report());

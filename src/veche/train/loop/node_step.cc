@@ -17,71 +17,119 @@ constexpr Time kBetweenStopChecksAsleep{0.2};  // of a node that sleeps, whether
 
 void Node::train_step() {
   const Time start = now();
-  if (exchange_) exchange_->before_step(step_, loader_ ? &*loader_ : nullptr);
-  const bool my_turn = plan_.samples.trains(replica(), step_);
+  if (exchange_) exchange_->before_step(self_.step, loader_ ? &*loader_ : nullptr);
+  const bool my_turn = plan_.samples.trains(replica(), self_.step);
   Batch batch;
   if (my_turn && loader_) batch = loader_->next();
-  batch.step = step_;
+  batch.step = self_.step;
   // Stages but the first see no samples, and know how many there are.
-  const std::size_t samples = pipeline_          ? plan_.samples.taken_at(replica(), step_)
+  const std::size_t samples = pipeline_          ? plan_.samples.taken_at(replica(), self_.step)
                               : plan_.own_data() ? 1
                               : plan_.learns     ? batch.size()
-                                                 : plan_.samples.count(me(), step_);
+                                                 : plan_.samples.count(me(), self_.step);
   const bool computes = my_turn && samples > 0;
-  strategy_->before_backward(step_);
-  if (computes) compute(batch, samples);
-  const bool lost = computes && plan_.samples.lost(replica(), step_);
-  lost_ += lost ? 1 : 0;
-  const bool has_samples = computes && !lost;
-  // Not its turn, out of samples or all in vain: it goes on mixing.
-  if (!has_samples) std::ranges::fill(learner_->gradients(), 0.0F);
-  Gradient gradient = Gradient::own;
-  communicate([&] { gradient = strategy_->after_backward(step_); });
-  if (gradient == Gradient::shared || (gradient == Gradient::own && has_samples)) {
-    const Time computing = now();
-    pruner_.apply(learner_->gradients());
-    const Optimizer::Step update{plan_.schedule.rate(schedule_step()), clip_scale(), step_ + 1,
-                                 plan_.threads};
-    const std::span<float> target = strategy_->step_target(step_);
-    optimizer_->update(target.empty() ? learner_->parameters() : target, learner_->parameters(),
-                       learner_->gradients(), update);
-    compute_ += now() - computing;
-    if (plan_.trace) trace_.span("update", computing, now());
+  strategy_->before_backward(self_.step);
+  bool has_samples = false;
+  if (self_.work.there) {
+    has_samples = take_gradient();
+  } else {
+    if (keeper_) keeper_->begin();
+    if (computes) compute(batch, samples);
+    const bool lost = computes && plan_.samples.lost(replica(), self_.step);
+    self_.lost += lost ? 1 : 0;
+    has_samples = computes && !lost;
+    // Not its turn, out of samples or all in vain: it goes on mixing.
+    if (!has_samples) std::ranges::fill(self_.learner->gradients(), 0.0F);
+    if (keeper_) {
+      keeper_->complete();
+      self_.work.there = true;
+      self_.work.has_samples = has_samples;
+      if (plan_.replicas() != Replicas::equal) keep(self_.work.before, self_.learner->parameters());
+    }
   }
-  if (services_->crowded) learner_->rest();
-  communicate([&] { strategy_->after_step(step_); });
-  pruner_.apply(learner_->parameters());
-  ++step_;
+  if (!keeper_) {
+    exchange_and_step(has_samples);
+  } else {
+    try {
+      exchange_and_step(has_samples);
+    } catch (...) {
+      undo_step();
+      throw;
+    }
+    self_.work.forget();
+  }
+  ++self_.step;
   prune();
   const Time took = now() - start;
-  training_ += took;
+  self_.training += took;
   patience_.note(took);
+}
+
+// What was computed for this step in a view before. Returns whether there is a gradient of samples.
+bool Node::take_gradient() {
+  std::ranges::copy(self_.work.gradient, self_.learner->gradients().begin());
+  return self_.work.has_samples;
+}
+
+void Node::exchange_and_step(bool has_samples) {
+  Gradient gradient = Gradient::own;
+  communicate([&] { gradient = strategy_->after_backward(self_.step); });
+  if (gradient == Gradient::shared || (gradient == Gradient::own && has_samples)) update();
+  if (services_->crowded) self_.learner->rest();
+  communicate([&] { strategy_->after_step(self_.step); });
+  self_.pruner.apply(self_.learner->parameters());
+}
+
+void Node::update() {
+  const Time computing = now();
+  if (!self_.work.stepped) self_.pruner.apply(self_.learner->gradients());
+  const double clipped = self_.work.stepped ? 1 : clip_scale();
+  const std::span<float> target = strategy_->step_target(self_.step);
+  const std::span<float> into = target.empty() ? self_.learner->parameters() : target;
+  if (self_.work.stepped) {
+    std::ranges::copy(self_.work.after, into.begin());
+  } else {
+    self_.optimizer->update(into, self_.learner->parameters(), self_.learner->gradients(),
+                            {plan_.schedule.rate(schedule_step()), clipped, self_.step + 1, plan_.threads});
+    if (keeper_ && plan_.replicas() == Replicas::own) {
+      keep(self_.work.after, into);
+      self_.work.stepped = true;
+    }
+  }
+  self_.compute += now() - computing;
+  if (plan_.trace) trace_.span("update", computing, now());
+}
+
+// The step was not completed: the model is what it was before, and what was computed is kept.
+void Node::undo_step() {
+  if (plan_.replicas() != Replicas::equal)
+    std::ranges::copy(self_.work.before, self_.learner->parameters().begin());
 }
 
 void Node::compute(const Batch& batch, std::size_t samples) {
   const Score score = pipeline_ ? staged_pass(batch, samples) : pass(batch, samples);
-  check(score, step_ + 1);
-  train_ += score;
-  since_progress_ += score;
-  images_ += score.count;
+  check(score, self_.step + 1);
+  self_.train += score;
+  self_.since_progress += score;
+  self_.images += score.count;
   if (plan_.stall_probability == 0) return;
-  RandomStream random(plan_.seed, "stall", me(), step_);
+  RandomStream random(plan_.seed, "stall", me(), self_.step);
   if (random.uniform() < plan_.stall_probability)
-    waiting_ += pause(Time(random.uniform() * plan_.stall_seconds));
+    self_.waiting += pause(Time(random.uniform() * plan_.stall_seconds));
 }
 
 Score Node::pass(const Batch& batch, std::size_t samples) {
   const Time asked = now();
   Score score;
-  const Work work{.step = step_, .flops = plan_.flops_per_sample * static_cast<double>(samples)};
-  const Time took = endpoint_->compute(work, [&] { score = learner_->compute_gradient(batch); });
+  const Work work{.step = self_.step, .flops = plan_.flops_per_sample * static_cast<double>(samples)};
+  const Time took = endpoint_->compute(work, [&] { score = self_.learner->compute_gradient(batch); });
   if (!plan_.learns) score.count = static_cast<std::int64_t>(samples);
   const Time end = now();
-  waiting_ += end - asked - took;
-  compute_ += took;
+  self_.waiting += end - asked - took;
+  self_.compute += took;
   if (plan_.trace) trace_.span("wait", asked, end - took);
   if (plan_.trace) trace_.span("compute", end - took, end);
-  if (!plan_.slowness.empty()) compute_ += pause((plan_.slowness[me()] - 1) * took);
+  if (!plan_.slowness.empty()) self_.compute += pause((plan_.slowness[me()] - 1) * took);
   return score;
 }
 
@@ -89,11 +137,11 @@ Score Node::staged_pass(const Batch& batch, std::size_t samples) {
   const StageReport before = pipeline_->report();
   std::function<void(Time)> slow_down;
   if (!plan_.slowness.empty())
-    slow_down = [this](Time took) { compute_ += pause((plan_.slowness[me()] - 1) * took); };
-  const Score score = pipeline_->train(batch, step_, samples, slow_down);
+    slow_down = [this](Time took) { self_.compute += pause((plan_.slowness[me()] - 1) * took); };
+  const Score score = pipeline_->train(batch, self_.step, samples, slow_down);
   const StageReport after = pipeline_->report();
-  compute_ += Time(after.compute_seconds - before.compute_seconds);
-  waiting_ += Time(after.bubble_seconds - before.bubble_seconds);
+  self_.compute += Time(after.compute_seconds - before.compute_seconds);
+  self_.waiting += Time(after.bubble_seconds - before.bubble_seconds);
   return score;
 }
 
@@ -107,16 +155,16 @@ Time Node::pause(Time length) {
 }
 
 // Where in the schedule of the learning rate it is: where steps are shared, it is where all nodes are.
-std::uint64_t Node::schedule_step() const { return plan_.shared_steps ? mean_step_ : step_; }
+std::uint64_t Node::schedule_step() const { return plan_.shared_steps ? self_.mean_step : self_.step; }
 
 void Node::prune() {
-  if (const auto fraction = plan_.pruning.due(step_))
-    pruner_.cut(*fraction, control_, *learner_, *optimizer_);
+  if (const auto fraction = plan_.pruning.due(self_.step))
+    self_.pruner.cut(*fraction, control_, *self_.learner, *self_.optimizer);
 }
 
 void Node::limit_gradient() {
-  pruner_.apply(learner_->gradients());
-  scale(learner_->gradients(), static_cast<float>(clip_scale()));
+  self_.pruner.apply(self_.learner->gradients());
+  scale(self_.learner->gradients(), static_cast<float>(clip_scale()));
 }
 
 template <class Moment>
@@ -126,17 +174,17 @@ void Node::communicate(Moment moment) {
   try {
     moment();
   } catch (const NotANumber&) {  // codes of it would be refused by everybody
-    diverged("gradient or the model", step_);
+    diverged("gradient or the model", self_.step);
   }
   const Time waiting = talk_.waited() - waited;
-  waiting_ += waiting;
+  self_.waiting += waiting;
   if (plan_.trace) trace_.span("communicate", start, now());
-  communication_ += now() - start - waiting;
+  self_.communication += now() - start - waiting;
 }
 
 double Node::clip_scale() {
   if (plan_.clip == 0) return 1;
-  double squares = squared_norm(learner_->gradients());
+  double squares = squared_norm(self_.learner->gradients());
   if (pipeline_) squares = pipeline_->sum(squares);  // of the whole model
   const double norm = std::sqrt(squares);
   return norm > plan_.clip ? plan_.clip / norm : 1;

@@ -47,15 +47,29 @@ void ProgressExchange::answer() {
     all.push_back(channel().expect(NodeId{node}).as<ProgressReport>().front());
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
-  const Message message = channel().pool.copy_of_item(answer_);
+  const Progress progress = summed(all, begun_, took_.count(), node_.stages());
+  // Who comes and goes watches for itself.
+  const Message message = node_.plan().keeps_work
+                              ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress})
+                              : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
   answered_ = true;
-  if (Observer* observer = node_.observer())
-    observer->on_progress(summed(all, begun_, took_.count(), node_.stages()));
+  if (Observer* observer = node_.observer()) observer->on_progress(progress);
+}
+
+void ProgressExchange::hear() {
+  const Message message = channel().expect(NodeId{0});
+  if (!node_.plan().keeps_work) {
+    answer_ = message.as<Answer>().front();
+    return;
+  }
+  const WatchedAnswer& told = message.as<WatchedAnswer>().front();
+  answer_ = told.answer;
+  if (Observer* observer = node_.observer()) observer->on_progress(told.progress);
 }
 
 bool ProgressExchange::read_answer() {
-  if (!node_.first()) answer_ = channel().expect(NodeId{0}).as<Answer>().front();
+  if (!node_.first()) hear();
   under_way_ = false;
   const auto steps = static_cast<std::uint64_t>(kSecondsBetweenReports / answer_.seconds_per_step);
   next_ = begun_ + std::clamp(steps, std::uint64_t{1}, kMostStepsBetweenReports);

@@ -24,7 +24,13 @@ class ProgressExchange {
     bool stop = false;
   };
 
+  struct WatchedAnswer {
+    Answer answer;
+    Progress progress;
+  };
+
   void begin();
+  void hear();
   void answer();
   bool read_answer();
   Channel& channel() const { return node_.progress(); }

@@ -60,7 +60,7 @@ TEST(Stages, HaveTheGradientOfOneLearner) {
 TEST(Stages, AreOfEveryNetwork) {
   for (const ModelInfo& info : list_models()) {
     if (info.input.size() == 0) continue;
-    const Shape shape = info.input.height > 32 ? Shape{3, 64, 64} : info.input;
+    const Shape shape = info.input.height > 32 ? kColour : info.input;
     ModelSpec spec = spec_of(info.name, shape);
     if (info.name == "wrn-28-10") continue;  // wrn-16-8 in large
     if (info.name == "cnn" || info.name.starts_with("mobilenet") || info.name.starts_with("squeeze") ||

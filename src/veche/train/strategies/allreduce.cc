@@ -166,6 +166,7 @@ StrategyInfo allreduce_strategy() {
        .fallback = Value{std::string()},
        .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
   };
+  info.replicas = [](const Options&) { return Replicas::equal; };
   info.make = [](StrategyContext context) { return std::make_unique<AllReduce>(std::move(context)); };
   return info;
 }

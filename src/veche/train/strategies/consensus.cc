@@ -179,9 +179,10 @@ class D2 : public Consensus {
     const std::span<float> x = context_.learner.parameters();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float made = x[i];
-      if (step > 0) x[i] += before_[i] - previous_[i];
+      if (begun_ != 0) x[i] += before_[i] - previous_[i];
       previous_[i] = made;
     }
+    begun_ = 1;
     const auto mixing = context_.topology->at(step);
     if (mixing != of_) {
       lazy_.emplace(lazy(*mixing));
@@ -190,7 +191,7 @@ class D2 : public Consensus {
     mixer_.mix(*lazy_, vectors_);
   }
 
-  SavedState state() override { return {{previous_}, {}}; }
+  SavedState state() override { return {{previous_}, {&begun_}}; }
 
  private:
   static Mixing lazy(const Mixing& mixing) {
@@ -203,6 +204,7 @@ class D2 : public Consensus {
   }
 
   std::vector<float> before_, previous_;
+  std::uint64_t begun_ = 0;           // previous_ is of a step
   std::shared_ptr<const Mixing> of_;  // the weights that lazy_ was made from
   std::optional<Mixing> lazy_;
 };

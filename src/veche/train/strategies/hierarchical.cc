@@ -225,6 +225,8 @@ StrategyInfo hierarchical_strategy() {
   info.graph_nodes = [](const Options& options, int nodes) {
     return static_cast<int>(read_groups(options, nodes).size());
   };
+  // Inside a group models are equal: with other members a group would be of models that differ.
+  info.replicas = [](const Options&) { return Replicas::bound; };
   info.make = [](StrategyContext context) { return std::make_unique<Hierarchical>(std::move(context)); };
   return info;
 }

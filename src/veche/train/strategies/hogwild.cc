@@ -93,6 +93,7 @@ StrategyInfo hogwild_strategy() {
   info.name = "hogwild";
   info.rule = "threads of one process write one shared vector without locks";
   info.pace = [](const Options&) { return Pace::async; };
+  info.replicas = [](const Options&) { return Replicas::bound; };
   info.make = [](StrategyContext context) { return std::make_unique<Hogwild>(std::move(context)); };
   return info;
 }

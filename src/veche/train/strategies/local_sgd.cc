@@ -206,6 +206,9 @@ StrategyInfo local_sgd_strategy() {
   info.pace = [](const Options& options) {
     return options.get<std::string>("update") == "async" ? Pace::async : Pace::in_step;
   };
+  info.common_state = [](const Options& options) {
+    return options.get<std::string>("outer") != "none" || options.get<double>("elastic") > 0;
+  };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
     if (context.options.get<std::string>("update") == "async")
       return make_async_local_sgd(std::move(context));

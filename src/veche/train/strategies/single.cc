@@ -16,6 +16,7 @@ StrategyInfo silent(std::string name, std::string rule) {
 StrategyInfo single_strategy() {
   StrategyInfo info = silent("single", "one learner sees the batches of all nodes: the baseline");
   info.one_learner = true;
+  info.replicas = [](const Options&) { return Replicas::bound; };
   return info;
 }
 

@@ -5,9 +5,9 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
+#include "veche/base/host_port.h"
 #include "veche/comm/grid/coding.h"
 
 namespace veche::grid {
@@ -21,15 +21,9 @@ std::string with_port(const asio::ip::address& address, std::uint16_t port) {
 }  // namespace
 
 Address parse_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  Address address;
-  const char* const end = text.data() + text.size();
-  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() ||
-      std::from_chars(text.data() + colon + 1, end, address.port).ptr != end)
-    throw Damaged("'" + text + "' is no HOST:PORT");
-  address.host = text.substr(0, colon);
-  if (address.host.size() > 1 && address.host.front() == '[' && address.host.back() == ']')
-    address.host = address.host.substr(1, address.host.size() - 2);
+  const auto place = read_host_port(text);
+  if (!place) throw Damaged("'" + text + "' is no HOST:PORT");
+  Address address{place->host, place->port, {}};
   std::error_code no_number;
   const auto number = asio::ip::make_address(address.host, no_number);
   if (!no_number) address.number = number;

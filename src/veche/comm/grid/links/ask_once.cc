@@ -4,6 +4,7 @@
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
+#include <future>
 
 #include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/address.h"
@@ -47,9 +48,9 @@ asio::awaitable<void> ask_at(TlsStream& stream, const OneQuestion& question, con
   stream.close();
 }
 
-}  // namespace
-
-Message ask_once(const OneQuestion& question) {
+// In a thread of its own, which no broken pipe ends.
+Message ask_in_turn(const OneQuestion& question) {
+  block_broken_pipes();
   std::string last = "it has no address";
   for (const std::string& address : question.addresses) {
     asio::io_context context(1);
@@ -62,6 +63,12 @@ Message ask_once(const OneQuestion& question) {
     stream.close();
   }
   throw RequestError("no member answers; the last that was asked, " + last);
+}
+
+}  // namespace
+
+Message ask_once(const OneQuestion& question) {
+  return std::async(std::launch::async, ask_in_turn, question).get();
 }
 
 }  // namespace veche::grid

@@ -91,6 +91,7 @@ class Links::State : public ConnectionOwner {
     asio::co_spawn(
         context_, [this] { return dial(); }, asio::detached);
     thread_ = std::jthread([this] {
+      block_broken_pipes();
       for (bool done = false; !done;) {
         try {
           context_.run();
@@ -341,7 +342,7 @@ class Links::State : public ConnectionOwner {
         events_.down(id, "it was started anew");
       }
     }
-    if (peer.incarnation != hello.incarnation) {
+    if (peer.incarnation != 0 && peer.incarnation != hello.incarnation) {
       box->forget(true);
       peer.expected = 0;
     }

@@ -2,6 +2,7 @@
 
 #include <netinet/tcp.h>
 #include <openssl/err.h>
+#include <signal.h>
 
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
@@ -45,6 +46,13 @@ std::shared_ptr<SSL_CTX> make_context(const KeyPair& key, const std::string& cer
   for (const std::string& proof : proofs)
     if (const auto read = read_certificate(proof)) SSL_CTX_add1_chain_cert(it, read.get());
   return context;
+}
+
+void block_broken_pipes() {
+  sigset_t pipes;
+  sigemptyset(&pipes);
+  sigaddset(&pipes, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipes, nullptr);
 }
 
 TlsStream::TlsStream(asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context, Verify verify)

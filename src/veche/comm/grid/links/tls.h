@@ -22,6 +22,10 @@ using Verify = std::function<std::optional<std::string>(X509* certificate, STACK
 std::shared_ptr<SSL_CTX> make_context(const KeyPair& key, const std::string& certificate,
                                       const std::vector<std::string>& proofs);
 
+// For the thread that calls it: OpenSSL writes to sockets whose peer is gone, and a process shall not end by
+// that.
+void block_broken_pipes();
+
 // TLS on a socket that does not block. One thread; one reader and one writer at a time. Failures throw
 // std::system_error or Damaged.
 class TlsStream {

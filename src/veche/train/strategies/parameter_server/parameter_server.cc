@@ -205,6 +205,7 @@ StrategyInfo parameter_server_strategy() {
     if (policy.in_step()) return Pace::in_step;
     return policy.bounded() ? Pace::async_equal_steps : Pace::async;
   };
+  info.replicas = [](const Options&) { return Replicas::served; };
   info.make = make_parameter_server;
   return info;
 }

@@ -1,0 +1,136 @@
+#include "veche/comm/grid/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/grid_run.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "veche/errors.h"
+#include "veche/runtime/quantity.h"
+
+namespace veche::cli {
+namespace {
+
+struct AskArguments {
+  std::string run, member, expires = "24h";
+  std::uint32_t uses = 5;
+  std::string admit;
+  bool json = false;
+};
+
+void print_members(const AskArguments& arguments) {
+  if (!arguments.admit.empty()) grid::admit_by(arguments.run, arguments.admit);
+  const grid::Status status = grid::status_of(arguments.run);
+  std::uint64_t step = status.first_step;
+  for (const grid::MemberStatus& one : status.members) step = std::max(step, one.step);
+  if (arguments.json) {
+    auto members = nlohmann::ordered_json::array();
+    for (const grid::MemberStatus& one : status.members)
+      members.push_back({{"id", grid::hex(one.member.id)},
+                         {"name", one.member.name},
+                         {"seat", one.seat},
+                         {"address", one.address},
+                         {"since", one.since},
+                         {"step", one.step},
+                         {"speed", one.member.speed},
+                         {"state", one.state},
+                         {"round_trip", one.round_trip},
+                         {"sent", one.sent},
+                         {"received", one.received}});
+    answer_json(nlohmann::ordered_json{{"view", status.view}, {"step", step}, {"members", members}});
+    return;
+  }
+  Table table({"member", "name", "seat", "step", "images/s", "state", "address", "round trip"});
+  for (const grid::MemberStatus& one : status.members)
+    table.row({grid::short_name(one.member.id), one.member.name,
+               one.seat < 0 ? "-" : std::to_string(one.seat), with_commas(one.step),
+               fmt::format("{:.0f}", one.member.speed), one.state, one.address,
+               fmt::format("{:.1f} ms", 1000 * one.round_trip)});
+  answer("view {}, step {}\n{}", status.view, with_commas(step), table.text());
+}
+
+void print_invitation(const AskArguments& arguments) {
+  grid::Terms terms;
+  terms.uses = arguments.uses;
+  terms.valid =
+      std::chrono::seconds(static_cast<std::int64_t>(read_duration("--expires", Value{arguments.expires})));
+  if (terms.valid < std::chrono::seconds(1))
+    throw RequestError("--expires is the time until then, such as 2h");
+  const std::string invitation = grid::invite_by(arguments.run, terms);
+  if (arguments.json)
+    answer_json(nlohmann::ordered_json{
+        {"invitation", invitation}, {"uses", terms.uses}, {"seconds", terms.valid.count()}});
+  else
+    answer("{}\n", invitation);
+}
+
+void revoke_member(const AskArguments& arguments) {
+  grid::revoke_by(arguments.run, arguments.member);
+  if (arguments.json)
+    answer_json(nlohmann::ordered_json{{"revoked", arguments.member}});
+  else
+    tell("{} takes no part any more.\n", arguments.member);
+}
+
+void add_training_options(CLI::App* command, const std::shared_ptr<GridArguments>& arguments) {
+  command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
+      ->allow_extra_args(false);
+  command->add_option("--name", arguments->name, "of this member, for people; the host's when absent");
+  command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
+  command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
+}
+
+CLI::App* add_question(CLI::App* grid, const std::string& name, const std::string& what,
+                       const std::shared_ptr<AskArguments>& arguments) {
+  CLI::App* command = grid->add_subcommand(name, what);
+  command->add_option("RUN", arguments->run, "the run's folder on this machine")->required();
+  command->add_flag("--json", arguments->json, "one JSON object on standard output");
+  return command;
+}
+
+}  // namespace
+
+void add_grid(CLI::App& app, int& exit_code) {
+  CLI::App* const grid =
+      app.add_subcommand("grid", "Train on machines that come and go, over encrypted links, with no centre");
+  grid->require_subcommand(1);
+
+  auto start = std::make_shared<GridArguments>();
+  CLI::App* command = grid->add_subcommand("start", "Found a run and train; prints an invitation for others");
+  command->add_option("CONFIG", start->config, "a TOML file");
+  add_training_options(command, start);
+  command->callback([start, &exit_code] { exit_code = run_grid_start(*start); });
+
+  auto join = std::make_shared<GridArguments>();
+  command = grid->add_subcommand("join", "Join a run by an invitation, or come back to one");
+  command->add_option("INVITATION", join->invitation, "VECHE1-..., as a member has made it");
+  command->add_option("--resume", join->resume, "come back to the run in this folder");
+  command->add_flag("--force", join->force,
+                    "with --resume: go on though most members of the last view are gone");
+  add_training_options(command, join);
+  command->callback([join, &exit_code] { exit_code = run_grid_join(*join); });
+
+  auto invite = std::make_shared<AskArguments>();
+  command = add_question(grid, "invite", "Make an invitation", invite);
+  command->add_option("--uses", invite->uses, "how many machines may join by it")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--expires", invite->expires, "how long it is good, such as 2h");
+  command->callback([invite] { print_invitation(*invite); });
+
+  auto members = std::make_shared<AskArguments>();
+  command = add_question(grid, "members", "Who takes part, and how they do", members);
+  command->add_option("--admit", members->admit,
+                      "let in the one that waits for it (grid.admit = \"approved\")");
+  command->callback([members] { print_members(*members); });
+
+  auto revoke = std::make_shared<AskArguments>();
+  command = add_question(grid, "revoke", "Shut a member out: its links close everywhere", revoke);
+  command->add_option("MEMBER", revoke->member, "the first digits of its id")->required();
+  command->callback([revoke] { revoke_member(*revoke); });
+}
+
+}  // namespace veche::cli

@@ -1,0 +1,101 @@
+#include "cli/grid_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "veche/errors.h"
+#include "veche/runtime/run_folder.h"
+
+namespace veche::cli {
+namespace {
+
+// What a member chooses for itself: the others do not see it.
+constexpr std::array kMembersOwn{"run.out",      "run.name",      "data.path",     "data.folder",
+                                 "data.workers", "cluster.nodes", "cluster.slots", "model.threads",
+                                 "model.device", "grid.listen",   "grid.address"};
+
+bool is_members_own(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
+
+void set_own(Config& config, const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) {
+    if (const std::string key = assignment.substr(0, assignment.find('=')); !is_members_own(key))
+      throw RequestError(fmt::format("--set {} would change the run of all; a member may set {}", assignment,
+                                     fmt::join(kMembersOwn, ", ")));
+    config.set(assignment);
+  }
+}
+
+Settings resolved(Config config) {
+  // One process, one node, unless somebody wants more of them: how many the run has in all nobody can say.
+  if (!config.has("cluster", "nodes")) config.set("cluster.nodes=1");
+  const bool says_uneven = config.has("data", "uneven");
+  Settings settings = config.resolve();
+  if (settings.grid.get<std::string>("weight") == "equal" && !says_uneven)
+    settings.data.set("uneven", {std::string("repeat")});
+  return settings;
+}
+
+}  // namespace
+
+std::string SharedConfig::text() const {
+  return nlohmann::json{{"config", toml}, {"data", data.text()}, {"own_path", own_path}}.dump();
+}
+
+SharedConfig SharedConfig::of(const std::string& text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    return {json.at("config"), DataTraits::of(json.at("data")), json.at("own_path")};
+  } catch (const nlohmann::json::exception&) {
+    throw RequestError("the configuration of the run is damaged, or of another version of Veche");
+  }
+}
+
+Settings founders_settings(const std::string& file, const std::vector<std::string>& assignments) {
+  Config config = file.empty() ? Config{} : Config::from_file(file);
+  for (const std::string& assignment : assignments) config.set(assignment);
+  return resolved(std::move(config));
+}
+
+Settings members_own_settings(const std::vector<std::string>& assignments) {
+  Config config;
+  set_own(config, assignments);
+  return resolved(std::move(config));
+}
+
+SharedConfig shared_config(const Settings& settings, const DataTraits& data) {
+  Settings shared = settings;
+  for (const std::string_view key : kMembersOwn) {
+    const std::string_view section = key.substr(0, key.find('.'));
+    const std::string name(key.substr(key.find('.') + 1));
+    Options& options = section == "run"       ? shared.run
+                       : section == "data"    ? shared.data
+                       : section == "cluster" ? shared.cluster
+                       : section == "model"   ? shared.model
+                                              : shared.grid;
+    auto kept = options.all();
+    kept.erase(name);
+    options = Options(std::move(kept));
+  }
+  return {shared.to_toml(), data,
+          !settings.brings_data && settings.data.has("path") && !settings.data.has("name")};
+}
+
+Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::string>& assignments) {
+  Config config = Config::from_text(shared.toml, "the configuration of the run");
+  set_own(config, assignments);
+  if (shared.own_path && !config.has("data", "path"))
+    throw RequestError("the run trains on data that each member has itself: give --set data.path=FOLDER");
+  return resolved(std::move(config));
+}
+
+Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments) {
+  Config config = Config::from_file(RunFolder::open(run).config());
+  set_own(config, assignments);
+  return resolved(std::move(config));
+}
+
+}  // namespace veche::cli

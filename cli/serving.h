@@ -1,0 +1,33 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "web/guard.h"
+#include "web/http/http.h"
+
+namespace veche::cli {
+
+// What commands that serve pages have in common.
+struct ServingWords {
+  std::string host = "127.0.0.1";
+  int port = 0;
+  std::string token;
+};
+
+void add_serving_options(CLI::App& command, ServingWords& words, int usual_port);
+// With a token where others than this machine may ask: the given one, or a new one.
+web::Guard guard_of(const ServingWords& words);
+
+std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::Handler handler);
+
+// Tells the address, as the only line on standard output, and serves until `stopped`; then `before_end`, so
+// that answers without an end find one.
+void serve_until_stopped(const ServingWords& words, const web::Guard& guard, web::Handler handler,
+                         const std::string& what, const std::atomic<bool>& stopped,
+                         const std::function<void()>& before_end = {});
+
+}  // namespace veche::cli

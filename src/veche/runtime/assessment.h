@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace veche {
+
+// How good answers are, counted one by one: which classes are taken for which, and whether the probability of
+// the answer is the part of such answers that is right.
+class Assessment {
+ public:
+  static constexpr std::size_t kBins = 10;  // of the probability of the answer, equally wide
+  struct Bin {
+    std::int64_t count = 0;
+    std::int64_t right = 0;
+    double probability = 0;  // their sum
+  };
+
+  explicit Assessment(std::size_t classes);
+  void add(std::size_t label, std::span<const float> probabilities);
+
+  std::int64_t count() const { return count_; }
+  double accuracy() const;
+  double loss() const;  // cross entropy
+  // Samples of class `truth` that were taken for `answer`.
+  std::int64_t confused(std::size_t truth, std::size_t answer) const {
+    return confusion_[truth * classes_ + answer];
+  }
+  std::int64_t of_class(std::size_t truth) const;
+  std::int64_t answers(std::size_t answer) const;
+  const std::vector<Bin>& bins() const { return bins_; }
+  // Expected calibration error: |part that is right - mean probability|, over the bins by their counts.
+  double calibration_error() const;
+
+  // Names as many as there are classes.
+  nlohmann::ordered_json to_json(const std::vector<std::string>& names) const;
+
+ private:
+  const std::size_t classes_;
+  std::vector<std::int64_t> confusion_;
+  std::vector<Bin> bins_{kBins};
+  std::int64_t count_ = 0;
+  std::int64_t right_ = 0;
+  double loss_ = 0;  // the sum
+};
+
+// The class with the highest probability; of equal ones the first.
+std::size_t best_of(std::span<const float> probabilities);
+
+}  // namespace veche

@@ -1,0 +1,321 @@
+#include "veche/runtime/grid_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "veche/base/denormals.h"
+#include "veche/base/files.h"
+#include "veche/data/sets/pixel_set.h"
+#include "veche/errors.h"
+#include "veche/runtime/checkpoint.h"
+#include "veche/runtime/learner_of.h"
+#include "veche/runtime/recorder.h"
+#include "veche/runtime/registry.h"
+#include "veche/runtime/run_plan.h"
+#include "veche/runtime/saved_model.h"
+#include "veche/runtime/summary.h"
+#include "veche/train/views/view_part.h"
+
+namespace veche {
+namespace {
+
+// As many nodes in all as there are in the view.
+Settings with_nodes(Settings settings, int nodes) {
+  settings.cluster.set("nodes", {std::int64_t{nodes}});
+  return settings;
+}
+
+// Passes on what it hears to whoever is there when the run has begun.
+class LateObserver : public Observer {
+ public:
+  void on_progress(const Progress& progress) override {
+    if (next != nullptr) next->on_progress(progress);
+  }
+  void on_measuring() override {
+    if (next != nullptr) next->on_measuring();
+  }
+  void on_testing(double part) override {
+    if (next != nullptr) next->on_testing(part);
+  }
+  void on_evaluation(const Evaluation& evaluation) override {
+    if (next != nullptr) next->on_evaluation(evaluation);
+  }
+  Observer* next = nullptr;
+};
+
+// The checkpoints of this member: nodes are numbered from 0 whatever their seats are, and each checkpoint
+// says of which view it is.
+class MembersCheckpoints : public Checkpointer {
+ public:
+  MembersCheckpoints(const RunFolder& folder, int nodes)
+      : folder_(folder), store_(folder.checkpoints(), nodes) {}
+
+  void enter(std::uint64_t view, int nodes, NodeId first) {
+    view_ = view;
+    nodes_ = nodes;
+    first_ = first.value;
+  }
+  void write(std::uint64_t number, NodeId node, const NodeState& state) override {
+    store_.write(number, NodeId{node.value - first_}, state);
+  }
+  void commit(std::uint64_t number) override {
+    store_.commit(number);
+    write_file(folder_.path() / "view.json",
+               nlohmann::json{{"view", view_}, {"step", number}, {"nodes", nodes_}}.dump() + "\n");
+  }
+  CheckpointStore& store() { return store_; }
+  NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
+
+ private:
+  const RunFolder& folder_;
+  CheckpointStore store_;
+  std::uint64_t view_ = 0;
+  int nodes_ = 0;
+  int first_ = 0;  // seat of the first node here
+};
+
+}  // namespace
+
+class GridTraining::Member {
+ public:
+  explicit Member(GridRequest request)
+      : request_(std::move(request)),
+        here_(request_.settings.nodes()),
+        own_data_(!request_.settings.brings_data &&
+                  request_.settings.grid.get<std::string>("data") == "own") {
+    check_for_views(request_.settings);
+    opened_ = open_data_for_views(request_.settings);
+    NodesInView alone{.first_here = 0, .here = here_};
+    if (own_data_) alone.samples.assign(static_cast<std::size_t>(here_), 1);
+    const RunPlan plan(request_.settings, opened_, alone);
+    TrainingRequest making;
+    making.settings = request_.settings;
+    making.learner = request_.learner;
+    LearnersOfRun learners(making, plan);
+    for (int i = 0; i < here_; ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      NodeSelf self(learners.make(NodeId{i}, parts_.empty() ? nullptr : parts_.front()->self().learner.get()),
+                    plan.training);
+      const DataWord word{request_.settings.brings_data ? 1 : plan.training.data.partition[index].size(),
+                          opened_.source.test != nullptr ? 1U : 0U};
+      parts_.push_back(std::make_unique<ViewPart>(std::move(self), word, pool_));
+    }
+  }
+
+  DataTraits data() const {
+    if (request_.settings.brings_data) return {};
+    const Dataset& train = *opened_.source.train;
+    const Shape shape = train.shape();
+    DataTraits traits{
+        {shape.channels, shape.height, shape.width}, train.classes(), opened_.source.class_names, {}, {}};
+    if (const auto* pixels = dynamic_cast<const PixelSet*>(&train)) {
+      traits.mean = pixels->normalization().mean;
+      traits.deviation = pixels->normalization().deviation;
+    }
+    return traits;
+  }
+
+  RunResult run(Views& views, As how, const RunFolder* folder) {
+    const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
+    if (folder != nullptr) {
+      checkpoints_.emplace(*folder, here_);
+      if (how == As::returned) resume(*folder);
+      const Learner& learner = *parts_.front()->self().learner;
+      write_layout(*folder, model(), learner.parameter_layout(), learner.buffer_layout(), opened_.source);
+    }
+    for (const auto& part : parts_)
+      if (how == As::newcomer) part->self().has_state = false;
+    folder_ = folder;
+    Prefetcher prefetcher(request_.settings.data.get<int>("workers"));
+    while (true) {
+      one_view(next_view(views), prefetcher);
+      if (std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
+      if (!interrupted()) continue;
+      break;
+    }
+    RunResult result = this->result();
+    if (result.last.stopped == "interrupted") save();
+    views.leave();
+    if (recorder_) recorder_->finish();
+    if (folder != nullptr && result.last.stopped != "interrupted")
+      write_file(folder->summary(), summary(result).dump(2) + "\n");
+    return result;
+  }
+
+ private:
+  bool interrupted() const { return request_.interrupted != nullptr && *request_.interrupted; }
+  void notice(const std::string& sentence) const {
+    if (request_.observer != nullptr) request_.observer->on_notice(sentence);
+  }
+  std::string model() const {
+    return request_.learner ? "own" : request_.settings.model.get<std::string>("name");
+  }
+
+  View next_view(Views& views) {
+    std::vector<Standing> standing;
+    for (const auto& part : parts_) standing.push_back(standing_of(part->self()));
+    try {
+      return views.next(standing);
+    } catch (...) {
+      save();
+      throw;
+    }
+  }
+
+  void one_view(const View& view, Prefetcher& prefetcher) {
+    const std::vector<NodeId> here = view.cluster->here();
+    const NodeId first = here.front();
+    if (checkpoints_) checkpoints_->enter(view.number, view.nodes(), first);
+    static const std::atomic<bool> never = false;
+    const NodeServices services{
+        .prefetcher = prefetcher,
+        .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
+        .observer = &late_,
+        .checkpointer = checkpoints_ ? &*checkpoints_ : nullptr,
+        .speaker = first};
+    const PlanOfView plan = [&](std::span<const DataWord> words) { return plan_of(words, first); };
+    std::vector<std::unique_ptr<Endpoint>> endpoints;
+    for (const NodeId id : here) endpoints.push_back(view.cluster->endpoint(id));
+    parts_.front()->on_begin = [&](const TrainingPlan& made, const std::string& told) {
+      begin(view, made, told);
+    };
+    const auto leave = [&] {
+      for (const auto& part : parts_) part->leave();
+    };
+    try {
+      view.cluster->run([&](NodeId id) {
+        const auto i = static_cast<std::size_t>(id.value - first.value);
+        parts_[i]->run(std::move(endpoints[i]), view, plan, services);
+      });
+    } catch (const Diverged&) {
+      throw;  // what it has is worth nothing
+    } catch (const ViewChanged&) {
+      // The engine's own waits.
+    } catch (const PeerLost&) {
+      // The same.
+    } catch (...) {
+      leave();
+      save();
+      throw;
+    }
+    leave();
+  }
+
+  std::unique_ptr<const TrainingPlan> plan_of(std::span<const DataWord> words, NodeId first) const {
+    NodesInView nodes{.first_here = first.value, .here = here_};
+    for (const DataWord& word : words) {
+      if (own_data_) nodes.samples.push_back(word.samples);
+      nodes.test = nodes.test && word.has_test != 0;
+    }
+    const RunPlan plan(with_nodes(request_.settings, static_cast<int>(words.size())), opened_, nodes);
+    return std::make_unique<const TrainingPlan>(plan.training);
+  }
+
+  // By the thread of the first node here.
+  void begin(const View& view, const TrainingPlan& plan, const std::string& told) {
+    info_.nodes = view.nodes();
+    info_.steps = plan.steps;
+    info_.steps_per_epoch = plan.steps_per_epoch;
+    if (!begun_) {
+      begun_ = true;
+      info_.first_step = view.first_step;
+      info_.strategy = request_.settings.strategy.get<std::string>("name");
+      info_.topology = plan.topology ? plan.topology->describe() : "";
+      info_.codec = plan.compression ? plan.compression->spec.word() : "";
+      info_.model = model();
+      info_.data = opened_.source.name;
+      info_.parameters = parts_.front()->self().learner->parameters().size();
+      if (folder_ != nullptr) info_.folder = folder_->path();
+      if (folder_ != nullptr) recorder_.emplace(*folder_, info_, request_.observer);
+      late_.next = recorder_ ? &*recorder_ : static_cast<Observer*>(request_.observer);
+      if (request_.observer != nullptr) request_.observer->on_start(info_);
+    }
+    notice(fmt::format("view {}: {} node{} from step {}{}{}", view.number, view.nodes(),
+                       view.nodes() == 1 ? "" : "s", view.first_step, told.empty() ? "" : "; this member ",
+                       told));
+  }
+
+  void resume(const RunFolder& folder) {
+    CheckpointStore& store = checkpoints_->store();
+    store.remove_unfinished();
+    const auto step = store.newest([&](const std::string& sentence) { notice(sentence); });
+    if (!step) {
+      notice(folder.path().string() + " has no checkpoint yet: the state comes from the others");
+      for (const auto& part : parts_) part->self().has_state = false;
+      return;
+    }
+    if (store.nodes_at(*step) != here_)
+      throw RequestError(fmt::format("{} was saved by {} nodes of this member: give cluster.nodes={}",
+                                     folder.path().string(), store.nodes_at(*step), store.nodes_at(*step)));
+    const bool whole = !find_strategy(request_.settings.strategy.get<std::string>("name"))
+                            .common_state(request_.settings.strategy);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      NodeSelf& self = parts_[i]->self();
+      self.has_state = whole;  // what an outer optimiser had in common is not in the file
+      NodeState state = state_of(self);
+      store.read(*step, NodeId{static_cast<int>(i)}, state);
+      self.step = self.last_checkpoint = self.last_evaluation = self.mean_step = state.step;
+      self.train = state.train;
+      self.evaluated_train = state.evaluated;
+      self.sent = state.sent;
+    }
+  }
+
+  // What this member has, by itself: it leaves, or cannot go on.
+  void save() {
+    if (!checkpoints_) return;
+    std::uint64_t step = 0;
+    for (const auto& part : parts_) {
+      if (!part->self().has_state || part->self().learner == nullptr) return;
+      step = std::max(step, part->self().step);
+    }
+    if (step == 0 ||
+        std::ranges::all_of(parts_, [&](const auto& part) { return part->self().last_checkpoint == step; }))
+      return;
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      checkpoints_->write(step, checkpoints_->seat(i), state_of(parts_[i]->self()));
+    checkpoints_->commit(step);
+  }
+
+  RunResult result() {
+    RunResult result;
+    result.info = info_;
+    for (const auto& part : parts_) {
+      const std::span<const float> x = part->self().learner->parameters();
+      result.parameters.emplace_back(x.begin(), x.end());
+    }
+    const auto& last = parts_.front()->last();
+    result.last = last && !interrupted() ? *last : interrupted_at(parts_.front()->self().step);
+    for (const auto& log : opened_.source.damage) {
+      result.damaged_samples += log->count();
+      for (std::string& sentence : log->sentences()) result.damage.push_back(std::move(sentence));
+    }
+    return result;
+  }
+
+  const GridRequest request_;
+  const int here_;  // nodes of this process
+  const bool own_data_;
+  NodeFolders opened_;
+  const MessagePool pool_;
+  std::vector<std::unique_ptr<ViewPart>> parts_;  // by node of this process
+  const RunFolder* folder_ = nullptr;
+  std::optional<MembersCheckpoints> checkpoints_;
+  std::optional<Recorder> recorder_;
+  LateObserver late_;
+  RunInfo info_;
+  bool begun_ = false;
+};
+
+GridTraining::GridTraining(GridRequest request) : member_(std::make_unique<Member>(std::move(request))) {}
+GridTraining::~GridTraining() = default;
+
+DataTraits GridTraining::data() const { return member_->data(); }
+
+RunResult GridTraining::run(Views& views, As how, const RunFolder* folder) {
+  return member_->run(views, how, folder);
+}
+
+}  // namespace veche

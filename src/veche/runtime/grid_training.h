@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "veche/comm/views.h"
+#include "veche/runtime/run_folder.h"
+#include "veche/runtime/training.h"
+
+namespace veche {
+
+// What members must have in common to train one model, each with data of its own.
+struct DataTraits {
+  std::vector<std::int64_t> shape;
+  std::int64_t classes = 0;
+  std::vector<std::string> class_names;  // empty: classes are but numbers
+  std::vector<double> mean, deviation;   // by which pixels are normalised; empty: there are none
+
+  // As text that a founder gives to newcomers, and back; what is damaged throws RequestError.
+  std::string text() const;
+  static DataTraits of(const std::string& text);
+  // Throws RequestError with both values where they differ.
+  void check_fit(const DataTraits& runs) const;
+};
+
+struct GridRequest {
+  Settings settings;  // cluster.nodes: those of this process
+  RunObserver* observer = nullptr;
+  const std::atomic<bool>* interrupted = nullptr;  // set it to leave the others after the step under way
+  // A learner of the caller's own for each node of this process; none: the model that the settings name.
+  std::function<std::unique_ptr<Learner>(NodeId)> learner = {};
+};
+
+// This process as a member of a run whose members come and go. Making it checks the request, opens the data
+// and makes the learners: RequestError, and nothing is written.
+class GridTraining {
+ public:
+  explicit GridTraining(GridRequest request);
+  ~GridTraining();
+
+  DataTraits data() const;
+
+  enum class As { founder, newcomer, returned };
+  // Trains in one view after the other until the run has ended, or this member leaves it. Who has returned
+  // goes on from what its folder holds. Without a folder nothing is kept. A failure is a RunError: the others
+  // go on, and what this member had is saved.
+  RunResult run(Views& views, As how, const RunFolder* folder);
+
+ private:
+  class Member;
+  std::unique_ptr<Member> member_;
+};
+
+}  // namespace veche

@@ -1,0 +1,151 @@
+#include "veche/train/views/view_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "veche/errors.h"
+#include "veche/train/loop/measure.h"
+#include "veche/train/views/state_transfer.h"
+
+namespace veche {
+namespace {
+
+constexpr std::size_t kMostDonors = 4;
+
+// What every node tells all others once it has its state.
+struct Opening {
+  std::uint64_t hash = 0;
+  std::uint64_t evaluated = 0, saved = 0;  // steps
+  std::uint64_t reached_target = 0;
+};
+
+bool equal_models(const TrainingPlan& plan) {
+  return plan.replicas() == Replicas::equal || plan.replicas() == Replicas::served;
+}
+
+// Who gives its state and who takes it: the same on every node, as all know how everybody stands.
+class Parties {
+ public:
+  Parties(const View& view, bool equal) : view_(view), equal_(equal) {
+    if (equal) reference_ = most_common();
+    for (int node = 0; node < view.nodes(); ++node)
+      if (whole(node)) donors_.push_back(NodeId{node});
+    // All come back from a power cut, and what their strategy had in common is gone.
+    for (int node = 0; donors_.empty() && node < view.nodes(); ++node)
+      if (at(node).done_step == view.first_step) donors_.push_back(NodeId{node});
+    if (donors_.empty()) throw RunError("no member of this view has the state of the run");
+    for (int node = 0; node < view.nodes(); ++node)
+      if (lacks(node)) takers_.push_back(NodeId{node});
+  }
+
+  // Whom a node that takes may ask: where models differ it is one model's pieces that are put together.
+  std::vector<NodeId> donors_of(NodeId taker) const {
+    const auto turn = static_cast<std::size_t>(std::ranges::find(takers_, taker) - takers_.begin());
+    std::vector<NodeId> asked;
+    for (std::size_t i = 0; i < std::min(equal_ ? kMostDonors : 1, donors_.size()); ++i)
+      asked.push_back(donors_[(turn + i) % donors_.size()]);
+    return asked;
+  }
+  bool takes(NodeId node) const { return std::ranges::find(takers_, node) != takers_.end(); }
+  std::vector<NodeId> served_by(NodeId donor) const {
+    std::vector<NodeId> served;
+    for (const NodeId taker : takers_)
+      if (std::ranges::count(donors_of(taker), donor) > 0) served.push_back(taker);
+    return served;
+  }
+  // Whose model differs though they have made the same steps: a fault of a machine or of Veche.
+  std::vector<int> strayed() const {
+    std::vector<int> all;
+    for (int node = 0; equal_ && node < view_.nodes(); ++node)
+      if (at(node).done_step == view_.first_step && at(node).state_hash != 0 && !whole(node))
+        all.push_back(node);
+    return all;
+  }
+
+ private:
+  const Standing& at(int node) const { return view_.standing[static_cast<std::size_t>(node)]; }
+  bool whole(int node) const {
+    const Standing& one = at(node);
+    return one.done_step == view_.first_step && (equal_ ? one.state_hash == reference_ : true) &&
+           one.state_hash != 0;
+  }
+  bool lacks(int node) const {
+    if (std::ranges::find(donors_, NodeId{node}) != donors_.end()) return false;
+    return equal_ || at(node).state_hash == 0;
+  }
+  std::uint64_t most_common() const {
+    std::map<std::uint64_t, int> counts;
+    for (const Standing& one : view_.standing)
+      if (one.done_step == view_.first_step && one.state_hash != 0) ++counts[one.state_hash];
+    std::uint64_t best = 0;
+    for (const Standing& one : view_.standing)  // of those that are as common, the lowest node's
+      if (counts.contains(one.state_hash) && one.done_step == view_.first_step &&
+          (best == 0 || counts[one.state_hash] > counts[best]))
+        best = one.state_hash;
+    return best;
+  }
+
+  const View& view_;
+  const bool equal_;
+  std::uint64_t reference_ = 0;
+  std::vector<NodeId> donors_, takers_;
+};
+
+void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
+  const Gathered<Opening> gathered(
+      channel, {state_hash(self), self.last_evaluation, self.last_checkpoint, self.reached_target ? 1U : 0U});
+  const std::span<const Opening> all = gathered.all();
+  if (equal_models(plan))
+    for (std::size_t node = 0; node < all.size(); ++node)
+      if (all[node].hash != all.front().hash)
+        throw RunError(fmt::format(
+            "the models of nodes 0 and {} differ at step {} after one took the other's", node, self.step));
+  const auto due = [&](std::uint64_t every, std::uint64_t Opening::*done) {
+    return every != 0 && self.step != 0 && self.step % every == 0 &&
+           std::ranges::any_of(all, [&](const Opening& one) { return one.*done != self.step; });
+  };
+  self.evaluates_first = due(plan.evaluate_every, &Opening::evaluated);
+  self.saves_first = due(plan.checkpoint_every, &Opening::saved);
+  // Whoever has saved this step does so again with those who have not: all take part, or nobody.
+  if (std::ranges::any_of(all, [&](const Opening& one) { return one.saved != self.step; }))
+    self.last_checkpoint = 0;
+  self.reached_target = std::ranges::any_of(all, [](const Opening& one) { return one.reached_target != 0; });
+}
+
+}  // namespace
+
+Standing standing_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
+
+std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan) {
+  const Parties parties(view, equal_models(plan));
+  const NodeId me = channel.me();
+  std::string told;
+  if (parties.takes(me)) {
+    const bool behind = self.has_state;
+    const std::vector<NodeId> donors = parties.donors_of(me);
+    const Fetched fetched = fetch_state(self, channel, donors);
+    self.work.forget();
+    self.step = self.last_evaluation = self.last_checkpoint = view.first_step;
+    self.has_state = true;
+    told = fmt::format("took the state of step {} from {} node{}: {} of {} pieces{}", view.first_step,
+                       donors.size(), donors.size() == 1 ? "" : "s", fetched.pieces, fetched.of,
+                       behind ? ", for this one was behind" : "");
+  } else {
+    serve_state(self, channel, parties.served_by(me));
+    if (self.step < view.first_step) {
+      finish_alone(self, plan);
+      self.step = view.first_step;
+    }
+    self.has_state = true;
+  }
+  for (const int node : parties.strayed())
+    told += fmt::format("{}node {} had another model than the others at step {} and took theirs",
+                        told.empty() ? "" : "; ", node, view.first_step);
+  agree(self, channel, plan);
+  return told;
+}
+
+}  // namespace veche

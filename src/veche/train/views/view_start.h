@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "veche/channel.h"
+#include "veche/comm/views.h"
+#include "veche/train/views/node_self.h"
+
+namespace veche {
+
+// How a node stands after a view, or before its first one.
+Standing standing_of(NodeSelf& self);
+
+// A view begins: collective over all its nodes, on a conversation of its own. Brings this node to the view's
+// first step. Where models are equal, who has another one takes that of the others, which all then compare;
+// elsewhere only who has none takes somebody's, and who is behind ends its step by itself. All agree on what
+// was cut off before and is to be done first. Returns what people should know, a sentence, or nothing.
+// Throws ViewChanged or PeerLost like any wait: what was fetched is kept.
+std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan);
+
+}  // namespace veche

@@ -1,0 +1,192 @@
+// Members die, leave and join at random points of a run, in many orders on the seeded engine: the run goes
+// on, no step is lost or made twice, and where models are equal they are so at every view's start and end.
+#include "tests/support/views.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace veche {
+namespace {
+
+using testing::Assignments;
+using testing::ComingAndGoing;
+using testing::MembersLearner;
+using testing::Snapshot;
+
+constexpr int kSteps = 18;
+
+// The same steps by the members of one view alone, from where it began, in a run that never changes.
+std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::Past& view,
+                               std::uint64_t until) {
+  Settings settings = run.settings(view.members.size());
+  settings.run.set("steps", {static_cast<std::int64_t>(until)});
+  TrainingPlan plan = RunPlan(settings, NodeFolders{}, NodesInView{}).training;
+  // Where an optimiser was ahead of its node, what it had made goes in, too.
+  const bool has_moments = view.start.front().vectors.size() > 1;
+  plan.keeps_work = has_moments && std::ranges::any_of(view.start, [](const Snapshot& one) {
+                      return one.work.there && one.work.stepped;
+                    });
+  SeededCluster cluster(static_cast<int>(view.members.size()), testing::in_order_of(1));
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (const NodeId id : cluster.here()) {
+    const auto i = static_cast<std::size_t>(id.value);
+    nodes.push_back(std::make_unique<Node>(
+        cluster.endpoint(id),
+        [&] {
+          NodeSelf self(std::make_unique<MembersLearner>(view.members[i]), plan);
+          std::ranges::copy(view.start[i].vectors[0], self.learner->parameters().begin());
+          const auto moments = self.optimizer->state();
+          for (std::size_t k = 0; k < moments.size(); ++k)
+            std::ranges::copy(view.start[i].vectors[k + 1], moments[k].begin());
+          self.step = view.start[i].step;
+          if (plan.keeps_work) self.work = view.start[i].work;
+          return self;
+        }(),
+        plan, MessagePool{}));
+  }
+  Prefetcher prefetcher(0);
+  static const std::atomic<bool> never = false;
+  const NodeServices services{.prefetcher = prefetcher, .interrupted = never};
+  std::vector<Snapshot> result(nodes.size());
+  cluster.run([&](NodeId id) {
+    const auto i = static_cast<std::size_t>(id.value);
+    nodes[i]->run(services);
+    const std::span<const float> x = nodes[i]->learner().parameters();
+    result[i] = {nodes[i]->step(), {{x.begin(), x.end()}}, {}};
+    for (const std::span<float> part : nodes[i]->self().optimizer->state())
+      result[i].vectors.emplace_back(part.begin(), part.end());
+  });
+  return result;
+}
+
+bool has_finish(const Assignments& variant) {
+  return std::ranges::find(variant, "strategy.period=end") != variant.end();
+}
+
+class ViewsTest : public ::testing::TestWithParam<Assignments> {
+ protected:
+  static std::uint64_t seeds() { return testing::seeds() / 4; }
+
+  // Whether each view ended where a run that never changes would have brought its members.
+  static std::uint64_t compare_with_repetition(const ComingAndGoing& run, bool equal) {
+    std::uint64_t compared = 0;
+    for (std::size_t v = 0; v < run.past.size(); ++v) {
+      const auto& view = run.past[v];
+      const bool last = v + 1 == run.past.size();
+      const std::uint64_t until = last ? kSteps : run.past[v + 1].first_step;
+      if (until == view.first_step || std::ranges::any_of(view.start, [](const Snapshot& one) {
+            return one.vectors.empty();  // it died before it had begun
+          }))
+        continue;
+      if (!equal && !view.all_alike) continue;  // who is behind ends its step by itself
+      const std::vector<Snapshot> as_if = repeated(run, view, until);
+      for (std::size_t i = 0; i < view.members.size(); ++i) {
+        std::vector<float> now;
+        if (last) {
+          for (const auto& member : run.members)
+            if (member->name == view.members[i]) {
+              const auto x = member->part->self().learner->parameters();
+              now.assign(x.begin(), x.end());
+            }
+        } else {
+          const auto& next = run.past[v + 1];
+          for (std::size_t k = 0; k < next.members.size(); ++k)
+            if (next.members[k] == view.members[i] && !next.start[k].vectors.empty())
+              now = next.start[k].vectors[0];
+        }
+        if (now.empty()) continue;  // it is gone
+        EXPECT_EQ(now, as_if[i].vectors[0]) << "view " << v + 1 << ", steps " << view.first_step << " to "
+                                            << until << ", member " << view.members[i];
+        ++compared;
+      }
+    }
+    return compared;
+  }
+};
+
+TEST_P(ViewsTest, TheRunGoesOn) {
+  std::uint64_t views = 0, deaths = 0, compared = 0;
+  bool comparable = false;
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ComingAndGoing run(GetParam(), seed, kSteps);
+    ASSERT_NO_THROW(run.run());
+    views += run.views;
+    deaths += run.deaths;
+    ASSERT_FALSE(run.members.empty());
+    ASSERT_LT(run.views, 59);
+    const TrainingPlan plan = RunPlan(run.settings(2), NodeFolders{}, NodesInView{}).training;
+    const bool equal = plan.replicas() != Replicas::own;
+    for (const auto& view : run.past)
+      for (const Snapshot& one : view.start) {
+        if (one.vectors.empty()) continue;
+        EXPECT_EQ(one.step, view.first_step);
+        for (const Snapshot& other : view.start)
+          if (equal && !other.vectors.empty()) {
+            ASSERT_EQ(one.vectors, other.vectors);
+          }
+      }
+    for (const auto& member : run.members) {
+      ASSERT_TRUE(member->part->ended());
+      EXPECT_EQ(member->part->self().step, kSteps);
+      EXPECT_EQ(member->part->last()->stopped, "steps");
+      EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 10);
+      if (equal) {
+        ASSERT_EQ(state_hash(member->part->self()), state_hash(run.members.front()->part->self()));
+      }
+      if (!member->founded || member->took) continue;
+      // Who was in from the beginning and never behind has measured and saved whatever was due, once.
+      std::vector<std::uint64_t> due{5, 10, 15, kSteps};
+      if (equal) {
+        EXPECT_EQ(member->evaluated, due);
+      }
+      EXPECT_TRUE(std::ranges::is_sorted(member->evaluated, std::less_equal<>()) ||
+                  member->evaluated.size() < 2 || !equal);
+      EXPECT_EQ(member->saved.back(), kSteps);
+    }
+    comparable = !has_finish(GetParam()) && !plan.common_state();
+    if (comparable) compared += compare_with_repetition(run, equal);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(views, seeds());
+  EXPECT_GT(deaths, seeds() / 5);
+  if (comparable) {
+    EXPECT_GT(compared, seeds());
+  }
+}
+
+std::vector<Assignments> variants() {
+  return {{"strategy.name=none"},
+          {"strategy.name=allreduce"},
+          {"strategy.name=allreduce", "optimizer.momentum=0.9"},
+          {"strategy.name=allreduce", "optimizer.name=adam", "strategy.algorithm=ring"},
+          {"strategy.name=allreduce", "strategy.algorithm=halving-doubling", "optimizer.clip=0.5"},
+          {"strategy.name=allreduce", "compress.codec=fp16"},
+          {"strategy.name=allreduce", "compress.codec=topk:0.4", "strategy.algorithm=ring"},
+          {"strategy.name=parameter-server"},
+          {"strategy.name=consensus"},
+          {"strategy.name=consensus", "strategy.rounds=2", "optimizer.momentum=0.9"},
+          {"strategy.name=consensus", "strategy.order=combine-then-adapt"},
+          {"strategy.name=consensus", "strategy.correction=gradient-tracking"},
+          {"strategy.name=consensus", "strategy.correction=d2"},
+          {"strategy.name=consensus", "compress.codec=sign"},
+          {"strategy.name=consensus", "topology.graph=exponential"},
+          {"strategy.name=gossip"},
+          {"strategy.name=gossip", "strategy.draw=matching"},
+          {"strategy.name=gossip", "compress.codec=topk:0.4"},
+          {"strategy.name=push-sum"},
+          {"strategy.name=moshpit"},
+          {"strategy.name=moshpit", "compress.codec=int8"},
+          {"strategy.name=local-sgd", "strategy.period=3"},
+          {"strategy.name=local-sgd", "strategy.period=end"},
+          {"strategy.name=local-sgd", "strategy.period=3", "strategy.outer=nesterov"},
+          {"strategy.name=local-sgd", "strategy.period=2", "strategy.elastic=0.2"},
+          {"strategy.name=local-sgd", "strategy.period=3", "compress.codec=randomk:0.5"}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, ViewsTest, ::testing::ValuesIn(variants()),
+                         [](const auto& info) { return testing::test_name_of(info.param); });
+
+}  // namespace
+}  // namespace veche

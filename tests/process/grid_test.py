@@ -1,0 +1,171 @@
+"""Members of a grid on this machine: killed, stopped, joined and sent away while they train; the others go on."""
+
+import json
+import re
+import signal
+import subprocess
+import unittest
+
+from veche_runs import LONGEST, RunsTest, VECHE, assignments, wait_for
+
+# Steps of some milliseconds whatever the machine, so that things can happen between them.
+TRAINED = {"data.name": "synthetic", "data.samples": 400, "data.test_samples": 50, "data.shape": "[1,8,8]",
+           "model.name": "mlp", "model.hidden": "[32]", "optimizer.name": "sgd", "optimizer.momentum": 0.9,
+           "optimizer.lr": 0.02, "run.eval_every": 100, "run.checkpoint_every": 50, "cluster.stall": "[1, 0.01]",
+           "data.workers": 0}
+
+
+class Member:
+    def __init__(self, test, name, *words):
+        self.name = name
+        self.run = test.folder / name
+        self.log = open(test.folder / f"{name}.log", "w+")
+        own = {"grid.listen": "127.0.0.1:0"}
+        if "--resume" not in words:
+            own |= {"run.out": test.folder, "run.name": name}
+        words = [VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
+        self.process = subprocess.Popen(words, cwd=test.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=self.log)
+
+    def told(self):
+        self.log.flush()
+        with open(self.log.name) as log:
+            return log.read()
+
+    def members(self):
+        """What this member knows of all; nothing while it cannot be asked."""
+        asked = subprocess.run([VECHE, "grid", "members", self.run, "--json"], capture_output=True, text=True,
+                               timeout=LONGEST)
+        return json.loads(asked.stdout) if asked.returncode == 0 else None
+
+    def seated(self):
+        known = self.members()
+        return sorted(one["name"] for one in known["members"] if one["seat"] >= 0) if known else []
+
+    def step(self):
+        known = self.members()
+        return known["step"] if known else 0
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait(LONGEST)
+        self.log.close()
+
+
+class Grid(RunsTest):
+    """What tests of whole grids share."""
+
+    def setUp(self):
+        super().setUp()
+        self.all = []
+        self.addCleanup(lambda: [one.end() for one in self.all])
+
+    def member(self, name, *words):
+        self.all.append(Member(self, name, *words))
+        return self.all[-1]
+
+    def found(self, settings):
+        founder = self.member("a", "start", *assignments(TRAINED, settings))
+        invitation = []
+        wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
+        self.assertTrue(invitation, founder.told())
+        return founder, invitation[0]
+
+    def invitation(self, who):
+        """From a member that is in."""
+        asked = self.veche("grid", "invite", who.run, "--json")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        return json.loads(asked.stdout)["invitation"]
+
+    def until(self, what):
+        try:
+            wait_for(what)
+        except TimeoutError:
+            self.fail("\n".join(f"--- {one.name}\n{one.told()[-3000:]}" for one in self.all))
+
+    def until_seated(self, who, *names):
+        self.until(lambda: who.seated() == sorted(names))
+
+    def until_it_goes_on(self, who, steps=5):
+        before = who.step()
+        self.until(lambda: who.step() >= before + steps)
+
+    def model(self, who):
+        out = self.folder / f"{who.name}.safetensors"
+        done = self.veche("model", "export", who.run, out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out.read_bytes()
+
+    def ends(self, who, code=0):
+        self.assertEqual(who.process.wait(LONGEST), code, who.told()[-3000:])
+
+
+class ComingAndGoing(Grid):
+    def come_and_go(self, settings):
+        """Four members: one is killed, one joins, one sleeps, the founder leaves. Returns those who reach the end."""
+        a, invitation = self.found(settings)
+        b = self.member("b", "join", invitation)
+        c = self.member("c", "join", invitation)
+        self.until_seated(a, "a", "b", "c")
+        self.until_it_goes_on(a)
+        c.process.kill()
+        self.until_seated(a, "a", "b")
+        self.until_it_goes_on(a)
+        d = self.member("d", "join", invitation)
+        self.until_seated(b, "a", "b", "d")
+        self.until_it_goes_on(b)
+        d.process.send_signal(signal.SIGSTOP)
+        self.until_seated(b, "a", "b")
+        self.until_it_goes_on(b)
+        d.process.send_signal(signal.SIGKILL)
+        d.process.send_signal(signal.SIGCONT)
+        a.process.send_signal(signal.SIGINT)
+        self.ends(a, 130)
+        e = self.member("e", "join", invitation)
+        self.until_seated(b, "b", "e")
+        self.until_it_goes_on(b)
+        self.ends(b)
+        self.ends(e)
+        return b, e
+
+    def test_equal_models(self):
+        b, e = self.come_and_go({"strategy.name": "allreduce", "run.steps": 3000})
+        self.assertEqual(self.model(b), self.model(e))
+        for member in (b, e):
+            summary = json.loads((member.run / "summary.json").read_text())
+            self.assertEqual((summary["stopped"], summary["steps"]), ("steps", 3000))
+
+    def test_own_models(self):
+        for member in self.come_and_go({"strategy.name": "consensus", "run.steps": 3000}):
+            summary = json.loads((member.run / "summary.json").read_text())
+            self.assertEqual((summary["stopped"], summary["steps"]), ("steps", 3000))
+
+    def test_comes_back(self):
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 3000})
+        b = self.member("b", "join", invitation)
+        self.until_seated(a, "a", "b")
+        self.until_it_goes_on(a, 60)
+        b.process.send_signal(signal.SIGINT)
+        self.ends(b, 130)
+        self.until_seated(a, "a")
+        self.all.remove(b)
+        b.log.close()
+        again = self.member("b", "join", "--resume", b.run)
+        self.until_seated(a, "a", "b")
+        self.ends(a)
+        self.ends(again)
+        self.assertEqual(self.model(a), self.model(again))
+
+    def test_other_data_are_refused(self):
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 100000})
+        other = self.veche("grid", "join", invitation, "--set", "data.batch=3")
+        self.assertEqual((other.returncode, other.stdout), (2, ""))
+        self.assertIn("data.batch=3 would change the run of all", other.stderr)
+        a.process.send_signal(signal.SIGINT)
+        self.ends(a, 130)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,135 @@
+"""`veche report` of real runs: one page that opens alone, and the same as CSV, figures and tables."""
+
+import csv
+import html.parser
+import json
+import re
+import unittest
+import xml.etree.ElementTree
+
+from veche_runs import SMALL, RunsTest, assignments
+
+
+class Page(html.parser.HTMLParser):
+    """Rows of tables by caption, and what would be asked of others."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.addresses, self.tags = {}, [], []
+        self.row, self.rows, self.inside = [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attributes if name in ("src", "href", "action", "data")]
+        if tag == "table":
+            self.rows = []
+        elif tag == "tr":
+            self.row = []
+        if tag in ("caption", "th", "td"):
+            self.inside = tag
+            self.words = ""
+
+    def handle_data(self, data):
+        if self.inside:
+            self.words += data
+
+    def handle_endtag(self, tag):
+        if tag == "caption":
+            self.tables[self.words] = self.rows
+        elif tag in ("th", "td"):
+            self.row.append(self.words)
+        elif tag == "tr":
+            self.rows.append(self.row)
+        if tag == self.inside:
+            self.inside = None
+
+
+class Report(RunsTest):
+    def report(self, *words):
+        done = self.veche("report", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()
+
+    def page(self, name="report.html"):
+        text = (self.folder / name).read_text()
+        page = Page(text)
+        self.assertEqual([address for address in page.addresses if not address.startswith("data:")], [])
+        self.assertNotIn("script", page.tags)
+        self.assertNotIn("@import", text)
+        return page
+
+    def test_three_runs_are_one_page(self):
+        long = {"run.steps": 12, "run.eval_every": 1}
+        for name, strategy in (("one", "consensus"), ("two", "allreduce"), ("three", "local-sgd")):
+            self.train(name, SMALL, long, {"strategy.name": strategy})
+        self.assertEqual(self.report("runs/one", "runs/two", "runs/three"), ["report.html"])
+        self.assertLessEqual((self.folder / "report.html").stat().st_size, 500_000)
+        page = self.page()
+        head, *rows = page.tables["What came out"]
+        found = [dict(zip(head, row)) for row in rows]
+        self.assertEqual([row["strategy"] for row in found], ["consensus", "allreduce", "local-sgd"])
+        for name, row in zip(("one", "two", "three"), found):
+            summary = json.loads((self.folder / f"runs/{name}/summary.json").read_text())
+            self.assertEqual(row["averaged model"], f"{100 * summary['accuracy']['average_model']:.2f} %")
+            self.assertEqual(row["accuracy of the nodes"],
+                             f"{100 * summary['accuracy']['mean']:.2f} ± {100 * summary['accuracy']['std']:.2f} %")
+            self.assertEqual(len(page.tables[f"Nodes of {name}"]), 5)
+            self.assertEqual(len(page.tables[f"Measurements of {name}"]), 13)
+        text = (self.folder / "report.html").read_text()
+        self.assertIn("ring:4, metropolis", text)
+        self.assertGreaterEqual(text.count("<svg"), 5)
+        self.assertIn("veche train runs/one/config.toml --set run.name=one-again", text)
+        self.assertNotIn("not noted", text)
+        # The command it gives works.
+        done = self.veche(*re.search(r"veche (train runs/one/\S+ --set \S+?)<", text).group(1).split(), "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_comparisons_are_mean_and_deviation_over_seeds(self):
+        done = self.veche("train", "-q", *assignments(SMALL, {"run.steps": 4}), "--compare", "strategy=allreduce,none",
+                          "--repeat", 3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder, = (self.folder / "runs").iterdir()
+        compared = json.loads((folder / "compare.json").read_text())["comparison"]
+        written = self.report(folder, "--out", "r.html", "--csv", "csv", "--figures", "figures")
+        page = self.page("r.html")
+        head, *rows = page.tables["What came out"]
+        found = {row["run"]: row for row in (dict(zip(head, row)) for row in rows)}
+        for line in compared:
+            row = found[line["variant"]]
+            self.assertEqual(row["seeds"], "3")
+            self.assertEqual(row["accuracy of the nodes"],
+                             f"{100 * line['accuracy']['mean']:.2f} ± {100 * line['accuracy']['std']:.2f} %")
+        for name in written:
+            self.assertTrue((self.folder / name).is_file(), name)
+        with open(self.folder / "csv/runs.csv", newline="") as file:
+            self.assertEqual(list(csv.reader(file)), [head, *rows])
+        with open(self.folder / "csv/none-seed2-measurements.csv", newline="") as file:
+            lines = list(csv.DictReader(file))
+        metrics = [json.loads(line) for line in (folder / "none-seed2/metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([float(line["cv"]) for line in lines], [float(f"{line['cv']:.10g}") for line in metrics])
+        for figure in (self.folder / "figures").glob("*.svg"):
+            self.assertTrue(xml.etree.ElementTree.parse(figure).getroot().tag.endswith("svg"))
+        self.assertIn("\\begin{tabular}", (self.folder / "figures/table.tex").read_text())
+        self.assertEqual(len((self.folder / "figures/table.md").read_text().splitlines()), 4)
+
+    def test_names_harm_nothing(self):
+        name = "<script>alert(1)<script>\"'&"
+        self.train("a", SMALL, {"run.steps": 1})
+        (self.folder / "runs/a").rename(self.folder / "runs" / name)
+        self.report(f"runs/{name}", "--csv", "csv")
+        page = self.page()
+        self.assertIn(f"Nodes of {name}", page.tables)
+
+    def test_wrong_requests_write_nothing(self):
+        self.train("a", SMALL, {"run.steps": 1})
+        for told, words in (("no folder 'runs/no'", ["runs/no"]), ("neither a run's folder", ["."]),
+                            ("folder no does not exist", ["runs/a", "--out", "no/x.html"]), ("runs", ["runs/a", "--out", "runs"])):
+            done = self.veche("report", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertRegex(done.stderr, rf"\Aveche: [^\n]*{told}[^\n]*\n\Z")
+        self.assertFalse((self.folder / "report.html").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

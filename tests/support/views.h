@@ -1,0 +1,275 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tests/support/seeded.h"
+#include "veche/errors.h"
+#include "veche/runtime/run_plan.h"
+#include "veche/train/views/state_pieces.h"
+#include "veche/train/views/view_part.h"
+
+namespace veche::testing {
+
+// f(x) = 1/2 sum_d a_d (x_d - b_d)^2 with a and b of a member. Tells of its gradient in two parts, the last
+// first.
+class MembersLearner : public Learner {
+ public:
+  static constexpr std::size_t kLength = 40;
+
+  explicit MembersLearner(int member) : x_(kLength), g_(kLength) {
+    RandomStream random(7, "member", static_cast<std::uint64_t>(member));
+    for (std::size_t i = 0; i < kLength; ++i) {
+      a_.push_back(static_cast<float>(0.5 + 1.5 * random.uniform()));
+      b_.push_back(static_cast<float>(2 * random.uniform() - 1));
+    }
+  }
+  std::span<float> parameters() override { return x_; }
+  std::span<float> gradients() override { return g_; }
+  std::span<float> buffers() override { return {}; }
+  Score compute_gradient(const Batch& /*batch*/) override {
+    constexpr std::size_t kMiddle = kLength / 3;
+    pass(kMiddle, kLength);
+    pass(0, kMiddle);
+    return {0, 0, 1};
+  }
+  void on_gradient_ready(GradientListener listener) override { listener_ = std::move(listener); }
+  Score evaluate(const Batch& /*batch*/) override { return {}; }
+  std::vector<TensorLayout> parameter_layout() const override { return {}; }
+  std::vector<TensorLayout> buffer_layout() const override { return {}; }
+
+ private:
+  void pass(std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) g_[i] = a_[i] * (x_[i] - b_[i]);
+    if (listener_) listener_(from, to);
+  }
+  std::vector<float> x_, g_, a_, b_;
+  GradientListener listener_;
+};
+
+struct Died {};
+
+// What happens in a view, counted in calls of endpoints: a node dies at one of its own, or the view ends at
+// one of anybody's.
+struct Fate {
+  std::optional<NodeId> dies;
+  std::uint64_t dies_at = 0;
+  std::optional<std::uint64_t> ends_at;
+  std::uint64_t calls = 0;
+  std::map<int, std::uint64_t> calls_of;
+  bool ended = false;
+};
+
+class FatedEndpoint : public Endpoint {
+ public:
+  FatedEndpoint(std::unique_ptr<Endpoint> inner, Fate& fate) : inner_(std::move(inner)), fate_(fate) {}
+
+  NodeId id() const override { return inner_->id(); }
+  int size() const override { return inner_->size(); }
+  void send(NodeId to, Tag tag, Message message) override {
+    call();
+    inner_->send(to, tag, std::move(message));
+  }
+  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    call();
+    if (fate_.ended) throw ViewChanged();
+    return inner_->receive(from, tag, deadline);
+  }
+  void flush() override { inner_->flush(); }
+  Time now() const override { return inner_->now(); }
+  bool alive(NodeId peer) const override { return inner_->alive(peer); }
+  Traffic sent() const override { return inner_->sent(); }
+  void spawn(std::function<void()> helper) override { inner_->spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    call();
+    return inner_->compute(what, work);
+  }
+
+ private:
+  void call() {
+    if (fate_.ends_at && ++fate_.calls >= *fate_.ends_at) fate_.ended = true;
+    if (fate_.dies == id() && ++fate_.calls_of[id().value] >= fate_.dies_at) throw Died();
+  }
+  const std::unique_ptr<Endpoint> inner_;
+  Fate& fate_;
+};
+
+struct Snapshot {
+  std::uint64_t step = 0;
+  std::vector<std::vector<float>> vectors;  // parameters, the optimiser's
+  KeptWork work;
+};
+
+// A run whose members come, go and die, on the seeded engine, one process for all.
+class ComingAndGoing {
+ public:
+  struct Member : Observer, Checkpointer {
+    explicit Member(int given) : name(given) {}
+    void on_progress(const Progress& /*progress*/) override {}
+    void on_evaluation(const Evaluation& evaluation) override { evaluated.push_back(evaluation.step); }
+    void write(std::uint64_t number, NodeId /*node*/, const NodeState& /*state*/) override {
+      written.insert(number);
+    }
+    void commit(std::uint64_t number) override {
+      if (written.contains(number)) saved.push_back(number);
+    }
+
+    const int name;
+    std::unique_ptr<ViewPart> part;
+    bool died = false, founded = false, took = false;
+    std::vector<std::uint64_t> evaluated, saved;
+    std::set<std::uint64_t> written;
+  };
+  // One view, as it was.
+  struct Past {
+    std::vector<int> members;
+    std::vector<Snapshot> start;
+    std::uint64_t first_step = 0;
+    bool all_alike = true;  // nobody was ahead of anybody when it ended
+  };
+
+  ComingAndGoing(const Assignments& variant, std::uint64_t seed, int steps)
+      : variant_(variant), seed_(seed), steps_(steps), random_(seed, "coming and going") {}
+
+  void run() {
+    const std::size_t first = 1 + random_.below(5);
+    for (std::size_t i = 0; i < first; ++i) add(true);
+    constexpr std::uint64_t kMostViews = 60;
+    for (std::uint64_t number = 1; !members.empty() && number < kMostViews; ++number) {
+      one_view(number);
+      if (!members.empty() &&
+          std::ranges::all_of(members, [](const auto& one) { return one->part->ended(); }))
+        return;
+      change_members();
+    }
+  }
+
+  Settings settings(std::size_t nodes) const {
+    Config config =
+        Config::from_text("[model]\nname = \"quadratic\"\n[optimizer]\nname = \"sgd\"\nlr = 0.1\n");
+    config.set("run.steps=" + std::to_string(steps_));
+    config.set("run.eval_every=5");
+    config.set("run.checkpoint_every=3");
+    config.set("data.workers=0");
+    for (const std::string& assignment : variant_) config.set(assignment);
+    config.set("cluster.nodes=" + std::to_string(nodes));
+    return config.resolve();
+  }
+
+  std::vector<std::unique_ptr<Member>> members;
+  std::vector<Past> past;
+  std::uint64_t views = 0, deaths = 0;
+
+ private:
+  static Snapshot snapshot(NodeSelf& self) {
+    Snapshot all{self.step, {}, self.work};
+    const auto keep = [&](std::span<const float> part) {
+      all.vectors.emplace_back(part.begin(), part.end());
+    };
+    keep(self.learner->parameters());
+    for (const std::span<float> part : self.optimizer->state()) keep(part);
+    return all;
+  }
+
+  void add(bool founds) {
+    auto member = std::make_unique<Member>(next_name_++);
+    member->founded = founds;
+    const RunPlan plan(settings(2), NodeFolders{}, NodesInView{});
+    NodeSelf self(std::make_unique<MembersLearner>(member->name), plan.training);
+    self.has_state = founds;
+    // Nobody must depend on what a newcomer happens to have.
+    if (!founds) std::ranges::fill(self.learner->parameters(), 1e6F);
+    member->part = std::make_unique<ViewPart>(std::move(self), DataWord{}, MessagePool{});
+    members.push_back(std::move(member));
+  }
+
+  void draw(Fate& fate) {
+    const std::uint64_t what = random_.below(4);
+    const std::uint64_t soon = 1 + random_.below(random_.below(3) == 0 ? 8 : 150);
+    if (past.size() > 8 || what == 3) return;
+    const std::size_t victim = random_.below(members.size());
+    std::size_t others = 0;  // who have the state
+    for (std::size_t i = 0; i < members.size(); ++i)
+      others += i != victim && members[i]->part->self().has_state ? 1 : 0;
+    if (what == 0 && others > 0) {
+      fate.dies = NodeId{static_cast<int>(victim)};
+      fate.dies_at = soon;
+    } else {
+      fate.ends_at = soon * members.size();
+    }
+  }
+
+  void one_view(std::uint64_t number) {
+    ++views;
+    const std::size_t nodes = members.size();
+    Fate fate;
+    draw(fate);
+    const SeededOptions options = in_order_of(seed_ * 1000 + number);
+    View view{.number = number, .first_step = 0, .standing = {}, .cluster = {}};
+    view.cluster = std::make_shared<SeededCluster>(static_cast<int>(nodes), options);
+    for (const auto& member : members) view.standing.push_back(standing_of(member->part->self()));
+    for (const Standing& one : view.standing) view.first_step = std::max(view.first_step, one.done_step);
+    past.push_back({.members = {}, .start = std::vector<Snapshot>(nodes), .first_step = view.first_step});
+    for (const auto& member : members) past.back().members.push_back(member->name);
+
+    Prefetcher prefetcher(0);
+    static const std::atomic<bool> never = false;
+    const PlanOfView plan = [&](std::span<const DataWord> all) -> std::unique_ptr<const TrainingPlan> {
+      return std::make_unique<const TrainingPlan>(
+          RunPlan(settings(all.size()), NodeFolders{}, NodesInView{}).training);
+    };
+    std::vector<std::unique_ptr<Endpoint>> endpoints;
+    for (const NodeId id : view.cluster->here())
+      endpoints.push_back(std::make_unique<FatedEndpoint>(view.cluster->endpoint(id), fate));
+    view.cluster->run([&](NodeId id) {
+      const auto i = static_cast<std::size_t>(id.value);
+      Member& member = *members[i];
+      const NodeServices services{.prefetcher = prefetcher,
+                                  .interrupted = never,
+                                  .observer = &member,
+                                  .checkpointer = &member,
+                                  .speaker = id};
+      member.part->on_begin = [&, i](const TrainingPlan&, const std::string& told) {
+        past.back().start[i] = snapshot(member.part->self());
+        if (!told.empty()) member.took = true;
+      };
+      try {
+        member.part->run(std::move(endpoints[i]), view, plan, services);
+      } catch (const Died&) {
+        member.died = true;
+      }
+    });
+    for (const auto& member : members) member->part->leave();
+    deaths += static_cast<std::uint64_t>(std::erase_if(members, [](const auto& one) { return one->died; }));
+    for (const auto& member : members)
+      if (member->part->self().step != members.front()->part->self().step) past.back().all_alike = false;
+  }
+
+  void change_members() {
+    if (past.size() > 8) return;
+    if (random_.below(3) == 0) add(false);
+    if (random_.below(5) == 0) add(false);
+    // Somebody leaves, but not the last who has the state.
+    if (random_.below(4) != 0 || members.size() < 2) return;
+    const std::size_t leaver = random_.below(members.size());
+    const auto with_state = [&](std::size_t i) { return members[i]->part->self().has_state; };
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (i != leaver && with_state(i) &&
+          members[i]->part->self().step >= members[leaver]->part->self().step) {
+        members.erase(members.begin() + static_cast<std::ptrdiff_t>(leaver));
+        return;
+      }
+  }
+
+  const Assignments variant_;
+  const std::uint64_t seed_;
+  const int steps_;
+  RandomStream random_;
+  int next_name_ = 0;
+};
+
+}  // namespace veche::testing

@@ -1,0 +1,42 @@
+#include "web/guard.h"
+
+namespace veche::web {
+namespace {
+
+HttpRequest asked(std::map<std::string, std::string> headers, std::map<std::string, std::string> query = {}) {
+  return {"GET", "/", "", std::move(query), std::move(headers)};
+}
+
+TEST(Guard, OnThisMachineOnlyItsOwnNamesMayAsk) {
+  const Guard guard("127.0.0.1", "");
+  EXPECT_FALSE(guard.refuses(asked({{"host", "127.0.0.1:8080"}})));
+  EXPECT_FALSE(guard.refuses(asked({{"host", "localhost:8080"}, {"origin", "http://localhost:8080"}})));
+  EXPECT_FALSE(guard.refuses(asked({{"host", "[::1]:8080"}})));
+  // A name of somebody else that points here, and somebody else's page.
+  EXPECT_EQ(guard.refuses(asked({{"host", "evil.example:8080"}}))->status, 403);
+  EXPECT_EQ(guard.refuses(asked({{"host", "localhost"}, {"origin", "http://evil.example"}}))->status, 403);
+  EXPECT_EQ(guard.refuses(asked({{"host", "localhost"}, {"origin", "null"}}))->status, 403);
+  EXPECT_EQ(guard.refuses(asked({}))->status, 403);
+}
+
+TEST(Guard, ElsewhereTheTokenIsNeeded) {
+  const std::string token = new_token();
+  EXPECT_EQ(token.size(), 32U);
+  EXPECT_NE(token, new_token());
+  const Guard guard("0.0.0.0", token);
+  EXPECT_EQ(guard.refuses(asked({{"host", "10.0.0.1:8080"}}))->status, 401);
+  EXPECT_EQ(guard.refuses(asked({{"host", "localhost"}}, {{"token", token.substr(1)}}))->status, 401);
+  EXPECT_FALSE(guard.refuses(asked({{"host", "10.0.0.1"}}, {{"token", token}})));
+  EXPECT_FALSE(guard.refuses(asked({{"authorization", "Bearer " + token}})));
+  EXPECT_EQ(guard.address(80), "http://HOST:80/?token=" + token);
+}
+
+TEST(Guard, SentencesAreJson) {
+  EXPECT_EQ(refusal(400, "a \"b\"\n").body, "{\"error\":\"a \\\"b\\\"\\n\"}\n");
+  EXPECT_EQ(refusal_of_server(413, 5'000'000).status, 413);
+  EXPECT_TRUE(is_loopback("127.0.0.2"));
+  EXPECT_FALSE(is_loopback("0.0.0.0"));
+}
+
+}  // namespace
+}  // namespace veche::web

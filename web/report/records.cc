@@ -1,0 +1,199 @@
+#include "web/report/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "veche/base/nesting.h"
+#include "veche/base/read_text.h"
+#include "veche/errors.h"
+
+namespace veche::web {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMostText = 1U << 30U;
+
+Json parsed(const fs::path& file) {
+  const std::string text = read_text(file, file.string(), kMostText);
+  try {
+    check_json_nesting(text);
+    Json json = Json::parse(text);
+    if (json.is_object()) return json;
+  } catch (const Json::exception&) {
+  } catch (const RequestError&) {
+  }
+  throw RequestError(fmt::format("{} is damaged: it is not a JSON object", file.string()));
+}
+
+std::vector<Json> lines_of(const fs::path& file) {
+  std::vector<Json> lines;
+  std::istringstream text(read_text(file, file.string(), kMostText));
+  for (std::string line; std::getline(text, line);) {
+    Json json = Json::parse(line, nullptr, false);  // the last one may be cut short by a kill
+    if (json.is_object() && number(json, {"step"})) lines.push_back(std::move(json));
+  }
+  return lines;
+}
+
+// What a summary would say now.
+Json summary_so_far(const std::vector<Json>& metrics) {
+  Json json = Json::object();
+  if (metrics.empty()) return json;
+  const Json& last = metrics.back();
+  json["steps"] = last["step"];
+  for (const auto& [key, as] : {std::pair("epoch", "epochs"), std::pair("seconds", "seconds"),
+                                std::pair("images_per_second", "images_per_second")})
+    if (last.contains(key)) json[as] = last[key];
+  if (const auto loss = number(last, {"train", "loss"})) json["train_loss"] = *loss;
+  if (const auto cv = number(last, {"cv"})) json["disagreement"]["cv"] = *cv;
+  if (const auto accuracy = number(last, {"average_model", "accuracy"}))
+    json["accuracy"]["average_model"] = *accuracy;
+  double bytes = 0;
+  const Json nodes = last.contains("nodes") ? last["nodes"] : Json::array();
+  for (const Json& node : nodes) bytes += number(node, {"bytes_sent"}).value_or(0);
+  json["bytes_sent"] = bytes;
+  json["nodes"] = nodes.size();
+  json["per_node"] = nodes;
+  return json;
+}
+
+// The configuration without what makes runs of one kind differ.
+std::string kind_of(const RunRecord& run) {
+  std::istringstream text(run.config);
+  std::string kind, section;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("[")) section = line;
+    const std::string key = line.substr(0, line.find(' '));
+    if (section == "[run]" && (key == "seed" || key == "name" || key == "out")) continue;
+    kind += line + "\n";
+  }
+  return kind;
+}
+
+// "allreduce-seed2" of a comparison is one of the runs of "allreduce".
+std::string without_seed(const std::string& name) {
+  const std::size_t at = name.rfind("-seed");
+  if (at == std::string::npos || at == 0 || at + 5 == name.size()) return name;
+  return name.find_first_not_of("0123456789", at + 5) == std::string::npos ? name.substr(0, at) : name;
+}
+
+}  // namespace
+
+std::string config_value(const std::string& config, const std::string& section, const std::string& key) {
+  std::istringstream text(config);
+  bool inside = false;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("[")) inside = line == "[" + section + "]";
+    if (!inside || !line.starts_with(key + " = ")) continue;
+    std::string value = line.substr(key.size() + 3);
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+      value = value.substr(1, value.size() - 2);
+    return value;
+  }
+  return "";
+}
+
+std::string RunRecord::text(const char* key) const {
+  const auto found = summary.find(key);
+  return found != summary.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<double> number(const Json& json, std::initializer_list<const char*> path) {
+  const Json* at = &json;
+  for (const char* key : path) {
+    if (!at->is_object()) return std::nullopt;
+    const auto found = at->find(key);
+    if (found == at->end()) return std::nullopt;
+    at = &*found;
+  }
+  if (!at->is_number()) return std::nullopt;
+  const double value = at->get<double>();
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path) {
+  Spread spread;
+  std::vector<double> values;
+  for (const RunRecord& run : group.runs)
+    if (const auto value = number(run.summary, path)) values.push_back(*value);
+  if (values.empty()) return std::nullopt;
+  spread.count = values.size();
+  for (const double value : values) spread.mean += value / static_cast<double>(values.size());
+  for (const double value : values)
+    spread.std += std::pow(value - spread.mean, 2) / static_cast<double>(values.size());
+  spread.std = std::sqrt(spread.std);
+  return spread;
+}
+
+RunRecord read_record(const fs::path& folder) {
+  RunRecord run;
+  run.folder = fs::path(folder / "").parent_path();
+  run.name = run.folder.filename().string();
+  if (run.name.empty() || run.name == "." || run.name == "..")
+    run.name = fs::weakly_canonical(run.folder).filename().string();
+  run.config = read_text(run.folder / "config.toml", (run.folder / "config.toml").string(), kMostText);
+  std::error_code unknown;
+  if (fs::exists(run.folder / "metrics.jsonl", unknown)) run.metrics = lines_of(run.folder / "metrics.jsonl");
+  run.ended = fs::exists(run.folder / "summary.json", unknown);
+  run.summary = run.ended ? parsed(run.folder / "summary.json") : summary_so_far(run.metrics);
+  if (!run.ended) {
+    run.summary["strategy"] = config_value(run.config, "strategy", "name");
+    run.summary["model"] = config_value(run.config, "model", "name");
+  }
+  if (fs::exists(run.folder / "layout.json", unknown)) {
+    const Json layout = parsed(run.folder / "layout.json");
+    if (layout.contains("machine") && layout["machine"].is_object()) run.machine = layout["machine"];
+  }
+  return run;
+}
+
+std::vector<RunRecord> read_records(const std::vector<fs::path>& folders) {
+  std::vector<RunRecord> runs;
+  for (const fs::path& folder : folders) {
+    std::error_code unknown;
+    if (!fs::is_directory(folder, unknown))
+      throw RequestError(
+          fmt::format("there is no folder '{}': name those of runs, such as runs/NAME", folder.string()));
+    if (fs::exists(folder / "config.toml", unknown)) {
+      runs.push_back(read_record(folder));
+      continue;
+    }
+    std::vector<fs::path> inside;
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (fs::exists(entry.path() / "config.toml", unknown)) inside.push_back(entry.path());
+    if (inside.empty())
+      throw RequestError(
+          fmt::format("'{}' is neither a run's folder nor one of a comparison: it has no "
+                      "config.toml, and no folder in it has one",
+                      folder.string()));
+    std::ranges::sort(inside);
+    for (const fs::path& run : inside) runs.push_back(read_record(run));
+  }
+  return runs;
+}
+
+std::vector<RunGroup> by_seed(std::vector<RunRecord> runs) {
+  std::vector<RunGroup> groups;
+  std::vector<std::string> kinds;
+  for (RunRecord& run : runs) {
+    const std::string kind = kind_of(run);
+    const auto found = std::ranges::find(kinds, kind);
+    if (found == kinds.end()) {
+      kinds.push_back(kind);
+      groups.push_back({run.name, {}});
+      groups.back().runs.push_back(std::move(run));
+    } else {
+      RunGroup& group = groups[static_cast<std::size_t>(found - kinds.begin())];
+      group.name = without_seed(group.name);
+      group.runs.push_back(std::move(run));
+    }
+  }
+  return groups;
+}
+
+}  // namespace veche::web

@@ -1,0 +1,156 @@
+#include "web/report/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "veche/errors.h"
+
+namespace veche::web {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  Folder() : path_(fs::path(testing::TempDir()) / ("veche-report-" + std::to_string(::getpid()))) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+  fs::path run(const std::string& name, int seed, double accuracy, const std::string& strategy = "consensus",
+               bool ended = true) const {
+    const fs::path folder = path_ / name;
+    fs::create_directories(folder);
+    std::ofstream(folder / "config.toml") << "[run]\nname = \"" << name << "\"\nseed = " << seed
+                                          << "\n\n[strategy]\nname = \"" << strategy << "\"\n";
+    std::ofstream metrics(folder / "metrics.jsonl");
+    for (int step = 1; step <= 3; ++step)
+      metrics << R"({"step":)" << step << R"(,"seconds":)" << 2 * step << R"(,"train":{"loss":)" << 1.0 / step
+              << R"(},"average_model":{"accuracy":)" << accuracy * step / 3
+              << R"(},"cv":0.01,"nodes":[{"bytes_sent":)" << 1000 * step << "}]}\n";
+    metrics << R"({"step":4,"sec)";  // cut short by a kill
+    if (ended)
+      std::ofstream(folder / "summary.json")
+          << R"({"strategy":")" << strategy
+          << R"(","topology":"ring:4, metropolis","nodes":4,"steps":3,"seconds":6,)"
+          << R"("accuracy":{"mean":)" << accuracy << R"(,"std":0.01,"average_model":)" << accuracy
+          << R"(},"bytes_sent":3000,"stopped":"steps","per_node":[{"steps":3,"bytes_sent":3000}]})";
+    return folder;
+  }
+
+ private:
+  const fs::path path_;
+};
+
+TEST(Records, SeedsOfOneKindAreOneGroup) {
+  const Folder folder;
+  folder.run("cmp/a-seed1", 1, 0.80);
+  folder.run("cmp/a-seed2", 2, 0.90);
+  folder.run("cmp/b-seed1", 1, 0.50, "allreduce");
+  const auto groups = by_seed(read_records({folder.path() / "cmp"}));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].name, "a");
+  EXPECT_EQ(groups[0].runs.size(), 2U);
+  EXPECT_EQ(groups[1].name, "b-seed1");  // alone: as it is called
+  const auto accuracy = over_runs(groups[0], {"accuracy", "mean"});
+  EXPECT_NEAR(accuracy->mean, 0.85, 1e-12);
+  EXPECT_NEAR(accuracy->std, 0.05, 1e-12);
+  const std::string table = overview(groups).to_markdown();
+  EXPECT_NE(table.find("85.00 ± 5.00 %"), std::string::npos) << table;
+  EXPECT_NE(table.find("50.00 ± 1.00 %"), std::string::npos) << table;  // over the nodes of the one run
+}
+
+TEST(Records, ARunThatHasNotEndedTellsItsLastMeasurement) {
+  const Folder folder;
+  const RunRecord run = read_record(folder.run("going", 1, 0.9, "consensus", false));
+  EXPECT_FALSE(run.ended);
+  EXPECT_EQ(run.metrics.size(), 3U);  // without the line that was cut
+  EXPECT_DOUBLE_EQ(*number(run.summary, {"accuracy", "average_model"}), 0.9);
+  EXPECT_DOUBLE_EQ(*number(run.summary, {"bytes_sent"}), 3000);
+  EXPECT_NE(overview(by_seed({run})).to_csv().find("not ended"), std::string::npos);
+}
+
+TEST(Records, SaysWhatIsWrong) {
+  const Folder folder;
+  EXPECT_THROW(read_records({folder.path() / "no"}), RequestError);
+  EXPECT_THROW(read_records({folder.path()}), RequestError);
+  std::ofstream(folder.run("damaged", 1, 0.5) / "summary.json") << "[1";
+  EXPECT_THROW(read_records({folder.path() / "damaged"}), RequestError);
+  EXPECT_FALSE(number(Json::parse(R"({"a":"x"})"), {"a"}));
+  EXPECT_FALSE(number(Json::parse(R"({"a":1})"), {"a", "b"}));
+}
+
+TEST(Page, NamesHarmNothing) {
+  const Folder folder;
+  RunRecord run = read_record(folder.run("evil", 1, 0.5));
+  run.name = "</script><script>alert(1)</script>\"'&\x01";
+  run.config = "</pre><img src=x onerror=alert(1)>";
+  run.summary["strategy"] = "</td><b>";
+  const auto groups = by_seed({run});
+  const std::string page = report_page(groups, [](const RunRecord&) { return ""; });
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(page.find('\x01'), std::string::npos);
+  EXPECT_NE(page.find("&lt;/script&gt;"), std::string::npos);
+  EXPECT_LT(page.size(), 100'000U);
+  for (const auto& file : write_csv(groups, folder.path() / "csv"))
+    EXPECT_EQ(file.parent_path(), folder.path() / "csv");
+}
+
+TEST(Sheet, EveryFormEscapesItsOwnSigns) {
+  Sheet sheet({"name", "50 %"});
+  sheet.row({"a|b_c, \"d\"", "1 ± 2"});
+  EXPECT_EQ(sheet.to_csv(), "name,50 %\r\n\"a|b_c, \"\"d\"\"\",1 ± 2\r\n");
+  EXPECT_EQ(sheet.to_markdown(), "| name | 50 % |\n|---|---:|\n| a\\|b_c, \"d\" | 1 ± 2 |\n");
+  const std::string latex = sheet.to_latex("x_y");
+  EXPECT_NE(latex.find("a|b\\_c, \"d\" & 1 $\\pm$ 2 \\\\"), std::string::npos) << latex;
+  EXPECT_NE(latex.find("50 \\%"), std::string::npos);
+  EXPECT_NE(latex.find("{tabular}{lr}"), std::string::npos);
+  EXPECT_THROW(sheet.row({"one"}), std::invalid_argument);
+}
+
+TEST(Chart, TicksAreRoundNumbersInside) {
+  EXPECT_EQ(round_ticks(0, 10, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
+  const auto ticks = round_ticks(0.12, 0.87, 5);
+  EXPECT_NEAR(ticks.front(), 0.2, 1e-12);
+  EXPECT_NEAR(ticks.back(), 0.8, 1e-12);
+  EXPECT_TRUE(round_ticks(1, 1, 5).empty());
+}
+
+TEST(Chart, DecimationKeepsPeaksAndEnds) {
+  Curve curve{"x", {}, {}};
+  for (int i = 0; i < 100'000; ++i) {
+    curve.x.push_back(i);
+    curve.y.push_back(i == 54'321 ? 9 : i == 7 ? -9 : std::sin(i * 0.01));
+  }
+  const Curve few = decimated(curve, 300);
+  EXPECT_LE(few.x.size(), 1200U);
+  EXPECT_EQ(few.x.front(), 0);
+  EXPECT_EQ(few.x.back(), 99'999);
+  EXPECT_EQ(*std::ranges::max_element(few.y), 9);
+  EXPECT_EQ(*std::ranges::min_element(few.y), -9);
+  EXPECT_TRUE(std::ranges::is_sorted(few.x));
+}
+
+TEST(Chart, WhatCannotBeDrawnIsLeftOut) {
+  EXPECT_EQ(to_svg({"t", "x", "y", {}}), "");
+  EXPECT_EQ(to_svg({"t", "x", "y", {{"a", {1}, {NAN}}}}), "");
+  EXPECT_EQ(to_svg({"t", "x", "y", {{"a", {1}, {0}}}, true}), "");
+  const std::string one = to_svg({"t", "x", "y", {{"a", {5}, {7}}}});
+  EXPECT_NE(one.find("<circle"), std::string::npos);
+  EXPECT_EQ(one.find("nan"), std::string::npos);
+  // Names are escaped, long ones cut between letters.
+  std::string name = "<b>";
+  for (int i = 0; i < 40; ++i) name += "é";
+  const std::string named = to_svg({"t", "x", "y", {{name, {1, 2}, {1, 2}}}});
+  EXPECT_EQ(named.find("<b>"), std::string::npos);
+  EXPECT_NE(named.find("é…"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace veche::web

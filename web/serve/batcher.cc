@@ -1,0 +1,73 @@
+#include "web/serve/batcher.h"
+
+#include <algorithm>
+
+#include "veche/base/denormals.h"
+
+namespace veche::web {
+
+Batcher::Batcher(TrainedModel& model, Limits limits)
+    : model_(model), limits_(limits), thread_([this] { work(); }) {}
+
+Batcher::~Batcher() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  come_.notify_one();
+  thread_.join();
+}
+
+std::vector<float> Batcher::predict(std::span<const float> sample) {
+  Asked asked{sample};
+  std::unique_lock lock(mutex_);
+  if (ending_ || waiting_.size() >= limits_.waiting)
+    throw TooBusy("too many ask at once: try again in a moment");
+  waiting_.push_back(&asked);
+  come_.notify_one();
+  asked.ready.wait(lock, [&] { return asked.done; });
+  if (asked.failure) std::rethrow_exception(asked.failure);
+  return std::move(asked.answer);
+}
+
+Batcher::Counts Batcher::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void Batcher::work() {
+  const FlushDenormals flush;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    come_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;  // those who had asked have their answers
+    const auto count = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), limits_.batch));
+    const std::vector<Asked*> batch(waiting_.begin(), waiting_.begin() + count);
+    waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+    lock.unlock();
+    answer(batch);
+    lock.lock();
+    counts_.images += batch.size();
+    ++counts_.batches;
+    for (Asked* asked : batch) {
+      asked->done = true;
+      asked->ready.notify_one();  // under the lock: it lives on the stack of who waits
+    }
+  }
+}
+
+void Batcher::answer(const std::vector<Asked*>& batch) try {
+  const auto classes = static_cast<std::size_t>(model_.classes());
+  images_.clear();
+  for (const Asked* asked : batch) images_.insert(images_.end(), asked->sample.begin(), asked->sample.end());
+  probabilities_.resize(batch.size() * classes);
+  model_.predict(images_, probabilities_);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto first = probabilities_.begin() + static_cast<std::ptrdiff_t>(i * classes);
+    batch[i]->answer.assign(first, first + static_cast<std::ptrdiff_t>(classes));
+  }
+} catch (...) {
+  for (Asked* asked : batch) asked->failure = std::current_exception();
+}
+
+}  // namespace veche::web

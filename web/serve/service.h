@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "veche/runtime/trained_model.h"
+#include "web/guard.h"
+#include "web/http/http.h"
+#include "web/serve/batcher.h"
+
+namespace veche::web {
+
+// Answers of a trained model over HTTP (docs/serving.md):
+//   POST /predict  a picture: classes and probabilities of the served model; ?top=K of them
+//   POST /nodes    the same of every node of the run beside the average
+//   GET  /model    what it is and sees
+//   GET  /health   whether it answers
+//   GET  /metrics  counters for Prometheus
+//   GET  /         a page to try it with
+class PredictionService {
+ public:
+  struct Options {
+    std::optional<NodeId> node = {};
+    int threads = 1;
+    Batcher::Limits limits = {};
+  };
+  // Throws RequestError when there is no such model, or it does not see pictures.
+  PredictionService(const std::filesystem::path& place, const Options& options, Guard guard);
+
+  // Any thread.
+  HttpReply handle(const HttpRequest& request);
+  const TrainedModel& model() const { return model_; }
+
+ private:
+  HttpReply route(const HttpRequest& request);
+  HttpReply predict(const HttpRequest& request);
+  HttpReply ask_nodes(const HttpRequest& request);
+  HttpReply about() const;
+  HttpReply metrics() const;
+  std::vector<float> sample_of(const HttpRequest& request) const;
+
+  static constexpr int kMostNodes = 64;  // whose answers are worth a look
+
+  const Guard guard_;
+  TrainedModel model_;
+  const PictureReader reader_;
+  Batcher batcher_;
+
+  std::mutex nodes_mutex_;              // one asks all nodes at a time
+  std::optional<TrainedModel> others_;  // becomes one node after the other; guarded by the mutex
+  const std::filesystem::path place_;
+
+  // Bounds of the times of answers, in seconds; the last one is infinite.
+  static constexpr std::array<double, 8> kBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5};
+  std::array<std::atomic<std::uint64_t>, kBounds.size() + 1> times_{};
+  std::atomic<std::uint64_t> microseconds_ = 0;
+  std::array<std::atomic<std::uint64_t>, 6> by_status_{};  // hundreds of the status
+};
+
+}  // namespace veche::web

@@ -1,0 +1,164 @@
+#include "web/watch/service.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "veche/errors.h"
+
+namespace veche::web {
+
+extern const char kWatchPage[];  // page.html with the bundle inside
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto kBetweenLooks = 400ms;
+constexpr auto kBetweenSigns = 1s;  // of life, and how soon a stream sees the end
+constexpr std::size_t kSeriesRows = 600, kNodeRows = 200;
+constexpr std::size_t kMostRuns = 200;
+
+bool is_run(const fs::path& folder) {
+  std::error_code unknown;
+  return fs::exists(folder / "config.toml", unknown);
+}
+
+std::string json_of(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+WatchService::WatchService(const std::vector<fs::path>& places, Guard guard)
+    : places_(places), guard_(std::move(guard)) {
+  for (const fs::path& place : places) {
+    std::error_code unknown;
+    if (!fs::is_directory(place, unknown))
+      throw RequestError(
+          fmt::format("there is no folder '{}': name that of a run, such as runs/NAME", place.string()));
+  }
+  look_for_runs();
+  if (runs_.empty())
+    throw RequestError(
+        fmt::format("'{}' is neither a run's folder nor one that holds some", places.front().string()));
+  thread_ = std::thread([this] { look(); });
+}
+
+WatchService::~WatchService() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WatchService::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+}
+
+// Under the lock, or before the thread is there.
+bool WatchService::look_for_runs() {
+  bool found = false;
+  const auto add = [&](const fs::path& folder) {
+    if (names_.contains(folder.string()) || runs_.size() >= kMostRuns) return;
+    try {
+      auto run = std::make_unique<Watched>(folder);
+      std::string name = run->follower.name();
+      for (int i = 2; runs_.contains(name); ++i) name = fmt::format("{} ({})", run->follower.name(), i);
+      names_.emplace(folder.string(), name);
+      runs_.emplace(name, std::move(run));
+      found = true;
+    } catch (const Error&) {  // its configuration is being written
+    }
+  };
+  for (const fs::path& place : places_) {
+    std::error_code unknown;
+    if (is_run(place)) {
+      add(place);
+      continue;
+    }
+    for (fs::directory_iterator at(place, unknown), end; !unknown && at != end; at.increment(unknown))
+      if (is_run(at->path())) add(at->path());
+  }
+  return found;
+}
+
+void WatchService::look() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kBetweenLooks, [&] { return stopping_; })) {
+    bool changed = look_for_runs();
+    for (auto& [name, run] : runs_) changed |= run->follower.poll();
+    if (!changed) continue;
+    ++version_;
+    changed_.notify_all();
+  }
+}
+
+std::string WatchService::versions() const {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, run] : runs_)
+    json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended()};
+  return json_of(json);
+}
+
+void WatchService::stream_events(const Sink& sink) {
+  std::uint64_t told = ~std::uint64_t{0};
+  for (;;) {
+    std::string event;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kBetweenSigns, [&] { return stopping_ || version_ != told; });
+      if (stopping_) return;
+      event = version_ == told ? ": alive\n\n" : "data: " + versions() + "\n\n";
+      told = version_;
+    }
+    if (!sink(event)) return;
+  }
+}
+
+HttpReply WatchService::answer_of(const HttpRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (request.path == "/api/runs") return {.body = versions()};
+  const auto found = runs_.find(request.query_value("run"));
+  if (found == runs_.end()) return refusal(404, "there is no such run here");
+  Watched& run = *found->second;
+  const RunFollower& follower = run.follower;
+  const std::string what = request.path.substr(5);
+  const std::uint64_t version = what == "about" ? 1
+                                : what == "series"
+                                    ? follower.progress_version() * 2 + (follower.ended() ? 1 : 0)
+                                    : follower.nodes_version();
+  auto& [made_version, text] = run.made[what];
+  if (text.empty() || made_version != version) {
+    made_version = version;
+    nlohmann::json json = what == "about"    ? follower.about()
+                          : what == "series" ? follower.series(kSeriesRows)
+                                             : follower.nodes(kNodeRows);
+    json["name"] = found->first;
+    text = json_of(json);
+  }
+  return {.body = text, .headers = {{"Cache-Control", "no-store"}}};
+}
+
+HttpReply WatchService::handle(const HttpRequest& request) {
+  if (auto refused = guard_.refuses(request)) return *refused;
+  if (request.method != "GET" && request.method != "HEAD") {
+    HttpReply reply = refusal(405, "this is there to be read: GET it");
+    reply.headers.emplace_back("Allow", "GET, HEAD");
+    return reply;
+  }
+  const std::string& path = request.path;
+  if (path == "/") return {.type = "text/html; charset=utf-8", .body = kWatchPage, .headers = page_headers()};
+  if (path == "/api/events")
+    return {.type = "text/event-stream",
+            .headers = {{"Cache-Control", "no-store"}},
+            .stream = [this](const Sink& sink) { stream_events(sink); }};
+  if (path == "/api/runs" || path == "/api/about" || path == "/api/series" || path == "/api/nodes")
+    return answer_of(request);
+  return refusal(404, "there is nothing of this name here");
+}
+
+}  // namespace veche::web
