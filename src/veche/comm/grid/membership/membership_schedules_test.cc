@@ -144,8 +144,8 @@ class Schedule {
       }
       default:
         if (random_.below(3) > 0) return members_.leave(who);
+        if (members_.alive(who)) revoked_.insert(other);  // it may die of it, its word may be out
         members_.revoke(who, other);
-        if (members_.alive(who)) revoked_.insert(other);
     }
   }
 

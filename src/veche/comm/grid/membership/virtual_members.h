@@ -115,7 +115,7 @@ class VirtualMembers {
     node.comes_back = true;  // whatever it wanted before
     Member member;
     member.id = node.id;
-    member.incarnation = incarnation_++;  // grows, also where the disk was lost
+    member.incarnation = incarnation_ += 1000;  // as a clock: above any that a life before has come to
     node.membership = std::make_unique<Membership>(kRun, member, node.disk, options_, random_.next());
     if (!remembers || node.since == 0) node.since = node.membership->self().incarnation;
     collect(who);
@@ -425,7 +425,7 @@ class VirtualMembers {
   std::vector<std::vector<bool>> works_;  // from, to
   std::priority_queue<Event, std::vector<Event>, Later> queue_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, AgreedView> views_;
-  std::uint64_t order_ = 0, incarnation_ = 1;
+  std::uint64_t order_ = 0, incarnation_ = 0;
   std::size_t handled_ = 0, sent_ = 0;
   Time now_{0};
   std::string wrong_;
