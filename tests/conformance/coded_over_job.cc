@@ -1,4 +1,5 @@
-// Strategies with codecs on the ranks of a job, beside the threads engine, whose bits and bytes they must give.
+// Strategies with codecs on the ranks of a job, beside the threads engine, whose bits and bytes they must
+// give.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,8 +49,11 @@ TEST_P(CodedOverJob, GivesTheBitsAndBytesOfThreads) {
   const RunResult threads = run(nullptr);
   ASSERT_EQ(result.last.nodes.size(), threads.last.nodes.size());
   for (std::size_t node = 0; node < threads.last.nodes.size(); ++node) {
-    EXPECT_EQ(result.last.nodes[node].sent.bytes, threads.last.nodes[node].sent.bytes);
-    EXPECT_EQ(result.last.nodes[node].coding.coded_bytes, threads.last.nodes[node].coding.coded_bytes);
+    // What an engine does by itself counts as the least that messages could do.
+    if (!testing::sums_by_messages || !in_any_order()) {
+      EXPECT_EQ(result.last.nodes[node].sent.bytes, threads.last.nodes[node].sent.bytes);
+      EXPECT_EQ(result.last.nodes[node].coding.coded_bytes, threads.last.nodes[node].coding.coded_bytes);
+    }
     EXPECT_GT(result.last.nodes[node].coding.coded_bytes, 0U);
     const std::vector<float>&ours = result.parameters[node], &theirs = threads.parameters[node];
     if (!in_any_order()) {
