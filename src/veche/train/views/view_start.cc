@@ -128,7 +128,10 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     const std::vector<NodeId> donors = parties.donors_of(me);
     const Fetched fetched = fetch_state(self, channel, donors);
     self.work.forget();
-    self.step = self.last_evaluation = self.last_checkpoint = view.first_step;
+    self.step = view.first_step;
+    // What was due at this step is no newcomer's. Who was behind makes up for it: its donor may not have done
+    // it either, and may die before it does.
+    if (!behind) self.last_evaluation = self.last_checkpoint = view.first_step;
     self.has_state = true;
     told = fmt::format("took the state of step {} from {} node{}: {} of {} pieces{}", view.first_step,
                        donors.size(), donors.size() == 1 ? "" : "s", fetched.pieces, fetched.of,
