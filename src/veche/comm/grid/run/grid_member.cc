@@ -343,8 +343,11 @@ class GridMember : public Grid, public Views, private LinkEvents {
         shut_out(revoked.id);
         renew_certificate();  // if it was signed by that one
       }
-      if (output.freeze)
+      if (output.freeze) {
         if (const auto present = router_.present()) present->end_view();
+        // Nobody trains here any more who would say so: the others need its vote to go on without it.
+        if (leaving_) membership_->frozen(last_standing_, now());
+      }
       if (output.installed) install(*output.installed);
       if (output.refused) {
         const std::lock_guard lock(mutex_);
