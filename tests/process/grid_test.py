@@ -125,7 +125,7 @@ class ComingAndGoing(Grid):
         d.process.send_signal(signal.SIGCONT)
         a.process.send_signal(signal.SIGINT)
         self.ends(a, 130)
-        e = self.member("e", "join", invitation)
+        e = self.member("e", "join", self.invitation(b))  # the first one led to the founder
         self.until_seated(b, "b", "e")
         self.until_it_goes_on(b)
         self.ends(b)
