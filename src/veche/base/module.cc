@@ -37,7 +37,7 @@ std::string loader_reason() {
 
 void* module_symbol(const Module& module, const std::string& symbol) {
   const std::filesystem::path path = module_folder() / module.file;
-  const std::string remedy = ": install the Debian package " + module.package + " and rebuild Veche";
+  const std::string remedy = ": install the Debian package " + module.package + " and rebuild Veche (`make build` does both)";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw RequestError("this build of Veche has no " + module.purpose + " (" + path.string() +
