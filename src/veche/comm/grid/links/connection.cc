@@ -14,16 +14,6 @@ namespace veche::grid {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::uint64_t kAcknowledgeEvery = 1U << 20;
-constexpr std::size_t kRecord = 16 * 1024;  // of TLS, at most
-
-std::string frame(Kind kind, std::uint64_t number, std::string_view text = {}, std::uint8_t flags = 0) {
-  return coded(Header{kind, flags, static_cast<std::uint32_t>(text.size()), number}) + std::string(text);
-}
-
-std::uint64_t clock_now() {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 }  // namespace
 
@@ -103,25 +93,6 @@ asio::awaitable<void> Connection::connect(const std::string& address) {
   co_await asio::async_connect(stream_.socket(), found, asio::use_awaitable);
 }
 
-asio::awaitable<Header> Connection::next_header() {
-  std::array<char, kHeaderBytes> bytes{};
-  co_await stream_.read(bytes);
-  co_return read_header(bytes);
-}
-
-asio::awaitable<std::string> Connection::read_text(std::uint32_t length) {
-  // Memory for what has come, not for what was promised.
-  constexpr std::uint32_t kStep = 64 * 1024;
-  std::string text;
-  for (std::uint32_t have = 0; have < length;) {
-    const std::uint32_t more = std::min(kStep, length - have);
-    text.resize(have + more);
-    co_await stream_.read(std::span(text.data() + have, more));
-    have += more;
-  }
-  co_return text;
-}
-
 asio::awaitable<void> Connection::answer_one() {
   const bool newcomer = peer_ != owner_.me() || is_newcomer(stream_.peer());
   const Header header = co_await next_header();
@@ -188,157 +159,6 @@ asio::awaitable<bool> Connection::greet() {
   co_return outbox_ != nullptr;
 }
 
-asio::awaitable<void> Connection::read_frames() {
-  for (;;) {
-    const Header header = co_await next_header();
-    if (header.kind == Kind::data || header.kind == Kind::more) {
-      co_await read_data(header);
-    } else if (header.kind == Kind::answer && (header.flags & kNothing) == 0) {
-      Message message = owner_.pool().make(header.length);
-      co_await stream_.read(message.writable<char>());
-      owner_.answered(peer_, header.number, std::move(message));
-    } else {
-      std::string text = co_await read_text(header.length);
-      handle_text(header, std::move(text));
-    }
-    if (closed_) co_return;
-  }
-}
-
-void Connection::handle_text(const Header& header, std::string text) {
-  switch (header.kind) {
-    case Kind::heartbeat:
-      // Not more and more of them for one who does not read.
-      if (!stream_.write_waits()) outbox_->put(frame(Kind::echo, header.number));
-      owner_.events().heartbeat(peer_, text);
-      return;
-    case Kind::echo:
-      round_trip_ = std::chrono::nanoseconds(clock_now() - header.number);
-      return;
-    case Kind::ack:
-      outbox_->acknowledged(header.number);
-      return;
-    case Kind::word:
-      owner_.events().word(peer_, std::move(text));
-      return;
-    case Kind::answer:
-      owner_.answered(peer_, header.number, {});
-      return;
-    case Kind::request: {
-      const Service service = read_service(text);
-      if (service == Service::join || service == Service::console)
-        throw Damaged("it asks for what is not for it");
-      Asker asker{peer_, false, {}, {}};
-      std::size_t length = asker.key.size();
-      EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);
-      owner_.events().request(
-          asker, service, text.substr(1),
-          [outbox = outbox_, number = header.number](std::optional<Message> answer) {
-            if (!answer || answer->size() > kLongestText)
-              return outbox->put(frame(Kind::answer, number, {}, kNothing));
-            const auto length = static_cast<std::uint32_t>(answer->size());
-            outbox->put(Outbox::Piece{coded(Header{Kind::answer, 0, length, number}), std::move(*answer)});
-          });
-      return;
-    }
-    case Kind::bye:
-      throw Damaged(text.empty() ? "it has closed the link" : text);
-    default:
-      throw Damaged("it sends frames where they do not belong");
-  }
-}
-
-asio::awaitable<void> Connection::read_data(Header header) {
-  if (header.kind == Kind::data) {
-    if (arriving_ || header.length < kDataHeadBytes) throw Damaged("it sends a message inside another");
-    std::array<char, kDataHeadBytes> head{};
-    co_await stream_.read(head);
-    Arriving arriving{header, read_data_head(std::string_view(head.data(), head.size())), {}, 0};
-    header.length -= kDataHeadBytes;
-    if ((header.flags & (kNodeEnded | kAnswerAtOnce)) != 0) {
-      if (header.length != 0 || arriving.head.total != 0) throw Damaged("it sends bytes with what has none");
-    } else {
-      arriving.message = owner_.pool().make(arriving.head.total);
-    }
-    arriving_ = std::move(arriving);
-  }
-  if (!arriving_) throw Damaged("it sends more of what it has not begun");
-  const std::uint64_t rest = arriving_->head.total - arriving_->have;
-  if (header.length > rest || (header.length == 0 && rest > 0)) throw Damaged("it sends more than it said");
-  co_await stream_.read(arriving_->message.writable<char>().subspan(arriving_->have, header.length));
-  arriving_->have += header.length;
-  not_acknowledged_ += header.length;
-  if (arriving_->have < arriving_->head.total) co_return;
-  const Arriving whole = std::move(*arriving_);
-  arriving_.reset();
-  owes_acknowledgement_ = true;
-  if (owner_.arrived(peer_, whole.header.number) && (whole.header.flags & kAnswerAtOnce) == 0)
-    owner_.events().data(peer_, whole.head, (whole.header.flags & kNodeEnded) != 0, whole.message);
-  if (not_acknowledged_ < kAcknowledgeEvery && (whole.header.flags & kAnswerAtOnce) == 0) co_return;
-  not_acknowledged_ = 0;
-  owes_acknowledgement_ = false;
-  outbox_->put(frame(Kind::ack, whole.header.number + 1));
-}
-
-asio::awaitable<void> Connection::write_frames() {
-  const auto self = shared_from_this();
-  std::string why;
-  try {
-    const std::uint64_t window = owner_.options().window;
-    while (!closed_) {
-      const std::string small = outbox_->take_small();
-      if (!small.empty()) {
-        const bool last = !bye_.empty();
-        co_await stream_.write(small);
-        if (last) throw Damaged(bye_);
-        continue;
-      }
-      if (!sending_) {
-        sending_ = outbox_->take_message(window);
-        sent_ = 0;
-      }
-      if (sending_) {
-        co_await write_piece();
-        continue;
-      }
-      if (const auto piece = outbox_->take_piece()) {
-        co_await stream_.write(piece->header);
-        const auto bytes = piece->message.bytes();
-        co_await stream_.write(std::span(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-        continue;
-      }
-      if (!outbox_->sleep(window)) continue;
-      std::error_code woken;
-      wake_.expires_at(asio::steady_timer::time_point::max());
-      co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    }
-    co_return;
-  } catch (const std::exception& error) {
-    why = error.what();
-  }
-  close(why);
-}
-
-// The next piece of the message that is being sent: what is small goes in one record with its header.
-asio::awaitable<void> Connection::write_piece() {
-  const Outbox::Item& item = *sending_;
-  const auto bytes = item.message.bytes();
-  const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPieceBytes, bytes.size() - sent_));
-  const bool first = sent_ == 0;
-  std::string record = first
-                           ? coded(Header{Kind::data, item.flags,
-                                          length + static_cast<std::uint32_t>(kDataHeadBytes), item.number}) +
-                                 coded(item.head)
-                           : coded(Header{Kind::more, 0, length, 0});
-  const char* from = reinterpret_cast<const char*>(bytes.data()) + sent_;
-  const std::size_t with_header = std::min<std::size_t>(length, kRecord - record.size());
-  record.append(from, with_header);
-  co_await stream_.write(record);
-  co_await stream_.write(std::span(from + with_header, length - with_header));
-  sent_ += length;
-  if (sent_ == bytes.size()) sending_.reset();
-}
-
 asio::awaitable<void> Connection::watch() {
   const auto self = shared_from_this();
   while (!closed_) {
@@ -382,7 +202,7 @@ void Connection::check_link(Clock::time_point now) {
   if (now - last_heartbeat_ >= options.heartbeat) {
     last_heartbeat_ = now;
     if (!waits || now - *waits < options.heartbeat)
-      outbox_->put(frame(Kind::heartbeat, clock_now(), owner_.heartbeat()));
+      outbox_->put(frame(Kind::heartbeat, ticks_now(), owner_.heartbeat()));
   }
   owner_.measured(*this, round_trip_, silent);
 }

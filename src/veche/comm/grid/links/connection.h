@@ -74,7 +74,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::awaitable<void> watch();
   void handle_text(const Header& header, std::string text);
   void check_link(Clock::time_point now);
-  void finished(const Header& header, Message message);
+  // For heartbeats: what this process alone reads.
+  static std::uint64_t ticks_now() {
+    return static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+  }
 
   ConnectionOwner& owner_;
   TlsStream stream_;

@@ -47,6 +47,10 @@ std::string coded(const Header& header) {
       .take();
 }
 
+std::string frame(Kind kind, std::uint64_t number, std::string_view text, std::uint8_t flags) {
+  return coded(Header{kind, flags, static_cast<std::uint32_t>(text.size()), number}) + std::string(text);
+}
+
 Header read_header(std::span<const char, kHeaderBytes> bytes) {
   Reader reader(std::string_view(bytes.data(), bytes.size()));
   Header header;

@@ -35,6 +35,8 @@ struct Header {
 };
 inline constexpr std::size_t kHeaderBytes = 16;
 std::string coded(const Header& header);
+// A whole frame of so many bytes.
+std::string frame(Kind kind, std::uint64_t number, std::string_view text = {}, std::uint8_t flags = 0);
 // Throws Damaged for what no member sends: an unknown kind, a length beyond what the kind may have.
 Header read_header(std::span<const char, kHeaderBytes> bytes);
 

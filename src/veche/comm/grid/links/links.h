@@ -22,6 +22,8 @@ struct Asker {
 // Once, by any thread; nothing: there is no answer.
 using Answer = std::function<void(std::optional<Message>)>;
 
+class LinkTable;
+
 // What links tell. All are called by the links' thread and must not wait.
 class LinkEvents {
  public:
@@ -119,8 +121,7 @@ class Links {
   void after(Time delay, std::function<void()> what);
 
  private:
-  class State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<LinkTable> state_;
 };
 
 // Asks somebody once, over a connection of its own: who has no links yet. `make` gets the session and the
