@@ -20,10 +20,10 @@ asio::awaitable<void> LinkTable::accept() {
     if (error || is_flooded(remote.address())) continue;  // which closes it
     const auto connection = std::make_shared<Connection>(
         *this, std::move(socket), tls(),
-        [this](X509* shown, STACK_OF(X509) * others) { return refusal(shown, others, {}); }, std::nullopt);
+        [this](X509* shown, STACK_OF(X509) * others) { return refusal(shown, others, {}); }, Route{});
     connections_.insert(connection);
     half_open_.emplace(connection.get(), remote.address());
-    connection->start("");
+    connection->start();
   }
 }
 

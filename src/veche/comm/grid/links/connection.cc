@@ -3,11 +3,13 @@
 #include <asio/co_spawn.hpp>
 #include <asio/connect.hpp>
 #include <asio/detached.hpp>
+#include <asio/read.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
-#include <cstring>
+#include <asio/write.hpp>
 
 #include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
 
 namespace veche::grid {
@@ -18,18 +20,18 @@ constexpr std::chrono::milliseconds kTick{100};
 }  // namespace
 
 Connection::Connection(ConnectionOwner& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
-                       Verify verify, std::optional<MemberId> dials)
+                       Verify verify, Route route)
     : owner_(owner),
       stream_(std::move(socket), std::move(context), std::move(verify)),
       wake_(stream_.socket().get_executor()),
       ticks_(stream_.socket().get_executor()),
-      dials_(dials) {}
+      route_(std::move(route)) {}
 
-void Connection::start(const std::string& address) {
+void Connection::start() {
   const auto executor = stream_.socket().get_executor();
   const auto self = shared_from_this();
   asio::co_spawn(
-      executor, [self, address] { return self->live(address); }, asio::detached);
+      executor, [self] { return self->live(); }, asio::detached);
   asio::co_spawn(
       executor, [self] { return self->watch(); }, asio::detached);
 }
@@ -50,17 +52,24 @@ void Connection::say_bye(const std::string& why) {
   outbox_->put(frame(Kind::bye, 0, std::string_view(why).substr(0, 1000)));
 }
 
-asio::awaitable<void> Connection::live(std::string address) {
+asio::awaitable<void> Connection::live() {
   const auto self = shared_from_this();
   std::string why = "the connection was closed";
   try {
-    if (dialled()) co_await connect(address);
+    const bool was_dialled = route_.addresses.empty();
+    if (!was_dialled)
+      co_await connect();
+    else if (co_await handed_to_relay())
+      throw Damaged("it is joined with another");
     std::error_code ignored;
     const auto remote = stream_.socket().remote_endpoint(ignored);
-    address_ = remote.address().to_string() + ":" + std::to_string(remote.port());
-    co_await stream_.handshake(!dialled());
+    host_ = remote.address();
+    address_ = route_.relay ? "relay " + short_name(*route_.relay)
+                            : host_.to_string() + ":" + std::to_string(remote.port());
+    if (route_.relay) co_await show_token();
+    co_await stream_.handshake(route_.as_server);
     peer_ = id_of(stream_.peer());
-    if (!dialled() && (peer_ == owner_.me() || is_newcomer(stream_.peer()))) {
+    if (was_dialled && (peer_ == owner_.me() || is_newcomer(stream_.peer()))) {
       co_await answer_one();
     } else {
       const bool adopted = co_await greet();
@@ -71,12 +80,34 @@ asio::awaitable<void> Connection::live(std::string address) {
       }
     }
   } catch (const std::system_error& error) {
-    refused_ = error.code() == asio::error::connection_refused;
     why = error.code().message();
   } catch (const std::exception& error) {
     why = error.what();
   }
   close(why);
+}
+
+asio::awaitable<void> Connection::connect() {
+  std::string why;
+  bool refused = false;
+  for (const std::string& address : route_.addresses) {
+    connecting_until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(owner_.options().connect);
+    try {
+      co_await connect(address);
+      connecting_until_.reset();
+      made_ = Clock::now();
+      co_return;
+    } catch (const std::system_error& error) {
+      refused = error.code() == asio::error::connection_refused;
+      why = connecting_until_ ? error.code().message() : "it does not answer";
+    }
+    std::error_code ignored;
+    stream_.socket().close(ignored);
+    if (closed_) break;
+  }
+  connecting_until_.reset();
+  refused_ = refused;
+  throw Damaged(why);
 }
 
 asio::awaitable<void> Connection::connect(const std::string& address) {
@@ -91,6 +122,27 @@ asio::awaitable<void> Connection::connect(const std::string& address) {
   const auto found = co_await resolver.async_resolve(parts.host, port, asio::use_awaitable);
   if (closed_) throw Damaged("too late");
   co_await asio::async_connect(stream_.socket(), found, asio::use_awaitable);
+}
+
+// Who begins with a relay's token is no peer of this member.
+asio::awaitable<bool> Connection::handed_to_relay() {
+  auto& socket = stream_.socket();
+  co_await socket.async_wait(asio::ip::tcp::socket::wait_read, asio::use_awaitable);
+  char first = 0;
+  if (recv(socket.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 || first != kPreambleBegin)
+    co_return false;
+  std::array<char, kPreambleBytes> bytes{};
+  co_await asio::async_read(socket, asio::buffer(bytes), asio::use_awaitable);
+  owner_.relay(read_preamble(bytes), stream_.release());
+  co_return true;
+}
+
+asio::awaitable<void> Connection::show_token() {
+  const std::string mine = preamble(route_.token);
+  co_await asio::async_write(stream_.socket(), asio::buffer(mine), asio::use_awaitable);
+  char answer = 0;
+  co_await asio::async_read(stream_.socket(), asio::buffer(&answer, 1), asio::use_awaitable);
+  if (answer != kJoined) throw Damaged("the relay does not say that both are there");
 }
 
 asio::awaitable<void> Connection::answer_one() {
@@ -167,7 +219,13 @@ asio::awaitable<void> Connection::watch() {
     co_await ticks_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (closed_) co_return;
     const auto now = Clock::now();
-    if (is_link())
+    if (connecting_until_) {
+      std::error_code ignored;
+      if (now > *connecting_until_) {  // the next address
+        connecting_until_.reset();
+        stream_.socket().close(ignored);
+      }
+    } else if (is_link())
       check_link(now);
     else if (now > made_ + std::chrono::duration_cast<Clock::duration>(owner_.options().greeting))
       close("it did not greet in time");

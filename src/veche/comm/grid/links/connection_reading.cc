@@ -69,17 +69,17 @@ void Connection::handle_text(const Header& header, std::string text) {
       const Service service = read_service(text);
       if (service == Service::join || service == Service::console)
         throw Damaged("it asks for what is not for it");
+      const auto reply = [outbox = outbox_, number = header.number](std::optional<Message> answer) {
+        if (!answer || answer->size() > kLongestText)
+          return outbox->put(frame(Kind::answer, number, {}, kNothing));
+        const auto length = static_cast<std::uint32_t>(answer->size());
+        outbox->put(Outbox::Piece{coded(Header{Kind::answer, 0, length, number}), std::move(*answer)});
+      };
+      if (owner_.reaches(peer_, service, text.substr(1), reply)) return;
       Asker asker{peer_, false, {}, {}};
       std::size_t length = asker.key.size();
       EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);
-      owner_.events().request(
-          asker, service, text.substr(1),
-          [outbox = outbox_, number = header.number](std::optional<Message> answer) {
-            if (!answer || answer->size() > kLongestText)
-              return outbox->put(frame(Kind::answer, number, {}, kNothing));
-            const auto length = static_cast<std::uint32_t>(answer->size());
-            outbox->put(Outbox::Piece{coded(Header{Kind::answer, 0, length, number}), std::move(*answer)});
-          });
+      owner_.events().request(asker, service, text.substr(1), reply);
       return;
     }
     case Kind::bye:

@@ -10,6 +10,16 @@ constexpr std::chrono::milliseconds kLookAround{20};
 constexpr std::chrono::milliseconds kLastRetry{2000};
 // Who has the higher id lets the other dial first: else they would meet half-way every time.
 constexpr std::chrono::milliseconds kAfterYou{300};
+constexpr std::size_t kMostRemembered = 16;  // addresses of a peer
+
+void put_first(std::vector<std::string>& addresses, const std::vector<std::string>& newer) {
+  std::vector<std::string> all;
+  for (const std::vector<std::string>* list : {&newer, const_cast<const std::vector<std::string>*>(&addresses)})
+    for (const std::string& address : *list)
+      if (all.size() < kMostRemembered && std::ranges::find(all, address) == all.end())
+        all.push_back(address);
+  addresses = std::move(all);
+}
 
 }  // namespace
 
@@ -18,38 +28,87 @@ void LinkTable::want(const MemberId& peer, const std::vector<std::string>& addre
   Peer& it = peers_[peer];
   if (!it.wanted) it.next_dial = Clock::now() + (me_ < peer ? Clock::duration::zero() : kAfterYou);
   it.wanted = true;
-  for (const std::string& address : addresses)
-    if (std::ranges::find(it.addresses, address) == it.addresses.end()) it.addresses.push_back(address);
+  put_first(it.addresses, addresses);
   look_around_.cancel();
 }
+
+void LinkTable::dial_for_a_while(const MemberId& id, const std::vector<std::string>& addresses,
+                                 Time how_long) {
+  Peer& peer = peers_[id];
+  put_first(peer.addresses, addresses);
+  peer.introduced_until = Clock::now() + std::chrono::duration_cast<Clock::duration>(how_long);
+  peer.next_way = 0;
+  peer.next_dial = Clock::now();
+  look_around_.cancel();
+}
+
 asio::awaitable<void> LinkTable::dial() {
   while (!stopping_) {
     const auto now = Clock::now();
     for (auto& [id, peer] : peers_)
-      if (peer.wanted && !peer.link && !peer.dialling && now >= peer.next_dial) dial(id, peer);
+      if ((peer.wanted || now < peer.introduced_until) && !peer.link && !peer.dialling &&
+          now >= peer.next_dial)
+        dial(id, peer);
     std::error_code woken;
     look_around_.expires_after(kLookAround);
     co_await look_around_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
 }
 
+// The next of all ways to it: its addresses, then to be dialled by it, then through those who relay. What
+// led to it last comes first.
 void LinkTable::dial(const MemberId& id, Peer& peer) {
-  std::vector<std::string> known = peer.addresses;
-  for (const std::string& address : peer.hello.addresses)
-    if (std::ranges::find(known, address) == known.end()) known.push_back(address);
-  if (known.empty() || trust_->is_revoked(id)) return;
-  const std::string address = known[peer.next_address++ % known.size()];
+  if (trust_->is_revoked(id)) return;
+  const auto known = addresses_of(peer);
+  const auto helpers = peer.wanted ? linked_besides(id, false) : std::vector<MemberId>{};
+  const auto relays = peer.wanted ? linked_besides(id, true) : std::vector<MemberId>{};
+  const std::size_t first_relay = known.size() + (helpers.empty() ? 0 : 1);
+  const std::size_t ways = first_relay + relays.size();
+  if (ways == 0) return;
+  if (std::exchange(peer.was_relayed, false)) peer.next_way = first_relay;
+  const std::size_t way = peer.next_way++ % ways;
+  peer.all_tried = way + 1 == ways;
+  if (way < known.size())
+    connect(id, peer, {{known[way]}, {}, {}, false});
+  else if (way < first_relay)
+    ask_to_be_dialled(id, peer, helpers);
+  else
+    ask_to_be_relayed(id, peer, relays[way - first_relay]);
+}
+
+void LinkTable::connect(const MemberId& id, Peer& peer, Route route) {
   const auto verify = [this, id](X509* shown, STACK_OF(X509) * others) { return refusal(shown, others, id); };
-  peer.dialling = std::make_shared<Connection>(*this, asio::ip::tcp::socket(context_), tls(), verify, id);
-  connections_.insert(peer.dialling);
-  peer.dialling->start(address);
+  const bool asked_to = route.as_server;
+  const auto connection =
+      std::make_shared<Connection>(*this, asio::ip::tcp::socket(context_), tls(), verify, std::move(route));
+  if (!asked_to) peer.dialling = connection;
+  connections_.insert(connection);
+  connection->start();
+}
+
+std::vector<std::string> LinkTable::addresses_of(const Peer& peer) const {
+  std::vector<std::string> known = peer.hello.addresses;
+  put_first(known, peer.addresses);
+  if (!peer.reached.empty()) put_first(known, {peer.reached});
+  return known;
+}
+
+std::vector<MemberId> LinkTable::linked_besides(const MemberId& id, bool relays) const {
+  std::vector<MemberId> linked;
+  for (const auto& [other, peer] : peers_)
+    if (other != id && peer.link && (!relays || peer.hello.relays)) linked.push_back(other);
+  // Others begin with another one.
+  if (!linked.empty())
+    std::ranges::rotate(linked, linked.begin() + (me_.bytes[0] ^ id.bytes[0]) % std::ssize(linked));
+  return linked;
 }
 
 void LinkTable::retry_later(Peer& peer) {
   std::uniform_real_distribution<double> spread(0.5, 1.0);
+  const Clock::duration pause = peer.all_tried ? peer.retry : kFirstRetry;
   peer.next_dial = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(peer.retry) * spread(random_));
-  peer.retry = std::min<Clock::duration>(2 * peer.retry, kLastRetry);
+                                      std::chrono::duration<double>(pause) * spread(random_));
+  if (peer.all_tried) peer.retry = std::min<Clock::duration>(2 * peer.retry, kLastRetry);
 }
 
 }  // namespace veche::grid

@@ -7,7 +7,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::uint16_t kProtocol = 1;
+constexpr std::uint16_t kProtocol = 2;
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kMostAddresses = 16;
 constexpr std::size_t kMostCertificates = 4096;
@@ -89,7 +89,7 @@ DataHead read_data_head(std::string_view bytes) {
 std::string coded(const Hello& hello) {
   Writer writer;
   writer.number(kProtocol).bytes(hello.run.bytes).number(hello.incarnation).number(hello.nodes);
-  writer.text(hello.name.substr(0, kLongestName));
+  writer.text(hello.name.substr(0, kLongestName)).number(static_cast<std::uint8_t>(hello.relays ? 1 : 0));
   const std::size_t addresses = std::min(hello.addresses.size(), kMostAddresses);
   writer.number(static_cast<std::uint32_t>(addresses));
   for (std::size_t i = 0; i < addresses; ++i) writer.text(hello.addresses[i].substr(0, kLongestName));
@@ -111,6 +111,9 @@ Hello read_hello(std::string_view bytes) {
   hello.incarnation = reader.number<std::uint64_t>();
   hello.nodes = reader.number<std::uint32_t>();
   hello.name = reader.text(kLongestName);
+  const auto relays = reader.number<std::uint8_t>();
+  if (relays > 1) throw Damaged("it says neither that it relays nor that it does not");
+  hello.relays = relays == 1;
   hello.addresses.resize(reader.count(kMostAddresses, 4));
   for (std::string& address : hello.addresses) address = reader.text(kLongestName);
   for (auto* list : {&hello.warrants, &hello.revocations}) {
@@ -127,7 +130,7 @@ std::string coded_request(Service service, std::string_view text) {
 
 Service read_service(std::string_view bytes) {
   const auto service = static_cast<Service>(Reader(bytes).number<std::uint8_t>());
-  if (service < Service::join || service > Service::own) throw Damaged("it asks for what there is not");
+  if (service < Service::join || service > Service::relayed) throw Damaged("it asks for what there is not");
   return service;
 }
 

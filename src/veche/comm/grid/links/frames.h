@@ -69,12 +69,23 @@ struct Hello {
   std::vector<std::string> addresses;
   std::vector<std::string> warrants;
   std::vector<std::string> revocations;
+  bool relays = false;  // it joins others that cannot reach each other
 };
 std::string coded(const Hello& hello);
 Hello read_hello(std::string_view bytes);  // throws Damaged
 
 // Of a request. Who has no certificate may ask for `join` alone.
-enum class Service : std::uint8_t { join = 1, piece, renew, console, own };
+enum class Service : std::uint8_t {
+  join = 1,
+  piece,
+  renew,
+  console,
+  own,
+  introduce,   // tell that one to dial me
+  introduced,  // dial this one
+  relay,       // join me with that one
+  relayed,     // dial me, to be joined with this one
+};
 std::string coded_request(Service service, std::string_view text);
 Service read_service(std::string_view bytes);  // throws Damaged; the text is what follows the first byte
 

@@ -1,5 +1,6 @@
 // Which connection becomes the link of two members, and what its end means.
 #include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/link_table.h"
 
 namespace veche::grid {
@@ -17,7 +18,8 @@ std::string LinkTable::hello() {
              options_.name,
              options_.addresses,
              trust_->warrants(),
-             {}};
+             {},
+             options_.relay};
   for (const Revocation& each : trust_->revocations()) mine.revocations.push_back(each.coded());
   return coded(mine);
 }
@@ -75,12 +77,23 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   peer.hello = hello;
   peer.link = connection;
   peer.chosen = nullptr;
+  const Route& route = connection->route();
+  peer.was_relayed = route.relay.has_value();
+  if (!route.relay) peer.host = connection->host();
+  if (!route.relay && !route.addresses.empty()) peer.reached = route.addresses.front();
   if (peer.dialling == connection) peer.dialling.reset();
   peer.retry = kFirstRetry;
   box->rewind(peer_expects);
   publish(*connection, Time(0), Time(0));
   if (!was_up) events_.up(id, hello);
   return box;
+}
+
+// Others behind its NAT, or of the same number in another network, say nothing about it.
+bool LinkTable::was_refused_by_its_host(const Connection& connection, const Peer& peer) {
+  if (!connection.was_refused() || connection.route().relay) return false;
+  const auto dialled = parse_address(connection.route().addresses.front()).number;
+  return dialled && *dialled == peer.host;
 }
 
 void LinkTable::closed(const std::shared_ptr<Connection>& connection, const std::string& why) {
@@ -91,7 +104,7 @@ void LinkTable::closed(const std::shared_ptr<Connection>& connection, const std:
     if (peer.dialling == connection) {
       peer.dialling.reset();
       retry_later(peer);
-      if (!stopping_ && !peer.link && connection->was_refused()) events_.refused(id);
+      if (!stopping_ && !peer.link && was_refused_by_its_host(*connection, peer)) events_.refused(id);
     }
     if (peer.link != connection) continue;
     peer.link.reset();

@@ -43,7 +43,8 @@ LinkTable::LinkTable(const KeyPair& key, std::shared_ptr<Trust> trust, const Lin
       options_(options),
       events_(events),
       acceptor_(listen_at(context_, options)),
-      work_(context_.get_executor()) {
+      work_(context_.get_executor()),
+      relay_(context_, options.relay_limits) {
   const auto own = own_addresses(acceptor_.local_endpoint().address(), acceptor_.local_endpoint().port());
   if (!own.empty()) local_address_ = own.back();
   if (options_.addresses.empty()) options_.addresses = own;
@@ -91,6 +92,7 @@ void LinkTable::stop() {
     look_around_.cancel();
     const auto all = connections_;
     for (const auto& connection : all) connection->close("this member closes its links");
+    relay_.close();
     peers_.clear();
     work_.reset();
   });
@@ -144,6 +146,7 @@ void LinkTable::close(const MemberId& peer, const std::string& why) {
   const auto all = connections_;
   for (const auto& connection : all)
     if (connection->peer() == peer) connection->close(why);
+  if (trust_->is_revoked(peer)) relay_.forget(peer);
 }
 void LinkTable::ask(const MemberId& to, std::string request, Answer told) {
   const auto found = peers_.find(to);

@@ -9,12 +9,13 @@
 #include <thread>
 
 #include "veche/comm/grid/links/connection.h"
+#include "veche/comm/grid/relay/relay.h"
 
 namespace veche::grid {
 
 // What is behind `Links`: the thread, the connections, and who is linked by which. In files by what is done:
-// link_table.cc (its life, and what the peers are), accepting.cc, dialling.cc, greeting.cc (which connection
-// becomes the link).
+// link_table.cc (its life, and what the peers are), accepting.cc, dialling.cc, reaching.cc (those who cannot
+// be dialled), greeting.cc (which connection becomes the link).
 class LinkTable : public ConnectionOwner {
  public:
   LinkTable(const KeyPair& key, std::shared_ptr<Trust> trust, const LinkOptions& options, LinkEvents& events);
@@ -54,10 +55,16 @@ class LinkTable : public ConnectionOwner {
     std::map<std::uint64_t, Answer> asked;
 
     bool wanted = false;
+    Clock::time_point introduced_until = {};  // until then it is dialled though not wanted
     std::vector<std::string> addresses;
-    std::size_t next_address = 0;
+    std::size_t next_way = 0;
+    bool all_tried = false;  // since it was dialled first
     std::shared_ptr<Connection> dialling;
     const Connection* chosen = nullptr;  // was offered as the link, and not answered yet
+    // Of the last link:
+    asio::ip::address host;
+    std::string reached;  // the address that was dialled
+    bool was_relayed = false;
     Clock::time_point next_dial = {};
     Clock::duration retry = kFirstRetry;
   };
@@ -66,6 +73,7 @@ class LinkTable : public ConnectionOwner {
   void wake(const MemberId& id);
   void publish(Connection& connection, Time round_trip, Time silent);
   static void fail_questions(Peer& peer);
+  static bool was_refused_by_its_host(const Connection& connection, const Peer& peer);
 
   asio::awaitable<void> accept();
   bool is_flooded(const asio::ip::address& from) const;
@@ -74,7 +82,17 @@ class LinkTable : public ConnectionOwner {
 
   asio::awaitable<void> dial();
   void dial(const MemberId& id, Peer& peer);
+  void connect(const MemberId& id, Peer& peer, Route route);
   void retry_later(Peer& peer);
+  void dial_again_after(Peer& peer, Time delay);
+  void dial_for_a_while(const MemberId& id, const std::vector<std::string>& addresses, Time how_long);
+  std::vector<std::string> addresses_of(const Peer& peer) const;
+  std::vector<MemberId> linked_besides(const MemberId& id, bool relays) const;
+
+  void ask_to_be_dialled(const MemberId& id, Peer& peer, std::vector<MemberId> helpers);
+  void ask_to_be_relayed(const MemberId& id, Peer& peer, const MemberId& relay);
+  bool may_be_introduced(const MemberId& id) const;
+  bool is_linked(const MemberId& id) const;
 
   // Of a connection's owner.
   LinkEvents& events() override { return events_; }
@@ -90,6 +108,8 @@ class LinkTable : public ConnectionOwner {
   void measured(Connection& connection, Time round_trip, Time silent) override {
     publish(connection, round_trip, silent);
   }
+  void relay(const Token& token, asio::ip::tcp::socket socket) override;
+  bool reaches(const MemberId& from, Service service, const std::string& text, const Answer& answer) override;
   void closed(const std::shared_ptr<Connection>& connection, const std::string& why) override;
 
   asio::io_context context_{1};  // first: what uses it goes before
@@ -115,6 +135,7 @@ class LinkTable : public ConnectionOwner {
   std::map<MemberId, Peer> peers_;
   std::set<std::shared_ptr<Connection>> connections_;
   std::map<const Connection*, asio::ip::address> half_open_;
+  Relay relay_;
   std::uint64_t questions_ = 0;
   std::minstd_rand random_{std::random_device{}()};
 

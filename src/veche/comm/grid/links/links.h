@@ -8,6 +8,7 @@
 
 #include "veche/comm/grid/identity/trust.h"
 #include "veche/comm/grid/links/frames.h"
+#include "veche/comm/grid/relay/relay_limits.h"
 #include "veche/endpoint.h"
 
 namespace veche::grid {
@@ -50,10 +51,13 @@ struct LinkOptions {
   std::string name;
   std::uint32_t nodes = 1;
   std::vector<std::string> addresses;  // empty: what `listen` says
+  bool relay = false;                  // joins others that cannot reach each other
+  RelayLimits relay_limits;
   Time heartbeat{0.4};
   Time silence{3};             // then a link is closed; more where that much was seen on it before
   Time stall{6};               // that a peer may read nothing
-  Time greeting{5};            // from the first byte to both hellos
+  Time connect{2};             // to one address
+  Time greeting{5};            // from the connection to both hellos
   std::size_t half_open = 64;  // connections that have not greeted
   std::size_t half_open_of_address = 16;
   std::uint64_t window = 32U << 20;   // bytes of messages on their way
@@ -63,7 +67,7 @@ struct LinkOptions {
 struct LinkState {
   MemberId peer;
   Hello hello;
-  std::string address;
+  std::string address;  // or who relays
   bool up = false;
   Time silent{0};      // since the last byte came
   Time round_trip{0};  // of the last heartbeat
@@ -88,7 +92,8 @@ class Links {
   void set_incarnation(std::uint64_t incarnation);  // before `start`
 
   // A link to it is wanted: dialled again and again until it is there. The peer's own words about its
-  // addresses are used as well.
+  // addresses are used as well. Where none of them answers, those who are linked are asked to let it dial,
+  // then those who relay.
   void want(const MemberId& peer, const std::vector<std::string>& addresses);
   // It is not wanted any more; what was to be sent to it is forgotten.
   void forget(const MemberId& peer, const std::string& why);
