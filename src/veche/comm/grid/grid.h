@@ -23,6 +23,7 @@ struct Options {
   int slots = 0;                       // how many of them compute at a time; 0: as many as there are cores
   std::string listen = "0.0.0.0:0";    // HOST:PORT; port 0: any
   std::vector<std::string> addresses;  // HOST:PORT that others are told; empty: those of this host
+  bool relay = false;                  // joins members that cannot reach each other (grid.relay)
   bool approve = false;                // newcomers wait until somebody says admit() (grid.admit = "approved")
   bool fork = false;   // a minority that is cut off goes on by itself (grid.partition = "fork")
   bool force = false;  // resume: goes on without a quorum of the last view

@@ -111,9 +111,7 @@ Hello read_hello(std::string_view bytes) {
   hello.incarnation = reader.number<std::uint64_t>();
   hello.nodes = reader.number<std::uint32_t>();
   hello.name = reader.text(kLongestName);
-  const auto relays = reader.number<std::uint8_t>();
-  if (relays > 1) throw Damaged("it says neither that it relays nor that it does not");
-  hello.relays = relays == 1;
+  hello.relays = reader.flag();
   hello.addresses.resize(reader.count(kMostAddresses, 4));
   for (std::string& address : hello.addresses) address = reader.text(kLongestName);
   for (auto* list : {&hello.warrants, &hello.revocations}) {
