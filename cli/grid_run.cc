@@ -47,6 +47,7 @@ grid::Options options_of(const GridArguments& arguments, const Settings& setting
   options.slots = settings.cluster.get<int>("slots");
   options.listen = keys.get<std::string>("listen");
   options.addresses = keys.get<std::vector<std::string>>("address", {});
+  options.relay = keys.get<bool>("relay");
   options.approve = keys.get<std::string>("admit") == "approved";
   options.fork = keys.get<std::string>("partition") == "fork";
   options.force = arguments.force;

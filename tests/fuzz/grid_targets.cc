@@ -5,6 +5,7 @@
 #include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/links/frames.h"
+#include "veche/comm/grid/relay/words.h"
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
 #include "veche/errors.h"
@@ -23,7 +24,7 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
   if (bytes.empty()) return;
   const std::string own(bytes.begin() + 1, bytes.end());
   try {
-    switch (bytes.front() % 9) {
+    switch (bytes.front() % 13) {
       case 0:
         if (own.size() < grid::kHeaderBytes) return;
         must_be(coded(grid::read_header(
@@ -49,6 +50,18 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
         return must_be(grid::Revocation::parse(own).coded(), own);
       case 8:
         return must_be(coded(grid::read_status(own)), own);
+      case 9:
+        return must_be(coded(grid::read_introduction(own)), own);
+      case 10:
+        return must_be(coded(grid::read_relayed(own)), own);
+      case 11:
+        if (own.size() < grid::kPreambleBytes) return;
+        return must_be(grid::preamble(grid::read_preamble(
+                           std::span<const char, grid::kPreambleBytes>(own.data(), grid::kPreambleBytes))),
+                       std::string_view(own).substr(0, grid::kPreambleBytes));
+      case 12:
+        must_be(grid::coded(grid::read_token(own)), own);
+        return must_be(coded(grid::read_id(own)), own);
     }
   } catch (const grid::Damaged&) {
   }

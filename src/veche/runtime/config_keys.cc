@@ -268,6 +268,8 @@ std::vector<KeySpec> grid_keys() {
        .help = "HOST:PORT where this member can be reached; port 0: any"},
       {.name = "address", .kind = Kind::texts, .fallback = {},
        .help = "HOST:PORT that others are told; those of this host when absent"},
+      {.name = "relay", .kind = Kind::flag, .fallback = flag(false),
+       .help = "this member joins others that cannot reach each other; all that it forwards is encrypted from end to end"},
   };
 }
 // clang-format on

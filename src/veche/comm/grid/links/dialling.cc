@@ -1,3 +1,4 @@
+#include <array>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -14,7 +15,7 @@ constexpr std::size_t kMostRemembered = 16;  // addresses of a peer
 
 void put_first(std::vector<std::string>& addresses, const std::vector<std::string>& newer) {
   std::vector<std::string> all;
-  for (const std::vector<std::string>* list : {&newer, const_cast<const std::vector<std::string>*>(&addresses)})
+  for (const auto* list : std::array<const std::vector<std::string>*, 2>{&newer, &addresses})
     for (const std::string& address : *list)
       if (all.size() < kMostRemembered && std::ranges::find(all, address) == all.end())
         all.push_back(address);
@@ -32,23 +33,11 @@ void LinkTable::want(const MemberId& peer, const std::vector<std::string>& addre
   look_around_.cancel();
 }
 
-void LinkTable::dial_for_a_while(const MemberId& id, const std::vector<std::string>& addresses,
-                                 Time how_long) {
-  Peer& peer = peers_[id];
-  put_first(peer.addresses, addresses);
-  peer.introduced_until = Clock::now() + std::chrono::duration_cast<Clock::duration>(how_long);
-  peer.next_way = 0;
-  peer.next_dial = Clock::now();
-  look_around_.cancel();
-}
-
 asio::awaitable<void> LinkTable::dial() {
   while (!stopping_) {
     const auto now = Clock::now();
     for (auto& [id, peer] : peers_)
-      if ((peer.wanted || now < peer.introduced_until) && !peer.link && !peer.dialling &&
-          now >= peer.next_dial)
-        dial(id, peer);
+      if (peer.wanted && !peer.link && !peer.dialling && now >= peer.next_dial) dial(id, peer);
     std::error_code woken;
     look_around_.expires_after(kLookAround);
     co_await look_around_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -60,8 +49,7 @@ asio::awaitable<void> LinkTable::dial() {
 void LinkTable::dial(const MemberId& id, Peer& peer) {
   if (trust_->is_revoked(id)) return;
   const auto known = addresses_of(peer);
-  const auto helpers = peer.wanted ? linked_besides(id, false) : std::vector<MemberId>{};
-  const auto relays = peer.wanted ? linked_besides(id, true) : std::vector<MemberId>{};
+  const auto helpers = linked_besides(id, false), relays = linked_besides(id, true);
   const std::size_t first_relay = known.size() + (helpers.empty() ? 0 : 1);
   const std::size_t ways = first_relay + relays.size();
   if (ways == 0) return;

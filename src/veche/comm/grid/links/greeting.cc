@@ -80,7 +80,7 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   const Route& route = connection->route();
   peer.was_relayed = route.relay.has_value();
   if (!route.relay) peer.host = connection->host();
-  if (!route.relay && !route.addresses.empty()) peer.reached = route.addresses.front();
+  if (!route.relay && route.addresses.size() == 1) peer.reached = route.addresses.front();
   if (peer.dialling == connection) peer.dialling.reset();
   peer.retry = kFirstRetry;
   box->rewind(peer_expects);
@@ -91,8 +91,9 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
 
 // Others behind its NAT, or of the same number in another network, say nothing about it.
 bool LinkTable::was_refused_by_its_host(const Connection& connection, const Peer& peer) {
-  if (!connection.was_refused() || connection.route().relay) return false;
-  const auto dialled = parse_address(connection.route().addresses.front()).number;
+  const Route& route = connection.route();
+  if (!connection.was_refused() || route.relay || route.addresses.size() != 1) return false;
+  const auto dialled = parse_address(route.addresses.front()).number;
   return dialled && *dialled == peer.host;
 }
 

@@ -192,6 +192,7 @@ void LinkTable::publish(Connection& connection, Time round_trip, Time silent) {
   published_[connection.peer()] = {connection.peer(),
                                    peers_[connection.peer()].hello,
                                    connection.address(),
+                                   !connection.route().addresses.empty() && !connection.route().relay,
                                    true,
                                    silent,
                                    round_trip,

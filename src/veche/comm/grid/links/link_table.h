@@ -55,7 +55,6 @@ class LinkTable : public ConnectionOwner {
     std::map<std::uint64_t, Answer> asked;
 
     bool wanted = false;
-    Clock::time_point introduced_until = {};  // until then it is dialled though not wanted
     std::vector<std::string> addresses;
     std::size_t next_way = 0;
     bool all_tried = false;  // since it was dialled first
@@ -85,7 +84,6 @@ class LinkTable : public ConnectionOwner {
   void connect(const MemberId& id, Peer& peer, Route route);
   void retry_later(Peer& peer);
   void dial_again_after(Peer& peer, Time delay);
-  void dial_for_a_while(const MemberId& id, const std::vector<std::string>& addresses, Time how_long);
   std::vector<std::string> addresses_of(const Peer& peer) const;
   std::vector<MemberId> linked_besides(const MemberId& id, bool relays) const;
 

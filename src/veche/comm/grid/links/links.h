@@ -67,7 +67,8 @@ struct LinkOptions {
 struct LinkState {
   MemberId peer;
   Hello hello;
-  std::string address;  // or who relays
+  std::string address;   // or who relays
+  bool dialled = false;  // from here: others may reach it there too
   bool up = false;
   Time silent{0};      // since the last byte came
   Time round_trip{0};  // of the last heartbeat

@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::size_t kHelpers = 3;           // that are asked at once
 constexpr Time kToBeDialled{1};               // before a relay is asked
-constexpr Time kDialIntroduced{5};            // how long the other one tries
 constexpr std::size_t kMostIntroduced = 256;  // whom nobody here wants
 constexpr std::size_t kMostRelayedHere = 64;  // connections that have not greeted
 constexpr std::string_view kYes = "yes";
@@ -60,8 +59,11 @@ bool LinkTable::reaches(const MemberId& from, Service service, const std::string
     }
     case Service::introduced: {
       const Introduction introduction = read_introduction(text);
-      if (may_be_introduced(introduction.who))
-        dial_for_a_while(introduction.who, introduction.addresses, kDialIntroduced);
+      if (may_be_introduced(introduction.who) && !introduction.addresses.empty()) {
+        Peer& peer = peers_[introduction.who];
+        if (!peer.link && !peer.dialling)
+          connect(introduction.who, peer, {introduction.addresses, {}, {}, false});
+      }
       reply(kYes);
       return true;
     }

@@ -96,7 +96,7 @@ class GridMember : public Grid, private LinkEvents {
       throw RequestError("this member may not invite: ask one that may, or the founder of the run");
     if (terms.uses == 0 || terms.valid <= std::chrono::seconds(0))
       throw RequestError("an invitation must be good for at least one member and one second");
-    return make_invitation(own_.trust->run(), own_.key, own_.links->addresses(), terms.uses,
+    return make_invitation(own_.trust->run(), own_.key, meeting_points(), terms.uses,
                            std::chrono::system_clock::now() + terms.valid, terms.may_invite)
         .text();
   }
@@ -141,6 +141,19 @@ class GridMember : public Grid, private LinkEvents {
  private:
   static bool has(const Roll& roll, const MemberId& id) {
     return std::ranges::any_of(roll.members, [&](const Member& member) { return member.id == id; });
+  }
+
+  // Where a newcomer may ask: any member lets it in. Those that were dialled can be reached by others as well,
+  // which this one does not know of itself.
+  std::vector<std::string> meeting_points() const {
+    constexpr std::size_t kOthers = 3;
+    std::vector<std::string> addresses = own_.links->addresses();
+    auto states = own_.links->states();
+    std::ranges::stable_partition(states, [](const LinkState& link) { return link.hello.relays; });
+    std::size_t others = 0;
+    for (const LinkState& link : states)
+      if (link.up && link.dialled && others++ < kOthers) addresses.push_back(link.address);
+    return addresses;
   }
 
   MemberStatus described(const Member& member, int seat, const std::vector<LinkState>& states) const {
