@@ -61,7 +61,9 @@ void train(grid::Grid& member) {
         return message;
       });
   while (!stopping) {
-    const View view = member.views().next({{done, done}});
+    const auto next = member.views().next({{done, done}});
+    if (!next) break;
+    const View& view = *next;
     done = view.first_step;
     print("view " + std::to_string(view.number) + " nodes " + std::to_string(view.nodes()) + " step " +
           std::to_string(done));
@@ -112,6 +114,7 @@ int run(const std::vector<std::string>& words) {
   options.folder = folder;
   options.listen = "127.0.0.1:0";
   options.name = std::filesystem::path(folder).filename();
+  options.interrupted = &stopping;
   options.say = [](const std::string& sentence) { std::cerr << sentence << std::endl; };
   std::unique_ptr<grid::Grid> member;
   if (what == "found") member = grid::found(options, "the configuration");

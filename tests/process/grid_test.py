@@ -70,8 +70,8 @@ class Grid(RunsTest):
         self.all.append(Member(self, name, *words, **where))
         return self.all[-1]
 
-    def found(self, settings, **where):
-        founder = self.member("a", "start", *assignments(TRAINED, settings), **where)
+    def found(self, settings, name="a", **where):
+        founder = self.member(name, "start", *assignments(TRAINED, settings), **where)
         invitation = []
         wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
         self.assertTrue(invitation, founder.told())
@@ -163,6 +163,40 @@ class ComingAndGoing(Grid):
         self.ends(a)
         self.ends(again)
         self.assertEqual(self.model(a), self.model(again))
+
+    def test_one_signal_is_enough_while_it_waits(self):
+        """Who is cut off waits for the others; asked to end it does not."""
+        for asked in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(asked):
+                a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6}, f"a{asked}")
+                b = self.member(f"b{asked}", "join", invitation)
+                self.until_seated(b, a.name, b.name)
+                self.until_it_goes_on(b)
+                a.process.kill()  # seat 0: the other one is no majority without it
+                self.until(lambda: "is gone" in b.told())
+                b.process.send_signal(asked)
+                self.ends(b, 130)
+                self.assertIn("come back", b.told().lower())
+
+    def test_the_founders_rules_hold_for_all(self):
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6, "grid.admit": "approved"})
+        b = self.member("b", "join", invitation)
+        self.approve(a, "b")
+        self.until_seated(a, "a", "b")
+        c = self.member("c", "join", self.invitation(b))  # who joined never had that configuration before
+        self.approve(b, "c")
+        self.until_seated(a, "a", "b", "c")
+        for one in (a, b, c):
+            one.process.send_signal(signal.SIGINT)
+            self.ends(one, 130)
+
+    def approve(self, at, name):
+        """Says yes to who waits at this member for it."""
+        waiting = []
+        self.until(lambda: waiting.extend(one["id"] for one in (at.members() or {"members": []})["members"]
+                                          if one["state"] == "waits for approval" and one["name"] == name) or waiting)
+        said = self.veche("grid", "members", at.run, "--admit", waiting[0])
+        self.assertEqual(said.returncode, 0, said.stderr)
 
     def test_other_data_are_refused(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 100000})

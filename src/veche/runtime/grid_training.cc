@@ -87,17 +87,11 @@ class GridTraining::Member {
                   request_.settings.grid.get<std::string>("data") == "own") {
     check_for_views(request_.settings);
     opened_ = open_data_for_views(request_.settings);
-    NodesInView alone{.first_here = 0, .here = here_};
-    if (own_data_) alone.samples.assign(static_cast<std::size_t>(here_), 1);
-    const RunPlan plan(request_.settings, opened_, alone);
-    TrainingRequest making;
-    making.settings = request_.settings;
-    making.learner = request_.learner;
-    LearnersOfRun learners(making, plan);
+    const RunPlan plan = plan_alone();
+    auto learners = make_learners(plan, here_);
     for (int i = 0; i < here_; ++i) {
       const auto index = static_cast<std::size_t>(i);
-      NodeSelf self(learners.make(NodeId{i}, parts_.empty() ? nullptr : parts_.front()->self().learner.get()),
-                    plan.training);
+      NodeSelf self(std::move(learners[index]), plan.training);
       const DataWord word{request_.settings.brings_data ? 1 : plan.training.data.partition[index].size(),
                           opened_.source.test != nullptr ? 1U : 0U};
       parts_.push_back(std::make_unique<ViewPart>(std::move(self), word, pool_));
@@ -120,6 +114,7 @@ class GridTraining::Member {
   RunResult run(Views& views, As how, const RunFolder* folder) {
     const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
     if (folder != nullptr) {
+      info_.folder = folder->path();
       checkpoints_.emplace(*folder, here_);
       if (how == As::returned) resume(*folder);
       const Learner& learner = *parts_.front()->self().learner;
@@ -130,10 +125,10 @@ class GridTraining::Member {
     folder_ = folder;
     Prefetcher prefetcher(request_.settings.data.get<int>("workers"));
     while (true) {
-      one_view(next_view(views), prefetcher);
-      if (std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
-      if (!interrupted()) continue;
-      break;
+      const std::optional<View> view = next_view(views);
+      if (!view) break;
+      one_view(*view, prefetcher);
+      if (interrupted() || std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
     }
     RunResult result = this->result();
     if (result.last.stopped == "interrupted") save();
@@ -153,7 +148,25 @@ class GridTraining::Member {
     return request_.learner ? "own" : request_.settings.model.get<std::string>("name");
   }
 
-  View next_view(Views& views) {
+  // As if nobody else were there.
+  RunPlan plan_alone() const {
+    NodesInView alone{.first_here = 0, .here = here_};
+    if (own_data_) alone.samples.assign(static_cast<std::size_t>(here_), 1);
+    return {request_.settings, opened_, alone};
+  }
+
+  std::vector<std::unique_ptr<Learner>> make_learners(const RunPlan& plan, int count) const {
+    TrainingRequest making;
+    making.settings = request_.settings;
+    making.learner = request_.learner;
+    LearnersOfRun learners(making, plan);
+    std::vector<std::unique_ptr<Learner>> made;
+    for (int i = 0; i < count; ++i)
+      made.push_back(learners.make(NodeId{i}, made.empty() ? nullptr : made.front().get()));
+    return made;
+  }
+
+  std::optional<View> next_view(Views& views) {
     std::vector<Standing> standing;
     for (const auto& part : parts_) standing.push_back(standing_of(part->self()));
     try {
@@ -174,6 +187,7 @@ class GridTraining::Member {
         .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
         .observer = &late_,
         .checkpointer = checkpoints_ ? &*checkpoints_ : nullptr,
+        .spare_learner = [this] { return std::move(make_learners(plan_alone(), 1).front()); },
         .speaker = first};
     const PlanOfView plan = [&](std::span<const DataWord> words) { return plan_of(words, first); };
     std::vector<std::unique_ptr<Endpoint>> endpoints;
@@ -227,7 +241,6 @@ class GridTraining::Member {
       info_.model = model();
       info_.data = opened_.source.name;
       info_.parameters = parts_.front()->self().learner->parameters().size();
-      if (folder_ != nullptr) info_.folder = folder_->path();
       if (folder_ != nullptr) recorder_.emplace(*folder_, info_, request_.observer);
       late_.next = recorder_ ? &*recorder_ : static_cast<Observer*>(request_.observer);
       if (request_.observer != nullptr) request_.observer->on_start(info_);

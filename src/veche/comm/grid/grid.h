@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +28,10 @@ struct Options {
   bool approve = false;                // newcomers wait until somebody says admit() (grid.admit = "approved")
   bool fork = false;   // a minority that is cut off goes on by itself (grid.partition = "fork")
   bool force = false;  // resume: goes on without a quorum of the last view
+  const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
   std::function<void(const std::string& sentence)> say;  // what people should know; by any thread
+  // Who joins: sets here what the run's configuration decides, before anybody hears of this member.
+  std::function<void(const std::string& configuration, Options& options)> configured;
 };
 
 // For whom an invitation is good.

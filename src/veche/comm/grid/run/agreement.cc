@@ -10,7 +10,9 @@ namespace veche::grid {
 namespace {
 
 constexpr Time kMadeAgain{0.25};  // a closed link that is there again by then was not down
-constexpr Time kToLeave{10};      // for the others to agree
+constexpr Time kLookUp{0.05};
+constexpr Time kMostPatience{120};  // whatever others say that they need
+constexpr double kRoundTrips = 20;  // are enough to make a link and to agree
 constexpr Time kToHearIt{0.3};
 constexpr Time kSayWhy{10};  // nothing moves: a sentence
 constexpr Time kForkAfter{15};
@@ -32,11 +34,13 @@ Agreement::Agreement(OwnPart& own, WayIn way) : own_(own), way_(way) {
   roll_ = membership_->present();
 }
 
-View Agreement::next(const std::vector<Standing>& here) {
+std::optional<View> Agreement::next(const std::vector<Standing>& here) {
   own_.links->post([this, here] {
     const bool first = !asked_;
     asked_ = waits_ = true;
     last_standing_ = here;
+    if (frozen_at_ >= Time(0)) stopped_after(now() - frozen_at_);
+    frozen_at_ = Time(-1);
     if (first && way_ == WayIn::found)
       membership_->found(here, now());
     else if (first || !membership_->in())
@@ -47,11 +51,16 @@ View Agreement::next(const std::vector<Standing>& here) {
     act();
   });
   std::unique_lock lock(mutex_);
-  for (;;) {
-    const bool changed = changed_.wait_for(lock, kSayWhy, [this] { return pending_ || !end_.empty(); });
+  for (Time said = now();;) {
+    // A signal tells nobody that waits here.
+    const bool changed = changed_.wait_for(lock, kLookUp, [this] { return pending_ || !end_.empty(); });
     if (!end_.empty()) throw RunError(end_);
     if (changed) break;
-    own_.say(why_waits_.empty() ? "waits for the members to agree on the next view" : why_waits_);
+    if (own_.interrupted()) return {};
+    if (now() - said < kSayWhy) continue;
+    said = now();
+    own_.say(cut_off_ ? "cut off from the majority of the members: waits for them"
+                      : "waits for the members to agree on the next view");
   }
   View view = std::move(*pending_);
   pending_.reset();
@@ -67,9 +76,39 @@ void Agreement::leave() {
     act();
   });
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kToLeave, [this] { return removed_ || !failed_.empty(); });
+  // With nobody to agree with, it just goes: the others see its links close.
+  changed_.wait_for(lock, patience_of_all_ + kToHearIt,
+                    [this] { return removed_ || cut_off_ || !failed_.empty(); });
   lock.unlock();
   own_.links->flush(Time(1));
+}
+
+void Agreement::stopped_after(Time took) {
+  const std::lock_guard lock(mutex_);
+  patience_.measured(took, 0);
+}
+
+Time Agreement::to_stop() const {
+  const std::lock_guard lock(mutex_);
+  return patience_.deadline(0);
+}
+
+void Agreement::needs(const MemberId& from, Time to_stop) {
+  needs_[from] = std::clamp(to_stop, kLeastPatience, kMostPatience);
+  follow_measurements();
+}
+
+// As long as the slowest member of the view needs, and the longest way to one.
+void Agreement::follow_measurements() {
+  Time longest = to_stop();
+  for (const auto& [member, time] : needs_)
+    if (is_seated(member)) longest = std::max(longest, time);
+  for (const LinkState& link : own_.links->states())
+    if (link.up) longest = std::max(longest, kRoundTrips * link.round_trip);
+  longest = std::min(longest, kMostPatience);
+  membership_->set_patience(longest);
+  const std::lock_guard lock(mutex_);
+  patience_of_all_ = longest;
 }
 
 Membership Agreement::make_membership() {
@@ -114,6 +153,7 @@ void Agreement::act() {
     }
     if (output.freeze) {
       if (const auto present = router_.present()) present->end_view();
+      if (!waits_) frozen_at_ = now();
       // Nobody trains here any more who would say so: the others need its vote to go on without it.
       if (leaving_) membership_->frozen(last_standing_, now());
     }
@@ -128,7 +168,7 @@ void Agreement::act() {
   {
     const std::lock_guard lock(mutex_);
     roll_ = membership_->present();
-    why_waits_ = membership_->cut_off() ? "cut off from the majority of the members: waits for them" : "";
+    cut_off_ = membership_->cut_off();
   }
   set_timer();
 }
@@ -165,8 +205,11 @@ void Agreement::install(const AgreedView& agreed) {
         own_.links->forget(seat.member, "the members went on without it");
   }
   waits_ = false;
+  std::erase_if(needs_, [&](const auto& each) { return !is_seated(each.first); });
+  follow_measurements();
   own_.links->forget_views_before(roll.number);
   const auto cluster = std::make_shared<GridCluster>(own_.links, seating, own_.options.slots);
+  cluster->on_compute([this](Time took) { stopped_after(took); });
   router_.present(cluster);
   view.cluster = cluster;
   const std::lock_guard lock(mutex_);

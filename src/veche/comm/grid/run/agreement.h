@@ -10,6 +10,7 @@
 
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/membership/membership.h"
+#include "veche/comm/grid/patience.h"
 #include "veche/comm/grid/run/grid_member.h"
 #include "veche/comm/grid/run/own_part.h"
 #include "veche/comm/views.h"
@@ -23,12 +24,17 @@ class Agreement : public Views {
   Agreement(OwnPart& own, WayIn way);
 
   // Views: one thread.
-  View next(const std::vector<Standing>& here) override;
+  std::optional<View> next(const std::vector<Standing>& here) override;
   void leave() override;
 
   // Any thread.
   Roll roll() const;
   double since(const MemberId& member) const;  // seconds since 1970, in a view; 0: never
+
+  // How long the nodes here went without looking whether the view has ended.
+  void stopped_after(Time took);
+  // How long this member may need to stop, from what was measured.
+  Time to_stop() const;
 
   // What links tell.
   void up(const MemberId& peer);
@@ -36,6 +42,8 @@ class Agreement : public Views {
   void refused(const MemberId& peer) { believe_down(peer, Time(0)); }  // nobody listens there any more
   void word(const MemberId& from, const std::string& text);
   void data(const MemberId& from, const DataHead& head, bool ended, Message message);
+  // How long this one may need to stop.
+  void needs(const MemberId& from, Time to_stop);
   // This member cannot go on.
   void fail(const std::string& why);
 
@@ -47,6 +55,7 @@ class Agreement : public Views {
   std::function<void()> on_revoked;
 
  private:
+  void follow_measurements();
   Membership make_membership();
   void install(const AgreedView& agreed);
   void removed();
@@ -54,6 +63,8 @@ class Agreement : public Views {
   void believe_down(const MemberId& peer, Time after);
   void set_timer();
   Time now() const { return own_.now(); }
+
+  static constexpr Time kFirstPatience{5}, kLeastPatience{2};
 
   OwnPart& own_;
   const WayIn way_;
@@ -66,6 +77,8 @@ class Agreement : public Views {
   bool waits_ = false;  // in `next`
   bool leaving_ = false;
   std::vector<Standing> last_standing_;
+  std::map<MemberId, Time> needs_;   // to stop, by member
+  Time frozen_at_{-1};               // it was told to stop then, and has not yet
   std::map<MemberId, Time> closed_;  // links that may be made again at once
 
   mutable std::mutex mutex_;
@@ -73,7 +86,10 @@ class Agreement : public Views {
   // Guarded by mutex_.
   Roll roll_;
   std::optional<View> pending_;
-  std::string end_, failed_, why_waits_;
+  Patience patience_{kFirstPatience, kLeastPatience};
+  Time patience_of_all_{kFirstPatience};
+  bool cut_off_ = false;
+  std::string end_, failed_;
   bool removed_ = false;
   std::map<MemberId, double> since_;
 };

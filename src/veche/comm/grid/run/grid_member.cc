@@ -86,7 +86,7 @@ class GridMember : public Grid, private LinkEvents {
 
   void report(std::uint64_t step, double speed) override {
     own_.links->post([this, speed] { agreement_->membership().describe(own_.links->addresses(), speed); });
-    own_.links->set_heartbeat(Writer().number(step).real(speed).take());
+    own_.links->set_heartbeat(Writer().number(step).real(speed).real(agreement_->to_stop().count()).take());
     const std::lock_guard lock(mutex_);
     reports_[me()] = {step, speed};
   }
@@ -205,6 +205,7 @@ class GridMember : public Grid, private LinkEvents {
     Reader reader(text);
     const auto step = reader.number<std::uint64_t>();
     const auto speed = reader.real();
+    agreement_->needs(from, Time(reader.real()));
     const std::lock_guard lock(mutex_);
     reports_[from] = {step, speed};
   }

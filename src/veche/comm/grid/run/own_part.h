@@ -32,6 +32,7 @@ struct OwnPart {
 
   MemberId id() const { return key.id(); }
   Time now() const { return Clock::now() - start; }
+  bool interrupted() const { return options.interrupted != nullptr && *options.interrupted; }
   void say(const std::string& sentence) const {
     if (options.say) options.say(sentence);
   }

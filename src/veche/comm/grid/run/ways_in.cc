@@ -44,7 +44,7 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   std::string said;
   const JoinAnswer answer = ask_to_join(invitation, key, request, [&](const std::string& sentence) {
     if (options.say && sentence != said) options.say(said = sentence);
-    return true;
+    return options.interrupted == nullptr || !*options.interrupted;
   });
   Trust trust(answer.root);
   try {
@@ -58,7 +58,9 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   files.write_members(answer.members);
   files.write_trust(trust);
   files.write_certificate(answer.certificate);
-  return make_member_of_run(options, WayIn::join);
+  Options known = options;
+  if (options.configured) options.configured(answer.configuration, known);
+  return make_member_of_run(known, WayIn::join);
 }
 
 std::unique_ptr<Grid> resume_here(const Options& options) {
