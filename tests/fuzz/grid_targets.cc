@@ -3,6 +3,8 @@
 
 #include "tests/fuzz/targets.h"
 #include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/discovery/lan_words.h"
+#include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/links/frames.h"
 #include "veche/comm/grid/relay/words.h"
@@ -24,7 +26,7 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
   if (bytes.empty()) return;
   const std::string own(bytes.begin() + 1, bytes.end());
   try {
-    switch (bytes.front() % 13) {
+    switch (bytes.front() % 15) {
       case 0:
         if (own.size() < grid::kHeaderBytes) return;
         must_be(coded(grid::read_header(
@@ -62,6 +64,10 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
       case 12:
         must_be(grid::coded(grid::read_token(own)), own);
         return must_be(coded(grid::read_id(own)), own);
+      case 13:
+        return must_be(coded(grid::read_lan_word(own)), own);
+      case 14:
+        return must_be(coded(grid::read_address_record(own)), own);
     }
   } catch (const grid::Damaged&) {
   }

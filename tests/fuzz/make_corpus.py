@@ -197,6 +197,8 @@ def grid():
         "relayed": key + key,
         "preamble": b"VECHERL1" + key,
         "id": key,
+        "lan": b"VECHELA1" + bytes([2]) + key + struct.pack("<HQ", 4000, 7),
+        "address-record": text(b"certificate") + text(b"warrant") + struct.pack("<qI", 1 << 31, 1) + text(b"10.0.0.7:4000") + signature,
     }
     for which, (name, content) in enumerate(frames.items()):
         save("grid_frame", name, bytes([which]) + content)

@@ -19,12 +19,12 @@ STEPS = 5000  # far more than are made while members come and go, also on a slow
 
 
 class Member:
-    def __init__(self, test, name, *words, prefix=(), settings={"grid.listen": "127.0.0.1:0"}):
+    def __init__(self, test, name, *words, prefix=(), own={"grid.listen": "127.0.0.1:0"}):
         self.name = name
         self.prefix = prefix  # of a command that is to run where the member does
         self.run = test.folder / name
         self.log = open(test.folder / f"{name}.log", "w+")
-        own = dict(settings)
+        own = dict(own)
         if "--resume" not in words:
             own |= {"run.out": test.folder, "run.name": name}
         words = [*prefix, VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]

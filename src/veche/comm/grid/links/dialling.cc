@@ -12,6 +12,9 @@ constexpr std::chrono::milliseconds kLastRetry{2000};
 // Who has the higher id lets the other dial first: else they would meet half-way every time.
 constexpr std::chrono::milliseconds kAfterYou{300};
 constexpr std::size_t kMostRemembered = 16;  // addresses of a peer
+// Hints: an address is tried again after a while, and so many are at a time.
+constexpr std::chrono::milliseconds kMeetAgain{1500};
+constexpr std::size_t kMostMet = 32;
 
 void put_first(std::vector<std::string>& addresses, const std::vector<std::string>& newer) {
   std::vector<std::string> all;
@@ -31,6 +34,34 @@ void LinkTable::want(const MemberId& peer, const std::vector<std::string>& addre
   it.wanted = true;
   put_first(it.addresses, addresses);
   look_around_.cancel();
+}
+
+bool LinkTable::lacks() const {
+  return std::ranges::any_of(peers_,
+                             [](const auto& each) { return each.second.wanted && !each.second.link; });
+}
+
+void LinkTable::meet(const std::vector<std::string>& addresses) {
+  const auto now = Clock::now();
+  const auto own = this->addresses();
+  std::erase_if(met_, [&](const auto& each) { return now - each.second > kMeetAgain; });
+  const bool alone =
+      std::ranges::none_of(peers_, [](const auto& each) { return each.second.link != nullptr; });
+  for (const std::string& address : addresses) {
+    const bool known = std::ranges::any_of(peers_, [&](const auto& each) {
+      return each.second.link && std::ranges::count(each.second.hello.addresses, address) > 0;
+    });
+    if (stopping_ || known || (!alone && !lacks()) || met_.size() >= kMostMet) continue;
+    if (std::ranges::count(own, address) > 0 || !met_.emplace(address, now).second) continue;
+    const auto verify = [this](X509* shown, STACK_OF(X509) * others) -> std::optional<std::string> {
+      if (id_of(shown) == me_) return "it is this member itself";
+      return trust_->refusal(shown, others, std::chrono::system_clock::now());
+    };
+    const auto connection = std::make_shared<Connection>(*this, asio::ip::tcp::socket(context_), tls(),
+                                                         verify, Route{{address}, {}, {}, false});
+    connections_.insert(connection);
+    connection->start();
+  }
 }
 
 asio::awaitable<void> LinkTable::dial() {

@@ -12,14 +12,9 @@ constexpr std::chrono::milliseconds kFresh{1500};
 }  // namespace
 
 std::string LinkTable::hello() {
-  Hello mine{trust_->run(),
-             options_.incarnation,
-             options_.nodes,
-             options_.name,
-             options_.addresses,
-             trust_->warrants(),
-             {},
-             options_.relay};
+  Hello mine{
+      trust_->run(), options_.incarnation, options_.nodes, options_.name, addresses(), trust_->warrants(), {},
+      options_.relay};
   for (const Revocation& each : trust_->revocations()) mine.revocations.push_back(each.coded());
   return coded(mine);
 }

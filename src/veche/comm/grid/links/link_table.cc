@@ -47,19 +47,12 @@ LinkTable::LinkTable(const KeyPair& key, std::shared_ptr<Trust> trust, const Lin
       relay_(context_, options.relay_limits) {
   const auto own = own_addresses(acceptor_.local_endpoint().address(), acceptor_.local_endpoint().port());
   if (!own.empty()) local_address_ = own.back();
-  if (options_.addresses.empty()) options_.addresses = own;
+  addresses_ = options_.addresses.empty() ? own : options_.addresses;
 }
 
 void LinkTable::set_certificate(const std::string& certificate) {
-  std::vector<std::string> proofs = trust_->warrants();
+  std::vector<std::string> proofs = proofs_of(certificate, *trust_);
   proofs.push_back(trust_->root());
-  // Only what proves this one: its inviter's warrant.
-  const auto own = read_certificate(certificate);
-  std::erase_if(proofs, [&](const std::string& proof) {
-    const auto read = read_certificate(proof);
-    return proof != trust_->root() &&
-           (!read || X509_NAME_cmp(X509_get_issuer_name(own.get()), X509_get_subject_name(read.get())) != 0);
-  });
   auto made = make_context(key_, certificate, proofs);
   const std::lock_guard lock(mutex_);
   tls_ = std::move(made);
@@ -101,6 +94,21 @@ void LinkTable::stop() {
   thread_.join();
 }
 
+std::vector<std::string> LinkTable::addresses() const {
+  const std::lock_guard lock(mutex_);
+  return addresses_;
+}
+void LinkTable::add_address(const std::string& address) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(addresses_, address);
+    addresses_.insert(addresses_.begin(), address);
+  }
+  asio::post(context_, [this] {
+    const std::string told = coded_request(Service::introduced, coded(Introduction{me_, addresses()}));
+    for (const MemberId& peer : linked_besides(me_, false)) ask(peer, told, [](const auto&) {});
+  });
+}
 void LinkTable::after(Time delay, std::function<void()> what) {
   auto timer = std::make_shared<asio::steady_timer>(context_);
   timer->expires_after(std::chrono::duration_cast<Clock::duration>(delay));

@@ -27,6 +27,8 @@ class LinkTable : public ConnectionOwner {
 
   // Any thread.
   const std::string& local_address() const { return local_address_; }
+  std::vector<std::string> addresses() const;
+  void add_address(const std::string& address);
   const LinkOptions& options() const override { return options_; }
   MessagePool& pool() override { return pool_; }
   asio::io_context& context() { return context_; }
@@ -39,6 +41,8 @@ class LinkTable : public ConnectionOwner {
 
   // The links' thread, as all that follows.
   void want(const MemberId& peer, const std::vector<std::string>& addresses);
+  void meet(const std::vector<std::string>& addresses);
+  bool lacks() const;
   void forget(const MemberId& peer, const std::string& why);
   void close(const MemberId& peer, const std::string& why);
   void ask(const MemberId& to, std::string request, Answer told);
@@ -120,6 +124,7 @@ class LinkTable : public ConnectionOwner {
   MessagePool pool_;
 
   mutable std::mutex mutex_;
+  std::vector<std::string> addresses_;                    // guarded by mutex_
   std::shared_ptr<SSL_CTX> tls_;                          // guarded by mutex_
   std::map<MemberId, std::shared_ptr<Outbox>> outboxes_;  // guarded by mutex_; each then guards itself
   std::map<MemberId, LinkState> published_;               // guarded by mutex_
@@ -134,6 +139,7 @@ class LinkTable : public ConnectionOwner {
   std::set<std::shared_ptr<Connection>> connections_;
   std::map<const Connection*, asio::ip::address> half_open_;
   Relay relay_;
+  std::map<std::string, Clock::time_point> met_;  // addresses that were tried as hints, and when
   std::uint64_t questions_ = 0;
   std::minstd_rand random_{std::random_device{}()};
 

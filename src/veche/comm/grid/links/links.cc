@@ -15,7 +15,8 @@ Links::Links(const KeyPair& key, std::shared_ptr<Trust> trust, const std::string
 Links::~Links() { stop(); }
 void Links::start() { state_->start(); }
 void Links::stop() { state_->stop(); }
-const std::vector<std::string>& Links::addresses() const { return state_->options().addresses; }
+std::vector<std::string> Links::addresses() const { return state_->addresses(); }
+void Links::add_address(const std::string& address) { state_->add_address(address); }
 std::string Links::local_address() const { return state_->local_address(); }
 void Links::set_incarnation(std::uint64_t incarnation) { state_->set_incarnation(incarnation); }
 void Links::set_certificate(const std::string& certificate) { state_->set_certificate(certificate); }
@@ -23,6 +24,10 @@ void Links::set_certificate(const std::string& certificate) { state_->set_certif
 void Links::want(const MemberId& peer, const std::vector<std::string>& addresses) {
   post([state = state_.get(), peer, addresses] { state->want(peer, addresses); });
 }
+void Links::meet(const std::vector<std::string>& addresses) {
+  post([state = state_.get(), addresses] { state->meet(addresses); });
+}
+bool Links::lacks() const { return state_->lacks(); }
 void Links::forget(const MemberId& peer, const std::string& why) {
   post([state = state_.get(), peer, why] { state->forget(peer, why); });
 }

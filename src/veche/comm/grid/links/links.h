@@ -87,7 +87,9 @@ class Links {
   // Closes all; when it returns no event comes any more.
   void stop();
 
-  const std::vector<std::string>& addresses() const;
+  std::vector<std::string> addresses() const;
+  // Others may reach it there too: told to all, and before the other addresses from now on.
+  void add_address(const std::string& address);
   std::string local_address() const;  // by which processes of this host reach it
   void set_certificate(const std::string& certificate);
   void set_incarnation(std::uint64_t incarnation);  // before `start`
@@ -96,6 +98,11 @@ class Links {
   // addresses are used as well. Where none of them answers, those who are linked are asked to let it dial,
   // then those who relay.
   void want(const MemberId& peer, const std::vector<std::string>& addresses);
+  // Members may be there: whoever shows a member's certificate is linked. Hints from anywhere, so only while
+  // somebody is missed, and a few at a time.
+  void meet(const std::vector<std::string>& addresses);
+  // Somebody who is wanted has no link. The links' thread.
+  bool lacks() const;
   // It is not wanted any more; what was to be sent to it is forgotten.
   void forget(const MemberId& peer, const std::string& why);
   // What still waits to be sent of views before this one is forgotten.

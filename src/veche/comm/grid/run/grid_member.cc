@@ -10,6 +10,7 @@
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/certificate_renewal.h"
 #include "veche/comm/grid/run/console.h"
+#include "veche/comm/grid/run/searching.h"
 #include "veche/comm/grid/run/worker.h"
 #include "veche/errors.h"
 
@@ -51,11 +52,14 @@ class GridMember : public Grid, private LinkEvents {
       agreement_->act();
     });
     certificate_->watch();
+    searching_.emplace(own_);
+    searching_->watch();
   }
 
   ~GridMember() override {
     worker_.stop();
     own_.links->stop();
+    searching_->stop();
     own_.files.remove_address();
   }
 
@@ -143,8 +147,8 @@ class GridMember : public Grid, private LinkEvents {
     return std::ranges::any_of(roll.members, [&](const Member& member) { return member.id == id; });
   }
 
-  // Where a newcomer may ask: any member lets it in. Those that were dialled can be reached by others as well,
-  // which this one does not know of itself.
+  // Where a newcomer may ask: any member lets it in. Those that were dialled can be reached by others as
+  // well, which this one does not know of itself.
   std::vector<std::string> meeting_points() const {
     constexpr std::size_t kOthers = 3;
     std::vector<std::string> addresses = own_.links->addresses();
@@ -277,6 +281,7 @@ class GridMember : public Grid, private LinkEvents {
   std::optional<Agreement> agreement_;
   std::optional<CertificateRenewal> certificate_;
   std::optional<Admissions> admissions_;
+  std::optional<Searching> searching_;
 
   mutable std::mutex mutex_;
   std::map<MemberId, Report> reports_;  // guarded by mutex_, as is
