@@ -100,6 +100,8 @@ asio::awaitable<void> Connection::connect() {
     } catch (const std::system_error& error) {
       refused = error.code() == asio::error::connection_refused;
       why = connecting_until_ ? error.code().message() : "it does not answer";
+    } catch (const Damaged& error) {  // no address at all
+      why = error.what();
     }
     std::error_code ignored;
     stream_.socket().close(ignored);

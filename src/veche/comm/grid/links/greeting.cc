@@ -74,6 +74,7 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   peer.chosen = nullptr;
   const Route& route = connection->route();
   peer.was_relayed = route.relay.has_value();
+  peer.next_way = 0;
   if (!route.relay) peer.host = connection->host();
   if (!route.relay && route.addresses.size() == 1) peer.reached = route.addresses.front();
   if (peer.dialling == connection) peer.dialling.reset();
