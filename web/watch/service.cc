@@ -100,7 +100,8 @@ void WatchService::look() {
 std::string WatchService::versions() const {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, run] : runs_)
-    json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended()};
+    json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended(),
+                  run->follower.now_version()};
   return json_of(json);
 }
 
@@ -130,12 +131,14 @@ HttpReply WatchService::answer_of(const HttpRequest& request) {
   const std::uint64_t version = what == "about" ? 1
                                 : what == "series"
                                     ? follower.progress_version() * 2 + (follower.ended() ? 1 : 0)
-                                    : follower.nodes_version();
+                                : what == "now" ? follower.now_version()
+                                                : follower.nodes_version();
   auto& [made_version, text] = run.made[what];
   if (text.empty() || made_version != version) {
     made_version = version;
     nlohmann::json json = what == "about"    ? follower.about()
                           : what == "series" ? follower.series(kSeriesRows)
+                          : what == "now"    ? follower.now()
                                              : follower.nodes(kNodeRows);
     json["name"] = found->first;
     text = json_of(json);
@@ -156,7 +159,8 @@ HttpReply WatchService::handle(const HttpRequest& request) {
     return {.type = "text/event-stream",
             .headers = {{"Cache-Control", "no-store"}},
             .stream = [this](const Sink& sink) { stream_events(sink); }};
-  if (path == "/api/runs" || path == "/api/about" || path == "/api/series" || path == "/api/nodes")
+  if (path == "/api/runs" || path == "/api/about" || path == "/api/series" || path == "/api/nodes" ||
+      path == "/api/now")
     return answer_of(request);
   return refusal(404, "there is nothing of this name here");
 }
