@@ -21,7 +21,7 @@ class Tried(BrowserTest):
         self.until(lambda: "mlp" in self.text("about"))
 
     def rows(self, name):
-        return [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")] for row in self.all(f"#{name} tr")]
+        return self.browser.execute_script("return [...document.querySelectorAll(`#${arguments[0]} tr`)].map(row => [...row.cells].map(cell => cell.textContent))", name)
 
     def test_a_chosen_picture_is_answered_by_every_node(self):
         (self.folder / "seven.png").write_bytes(png(8, 8, self.images[0]))

@@ -16,7 +16,7 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uintmax_t kMostConfigText = 16U << 20U;
 constexpr std::size_t kMostNodesText = 1U << 20U;
-constexpr std::size_t kMostPiece = 64U << 20U;  // read at a time
+constexpr std::size_t kMostPiece = 8U << 20U;  // read at a time: others wait meanwhile
 
 double value_of(const nlohmann::json& json, const char* key, const char* inner = nullptr) {
   if (!json.is_object()) return kNothing;
@@ -55,6 +55,7 @@ nlohmann::json column(const std::vector<Row>& rows, const std::vector<std::size_
 
 bool LineReader::read(std::vector<std::string>& lines) {
   lines.clear();
+  behind_ = false;
   struct stat facts {};
   if (::stat(file_.c_str(), &facts) != 0) return false;
   const auto size = static_cast<std::uintmax_t>(facts.st_size);
@@ -71,6 +72,7 @@ bool LineReader::read(std::vector<std::string>& lines) {
   in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
   piece.resize(static_cast<std::size_t>(in.gcount()));
   at_ += piece.size();
+  behind_ = at_ < size;
   rest_ += piece;
   std::size_t from = 0;
   for (std::size_t end; (end = rest_.find('\n', from)) != std::string::npos; from = end + 1)

@@ -16,9 +16,12 @@ class LineReader {
   explicit LineReader(std::filesystem::path file) : file_(std::move(file)) {}
   // True when it was read from its beginning, for the first time or again: forget what was before.
   bool read(std::vector<std::string>& lines);
+  // There was more than is read at a time: call again.
+  bool behind() const { return behind_; }
 
  private:
   const std::filesystem::path file_;
+  bool behind_ = false;
   std::uintmax_t at_ = 0;
   std::string rest_;         // of a line that is not complete yet
   std::uint64_t inode_ = 0;  // of the file that was read; 0: none
@@ -32,6 +35,7 @@ class RunFollower {
 
   const std::string& name() const { return name_; }
   bool poll();  // whether something is new
+  bool behind() const { return metrics_file_.behind() || progress_file_.behind(); }  // poll again soon
   bool ended() const { return ended_; }
   std::uint64_t progress_version() const { return progress_version_; }
   std::uint64_t nodes_version() const { return nodes_version_; }

@@ -131,6 +131,21 @@ TEST_F(Following, LongRunsAreThinned) {
   EXPECT_EQ(steps.back(), 10'000);
 }
 
+TEST_F(Following, ALongPastIsReadInPieces) {
+  RunFollower run(folder_);
+  std::string text;
+  int steps = 0;
+  while (text.size() < (20U << 20U)) text += measured(++steps, std::vector<int>(36, 1));
+  append("metrics.jsonl", text);
+  int pieces = 0;
+  do {
+    run.poll();
+    ++pieces;
+  } while (run.behind() && pieces < 100);
+  EXPECT_EQ(pieces, 3);
+  EXPECT_EQ(run.series(10)["measurements"]["step"].back(), steps);
+}
+
 TEST_F(Following, KnowsTheGraph) {
   const auto about = RunFollower(folder_).about();
   EXPECT_EQ(about["graph"]["nodes"], 3);

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 400ms;
-constexpr auto kBetweenSigns = 1s;  // of life, and how soon a stream sees the end
+constexpr auto kBetweenPieces = 5ms;  // of a long past: others have their turn
+constexpr auto kBetweenSigns = 1s;    // of life, and how soon a stream sees the end
 constexpr std::size_t kSeriesRows = 600, kNodeRows = 200;
 constexpr std::size_t kMostRuns = 200;
 
@@ -88,9 +89,14 @@ bool WatchService::look_for_runs() {
 
 void WatchService::look() {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kBetweenLooks, [&] { return stopping_; })) {
+  bool behind = true;
+  while (!changed_.wait_for(lock, behind ? kBetweenPieces : kBetweenLooks, [&] { return stopping_; })) {
     bool changed = look_for_runs();
-    for (auto& [name, run] : runs_) changed |= run->follower.poll();
+    behind = false;
+    for (auto& [name, run] : runs_) {
+      changed |= run->follower.poll();
+      behind |= run->follower.behind();
+    }
     if (!changed) continue;
     ++version_;
     changed_.notify_all();
