@@ -113,6 +113,10 @@ class Served(WatchTest):
             file.writelines(text % step + "\n" for step in range(1, 10_001))
         with open(self.folder / "runs/a/progress.jsonl", "w") as file:
             file.writelines('{"step":%d,"loss":%.6g,"cv":0.0123,"images_per_second":1234.56}\n' % (step, 2 / step) for step in range(1, 10_001))
+        peers = lambda node: [[(node + by) % 36, 123456789012] for by in (1, 6, 30, 35)]
+        (self.folder / "runs/a/nodes.json").write_text(json.dumps({"step": 10_000, "nodes": [
+            {"steps": 10_000, "compute_seconds": 123.45, "waiting_seconds": 67.891, "communication_seconds": 12.345, "bytes_sent": 493827156048, "staleness": 1.5,
+             "to": peers(node)} for node in range(36)]}))
         start = time.monotonic()
         self.watch("runs/a")
         self.assertTrue(wait_for(lambda: self.asked("/api/nodes?run=a")[1]["step"][-1:] == [10_000]))
@@ -297,7 +301,8 @@ class Seen(WatchTest, BrowserTest):
         self.assertEqual(self.browser.title, "Veche")
 
     def test_nothing_serious_is_in_the_way_of_anybody(self):
-        self.train("a", SMALL, {"run.steps": 4, "run.eval_every": 1})
+        self.train("a", SMALL, {"run.steps": 40, "run.eval_every": 2, "run.eval": "all", "data.samples": 1200, "data.partition": "dirichlet:0.5",
+                                "cluster.nodes": 12, "topology.graph": "torus:3x4", "optimizer.lr": 0.05})
         self.open("runs/a")
         self.until(lambda: self.all("#graph .node"))
         self.assert_usable("watch_page")
