@@ -205,7 +205,7 @@ void add_bench(CLI::App& app) {
       ->check(CLI::IsMember({"threads", "mpi"}));
   command->add_option(
       "--only", arguments->options.only,
-      "compress, slow-network, reality: only cases with this in their name, such as powersgd");
+      "compress, slow-network, reality, pipeline: only cases with this in their name, such as powersgd");
   command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
