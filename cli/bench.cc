@@ -201,8 +201,9 @@ void add_bench(CLI::App& app) {
   command
       ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
       ->check(CLI::IsMember({"threads", "mpi"}));
-  command->add_option("--only", arguments->options.only,
-                      "compress, slow-network: only cases with this in their name, such as powersgd");
+  command->add_option(
+      "--only", arguments->options.only,
+      "compress, slow-network, reality: only cases with this in their name, such as powersgd");
   command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();

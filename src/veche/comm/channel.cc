@@ -3,10 +3,21 @@
 #include "veche/errors.h"
 
 namespace veche {
+namespace {
+
+// Who wakes up so long after its deadline did not wait but was stopped, as by Ctrl-Z, perhaps with its peers.
+constexpr Time kStopped(2);
+
+}  // namespace
 
 Message Channel::expect(NodeId from) {
   const Time start = endpoint.now();
-  Received received = endpoint.receive(from, tag, start + patience.limit());
+  Received received;
+  Time until = start;
+  do {
+    until = endpoint.now() + patience.limit();
+    received = endpoint.receive(from, tag, until);
+  } while (received.outcome == Received::Outcome::timed_out && endpoint.now() > until + kStopped);
   if (received.outcome != Received::Outcome::message) give_up(from, received.outcome);
   const Time took = endpoint.now() - start;
   count_wait(took);

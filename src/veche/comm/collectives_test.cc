@@ -141,5 +141,44 @@ TEST(Channel, ASilentPeerIsNamedWhenPatienceEnds) {
   EXPECT_THROW(channel.expect(NodeId{1}), PeerLost);
 }
 
+// A process that is stopped while it waits, and its peer with it.
+class StoppedOnce : public Endpoint {
+ public:
+  StoppedOnce(Endpoint& inner, std::function<void()> then) : inner_(inner), then_(std::move(then)) {}
+
+  NodeId id() const override { return inner_.id(); }
+  int size() const override { return inner_.size(); }
+  void send(NodeId to, Tag tag, Message message) override { inner_.send(to, tag, std::move(message)); }
+  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
+    if (slept_ > Time(0)) return inner_.receive(from, tag, deadline - slept_);
+    slept_ = Time(1000);
+    then_();
+    return {Received::Outcome::timed_out, *from, {}};
+  }
+  Time now() const override { return inner_.now() + slept_; }
+  bool alive(NodeId peer) const override { return inner_.alive(peer); }
+  Traffic sent() const override { return inner_.sent(); }
+  void spawn(std::function<void()> helper) override { inner_.spawn(std::move(helper)); }
+  Time compute(const Work& what, const std::function<void()>& work) override {
+    return inner_.compute(what, work);
+  }
+
+ private:
+  Endpoint& inner_;
+  std::function<void()> then_;
+  Time slept_{0};
+};
+
+TEST(Channel, WhoWasStoppedItselfWaitsAnew) {
+  ThreadsCluster cluster(2);
+  const auto peer = cluster.endpoint(NodeId{1});
+  const auto endpoint = cluster.endpoint(NodeId{0});
+  MessagePool pool;
+  Patience patience(Time(10));
+  StoppedOnce stopped(*endpoint, [&] { peer->send(NodeId{0}, Tag{1}, pool.make(4)); });
+  Channel channel{stopped, pool, patience, Tag{1}};
+  EXPECT_EQ(channel.expect(NodeId{1}).size(), 4U);
+}
+
 }  // namespace
 }  // namespace veche

@@ -12,13 +12,15 @@
 #include "veche/model/zoo.h"
 #include "veche/runtime/config_keys.h"
 #include "veche/runtime/quantity.h"
+#include "veche/runtime/registry.h"
 
 namespace veche {
 namespace {
 
 constexpr int kMostInFull = 1000;              // nodes: there is a link for every two
 constexpr std::uint64_t kShortFloats = 16384;  // about how many, where vectors stand for longer ones
-constexpr std::uint64_t kWordsOfItsOwn = 16;   // floats a node at most: what messages say beside numbers
+constexpr std::uint64_t kWordsOfItsOwn = 16;   // floats a part at most: what messages say beside numbers
+constexpr int kPartsOfWhole = 64;              // of vectors that nobody needs to divide
 constexpr double kOperationsPerProduct = 2;    // a multiplication and an addition
 
 const Value* find(const Value::Table& table, const std::string& key) {
@@ -142,15 +144,24 @@ std::vector<SimLoss> read_losses(const Value& value, int nodes) {
   return losses;
 }
 
-// Every node has the same share of a short vector, of a length that is no fraction of a float: so a part of
+// Into how many equal parts nodes may divide what they send. Along the edges of a graph vectors go whole, and
+// a message is to cost no more among thousands of nodes than among a few.
+std::uint64_t parts_of(const Settings& settings) {
+  const StrategyInfo& info = find_strategy(settings.strategy.get<std::string>("name"));
+  const int nodes = settings.nodes();
+  const bool whole = info.uses_topology() && info.graph_nodes(settings.strategy, nodes) == nodes;
+  return static_cast<std::uint64_t>(whole ? std::min(nodes, kPartsOfWhole) : nodes);
+}
+
+// Each part has the same share of a short vector, of a length that is no fraction of a float: so a part of
 // it is to it what the part of the long vector is to that, and a few words beside numbers are less than a
 // share.
-void shorten(SimulationPlan& plan, std::uint64_t nodes) {
-  const std::uint64_t share = std::clamp<std::uint64_t>(kShortFloats / nodes, 1, kWordsOfItsOwn);
-  plan.short_length = std::min<std::size_t>(plan.parameters, share * nodes);
+void shorten(SimulationPlan& plan, std::uint64_t parts) {
+  const std::uint64_t share = std::clamp<std::uint64_t>(kShortFloats / parts, 1, kWordsOfItsOwn);
+  plan.short_length = std::min<std::size_t>(plan.parameters, share * parts);
   if (plan.short_length == plan.parameters) return;
   plan.network.short_floats = share;
-  plan.network.long_bytes = sizeof(float) * static_cast<double>(plan.parameters) / static_cast<double>(nodes);
+  plan.network.long_bytes = sizeof(float) * static_cast<double>(plan.parameters) / static_cast<double>(parts);
 }
 
 class StandIn : public Learner {
@@ -236,7 +247,7 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
         "network.learning = \"real\", or leave the codec out",
         codec));
   for (const TensorLayout& tensor : described.parameters) plan.parameters += size_of(tensor);
-  shorten(plan, static_cast<std::uint64_t>(settings.nodes()));
+  shorten(plan, parts_of(settings));
   return plan;
 }
 

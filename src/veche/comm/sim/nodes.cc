@@ -156,6 +156,7 @@ void SimNodes::lose(NodeId node) {
   One& mine = one(node);
   if (!mine.alive) return;
   if (!s4u::Actor::is_maestro()) settle();  // what it has sent comes before its loss
+  if (!mine.alive) return;                  // its host has gone meanwhile
   mine.alive = false;
   lost_.push_back(node);
   for (const auto& [number, task] : mine.awaited_by) ring(*task);
