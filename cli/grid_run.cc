@@ -37,8 +37,15 @@ class MembersView : public ProgressView {
   int nodes_ = 1;
 };
 
+// What holds for all members alike.
+void set_rules(const Settings& settings, grid::Options& options) {
+  options.approve = settings.grid.get<std::string>("admit") == "approved";
+  options.fork = settings.grid.get<std::string>("partition") == "fork";
+}
+
 grid::Options options_of(const GridArguments& arguments, const Settings& settings,
-                         const std::filesystem::path& folder, MembersView& view) {
+                         const std::filesystem::path& folder, MembersView& view,
+                         const Interrupts& interrupts) {
   const Options& keys = settings.grid;
   grid::Options options;
   options.folder = folder;
@@ -47,8 +54,8 @@ grid::Options options_of(const GridArguments& arguments, const Settings& setting
   options.slots = settings.cluster.get<int>("slots");
   options.listen = keys.get<std::string>("listen");
   options.addresses = keys.get<std::vector<std::string>>("address", {});
-  options.approve = keys.get<std::string>("admit") == "approved";
-  options.fork = keys.get<std::string>("partition") == "fork";
+  set_rules(settings, options);
+  options.interrupted = &interrupts.asked();
   options.force = arguments.force;
   options.say = [&view](const std::string& sentence) { view.on_notice(sentence); };
   return options;
@@ -74,16 +81,17 @@ class Membership {
       : arguments_(arguments),
         settings_(std::move(settings)),
         view_(view),
+        interrupts_(interrupts),
         training_({.settings = settings_, .observer = &view, .interrupted = &interrupts.asked()}) {}
 
   const Settings& settings() const { return settings_; }
   const GridTraining& training() const { return training_; }
   grid::Options options(const RunFolder& folder) const {
-    return options_of(arguments_, settings_, folder.path(), view_);
+    return options_of(arguments_, settings_, folder.path(), view_, interrupts_);
   }
   int run(grid::Grid& grid, GridTraining::As how, const RunFolder& folder) {
     view_.member = &grid;
-    const RunResult result = training_.run(grid.views(), how, &folder);
+    const RunResult result = training_.run(grid, how, &folder);
     view_.member = nullptr;
     return told(arguments_, result);
   }
@@ -92,6 +100,7 @@ class Membership {
   const GridArguments& arguments_;
   const Settings settings_;
   MembersView& view_;
+  const Interrupts& interrupts_;
   GridTraining training_;
 };
 
@@ -154,7 +163,11 @@ int run_grid_join(const GridArguments& arguments) {
   MembersView view(arguments.quiet);
   const Settings own = members_own_settings(arguments.assignments);
   ProvisionalFolder folder(own);
-  const auto grid = grid::join(options_of(arguments, own, (*folder).path(), view), arguments.invitation);
+  grid::Options options = options_of(arguments, own, (*folder).path(), view, interrupts);
+  options.configured = [&](const std::string& configuration, grid::Options& known) {
+    set_rules(newcomers_settings(SharedConfig::of(configuration), arguments.assignments), known);
+  };
+  const auto grid = grid::join(options, arguments.invitation);
   const SharedConfig shared = SharedConfig::of(grid->configuration());
   Membership member(arguments, newcomers_settings(shared, arguments.assignments), view, interrupts);
   member.training().data().check_fit(shared.data);

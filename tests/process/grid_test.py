@@ -69,8 +69,8 @@ class Grid(RunsTest):
         self.all.append(Member(self, name, *words))
         return self.all[-1]
 
-    def found(self, settings):
-        founder = self.member("a", "start", *assignments(TRAINED, settings))
+    def found(self, settings, name="a"):
+        founder = self.member(name, "start", *assignments(TRAINED, settings))
         invitation = []
         wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
         self.assertTrue(invitation, founder.told())
@@ -138,6 +138,7 @@ class ComingAndGoing(Grid):
     def test_equal_models(self):
         b, e = self.come_and_go({"strategy.name": "allreduce", "run.steps": STEPS})
         self.assertEqual(self.model(b), self.model(e))
+        self.assertIn("while they went on", e.told())  # it had the state before it was let in
         for member in (b, e):
             summary = json.loads((member.run / "summary.json").read_text())
             self.assertEqual((summary["stopped"], summary["steps"]), ("steps", STEPS))
@@ -146,6 +147,26 @@ class ComingAndGoing(Grid):
         for member in self.come_and_go({"strategy.name": "consensus", "run.steps": STEPS}):
             summary = json.loads((member.run / "summary.json").read_text())
             self.assertEqual((summary["stopped"], summary["steps"]), ("steps", STEPS))
+
+    def test_nobody_waits_for_anybody(self):
+        """Asynchronous servers and workers: the node that serves dies as well."""
+        a, invitation = self.found({"strategy.name": "parameter-server", "strategy.update": "async", "run.steps": 2000})
+        b = self.member("b", "join", invitation)
+        c = self.member("c", "join", invitation)
+        self.until_seated(a, "a", "b", "c")
+        self.until_it_goes_on(c)
+        a.process.kill()  # seat 0: the server, and who counts
+        self.until_seated(b, "b", "c")
+        self.until_it_goes_on(b)
+        d = self.member("d", "join", self.invitation(c))
+        self.until_seated(b, "b", "c", "d")
+        self.until_it_goes_on(d)
+        c.process.send_signal(signal.SIGINT)
+        self.ends(c, 130)
+        for member in (b, d):
+            self.ends(member)
+            self.assertEqual(json.loads((member.run / "summary.json").read_text())["stopped"], "steps")
+        self.assertIn("while they went on", d.told())
 
     def test_comes_back(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 3000})
@@ -162,6 +183,40 @@ class ComingAndGoing(Grid):
         self.ends(a)
         self.ends(again)
         self.assertEqual(self.model(a), self.model(again))
+
+    def test_one_signal_is_enough_while_it_waits(self):
+        """Who is cut off waits for the others; asked to end it does not."""
+        for asked in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(asked):
+                a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6}, f"a{asked}")
+                b = self.member(f"b{asked}", "join", invitation)
+                self.until_seated(b, a.name, b.name)
+                self.until_it_goes_on(b)
+                a.process.kill()  # seat 0: the other one is no majority without it
+                self.until(lambda: "is gone" in b.told())
+                b.process.send_signal(asked)
+                self.ends(b, 130)
+                self.assertIn("come back", b.told().lower())
+
+    def test_the_founders_rules_hold_for_all(self):
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6, "grid.admit": "approved"})
+        b = self.member("b", "join", invitation)
+        self.approve(a, "b")
+        self.until_seated(a, "a", "b")
+        c = self.member("c", "join", self.invitation(b))  # who joined never had that configuration before
+        self.approve(b, "c")
+        self.until_seated(a, "a", "b", "c")
+        for one in (a, b, c):
+            one.process.send_signal(signal.SIGINT)
+            self.ends(one, 130)
+
+    def approve(self, at, name):
+        """Says yes to who waits at this member for it."""
+        waiting = []
+        self.until(lambda: waiting.extend(one["id"] for one in (at.members() or {"members": []})["members"]
+                                          if one["state"] == "waits for approval" and one["name"] == name) or waiting)
+        said = self.veche("grid", "members", at.run, "--admit", waiting[0])
+        self.assertEqual(said.returncode, 0, said.stderr)
 
     def test_other_data_are_refused(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 100000})

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "veche/comm/cluster.h"
@@ -36,9 +37,9 @@ class Views {
   virtual ~Views() = default;
 
   // How the nodes here stand, after their part of the view before has ended; waits until the members have
-  // agreed on the next view that this one is in. Throws RunError where it is in none any more: revoked, or
-  // cut off with a minority that shall not go on.
-  virtual View next(const std::vector<Standing>& here) = 0;
+  // agreed on the next view that this one is in; nothing: somebody wants this member to leave instead. Throws
+  // RunError where it is in none any more: revoked, or cut off with a minority that shall not go on.
+  virtual std::optional<View> next(const std::vector<Standing>& here) = 0;
   // Takes no part any more: the others agree on a view without this member.
   virtual void leave() = 0;
 };

@@ -16,6 +16,7 @@
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/saved_model.h"
 #include "veche/runtime/summary.h"
+#include "veche/train/views/catch_up.h"
 #include "veche/train/views/view_part.h"
 
 namespace veche {
@@ -24,6 +25,8 @@ namespace {
 // As many nodes in all as there are in the view.
 Settings with_nodes(Settings settings, int nodes) {
   settings.cluster.set("nodes", {std::int64_t{nodes}});
+  if (settings.strategy.has("servers") && settings.strategy.get<int>("servers") > nodes)
+    settings.strategy.set("servers", {std::int64_t{nodes}});
   return settings;
 }
 
@@ -46,6 +49,47 @@ class LateObserver : public Observer {
     if (next != nullptr) next->on_evaluation(evaluation);
   }
   Observer* next = nullptr;
+};
+
+// Members that are linked, asked for their state.
+class MembersWhoLend : public Lenders {
+ public:
+  MembersWhoLend(grid::Grid& grid, const std::atomic<bool>* interrupted)
+      : grid_(grid), interrupted_(interrupted), fetches_(grid.fetches()) {}
+
+  // False: nobody is there.
+  bool wait_for_one() {
+    constexpr int kMostPauses = 100;
+    for (int pauses = 0; count() == 0; ++pauses)
+      if (pauses == kMostPauses || !pause()) return false;
+    return true;
+  }
+  std::size_t count() override {
+    for (const grid::MemberId& id : grid_.donors())
+      if (std::ranges::find(known_, id) == known_.end()) known_.push_back(id);
+    return known_.size();
+  }
+  void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+           std::uint32_t length) override {
+    fetches_->ask(id, known_[lender], name, offset, length);
+  }
+  std::optional<Answer> next() override {
+    auto answer = fetches_->next(kLongestSilence);
+    if (!answer) return {};
+    return Answer{answer->id, std::move(answer->message)};
+  }
+  bool pause() override {
+    fetches_->next(kPause);
+    return interrupted_ == nullptr || !*interrupted_;
+  }
+
+ private:
+  // A link that is silent is closed long before, and what was asked over it is then answered.
+  static constexpr Time kLongestSilence{60}, kPause{0.02};
+  grid::Grid& grid_;
+  const std::atomic<bool>* const interrupted_;
+  const std::unique_ptr<grid::Grid::Fetches> fetches_;
+  std::vector<grid::MemberId> known_;
 };
 
 // The checkpoints of this member: nodes are numbered from 0 whatever their seats are, and each checkpoint
@@ -90,17 +134,11 @@ class GridTraining::Member {
                   request_.settings.grid.get<std::string>("data") == "own") {
     check_for_views(request_.settings);
     opened_ = open_data_for_views(request_.settings);
-    NodesInView alone{.first_here = 0, .here = here_};
-    if (own_data_) alone.samples.assign(static_cast<std::size_t>(here_), 1);
-    const RunPlan plan(request_.settings, opened_, alone);
-    TrainingRequest making;
-    making.settings = request_.settings;
-    making.learner = request_.learner;
-    LearnersOfRun learners(making, plan);
+    const RunPlan plan = plan_alone();
+    auto learners = make_learners(plan, here_);
     for (int i = 0; i < here_; ++i) {
       const auto index = static_cast<std::size_t>(i);
-      NodeSelf self(learners.make(NodeId{i}, parts_.empty() ? nullptr : parts_.front()->self().learner.get()),
-                    plan.training);
+      NodeSelf self(std::move(learners[index]), plan.training);
       const DataWord word{request_.settings.brings_data ? 1 : plan.training.data.partition[index].size(),
                           opened_.source.test != nullptr ? 1U : 0U};
       parts_.push_back(std::make_unique<ViewPart>(std::move(self), word, pool_));
@@ -120,9 +158,11 @@ class GridTraining::Member {
     return traits;
   }
 
-  RunResult run(Views& views, As how, const RunFolder* folder) {
+  RunResult run(grid::Grid& grid, As how, const RunFolder* folder) {
+    Views& views = grid.views();
     const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
     if (folder != nullptr) {
+      info_.folder = folder->path();
       checkpoints_.emplace(*folder, here_);
       if (how == As::returned) resume(*folder);
       const Learner& learner = *parts_.front()->self().learner;
@@ -131,16 +171,19 @@ class GridTraining::Member {
     for (const auto& part : parts_)
       if (how == As::newcomer) part->self().has_state = false;
     folder_ = folder;
+    if (how != As::founder) catch_up_with(grid);
+    lend_state(grid);
     Prefetcher prefetcher(request_.settings.data.get<int>("workers"));
     while (true) {
-      one_view(next_view(views), prefetcher);
-      if (std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
-      if (!interrupted()) continue;
-      break;
+      const std::optional<View> view = next_view(views);
+      if (!view) break;
+      one_view(*view, prefetcher);
+      if (interrupted() || std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
     }
     RunResult result = this->result();
     if (result.last.stopped == "interrupted") save();
     views.leave();
+    grid.serve({});
     if (recorder_) recorder_->finish();
     if (folder != nullptr && result.last.stopped != "interrupted")
       write_file(folder->summary(), summary(result).dump(2) + "\n");
@@ -156,7 +199,61 @@ class GridTraining::Member {
     return request_.learner ? "own" : request_.settings.model.get<std::string>("name");
   }
 
-  View next_view(Views& views) {
+  // As if nobody else were there.
+  RunPlan plan_alone() const {
+    NodesInView alone{.first_here = 0, .here = here_};
+    if (own_data_) alone.samples.assign(static_cast<std::size_t>(here_), 1);
+    return {request_.settings, opened_, alone};
+  }
+
+  std::vector<std::unique_ptr<Learner>> make_learners(const RunPlan& plan, int count) const {
+    TrainingRequest making;
+    making.settings = request_.settings;
+    making.learner = request_.learner;
+    LearnersOfRun learners(making, plan);
+    std::vector<std::unique_ptr<Learner>> made;
+    for (int i = 0; i < count; ++i)
+      made.push_back(learners.make(NodeId{i}, made.empty() ? nullptr : made.front().get()));
+    return made;
+  }
+
+  void lend_state(grid::Grid& grid) {
+    const auto lending = std::make_shared<StateLending>();
+    parts_.front()->self().lending = lending;
+    grid.serve([lending](const std::string& name, std::uint64_t offset, std::uint32_t length) {
+      return lending->give(name, offset, length);
+    });
+  }
+
+  // Nobody waits for it meanwhile. What cannot be had in this way comes in the first view.
+  void catch_up_with(grid::Grid& grid) {
+    const StrategyInfo& info = find_strategy(request_.settings.strategy.get<std::string>("name"));
+    const bool in_step = info.pace(request_.settings.strategy) == Pace::in_step;
+    const Replicas replicas = info.replicas(request_.settings.strategy);
+    if (info.common_state(request_.settings.strategy) || (replicas == Replicas::served && in_step)) return;
+    if (replicas != Replicas::equal && parts_.front()->self().has_state) return;  // it has a model of its own
+    MembersWhoLend lenders(grid, request_.interrupted);
+    if (!lenders.wait_for_one()) return;
+    NodeSelf& self = parts_.front()->self();
+    const CaughtUp caught = catch_up(self, lenders, replicas == Replicas::equal);
+    if (caught.of > 0)
+      notice(
+          fmt::format("fetched {} of {} pieces of step {} from {} member{} while they went on, and is at "
+                      "step {} now{}",
+                      caught.pieces, caught.of, caught.copied, caught.lenders, caught.lenders == 1 ? "" : "s",
+                      self.step, caught.done ? "" : ": the rest comes with the first view"));
+    for (const auto& part : parts_) {
+      NodeSelf& other = part->self();
+      other.is_new = caught.done;
+      if (&other == &self || !self.has_state) continue;
+      const StatePieces from(self), to(other);
+      for (std::size_t i = 0; i < from.count(); ++i) to.put(i, from[i]);
+      other.step = self.step;
+      other.has_state = true;
+    }
+  }
+
+  std::optional<View> next_view(Views& views) {
     std::vector<Standing> standing;
     for (const auto& part : parts_) standing.push_back(standing_of(part->self()));
     try {
@@ -177,6 +274,7 @@ class GridTraining::Member {
         .interrupted = request_.interrupted != nullptr ? *request_.interrupted : never,
         .observer = &late_,
         .checkpointer = checkpoints_ ? &*checkpoints_ : nullptr,
+        .spare_learner = [this] { return std::move(make_learners(plan_alone(), 1).front()); },
         .speaker = first};
     const PlanOfView plan = [&](std::span<const DataWord> words) { return plan_of(words, first); };
     std::vector<std::unique_ptr<Endpoint>> endpoints;
@@ -230,7 +328,6 @@ class GridTraining::Member {
       info_.model = model();
       info_.data = opened_.source.name;
       info_.parameters = parts_.front()->self().learner->parameters().size();
-      if (folder_ != nullptr) info_.folder = folder_->path();
       if (folder_ != nullptr) recorder_.emplace(*folder_, info_, request_.observer);
       late_.next = recorder_ ? &*recorder_ : static_cast<Observer*>(request_.observer);
       if (request_.observer != nullptr) request_.observer->on_start(info_);
@@ -317,8 +414,8 @@ GridTraining::~GridTraining() = default;
 
 DataTraits GridTraining::data() const { return member_->data(); }
 
-RunResult GridTraining::run(Views& views, As how, const RunFolder* folder) {
-  return member_->run(views, how, folder);
+RunResult GridTraining::run(grid::Grid& grid, As how, const RunFolder* folder) {
+  return member_->run(grid, how, folder);
 }
 
 }  // namespace veche

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace veche::grid {
 
@@ -13,6 +16,12 @@ class Damaged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+using Bytes = std::vector<std::uint8_t>;
+inline Bytes as_bytes(std::string_view text) { return {text.begin(), text.end()}; }
+inline std::string_view view_of_bytes(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // Numbers and texts one after the other, little-endian, as members write them to each other and to files.
 class Writer {
@@ -24,6 +33,7 @@ class Writer {
       text_.push_back(static_cast<char>(bits & 0xff));
     return *this;
   }
+  Writer& real(double value) { return number(std::bit_cast<std::uint64_t>(value)); }
   template <std::size_t N>
   Writer& bytes(const std::array<std::uint8_t, N>& value) {
     text_.append(value.begin(), value.end());
@@ -34,6 +44,13 @@ class Writer {
     return *this;
   }
   Writer& text(std::string_view value) { return number(static_cast<std::uint32_t>(value.size())).raw(value); }
+
+  template <class List, class Each>
+  Writer& list(const List& items, const Each& each) {
+    number(static_cast<std::uint32_t>(items.size()));
+    for (const auto& item : items) each(item);
+    return *this;
+  }
 
   const std::string& str() const { return text_; }
   std::string take() { return std::move(text_); }
@@ -54,6 +71,12 @@ class Reader {
     std::uint64_t bits = 0;
     for (std::size_t i = sizeof(Integer); i-- > 0;) bits = bits << 8 | static_cast<std::uint8_t>(from[i]);
     return static_cast<Integer>(bits);
+  }
+  double real() { return std::bit_cast<double>(number<std::uint64_t>()); }
+  bool flag() {
+    const auto value = number<std::uint8_t>();
+    if (value > 1) throw Damaged("what should be yes or no is neither");
+    return value == 1;
   }
   template <std::size_t N>
   std::array<std::uint8_t, N> bytes() {

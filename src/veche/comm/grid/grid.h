@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -26,7 +27,10 @@ struct Options {
   bool approve = false;                // newcomers wait until somebody says admit() (grid.admit = "approved")
   bool fork = false;   // a minority that is cut off goes on by itself (grid.partition = "fork")
   bool force = false;  // resume: goes on without a quorum of the last view
+  const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
   std::function<void(const std::string& sentence)> say;  // what people should know; by any thread
+  // Who joins: sets here what the run's configuration decides, before anybody hears of this member.
+  std::function<void(const std::string& configuration, Options& options)> configured;
 };
 
 // For whom an invitation is good.
@@ -88,6 +92,19 @@ class Grid {
   // Nothing: the member is gone, has not got it, or did not answer within `limit`. Any number at a time.
   virtual std::optional<Message> fetch(const MemberId& from, const std::string& name, std::uint64_t offset,
                                        std::uint32_t length, Time limit) = 0;
+  // Many at once, one thread: what is asked for comes as it arrives.
+  class Fetches {
+   public:
+    struct Answer {
+      std::uint64_t id = 0;
+      std::optional<Message> message;
+    };
+    virtual ~Fetches() = default;
+    virtual void ask(std::uint64_t id, const MemberId& from, const std::string& name, std::uint64_t offset,
+                     std::uint32_t length) = 0;
+    virtual std::optional<Answer> next(Time limit) = 0;  // nothing: none has come by then
+  };
+  virtual std::unique_ptr<Fetches> fetches() = 0;
 };
 inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 

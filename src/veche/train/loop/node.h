@@ -114,6 +114,9 @@ class Node {
   void exchange_and_step(bool has_samples);
   void update();
   void undo_step();
+  void count_step_made();
+  bool models_equal() const;
+  void lend();
   Score pass(const Batch& batch, std::size_t samples);
   Score staged_pass(const Batch& batch, std::size_t samples);
   Trace* traced() { return plan_.trace ? &trace_ : nullptr; }
@@ -148,6 +151,7 @@ class Node {
   std::optional<GradientKeeper> keeper_;  // where work is kept
   std::unique_ptr<Strategy> strategy_;
   const NodeServices* services_ = nullptr;  // while it runs
+  bool updated_ = false;                    // the optimiser has made the step under way
   std::optional<SampleExchange> exchange_;  // none: every node keeps its samples
   std::optional<Loader> loader_;            // none: it has no samples, or its learner brings them
 };

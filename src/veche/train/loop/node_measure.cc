@@ -7,7 +7,7 @@ namespace veche {
 ProgressReport Node::take_progress() {
   ProgressReport mine;
   mine.train = self_.since_progress;
-  mine.interrupted = services_->interrupted && !plan_.keeps_work;
+  mine.interrupted = services_->interrupted && !plan_.in_view;
   mine.sample(self_.learner->parameters());
   mine.going = {.steps = self_.step,
                 .bytes = static_cast<double>(strategy_sent().bytes),
@@ -89,7 +89,7 @@ Evaluation Node::evaluate(const std::string& stopped) {
   }
   patience_.note(now() - start);
   const bool again =
-      plan_.keeps_work && self_.last_evaluation == self_.step && (stopped.empty() || self_.measured_end);
+      plan_.in_view && self_.last_evaluation == self_.step && (stopped.empty() || self_.measured_end);
   self_.last_evaluation = self_.step;
   self_.measured_end = !stopped.empty();
   if (observer() != nullptr && !again) observer()->on_evaluation(result);

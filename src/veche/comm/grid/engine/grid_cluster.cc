@@ -86,6 +86,7 @@ struct GridCluster::Shared {
   std::vector<std::atomic<bool>> alive;
   std::atomic<bool> lost_any = false;
   std::atomic<bool> ended = false;
+  std::function<void(Time)> computed;
   std::deque<NodeThreads> threads;  // last: helpers use all of the above
 };
 
@@ -139,10 +140,13 @@ class GridEndpoint : public Endpoint {
   void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     check();
+    const Clock::time_point asked = Clock::now();
     const Slots::Turn turn(shared_->slots, what.step);
     const Clock::time_point start = Clock::now();
     work();
-    return Clock::now() - start;
+    const Clock::time_point end = Clock::now();
+    if (shared_->computed) shared_->computed(end - asked);
+    return end - start;
   }
 
  private:
@@ -179,6 +183,8 @@ std::unique_ptr<Endpoint> GridCluster::endpoint(NodeId node) {
 void GridCluster::run(const std::function<void(NodeId)>& body) {
   run_as_threads(here(), body, [this](NodeId node) -> NodeThreads& { return shared_->threads_of(node); });
 }
+
+void GridCluster::on_compute(std::function<void(Time)> listener) { shared_->computed = std::move(listener); }
 
 const Seating& GridCluster::seating() const { return shared_->seating; }
 

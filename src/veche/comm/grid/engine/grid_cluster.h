@@ -40,6 +40,9 @@ class GridCluster : public Cluster {
   std::unique_ptr<Endpoint> endpoint(NodeId node) override;
   void run(const std::function<void(NodeId)>& body) override;
 
+  // Hears, of every piece of work of a node here, how long it did not look at the view. Before `run`.
+  void on_compute(std::function<void(Time took)> listener);
+
   const Seating& seating() const;
   // From the member of another seat. What cannot be of this view is ignored.
   void deliver(const MemberId& from, const DataHead& head, bool ended, Message message);

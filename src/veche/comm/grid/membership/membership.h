@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "veche/base/module_api.h"
+#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/member.h"
 #include "veche/comm/views.h"
 
 namespace veche::grid {
-
-using Bytes = std::vector<std::uint8_t>;
 
 // What the members of a view have agreed on. Nobody is in it who has not said how far it has come.
 struct AgreedView {

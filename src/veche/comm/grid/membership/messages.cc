@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/comm/grid/membership/wire.h"
+#include "veche/comm/grid/coding.h"
 
 namespace veche::grid {
 namespace {
@@ -14,24 +14,24 @@ constexpr std::size_t kMostNodes = 1024, kMostSigned = 4096, kMostWhy = 1024;
 constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStandingBytes = 16;
 constexpr std::size_t kLeastMember = 2 * kIdBytes + 28;
 
-void put(WireWriter& out, const MemberId& id) { out.raw(id.bytes); }
-void put(WireWriter& out, const Standing& standing) {
+void put(Writer& out, const MemberId& id) { out.bytes(id.bytes); }
+void put(Writer& out, const Standing& standing) {
   out.number(standing.done_step);
   out.number(standing.state_hash);
 }
-void put(WireWriter& out, const std::vector<Standing>& standing) {
+void put(Writer& out, const std::vector<Standing>& standing) {
   out.list(standing, [&](const Standing& one) { put(out, one); });
 }
-void put(WireWriter& out, const Ballot& ballot) {
+void put(Writer& out, const Ballot& ballot) {
   out.number(ballot.round);
   out.number(ballot.seat);
 }
-void put(WireWriter& out, const ViewId& id) {
+void put(Writer& out, const ViewId& id) {
   out.number(id.lineage);
   out.number(id.number);
 }
 // Names and addresses are cut to what fits: they are for people and for dialling.
-void put(WireWriter& out, const Member& member) {
+void put(Writer& out, const Member& member) {
   put(out, member.id);
   out.number(member.incarnation);
   out.text(member.name.substr(0, kMostName));
@@ -43,7 +43,7 @@ void put(WireWriter& out, const Member& member) {
   out.real(member.speed);
   put(out, member.inviter);
 }
-void put(WireWriter& out, const Roll& roll) {
+void put(Writer& out, const Roll& roll) {
   out.number(roll.run);
   out.number(roll.lineage);
   out.number(roll.number);
@@ -57,74 +57,71 @@ void put(WireWriter& out, const Roll& roll) {
   out.list(roll.admitted, [&](const MemberId& id) { put(out, id); });
   out.list(roll.revoked, [&](const MemberId& id) { put(out, id); });
 }
-void put(WireWriter& out, const AgreedView& view) {
+void put(Writer& out, const AgreedView& view) {
   put(out, view.roll);
   for (const auto& standing : view.standings) put(out, standing);  // as many as members
 }
-void put(WireWriter& out, const std::optional<AcceptedView>& accepted) {
+void put(Writer& out, const std::optional<AcceptedView>& accepted) {
   out.number(std::uint8_t{accepted.has_value()});
   if (!accepted) return;
   put(out, accepted->ballot);
   put(out, accepted->view);
 }
 
-MemberId get_id(WireReader& in) {
-  MemberId id;
-  std::ranges::copy(in.raw(kIdBytes), id.bytes.begin());
-  return id;
-}
-std::vector<Standing> get_standing(WireReader& in) {
-  std::vector<Standing> standing(in.length(kMostNodes, kStandingBytes));
+MemberId get_id(Reader& in) { return {in.bytes<kIdBytes>()}; }
+std::vector<Standing> get_standing(Reader& in) {
+  std::vector<Standing> standing(in.count(kMostNodes, kStandingBytes));
   for (Standing& one : standing) {
     one.done_step = in.number<std::uint64_t>();
     one.state_hash = in.number<std::uint64_t>();
   }
   return standing;
 }
-Ballot get_ballot(WireReader& in) {
+Ballot get_ballot(Reader& in) {
   Ballot ballot;
   ballot.round = in.number<std::uint64_t>();
   ballot.seat = in.number<std::uint32_t>();
   return ballot;
 }
-ViewId get_view_id(WireReader& in) {
+ViewId get_view_id(Reader& in) {
   ViewId id;
   id.lineage = in.number<std::uint64_t>();
   id.number = in.number<std::uint64_t>();
   return id;
 }
-Member get_member(WireReader& in) {
+Member get_member(Reader& in) {
   Member member;
   member.id = get_id(in);
   member.incarnation = in.number<std::uint64_t>();
   member.name = in.text(kMostName);
-  member.addresses.resize(in.length(kMostAddresses, sizeof(std::uint32_t)));
+  member.addresses.resize(in.count(kMostAddresses, sizeof(std::uint32_t)));
   for (std::string& address : member.addresses) address = in.text(kMostAddress);
   member.nodes = in.number<std::uint32_t>();
   member.speed = in.real();
   member.inviter = get_id(in);
-  if (member.nodes == 0 || member.nodes > kMostNodes || !(member.speed >= 0)) in.refuse();
+  if (member.nodes == 0 || member.nodes > kMostNodes || !(member.speed >= 0))
+    throw Damaged("a member in it cannot be");
   return member;
 }
-std::set<MemberId> get_ids(WireReader& in, std::size_t most) {
+std::set<MemberId> get_ids(Reader& in, std::size_t most) {
   std::set<MemberId> ids;
-  for (std::size_t left = in.length(most, kIdBytes); left > 0; --left) ids.insert(ids.end(), get_id(in));
+  for (std::size_t left = in.count(most, kIdBytes); left > 0; --left) ids.insert(ids.end(), get_id(in));
   return ids;
 }
-Roll get_roll(WireReader& in) {
+Roll get_roll(Reader& in) {
   Roll roll;
   roll.run = in.number<std::uint64_t>();
   roll.lineage = in.number<std::uint64_t>();
   roll.number = in.number<std::uint64_t>();
-  const std::size_t members = in.length(kMostMembers, kLeastMember);
+  const std::size_t members = in.count(kMostMembers, kLeastMember);
   std::set<MemberId> seen;
-  for (std::size_t i = 0; i < members && in.good(); ++i) {
+  for (std::size_t i = 0; i < members; ++i) {
     roll.members.push_back(get_member(in));
-    if (!seen.insert(roll.members.back().id).second) in.refuse();  // nobody has two seats
+    if (!seen.insert(roll.members.back().id).second) throw Damaged("somebody has two seats");
   }
   roll.first_step = in.number<std::uint64_t>();
   roll.state_hash = in.number<std::uint64_t>();
-  for (std::size_t left = in.length(kMostInvitations, 8); left > 0 && in.good(); --left) {
+  for (std::size_t left = in.count(kMostInvitations, 8); left > 0; --left) {
     std::string id = in.text(kMostInvitation);
     roll.invitations_used[std::move(id)] = in.number<std::uint32_t>();
   }
@@ -132,14 +129,13 @@ Roll get_roll(WireReader& in) {
   roll.revoked = get_ids(in, kMostAdmitted);
   return roll;
 }
-AgreedView get_view(WireReader& in) {
+AgreedView get_view(Reader& in) {
   AgreedView view;
   view.roll = get_roll(in);
-  for (std::size_t i = 0; i < view.roll.members.size() && in.good(); ++i)
-    view.standings.push_back(get_standing(in));
+  for (std::size_t i = 0; i < view.roll.members.size(); ++i) view.standings.push_back(get_standing(in));
   return view;
 }
-std::optional<AcceptedView> get_accepted(WireReader& in) {
+std::optional<AcceptedView> get_accepted(Reader& in) {
   if (!in.flag()) return std::nullopt;
   AcceptedView accepted;
   accepted.ballot = get_ballot(in);
@@ -148,7 +144,7 @@ std::optional<AcceptedView> get_accepted(WireReader& in) {
 }
 
 struct PutBody {
-  WireWriter& out;
+  Writer& out;
   void operator()(const Sight& m) const {
     out.number(m.sequence);
     out.number(std::uint8_t{m.stopped});
@@ -191,7 +187,7 @@ struct PutBody {
   void operator()(const Install& m) const { put(out, m.view); }
   void operator()(const Revoke& m) const {
     put(out, m.id);
-    out.list(m.signed_bytes, [&](std::uint8_t byte) { out.number(byte); });
+    out.text(view_of_bytes(m.signed_bytes));
   }
   void operator()(const Refused& m) const { out.text(m.why.substr(0, kMostWhy)); }
   void operator()(const Fork& m) const { out.number(m.lineage); }
@@ -202,28 +198,29 @@ struct PutBody {
   }
 };
 
-void get(WireReader& in, Sight& m) {
+void get(Reader& in, Sight& m) {
   m.sequence = in.number<std::uint64_t>();
   m.stopped = in.flag();
   m.leaving = in.flag();
-  m.missed.resize(in.length(kMostMembers, sizeof(std::uint32_t)));
+  m.missed.resize(in.count(kMostMembers, sizeof(std::uint32_t)));
   for (std::uint32_t& seat : m.missed) seat = in.number<std::uint32_t>();
-  if (std::ranges::adjacent_find(m.missed, std::greater_equal()) != m.missed.end()) in.refuse();
+  if (std::ranges::adjacent_find(m.missed, std::greater_equal()) != m.missed.end())
+    throw Damaged("seats are out of order");
 }
-void get(WireReader& in, Ready& m) {
+void get(Reader& in, Ready& m) {
   m.member = get_member(in);
   m.standing = get_standing(in);
 }
-void get(WireReader& in, Vouch& m) {
+void get(Reader& in, Vouch& m) {
   m.newcomer = get_id(in);
   m.invitation.id = in.text(kMostInvitation);
   m.invitation.uses = in.number<std::uint32_t>();
 }
-void get(WireReader& in, Prepare& m) {
+void get(Reader& in, Prepare& m) {
   m.next = get_view_id(in);
   m.ballot = get_ballot(in);
 }
-void get(WireReader& in, Promise& m) {
+void get(Reader& in, Promise& m) {
   m.next = get_view_id(in);
   m.ballot = get_ballot(in);
   m.vote = in.flag();
@@ -231,78 +228,79 @@ void get(WireReader& in, Promise& m) {
   m.member = get_member(in);
   m.standing = get_standing(in);
 }
-void get(WireReader& in, Accept& m) {
+void get(Reader& in, Accept& m) {
   m.ballot = get_ballot(in);
   m.view = get_view(in);
 }
-void get(WireReader& in, Accepted& m) {
+void get(Reader& in, Accepted& m) {
   m.next = get_view_id(in);
   m.ballot = get_ballot(in);
 }
-void get(WireReader& in, Outbid& m) {
+void get(Reader& in, Outbid& m) {
   m.next = get_view_id(in);
   m.promised = get_ballot(in);
 }
-void get(WireReader& in, Install& m) { m.view = get_view(in); }
-void get(WireReader& in, Revoke& m) {
+void get(Reader& in, Install& m) { m.view = get_view(in); }
+void get(Reader& in, Revoke& m) {
   m.id = get_id(in);
-  const auto bytes = in.raw(in.length(kMostSigned));
-  m.signed_bytes.assign(bytes.begin(), bytes.end());
+  m.signed_bytes = as_bytes(in.raw(in.count(kMostSigned)));
 }
-void get(WireReader& in, Refused& m) { m.why = in.text(kMostWhy); }
-void get(WireReader& in, Fork& m) { m.lineage = in.number<std::uint64_t>(); }
-void get(WireReader& in, Follow& m) {
+void get(Reader& in, Refused& m) { m.why = in.text(kMostWhy); }
+void get(Reader& in, Fork& m) { m.lineage = in.number<std::uint64_t>(); }
+void get(Reader& in, Follow& m) {
   m.lineage = in.number<std::uint64_t>();
   m.member = get_member(in);
   m.standing = get_standing(in);
 }
 
 template <std::size_t kind = 0>
-bool get_body(WireReader& in, std::size_t wanted, Body& body) {
+void get_body(Reader& in, std::size_t wanted, Body& body) {
   if constexpr (kind < std::variant_size_v<Body>) {
     if (kind != wanted) return get_body<kind + 1>(in, wanted, body);
     get(in, body.emplace<kind>());
-    return in.whole();
+    in.end();
   } else {
-    return false;
+    throw Damaged("there is no such message");
   }
 }
 
 // FNV-1a: against a file that was cut off or damaged, not against people.
-std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
+std::uint64_t checksum(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  for (const char each : text) hash = (hash ^ static_cast<std::uint8_t>(each)) * 0x100000001b3;
   return hash;
 }
 
 }  // namespace
 
 Bytes encode(const MembershipMessage& message) {
-  WireWriter out;
+  Writer out;
   out.number(kVersion);
   out.number(static_cast<std::uint8_t>(message.body.index()));
   out.number(message.run);
   put(out, message.present);
   out.number(message.incarnation);
   std::visit(PutBody{out}, message.body);
-  return out.bytes();
+  return as_bytes(out.str());
 }
 
-std::optional<MembershipMessage> parse_membership_message(std::span<const std::uint8_t> bytes) {
+std::optional<MembershipMessage> parse_membership_message(std::span<const std::uint8_t> bytes) try {
   if (bytes.size() > kMostMembershipBytes) return std::nullopt;
-  WireReader in(bytes);
+  Reader in(view_of_bytes(bytes));
   if (in.number<std::uint8_t>() != kVersion) return std::nullopt;
   const auto kind = in.number<std::uint8_t>();
   MembershipMessage message;
   message.run = in.number<std::uint64_t>();
   message.present = get_view_id(in);
   message.incarnation = in.number<std::uint64_t>();
-  if (!get_body(in, kind, message.body)) return std::nullopt;
+  get_body(in, kind, message.body);
   return message;
+} catch (const Damaged&) {
+  return std::nullopt;
 }
 
 Bytes encode(const StoredMembership& stored) {
-  WireWriter out;
+  Writer out;
   out.number(kStoredVersion);
   out.number(stored.run);
   out.number(stored.incarnation);
@@ -310,20 +308,16 @@ Bytes encode(const StoredMembership& stored) {
   put(out, stored.present);
   put(out, stored.promised);
   put(out, stored.accepted);
-  Bytes bytes = out.bytes();
-  WireWriter end;
-  end.number(checksum(bytes));
-  const Bytes sum = end.bytes();
-  bytes.insert(bytes.end(), sum.begin(), sum.end());
-  return bytes;
+  out.number(checksum(out.str()));
+  return as_bytes(out.str());
 }
 
-std::optional<StoredMembership> parse_stored_membership(std::span<const std::uint8_t> bytes) {
+std::optional<StoredMembership> parse_stored_membership(std::span<const std::uint8_t> bytes) try {
   constexpr std::size_t kSum = sizeof(std::uint64_t);
   if (bytes.size() < kSum || bytes.size() > 2 * kMostMembershipBytes) return std::nullopt;
-  if (WireReader(bytes.last(kSum)).number<std::uint64_t>() != checksum(bytes.first(bytes.size() - kSum)))
-    return std::nullopt;
-  WireReader in(bytes.first(bytes.size() - kSum));
+  const std::string_view text = view_of_bytes(bytes.first(bytes.size() - kSum));
+  if (Reader(view_of_bytes(bytes.last(kSum))).number<std::uint64_t>() != checksum(text)) return std::nullopt;
+  Reader in(text);
   if (in.number<std::uint8_t>() != kStoredVersion) return std::nullopt;
   StoredMembership stored;
   stored.run = in.number<std::uint64_t>();
@@ -332,8 +326,10 @@ std::optional<StoredMembership> parse_stored_membership(std::span<const std::uin
   stored.present = get_view(in);
   stored.promised = get_ballot(in);
   stored.accepted = get_accepted(in);
-  if (!in.whole()) return std::nullopt;
+  in.end();
   return stored;
+} catch (const Damaged&) {
+  return std::nullopt;
 }
 
 }  // namespace veche::grid

@@ -1,8 +1,6 @@
 // How members write what they ask each other, and read it: nothing here trusts what it reads.
 #include "veche/comm/grid/coding.h"
 
-#include <bit>
-
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
 
@@ -14,9 +12,6 @@ constexpr std::size_t kLongestAnswer = 4U << 20;
 constexpr std::size_t kLongestDer = 4096;
 constexpr std::size_t kLongestPart = 4096;
 constexpr std::size_t kMostSeats = 65536;
-
-std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
-double from_bits(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
 }  // namespace
 
@@ -127,9 +122,9 @@ std::string coded(const Status& status) {
     writer.bytes(each.member.id.bytes).number(each.member.incarnation).text(each.member.name);
     writer.number(static_cast<std::uint32_t>(each.member.addresses.size()));
     for (const std::string& address : each.member.addresses) writer.text(address);
-    writer.number(each.member.nodes).number(bits_of(each.member.speed)).bytes(each.member.inviter.bytes);
-    writer.number(static_cast<std::int32_t>(each.seat)).text(each.state).number(bits_of(each.since));
-    writer.number(each.step).text(each.address).number(bits_of(each.round_trip));
+    writer.number(each.member.nodes).real(each.member.speed).bytes(each.member.inviter.bytes);
+    writer.number(static_cast<std::int32_t>(each.seat)).text(each.state).real(each.since);
+    writer.number(each.step).text(each.address).real(each.round_trip);
     writer.number(each.sent).number(each.received);
   }
   return writer.take();
@@ -149,14 +144,14 @@ Status read_status(std::string_view text) {
     each.member.addresses.resize(reader.count(64, 4));
     for (std::string& address : each.member.addresses) address = reader.text(kLongestPart);
     each.member.nodes = reader.number<std::uint32_t>();
-    each.member.speed = from_bits(reader.number<std::uint64_t>());
+    each.member.speed = reader.real();
     each.member.inviter.bytes = reader.bytes<32>();
     each.seat = reader.number<std::int32_t>();
     each.state = reader.text(kLongestPart);
-    each.since = from_bits(reader.number<std::uint64_t>());
+    each.since = reader.real();
     each.step = reader.number<std::uint64_t>();
     each.address = reader.text(kLongestPart);
-    each.round_trip = from_bits(reader.number<std::uint64_t>());
+    each.round_trip = reader.real();
     each.sent = reader.number<std::uint64_t>();
     each.received = reader.number<std::uint64_t>();
   }

@@ -12,4 +12,8 @@ std::unique_ptr<Grid> found_here(const Options& options, const std::string& conf
 std::unique_ptr<Grid> join_here(const Options& options, const std::string& invitation);
 std::unique_ptr<Grid> resume_here(const Options& options);
 
+enum class WayIn { found, join, resume };
+// With what these have written into the folder.
+std::unique_ptr<Grid> make_member_of_run(const Options& options, WayIn way);
+
 }  // namespace veche::grid

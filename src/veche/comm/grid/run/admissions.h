@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "veche/comm/grid/run/agreement.h"
+#include "veche/comm/grid/run/joining.h"
+
+namespace veche::grid {
+
+// Whom this member lets in. The links' thread, unless said otherwise.
+class Admissions {
+ public:
+  Admissions(OwnPart& own, Agreement& agreement) : own_(own), agreement_(agreement) {}
+
+  // A newcomer asks, with an invitation.
+  void let_in(const Asker& asker, const JoinRequest& request, Answer answer);
+  // For another member, which has seen the proof; it cannot have it signed without a ticket that is good.
+  void sign(const SignRequest& wanted, Answer answer);
+
+  // Any thread. Somebody says yes to who waits for approval; throws RequestError where nobody does.
+  void admit(const std::string& id);
+  std::map<MemberId, JoinRequest> waiting() const;
+
+ private:
+  std::uint32_t uses_of(const Ticket& ticket) const;
+  std::optional<Message> signed_here(const SignRequest& wanted);
+
+  OwnPart& own_;
+  Agreement& agreement_;
+  int joins_ = 0;  // in this minute
+  Time joins_since_{0};
+
+  mutable std::mutex mutex_;
+  std::map<MemberId, JoinRequest> waiting_;  // guarded by mutex_, as are
+  std::set<MemberId> admitted_;
+};
+
+}  // namespace veche::grid

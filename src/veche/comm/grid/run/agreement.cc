@@ -1,0 +1,306 @@
+#include "veche/comm/grid/run/agreement.h"
+
+#include <algorithm>
+#include <future>
+#include <random>
+
+#include "veche/errors.h"
+
+namespace veche::grid {
+namespace {
+
+constexpr Time kMadeAgain{0.25};  // a closed link that is there again by then was not down
+constexpr Time kLookUp{0.05};
+constexpr Time kMostPatience{120};  // whatever others say that they need
+constexpr double kRoundTrips = 20;  // are enough to make a link and to agree
+constexpr Time kToHearIt{0.3};
+constexpr Time kSayWhy{10};  // nothing moves: a sentence
+constexpr Time kForkAfter{15};
+
+std::uint64_t number_of(const MemberId& run) {
+  std::uint64_t number = 0;
+  for (int i = 0; i < 8; ++i) number = number << 8 | run.bytes[static_cast<std::size_t>(i)];
+  return number;
+}
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Agreement::Agreement(OwnPart& own, WayIn way) : own_(own), way_(way) {
+  membership_.emplace(make_membership());
+  roll_ = membership_->present();
+}
+
+std::optional<View> Agreement::next(const std::vector<Standing>& here) {
+  own_.links->post([this, here] {
+    const bool first = !asked_;
+    asked_ = waits_ = true;
+    last_standing_ = here;
+    if (frozen_at_ >= Time(0)) stopped_after(now() - frozen_at_);
+    frozen_at_ = Time(-1);
+    if (first && way_ == WayIn::found)
+      membership_->found(here, now());
+    else if (first || !membership_->in())
+      membership_->ready(here, now());
+    else
+      membership_->frozen(here, now());
+    if (first && own_.options.force) membership_->force(now());
+    act();
+  });
+  std::unique_lock lock(mutex_);
+  for (Time said = now();;) {
+    // A signal tells nobody that waits here.
+    const bool changed = changed_.wait_for(lock, kLookUp, [this] { return pending_ || !end_.empty(); });
+    if (!end_.empty()) throw RunError(end_);
+    if (changed) break;
+    if (own_.interrupted()) return {};
+    if (now() - said < kSayWhy) continue;
+    said = now();
+    own_.say(cut_off_ ? "cut off from the majority of the members: waits for them"
+                      : "waits for the members to agree on the next view");
+  }
+  View view = std::move(*pending_);
+  pending_.reset();
+  return view;
+}
+
+void Agreement::leave() {
+  on_links(*own_.links, [&] {
+    leaving_ = true;
+    if (const auto present = router_.present()) present->end_view();
+    membership_->frozen(last_standing_, now());  // its vote may be needed
+    membership_->leave(now());
+    act();
+  });
+  std::unique_lock lock(mutex_);
+  // With nobody to agree with, it just goes: the others see its links close.
+  changed_.wait_for(lock, patience_of_all_ + kToHearIt,
+                    [this] { return removed_ || cut_off_ || !failed_.empty(); });
+  lock.unlock();
+  own_.links->flush(Time(1));
+}
+
+void Agreement::stopped_after(Time took) {
+  const std::lock_guard lock(mutex_);
+  patience_.measured(took, 0);
+}
+
+Time Agreement::to_stop() const {
+  const std::lock_guard lock(mutex_);
+  return patience_.deadline(0);
+}
+
+void Agreement::needs(const MemberId& from, Time to_stop) {
+  needs_[from] = std::clamp(to_stop, kLeastPatience, kMostPatience);
+  follow_measurements();
+}
+
+// As long as the slowest member of the view needs, and the longest way to one.
+void Agreement::follow_measurements() {
+  Time longest = to_stop();
+  for (const auto& [member, time] : needs_)
+    if (is_seated(member)) longest = std::max(longest, time);
+  for (const LinkState& link : own_.links->states())
+    if (link.up) longest = std::max(longest, kRoundTrips * link.round_trip);
+  longest = std::min(longest, kMostPatience);
+  membership_->set_patience(longest);
+  const std::lock_guard lock(mutex_);
+  patience_of_all_ = longest;
+}
+
+Membership Agreement::make_membership() {
+  Member self;
+  self.id = own_.id();
+  // Larger than in any life before, also where what was promised is lost but the key is not.
+  self.incarnation = static_cast<std::uint64_t>(1e6 * seconds_since_1970());
+  self.name = name_of(own_.options);
+  self.nodes = own_.options.nodes;
+  self.addresses = own_.links->addresses();
+  MembershipOptions how;
+  if (own_.options.fork) how.fork_after = kForkAfter;
+  how.genuine = [this](const MemberId& id, std::span<const std::uint8_t> bytes) {
+    try {
+      const Revocation told = Revocation::parse(view_of_bytes(bytes));
+      return told.member == id && (own_.trust->learn(told) || own_.trust->is_revoked(id));
+    } catch (const Damaged&) {
+      return false;
+    }
+  };
+  return {number_of(own_.trust->run()), std::move(self), as_bytes(own_.files.promised()), std::move(how),
+          std::random_device{}()};
+}
+
+void Agreement::act() {
+  for (bool more = true; more;) {
+    Membership::Output output = membership_->take();
+    more = output.freeze || output.installed || output.removed || !output.revoked.empty();
+    if (!output.persist.empty()) {
+      try {
+        own_.files.write_promised({output.persist.begin(), output.persist.end()});
+      } catch (const RunError& error) {  // what cannot be kept is not promised
+        return fail(error.what());
+      }
+    }
+    for (const Membership::Letter& letter : output.messages)
+      own_.links->tell(letter.to, {letter.bytes.begin(), letter.bytes.end()});
+    for (const Membership::Revocation& revoked : output.revoked) {
+      own_.files.write_trust(*own_.trust);
+      shut_out(revoked.id);
+      on_revoked();  // if it was signed by that one
+    }
+    if (output.freeze) {
+      if (const auto present = router_.present()) present->end_view();
+      if (!waits_) frozen_at_ = now();
+      // Nobody trains here any more who would say so: the others need its vote to go on without it.
+      if (leaving_) membership_->frozen(last_standing_, now());
+    }
+    if (output.installed) install(*output.installed);
+    if (output.refused) {
+      const std::lock_guard lock(mutex_);
+      end_ = "not let in: " + *output.refused;
+      changed_.notify_all();
+    }
+    if (output.removed) removed();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    roll_ = membership_->present();
+    cut_off_ = membership_->cut_off();
+  }
+  set_timer();
+}
+
+// It is told why, and not waited for.
+void Agreement::shut_out(const MemberId& id) {
+  if (id == own_.id()) return fail("this member was revoked: the others go on without it");
+  own_.links->forget(id, "it was revoked");
+  own_.links->after(kToHearIt, [this, id] { own_.links->close(id, "it was revoked"); });
+}
+
+void Agreement::install(const AgreedView& agreed) {
+  const Roll& roll = agreed.roll;
+  Seating seating{roll.number, {}, 0};
+  View view{roll.number, roll.first_step, {}, nullptr};
+  for (std::size_t seat = 0; seat < roll.members.size(); ++seat) {
+    const Member& member = roll.members[seat];
+    if (member.id == own_.id()) seating.mine = seat;
+    seating.seats.push_back({member.id, static_cast<int>(member.nodes)});
+    view.standing.insert(view.standing.end(), agreed.standings[seat].begin(), agreed.standings[seat].end());
+    own_.links->want(member.id, member.addresses);
+  }
+  std::vector<Known> known;
+  for (const Member& member : roll.members) known.push_back({member.id, member.addresses});
+  try {
+    own_.files.write_members(known);
+  } catch (const RunError&) {
+    // Hints are worth no run.
+  }
+  if (const auto before = router_.present()) {
+    before->end_view();
+    for (const Seating::Seat& seat : before->seating().seats)
+      if (std::ranges::none_of(roll.members, [&](const Member& member) { return member.id == seat.member; }))
+        own_.links->forget(seat.member, "the members went on without it");
+  }
+  waits_ = false;
+  std::erase_if(needs_, [&](const auto& each) { return !is_seated(each.first); });
+  follow_measurements();
+  own_.links->forget_views_before(roll.number);
+  const auto cluster = std::make_shared<GridCluster>(own_.links, seating, own_.options.slots);
+  cluster->on_compute([this](Time took) { stopped_after(took); });
+  router_.present(cluster);
+  view.cluster = cluster;
+  const std::lock_guard lock(mutex_);
+  for (const Member& member : roll.members) since_.try_emplace(member.id, seconds_since_1970());
+  pending_ = std::move(view);
+  removed_ = false;
+  changed_.notify_all();
+}
+
+void Agreement::removed() {
+  if (const auto present = router_.present()) present->end_view();
+  // Left behind while it waited, by those who did not hear of it: it asks to be let in again.
+  if (waits_ && !leaving_ && !own_.trust->is_revoked(own_.id())) membership_->ready(last_standing_, now());
+  const std::lock_guard lock(mutex_);
+  removed_ = true;
+  changed_.notify_all();
+}
+
+void Agreement::fail(const std::string& why) {
+  if (const auto present = router_.present()) present->end_view();
+  const std::lock_guard lock(mutex_);
+  failed_ = end_ = why;
+  changed_.notify_all();
+}
+
+void Agreement::set_timer() {
+  const Time at = membership_->next_tick();
+  if (at >= kForever || (timer_at_ > now() && timer_at_ <= at)) return;
+  timer_at_ = at;
+  own_.links->after(std::max(Time(0.001), at - now()), [this, at] {
+    if (timer_at_ != at) return;  // an earlier one was set since
+    timer_at_ = Time(-1);
+    membership_->tick(now());
+    act();
+  });
+}
+
+void Agreement::believe_down(const MemberId& peer, Time after) {
+  const auto found = closed_.find(peer);
+  if (found == closed_.end() || now() < found->second + after) return;
+  closed_.erase(found);
+  membership_->link_down(peer, now());
+  act();
+}
+void Agreement::word(const MemberId& from, const std::string& text) {
+  membership_->received(from, as_bytes(text), now());
+  act();
+}
+void Agreement::data(const MemberId& from, const DataHead& head, bool ended, Message message) {
+  if (!router_.deliver(from, head, ended, std::move(message))) own_.links->close(from, "it is too far ahead");
+}
+
+void Agreement::up(const MemberId& peer) {
+  closed_.erase(peer);
+  membership_->link_up(peer, now());
+  act();
+}
+
+void Agreement::down(const MemberId& peer, const std::string& why) {
+  closed_[peer] = now();
+  own_.links->after(kMadeAgain, [this, peer] { believe_down(peer, kMadeAgain); });
+  if (is_seated(peer)) own_.say("the link to " + short_name(peer) + " is gone: " + why);
+}
+
+bool Agreement::is_seated(const MemberId& id) const {
+  const auto& members = membership_->present().members;
+  return std::ranges::any_of(members, [&](const Member& member) { return member.id == id; });
+}
+
+Roll Agreement::roll() const {
+  const std::lock_guard lock(mutex_);
+  return roll_;
+}
+
+double Agreement::since(const MemberId& member) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = since_.find(member);
+  return found == since_.end() ? 0 : found->second;
+}
+
+void on_links(Links& links, const std::function<void()>& what) {
+  std::promise<void> done;
+  links.post([&] {
+    try {
+      what();
+      done.set_value();
+    } catch (...) {
+      done.set_exception(std::current_exception());
+    }
+  });
+  done.get_future().get();
+}
+
+}  // namespace veche::grid

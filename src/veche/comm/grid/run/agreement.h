@@ -1,0 +1,100 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/comm/grid/engine/grid_cluster.h"
+#include "veche/comm/grid/membership/membership.h"
+#include "veche/comm/grid/patience.h"
+#include "veche/comm/grid/run/grid_member.h"
+#include "veche/comm/grid/run/own_part.h"
+#include "veche/comm/views.h"
+
+namespace veche::grid {
+
+// The agreement on views, with the links that it needs, files and a clock; the views themselves for whoever
+// trains. What is not of Views or said to be any thread's is the links' thread's.
+class Agreement : public Views {
+ public:
+  Agreement(OwnPart& own, WayIn way);
+
+  // Views: one thread.
+  std::optional<View> next(const std::vector<Standing>& here) override;
+  void leave() override;
+
+  // Any thread.
+  Roll roll() const;
+  double since(const MemberId& member) const;  // seconds since 1970, in a view; 0: never
+
+  // How long the nodes here went without looking whether the view has ended.
+  void stopped_after(Time took);
+  // How long this member may need to stop, from what was measured.
+  Time to_stop() const;
+
+  // What links tell.
+  void up(const MemberId& peer);
+  void down(const MemberId& peer, const std::string& why);
+  void refused(const MemberId& peer) { believe_down(peer, Time(0)); }  // nobody listens there any more
+  void word(const MemberId& from, const std::string& text);
+  void data(const MemberId& from, const DataHead& head, bool ended, Message message);
+  // How long this one may need to stop.
+  void needs(const MemberId& from, Time to_stop);
+  // This member cannot go on.
+  void fail(const std::string& why);
+
+  Membership& membership() { return *membership_; }
+  bool is_seated(const MemberId& id) const;
+  // Acts on what the membership says, until it says nothing more.
+  void act();
+  // Somebody was revoked.
+  std::function<void()> on_revoked;
+
+ private:
+  void follow_measurements();
+  Membership make_membership();
+  void install(const AgreedView& agreed);
+  void removed();
+  void shut_out(const MemberId& id);
+  void believe_down(const MemberId& peer, Time after);
+  void set_timer();
+  Time now() const { return own_.now(); }
+
+  static constexpr Time kFirstPatience{5}, kLeastPatience{2};
+
+  OwnPart& own_;
+  const WayIn way_;
+  ViewRouter router_;
+
+  // The links' thread's.
+  std::optional<Membership> membership_;  // always, once made
+  Time timer_at_{-1};
+  bool asked_ = false;  // for a view, once
+  bool waits_ = false;  // in `next`
+  bool leaving_ = false;
+  std::vector<Standing> last_standing_;
+  std::map<MemberId, Time> needs_;   // to stop, by member
+  Time frozen_at_{-1};               // it was told to stop then, and has not yet
+  std::map<MemberId, Time> closed_;  // links that may be made again at once
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  Roll roll_;
+  std::optional<View> pending_;
+  Patience patience_{kFirstPatience, kLeastPatience};
+  Time patience_of_all_{kFirstPatience};
+  bool cut_off_ = false;
+  std::string end_, failed_;
+  bool removed_ = false;
+  std::map<MemberId, double> since_;
+};
+
+// Done by the links' thread, and waited for. Throws what it throws.
+void on_links(Links& links, const std::function<void()>& what);
+
+}  // namespace veche::grid

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "veche/comm/grid/grid.h"
+#include "veche/comm/grid/links/links.h"
+#include "veche/comm/grid/run/run_folder.h"
+
+namespace veche::grid {
+
+std::string name_of(const Options& options);
+
+Message as_message(const std::string& text);
+std::string_view letters_of(const Message& message);
+
+// What this member is and has: all that its parts have in common. Constant once `links` is there, so any
+// thread.
+struct OwnPart {
+  using Clock = std::chrono::steady_clock;
+
+  explicit OwnPart(const Options& given)
+      : options(given),
+        files(given.folder),
+        key(files.key()),
+        authority(files.authority()),
+        trust(files.trust()),
+        configuration(files.configuration()) {}
+
+  MemberId id() const { return key.id(); }
+  Time now() const { return Clock::now() - start; }
+  bool interrupted() const { return options.interrupted != nullptr && *options.interrupted; }
+  void say(const std::string& sentence) const {
+    if (options.say) options.say(sentence);
+  }
+
+  const Options options;
+  const RunFolder files;
+  const KeyPair key;
+  const std::optional<KeyPair> authority;  // the run's own key, where the run was founded
+  const std::shared_ptr<Trust> trust;
+  const std::string configuration;
+  const Clock::time_point start = Clock::now();
+  std::shared_ptr<Links> links;
+};
+
+}  // namespace veche::grid

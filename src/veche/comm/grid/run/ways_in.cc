@@ -1,0 +1,75 @@
+#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/identity/invitation.h"
+#include "veche/comm/grid/run/grid_member.h"
+#include "veche/comm/grid/run/joining.h"
+#include "veche/comm/grid/run/own_part.h"
+#include "veche/errors.h"
+
+namespace veche::grid {
+namespace {
+
+void refuse_a_used_folder(const RunFolder& files, const Options& options) {
+  if (files.holds_a_member())
+    throw RequestError(options.folder.string() +
+                       " holds a member of a grid already: veche grid join --resume " +
+                       options.folder.string() + " goes on with it");
+}
+
+}  // namespace
+
+std::unique_ptr<Grid> found_here(const Options& options, const std::string& configuration) {
+  const RunFolder files(options.folder);
+  refuse_a_used_folder(files, options);
+  const Instant now = std::chrono::system_clock::now();
+  const KeyPair root = KeyPair::make(), key = KeyPair::make();
+  Trust trust(make_root(root, now));
+  trust.learn(make_warrant(root, key.get(), now));
+  files.write_key(key);
+  files.write_authority(root);
+  files.write_configuration(configuration);
+  files.write_trust(trust);
+  files.write_certificate(make_member(key, key.get(), now));
+  return make_member_of_run(options, WayIn::found);
+}
+
+std::unique_ptr<Grid> join_here(const Options& options, const std::string& text) {
+  const InvitationLine invitation = InvitationLine::parse(text);
+  const RunFolder files(options.folder);
+  refuse_a_used_folder(files, options);
+  const KeyPair key = KeyPair::make();
+  JoinRequest request;
+  request.nodes = options.nodes;
+  request.name = name_of(options);
+  request.addresses = options.addresses;
+  std::string said;
+  const JoinAnswer answer = ask_to_join(invitation, key, request, [&](const std::string& sentence) {
+    if (options.say && sentence != said) options.say(said = sentence);
+    return options.interrupted == nullptr || !*options.interrupted;
+  });
+  Trust trust(answer.root);
+  try {
+    learn_trust(trust, answer.trust);
+  } catch (const Damaged& error) {
+    throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
+  }
+  if (!answer.warrant.empty()) trust.learn(answer.warrant);
+  files.write_key(key);
+  files.write_configuration(answer.configuration);
+  files.write_members(answer.members);
+  files.write_trust(trust);
+  files.write_certificate(answer.certificate);
+  Options known = options;
+  if (options.configured) options.configured(answer.configuration, known);
+  return make_member_of_run(known, WayIn::join);
+}
+
+std::unique_ptr<Grid> resume_here(const Options& options) {
+  const RunFolder files(options.folder);
+  if (!files.holds_a_member())
+    throw RequestError(options.folder.string() + " holds no member of a grid that could go on");
+  if (files.trust()->is_revoked(files.key().id()))
+    throw RequestError("the member of " + options.folder.string() + " was revoked: ask for a new invitation");
+  return make_member_of_run(options, WayIn::resume);
+}
+
+}  // namespace veche::grid
