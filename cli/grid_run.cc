@@ -95,7 +95,7 @@ class Membership {
   }
   int run(grid::Grid& grid, GridTraining::As how, const RunFolder& folder) {
     view_.member = &grid;
-    const RunResult result = training_.run(grid.views(), how, &folder);
+    const RunResult result = training_.run(grid, how, &folder);
     view_.member = nullptr;
     return told(arguments_, result);
   }

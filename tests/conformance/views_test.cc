@@ -24,9 +24,9 @@ std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::
   TrainingPlan plan = RunPlan(settings, NodeFolders{}, NodesInView{}).training;
   // Where an optimiser was ahead of its node, what it had made goes in, too.
   const bool has_moments = view.start.front().vectors.size() > 1;
-  plan.keeps_work = has_moments && std::ranges::any_of(view.start, [](const Snapshot& one) {
-                      return one.work.there && one.work.stepped;
-                    });
+  plan.in_view = has_moments && std::ranges::any_of(view.start, [](const Snapshot& one) {
+                   return one.work.there && one.work.stepped;
+                 });
   SeededCluster cluster(static_cast<int>(view.members.size()), testing::in_order_of(1));
   std::vector<std::unique_ptr<Node>> nodes;
   for (const NodeId id : cluster.here()) {
@@ -40,7 +40,7 @@ std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::
           for (std::size_t k = 0; k < moments.size(); ++k)
             std::ranges::copy(view.start[i].vectors[k + 1], moments[k].begin());
           self.step = view.start[i].step;
-          if (plan.keeps_work) self.work = view.start[i].work;
+          if (plan.in_view) self.work = view.start[i].work;
           return self;
         }(),
         plan, MessagePool{}));
@@ -106,18 +106,22 @@ class ViewsTest : public ::testing::TestWithParam<Assignments> {
 };
 
 TEST_P(ViewsTest, TheRunGoesOn) {
-  std::uint64_t views = 0, deaths = 0, compared = 0;
-  bool comparable = false;
+  std::uint64_t views = 0, deaths = 0, compared = 0, caught_up = 0, steps_followed = 0;
+  bool comparable = false, catches_up = false, follows = false;
   for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ComingAndGoing run(GetParam(), seed, kSteps);
     ASSERT_NO_THROW(run.run());
     views += run.views;
     deaths += run.deaths;
+    caught_up += run.caught_up;
+    steps_followed += run.steps_followed;
     ASSERT_FALSE(run.members.empty());
     ASSERT_LT(run.views, 59);
     const TrainingPlan plan = RunPlan(run.settings(2), NodeFolders{}, NodesInView{}).training;
     const bool equal = plan.replicas() != Replicas::own;
+    follows = plan.replicas() == Replicas::equal;
+    catches_up = follows || (!equal && !plan.common_state());
     for (const auto& view : run.past)
       for (const Snapshot& one : view.start) {
         if (one.vectors.empty()) continue;
@@ -151,6 +155,12 @@ TEST_P(ViewsTest, TheRunGoesOn) {
   }
   EXPECT_GT(views, seeds());
   EXPECT_GT(deaths, seeds() / 5);
+  if (catches_up) {
+    EXPECT_GT(caught_up, seeds() / 20);
+  }
+  if (follows) {
+    EXPECT_GT(steps_followed, seeds() / 20);
+  }
   if (comparable) {
     EXPECT_GT(compared, seeds());
   }
@@ -187,6 +197,54 @@ std::vector<Assignments> variants() {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, ViewsTest, ::testing::ValuesIn(variants()),
                          [](const auto& info) { return testing::test_name_of(info.param); });
+
+class AsyncViewsTest : public ::testing::TestWithParam<Assignments> {};
+
+// Nobody waits for anybody: each goes on with what it has, at its own step, whoever comes and goes.
+TEST_P(AsyncViewsTest, TheRunGoesOn) {
+  std::uint64_t views = 0, deaths = 0, newcomers = 0;
+  for (std::uint64_t seed = 0; seed < testing::seeds() / 8; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ComingAndGoing run(GetParam(), seed, kSteps);
+    ASSERT_NO_THROW(run.run());
+    views += run.views;
+    deaths += run.deaths;
+    ASSERT_FALSE(run.members.empty());
+    ASSERT_LT(run.views, 59);
+    // From one view to the next nobody goes back, and who takes a state takes a model that somebody had.
+    for (std::size_t v = 0; v + 1 < run.past.size(); ++v)
+      for (std::size_t i = 0; i < run.past[v].members.size(); ++i)
+        for (std::size_t k = 0; k < run.past[v + 1].members.size(); ++k)
+          if (run.past[v].members[i] == run.past[v + 1].members[k] &&
+              !run.past[v + 1].start[k].vectors.empty()) {
+            EXPECT_GE(run.past[v + 1].start[k].step, run.past[v].start[i].step);
+          }
+    for (const auto& member : run.members) {
+      ASSERT_TRUE(member->part->ended());
+      EXPECT_EQ(member->part->last()->stopped, "steps");
+      EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 10);
+      EXPECT_FALSE(member->saved.empty());
+      EXPECT_TRUE(std::ranges::is_sorted(member->saved));
+      newcomers += member->founded ? 0 : 1;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(views, testing::seeds() / 8);
+  EXPECT_GT(deaths, testing::seeds() / 40);
+  EXPECT_GT(newcomers, testing::seeds() / 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, AsyncViewsTest,
+    ::testing::Values(
+        Assignments{"strategy.name=gossip", "strategy.async=true"},
+        Assignments{"strategy.name=gossip", "strategy.async=true", "compress.codec=topk:0.4"},
+        Assignments{"strategy.name=consensus", "strategy.async=true"},
+        Assignments{"strategy.name=consensus", "strategy.async=true", "optimizer.momentum=0.9"},
+        Assignments{"strategy.name=parameter-server", "strategy.update=async"},
+        Assignments{"strategy.name=parameter-server", "strategy.update=async", "optimizer.momentum=0.5"},
+        Assignments{"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=2"}),
+    [](const auto& info) { return testing::test_name_of(info.param); });
 
 }  // namespace
 }  // namespace veche

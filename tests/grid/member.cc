@@ -1,5 +1,6 @@
 // A member of a grid that does nothing but go in step with the others: in every step each node sends its
-// number to all and adds up what comes. What it sees it prints, a line a view and one every so many steps.
+// number to all and adds up what comes. What it sees it prints: a line a view, when its first step was made,
+// and one every so many steps.
 //   member found FOLDER | join FOLDER INVITATION | resume FOLDER      until its input is closed
 //   member invite FOLDER USES SECONDS | status FOLDER | revoke FOLDER ID
 #include <poll.h>
@@ -76,6 +77,10 @@ void train(grid::Grid& member) {
         while (!stopping) {
           go_together(endpoint, pool, done);
           ++done;
+          if (done == view.first_step + 1)
+            print("went on in view " + std::to_string(view.number) + " nodes " +
+                  std::to_string(view.nodes()) + " at " +
+                  std::to_string(Time(std::chrono::steady_clock::now().time_since_epoch()).count()));
           if (done % kTell == 0)
             print("step " + std::to_string(done) + " view " + std::to_string(view.number));
           member.report(done, 1);

@@ -139,6 +139,7 @@ class ComingAndGoing(Grid):
     def test_equal_models(self):
         b, e = self.come_and_go({"strategy.name": "allreduce", "run.steps": STEPS})
         self.assertEqual(self.model(b), self.model(e))
+        self.assertIn("while they went on", e.told())  # it had the state before it was let in
         for member in (b, e):
             summary = json.loads((member.run / "summary.json").read_text())
             self.assertEqual((summary["stopped"], summary["steps"]), ("steps", STEPS))
@@ -147,6 +148,26 @@ class ComingAndGoing(Grid):
         for member in self.come_and_go({"strategy.name": "consensus", "run.steps": STEPS}):
             summary = json.loads((member.run / "summary.json").read_text())
             self.assertEqual((summary["stopped"], summary["steps"]), ("steps", STEPS))
+
+    def test_nobody_waits_for_anybody(self):
+        """Asynchronous servers and workers: the node that serves dies as well."""
+        a, invitation = self.found({"strategy.name": "parameter-server", "strategy.update": "async", "run.steps": 2000})
+        b = self.member("b", "join", invitation)
+        c = self.member("c", "join", invitation)
+        self.until_seated(a, "a", "b", "c")
+        self.until_it_goes_on(c)
+        a.process.kill()  # seat 0: the server, and who counts
+        self.until_seated(b, "b", "c")
+        self.until_it_goes_on(b)
+        d = self.member("d", "join", self.invitation(c))
+        self.until_seated(b, "b", "c", "d")
+        self.until_it_goes_on(d)
+        c.process.send_signal(signal.SIGINT)
+        self.ends(c, 130)
+        for member in (b, d):
+            self.ends(member)
+            self.assertEqual(json.loads((member.run / "summary.json").read_text())["stopped"], "steps")
+        self.assertIn("while they went on", d.told())
 
     def test_comes_back(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 3000})

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "tests/support/seeded.h"
 #include "veche/errors.h"
 #include "veche/runtime/run_plan.h"
+#include "veche/train/views/catch_up.h"
 #include "veche/train/views/state_pieces.h"
 #include "veche/train/views/view_part.h"
 
@@ -120,6 +122,7 @@ class ComingAndGoing {
 
     const int name;
     std::unique_ptr<ViewPart> part;
+    std::shared_ptr<StateLending> lending = std::make_shared<StateLending>();
     bool died = false, founded = false, took = false;
     std::vector<std::uint64_t> evaluated, saved;
     std::set<std::uint64_t> written;
@@ -163,6 +166,7 @@ class ComingAndGoing {
   std::vector<std::unique_ptr<Member>> members;
   std::vector<Past> past;
   std::uint64_t views = 0, deaths = 0;
+  std::uint64_t caught_up = 0, steps_followed = 0;  // by newcomers before they were let in
 
  private:
   static Snapshot snapshot(NodeSelf& self) {
@@ -175,16 +179,62 @@ class ComingAndGoing {
     return all;
   }
 
-  void add(bool founds) {
+  std::unique_ptr<Member> make(bool founds) {
     auto member = std::make_unique<Member>(next_name_++);
     member->founded = founds;
     const RunPlan plan(settings(2), NodeFolders{}, NodesInView{});
     NodeSelf self(std::make_unique<MembersLearner>(member->name), plan.training);
     self.has_state = founds;
+    self.lending = member->lending;
     // Nobody must depend on what a newcomer happens to have.
     if (!founds) std::ranges::fill(self.learner->parameters(), 1e6F);
     member->part = std::make_unique<ViewPart>(std::move(self), DataWord{}, MessagePool{});
-    members.push_back(std::move(member));
+    return member;
+  }
+  void add(bool founds) { members.push_back(make(founds)); }
+
+  // The living, as a newcomer asks them between two views.
+  class LivingLenders : public Lenders {
+   public:
+    explicit LivingLenders(const std::vector<std::unique_ptr<Member>>& members) : members_(members) {}
+    std::size_t count() override { return members_.size(); }
+    void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+             std::uint32_t length) override {
+      answers_.push_back({id, members_[lender]->lending->give(name, offset, length)});
+    }
+    std::optional<Answer> next() override {
+      std::optional<Answer> first;
+      if (answers_.empty()) return first;
+      first.emplace(answers_.front());
+      answers_.pop_front();
+      return first;
+    }
+    bool pause() override { return false; }  // nobody trains meanwhile
+
+   private:
+    const std::vector<std::unique_ptr<Member>>& members_;
+    std::deque<Answer> answers_;
+  };
+
+  // A newcomer who has asked for copies before the view that has just ended, and now takes what was made.
+  void let_in_who_follows() {
+    const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
+    if (plan.common_state() || (plan.replicas() == Replicas::served && !plan.async())) return;
+    if (coming_) {
+      LivingLenders lenders(members);
+      NodeSelf& self = coming_->part->self();
+      const CaughtUp caught = catch_up(self, lenders, plan.replicas() == Replicas::equal);
+      self.is_new = caught.done;
+      caught_up += caught.done ? 1 : 0;
+      steps_followed += caught.done ? caught.step - caught.copied : 0;
+      members.push_back(std::move(coming_));
+    } else if (random_.below(2) == 0) {
+      coming_ = make(false);
+      std::uint64_t step = 0;
+      for (const auto& member : members) step = std::max(step, member->part->self().step);
+      const std::string at = "copy/" + std::to_string(step + 1 + random_.below(2));
+      for (const auto& member : members) member->lending->give(at, 0, 0);
+    }
   }
 
   void draw(Fate& fate) {
@@ -225,7 +275,7 @@ class ComingAndGoing {
     std::vector<std::unique_ptr<Endpoint>> endpoints;
     for (const NodeId id : view.cluster->here())
       endpoints.push_back(std::make_unique<FatedEndpoint>(view.cluster->endpoint(id), fate));
-    view.cluster->run([&](NodeId id) {
+    run_nodes(view, [&](NodeId id) {
       const auto i = static_cast<std::size_t>(id.value);
       Member& member = *members[i];
       const NodeServices services{.prefetcher = prefetcher,
@@ -243,14 +293,28 @@ class ComingAndGoing {
         member.died = true;
       }
     });
+    // A helper may have died with nobody left to notice.
+    if (fate.dies && fate.calls_of[fate.dies->value] >= fate.dies_at)
+      members[static_cast<std::size_t>(fate.dies->value)]->died = true;
     for (const auto& member : members) member->part->leave();
     deaths += static_cast<std::uint64_t>(std::erase_if(members, [](const auto& one) { return one->died; }));
     for (const auto& member : members)
       if (member->part->self().step != members.front()->part->self().step) past.back().all_alike = false;
   }
 
+  // What ends helpers ends no run.
+  static void run_nodes(const View& view, const std::function<void(NodeId)>& body) {
+    try {
+      view.cluster->run(body);
+    } catch (const ViewChanged&) {
+    } catch (const PeerLost&) {
+    } catch (const Died&) {
+    }
+  }
+
   void change_members() {
     if (past.size() > 8) return;
+    let_in_who_follows();
     if (random_.below(3) == 0) add(false);
     if (random_.below(5) == 0) add(false);
     // Somebody leaves, but not the last who has the state.
@@ -270,6 +334,7 @@ class ComingAndGoing {
   const int steps_;
   RandomStream random_;
   int next_name_ = 0;
+  std::unique_ptr<Member> coming_;  // may be null
 };
 
 }  // namespace veche::testing

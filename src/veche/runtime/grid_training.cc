@@ -16,6 +16,7 @@
 #include "veche/runtime/run_plan.h"
 #include "veche/runtime/saved_model.h"
 #include "veche/runtime/summary.h"
+#include "veche/train/views/catch_up.h"
 #include "veche/train/views/view_part.h"
 
 namespace veche {
@@ -24,6 +25,8 @@ namespace {
 // As many nodes in all as there are in the view.
 Settings with_nodes(Settings settings, int nodes) {
   settings.cluster.set("nodes", {std::int64_t{nodes}});
+  if (settings.strategy.has("servers") && settings.strategy.get<int>("servers") > nodes)
+    settings.strategy.set("servers", {std::int64_t{nodes}});
   return settings;
 }
 
@@ -32,6 +35,9 @@ class LateObserver : public Observer {
  public:
   void on_progress(const Progress& progress) override {
     if (next != nullptr) next->on_progress(progress);
+  }
+  void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override {
+    if (next != nullptr) next->on_nodes(step, nodes);
   }
   void on_measuring() override {
     if (next != nullptr) next->on_measuring();
@@ -43,6 +49,47 @@ class LateObserver : public Observer {
     if (next != nullptr) next->on_evaluation(evaluation);
   }
   Observer* next = nullptr;
+};
+
+// Members that are linked, asked for their state.
+class MembersWhoLend : public Lenders {
+ public:
+  MembersWhoLend(grid::Grid& grid, const std::atomic<bool>* interrupted)
+      : grid_(grid), interrupted_(interrupted), fetches_(grid.fetches()) {}
+
+  // False: nobody is there.
+  bool wait_for_one() {
+    constexpr int kMostPauses = 100;
+    for (int pauses = 0; count() == 0; ++pauses)
+      if (pauses == kMostPauses || !pause()) return false;
+    return true;
+  }
+  std::size_t count() override {
+    for (const grid::MemberId& id : grid_.donors())
+      if (std::ranges::find(known_, id) == known_.end()) known_.push_back(id);
+    return known_.size();
+  }
+  void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+           std::uint32_t length) override {
+    fetches_->ask(id, known_[lender], name, offset, length);
+  }
+  std::optional<Answer> next() override {
+    auto answer = fetches_->next(kLongestSilence);
+    if (!answer) return {};
+    return Answer{answer->id, std::move(answer->message)};
+  }
+  bool pause() override {
+    fetches_->next(kPause);
+    return interrupted_ == nullptr || !*interrupted_;
+  }
+
+ private:
+  // A link that is silent is closed long before, and what was asked over it is then answered.
+  static constexpr Time kLongestSilence{60}, kPause{0.02};
+  grid::Grid& grid_;
+  const std::atomic<bool>* const interrupted_;
+  const std::unique_ptr<grid::Grid::Fetches> fetches_;
+  std::vector<grid::MemberId> known_;
 };
 
 // The checkpoints of this member: nodes are numbered from 0 whatever their seats are, and each checkpoint
@@ -111,7 +158,8 @@ class GridTraining::Member {
     return traits;
   }
 
-  RunResult run(Views& views, As how, const RunFolder* folder) {
+  RunResult run(grid::Grid& grid, As how, const RunFolder* folder) {
+    Views& views = grid.views();
     const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
     if (folder != nullptr) {
       info_.folder = folder->path();
@@ -123,6 +171,8 @@ class GridTraining::Member {
     for (const auto& part : parts_)
       if (how == As::newcomer) part->self().has_state = false;
     folder_ = folder;
+    if (how != As::founder) catch_up_with(grid);
+    lend_state(grid);
     Prefetcher prefetcher(request_.settings.data.get<int>("workers"));
     while (true) {
       const std::optional<View> view = next_view(views);
@@ -133,6 +183,7 @@ class GridTraining::Member {
     RunResult result = this->result();
     if (result.last.stopped == "interrupted") save();
     views.leave();
+    grid.serve({});
     if (recorder_) recorder_->finish();
     if (folder != nullptr && result.last.stopped != "interrupted")
       write_file(folder->summary(), summary(result).dump(2) + "\n");
@@ -164,6 +215,42 @@ class GridTraining::Member {
     for (int i = 0; i < count; ++i)
       made.push_back(learners.make(NodeId{i}, made.empty() ? nullptr : made.front().get()));
     return made;
+  }
+
+  void lend_state(grid::Grid& grid) {
+    const auto lending = std::make_shared<StateLending>();
+    parts_.front()->self().lending = lending;
+    grid.serve([lending](const std::string& name, std::uint64_t offset, std::uint32_t length) {
+      return lending->give(name, offset, length);
+    });
+  }
+
+  // Nobody waits for it meanwhile. What cannot be had in this way comes in the first view.
+  void catch_up_with(grid::Grid& grid) {
+    const StrategyInfo& info = find_strategy(request_.settings.strategy.get<std::string>("name"));
+    const bool in_step = info.pace(request_.settings.strategy) == Pace::in_step;
+    const Replicas replicas = info.replicas(request_.settings.strategy);
+    if (info.common_state(request_.settings.strategy) || (replicas == Replicas::served && in_step)) return;
+    if (replicas != Replicas::equal && parts_.front()->self().has_state) return;  // it has a model of its own
+    MembersWhoLend lenders(grid, request_.interrupted);
+    if (!lenders.wait_for_one()) return;
+    NodeSelf& self = parts_.front()->self();
+    const CaughtUp caught = catch_up(self, lenders, replicas == Replicas::equal);
+    if (caught.of > 0)
+      notice(
+          fmt::format("fetched {} of {} pieces of step {} from {} member{} while they went on, and is at "
+                      "step {} now{}",
+                      caught.pieces, caught.of, caught.copied, caught.lenders, caught.lenders == 1 ? "" : "s",
+                      self.step, caught.done ? "" : ": the rest comes with the first view"));
+    for (const auto& part : parts_) {
+      NodeSelf& other = part->self();
+      other.is_new = caught.done;
+      if (&other == &self || !self.has_state) continue;
+      const StatePieces from(self), to(other);
+      for (std::size_t i = 0; i < from.count(); ++i) to.put(i, from[i]);
+      other.step = self.step;
+      other.has_state = true;
+    }
   }
 
   std::optional<View> next_view(Views& views) {
@@ -327,8 +414,8 @@ GridTraining::~GridTraining() = default;
 
 DataTraits GridTraining::data() const { return member_->data(); }
 
-RunResult GridTraining::run(Views& views, As how, const RunFolder* folder) {
-  return member_->run(views, how, folder);
+RunResult GridTraining::run(grid::Grid& grid, As how, const RunFolder* folder) {
+  return member_->run(grid, how, folder);
 }
 
 }  // namespace veche

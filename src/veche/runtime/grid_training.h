@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "veche/comm/views.h"
+#include "veche/comm/grid/grid.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/training.h"
 
@@ -41,10 +41,11 @@ class GridTraining {
   DataTraits data() const;
 
   enum class As { founder, newcomer, returned };
-  // Trains in one view after the other until the run has ended, or this member leaves it. Who has returned
-  // goes on from what its folder holds. Without a folder nothing is kept. A failure is a RunError: the others
-  // go on, and what this member had is saved.
-  RunResult run(Views& views, As how, const RunFolder* folder);
+  // First catches up with those who train, where it is not the founder, while they go on. Trains in one view
+  // after the other until the run has ended, or this member leaves it. Who has returned goes on from what its
+  // folder holds. Without a folder nothing is kept. A failure is a RunError: the others go on, and what this
+  // member had is saved.
+  RunResult run(grid::Grid& grid, As how, const RunFolder* folder);
 
  private:
   class Member;

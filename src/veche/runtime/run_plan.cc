@@ -288,7 +288,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .stall_probability = speeds.stall_probability,
       .stall_seconds = speeds.stall_seconds,
       .threads = std::max(1, settings.model.get<int>("threads", 0)),
-      .keeps_work = view != nullptr,
+      .in_view = view != nullptr,
       .pruning = plan_pruning(settings, epoch, steps),
       .pipeline = std::move(pipeline),
       .trace = run.get<bool>("trace"),
@@ -383,7 +383,10 @@ void check_for_views(const Settings& settings) {
   const std::string strategy = fmt::format("strategy.name = \"{}\"", info.name);
   if (info.one_learner || info.replicas(settings.strategy) == Replicas::bound)
     refuse(strategy, "choose another, such as allreduce or consensus");
-  if (is_async(settings)) refuse("the asynchronous form of " + strategy, "choose the one in step");
+  if (is_async(settings) && info.name == "local-sgd")  // the way since a worker last asked would be lost
+    refuse("the asynchronous form of " + strategy, "choose the one in step");
+  if (info.name == "parameter-server" && settings.strategy.get<int>("backup") > 0)
+    refuse("strategy.backup", "leave it out: who is lost is not waited for anyway");
   if (info.idle_nodes(settings.strategy) > 0)
     refuse("strategy.dedicated = true", "let the servers train as well");
   if (info.uses_topology() && has_a_count(settings))

@@ -99,6 +99,19 @@ class Grid {
   // Nothing: the member is gone, has not got it, or did not answer within `limit`. Any number at a time.
   virtual std::optional<Message> fetch(const MemberId& from, const std::string& name, std::uint64_t offset,
                                        std::uint32_t length, Time limit) = 0;
+  // Many at once, one thread: what is asked for comes as it arrives.
+  class Fetches {
+   public:
+    struct Answer {
+      std::uint64_t id = 0;
+      std::optional<Message> message;
+    };
+    virtual ~Fetches() = default;
+    virtual void ask(std::uint64_t id, const MemberId& from, const std::string& name, std::uint64_t offset,
+                     std::uint32_t length) = 0;
+    virtual std::optional<Answer> next(Time limit) = 0;  // nothing: none has come by then
+  };
+  virtual std::unique_ptr<Fetches> fetches() = 0;
 };
 inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 

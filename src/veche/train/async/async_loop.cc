@@ -25,7 +25,9 @@ class AsyncLoop {
       // Shared, for it may still be at work when this node fails.
       node_.endpoint().spawn([coordinator = std::make_shared<Coordinator>(node_)] { coordinator->run(); });
     }
-    const Order stop = leads() ? train_until_told() : follow();
+    const std::optional<Order> told = leads() ? train_until_told() : follow();
+    if (!told) return interrupted_at(node_.step());
+    const Order& stop = *told;
     const std::string stopped = stop.reason.data();
     barrier(node_.control());  // nobody makes a step any more
     node_.strategy().finish();
@@ -87,13 +89,15 @@ class AsyncLoop {
     }
   }
 
-  // Returns the order to stop.
-  Order train_until_told() {
+  // Returns the order to stop; none: where members come and go, one that shall end leaves the others to go
+  // on.
+  std::optional<Order> train_until_told() {
     const bool trainer = plan_.samples.has_data(node_.replica());
     bool left = false;
     std::optional<Order> stop;
     tell({});
     while (!stop) {
+      if (plan_.in_view && node_.services().interrupted) return {};
       const bool trains = trainer && (plan_.shared_steps || node_.step() < plan_.steps);
       if (trains) say({Word::Kind::train});
       if (trains) node_.train_step();
@@ -107,7 +111,7 @@ class AsyncLoop {
     }
     if (!left) leave();
     say({Word::Kind::stop, *stop});
-    return *stop;
+    return stop;
   }
 
   void leave() {
@@ -128,6 +132,9 @@ class AsyncLoop {
       say({Word::Kind::progress, order});
       deadline = node_.now();
       if (order.kind == Order::Kind::snapshot) send_snapshot();
+      if (order.kind == Order::Kind::keep) keep(order.step);
+      if (order.kind == Order::Kind::progress && plan_.in_view && !node_.first())
+        if (Observer* observer = node_.observer()) observer->on_progress(order.progress);
       if (order.kind == Order::Kind::save) {
         say({Word::Kind::save, order});
         node_.save(order.step);
@@ -135,6 +142,12 @@ class AsyncLoop {
         tell({.kind = NodeMessage::Kind::saved});
       }
     }
+  }
+
+  // All have saved: where each process has a folder of its own, each says so in it.
+  void keep(std::uint64_t number) {
+    node_.self().last_checkpoint = number;
+    if (node_.endpoint().id() == node_.services().speaker) node_.services().checkpointer->commit(number);
   }
 
   void send_snapshot() {

@@ -75,7 +75,10 @@ void Coordinator::take(NodeId from, Message message) {
   if (told.kind != NodeMessage::Kind::saved) return;
   saved_[node] = true;
   if (--saves_missing_ == 0) {
-    node_.services().checkpointer->commit(save_number_);
+    if (plan_.in_view)
+      order({.kind = Order::Kind::keep, .step = save_number_});
+    else
+      node_.services().checkpointer->commit(save_number_);
     saved_for_good_ = last_save_;
   }
 }
@@ -136,12 +139,15 @@ void Coordinator::save() {
 
 void Coordinator::report_progress() {
   const Time now = node_.now();
-  if (Observer* observer = node_.observer())
-    observer->on_progress(
-        summed(std::span(progress_).subspan(plan_.idle()), mean_step(), (now - last_progress_).count()));
+  const Progress progress =
+      summed(std::span(progress_).subspan(plan_.idle()), mean_step(), (now - last_progress_).count());
+  if (Observer* observer = node_.observer()) {
+    observer->on_progress(progress);
+    if (node_.stages() == 1) observer->on_nodes(mean_step(), progress_);
+  }
   for (ProgressReport& report : progress_) report.train = {};
   last_progress_ = now;
-  order({.kind = Order::Kind::progress, .step = mean_step()});
+  order({.kind = Order::Kind::progress, .step = mean_step(), .progress = progress});
 }
 
 void Coordinator::begin_evaluation() {

@@ -26,9 +26,10 @@ struct NodeMessage {
 
 // Coordinator -> node (tags::from_coordinator).
 struct Order {
-  enum class Kind { progress, snapshot, save, stop, done } kind = Kind::progress;
+  enum class Kind { progress, snapshot, save, keep, stop, done } kind = Kind::progress;
   std::uint64_t step = 0;            // steps a node has made on the average; of a checkpoint, its number
   std::array<char, 24> reason = {};  // of `stop`
+  Progress progress = {};            // of all, where each watches for itself
 };
 
 class Coordinator {

@@ -16,7 +16,7 @@ class Loop {
     std::string stopped = node_.step() >= plan_.steps ? "steps"
                           : had_reached_target()      ? "target_accuracy"
                                                       : "";
-    if (plan_.keeps_work && stopped.empty()) stopped = make_up();
+    if (plan_.in_view && stopped.empty()) stopped = make_up();
     while (stopped.empty()) {
       node_.train_step();
       if (node_.step() >= plan_.steps) {
@@ -59,11 +59,11 @@ class Loop {
   }
 
   // Where members come and go, one that shall end leaves the others to go on.
-  bool leaves() const { return plan_.keeps_work && node_.services().interrupted; }
+  bool leaves() const { return plan_.in_view && node_.services().interrupted; }
 
   // Of a run that was killed between reaching it and its end.
   bool had_reached_target() {
-    if (plan_.keeps_work || node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy ||
+    if (plan_.in_view || node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy ||
         node_.test() == nullptr)
       return false;
     Evaluation then;

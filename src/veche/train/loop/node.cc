@@ -7,6 +7,7 @@
 #include "veche/errors.h"
 #include "veche/train/async/async_loop.h"
 #include "veche/train/loop/loop.h"
+#include "veche/train/strategies/async_forms.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -20,7 +21,7 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
                                                            dynamic_cast<Stage&>(*self_.learner),
                                                            *plan.pipeline, traced())
                               : nullptr) {
-  if (plan.keeps_work) keeper_.emplace(*self_.learner, self_.work.gradient);
+  if (plan.keeps_work()) keeper_.emplace(*self_.learner, self_.work.gradient);
   Learner& learner = keeper_ ? *keeper_ : *self_.learner;
   strategy_ =
       plan.strategy.make({talk_, learner, *self_.optimizer, plan.schedule, plan.topology, plan.samples,
@@ -40,6 +41,11 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
 NodeSelf Node::leave_view() {
   loader_.reset();
   self_.sent = talk_.sent();
+  if (plan_.async()) {
+    strategy_->look_at_rest([] {});  // where the model is not the learner's, it is now
+    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
+      holder->put_back(self_.learner->parameters());
+  }
   if (plan_.common_state()) {
     self_.common.clear();
     for (const std::span<float> part : strategy_->state().vectors)
@@ -103,6 +109,7 @@ Evaluation Node::run(const NodeServices& services) {
   self_.pruner.settle();
   if (self_.step == 0) prune();
   strategy_->start();
+  lend();
   Evaluation last = plan_.async() ? run_async(*this) : run_in_step(*this);
   endpoint_->flush();
   return last;
@@ -122,7 +129,7 @@ void Node::diverged(const std::string& what, std::uint64_t step) const {
 }
 
 void Node::finish() {
-  if (!plan_.keeps_work) return strategy_->finish();
+  if (!plan_.keeps_work()) return strategy_->finish();
   const std::span<float> x = self_.learner->parameters();
   const std::vector<float> before(x.begin(), x.end());
   try {
@@ -137,8 +144,8 @@ void Node::finish() {
 void Node::save(std::uint64_t number) {
   check_parameters();
   strategy_->look_at_rest(
-      [&] { services_->checkpointer->write(number, endpoint_->id(), state(!plan_.keeps_work)); });
-  if (!plan_.keeps_work) self_.last_checkpoint = number;
+      [&] { services_->checkpointer->write(number, endpoint_->id(), state(!plan_.in_view)); });
+  if (!plan_.in_view) self_.last_checkpoint = number;
 }
 
 void Node::checkpoint(std::uint64_t number) {
@@ -146,7 +153,7 @@ void Node::checkpoint(std::uint64_t number) {
   save(number);
   barrier(control_);
   self_.last_checkpoint = number;
-  if (plan_.keeps_work ? endpoint_->id() == services_->speaker : first())
+  if (plan_.in_view ? endpoint_->id() == services_->speaker : first())
     services_->checkpointer->commit(number);
 }
 

@@ -6,6 +6,7 @@
 #include "veche/compress/codec.h"
 #include "veche/random.h"
 #include "veche/train/loop/node.h"
+#include "veche/train/views/state_lending.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -47,19 +48,20 @@ void Node::train_step() {
       if (plan_.replicas() != Replicas::equal) keep(self_.work.before, self_.learner->parameters());
     }
   }
-  if (!keeper_) {
+  if (!plan_.in_view) {
     exchange_and_step(has_samples);
   } else {
     try {
       exchange_and_step(has_samples);
     } catch (...) {
-      undo_step();
+      keeper_ ? undo_step() : count_step_made();
       throw;
     }
     self_.work.forget();
   }
   ++self_.step;
   prune();
+  lend();
   const Time took = now() - start;
   self_.training += took;
   patience_.note(took);
@@ -72,6 +74,7 @@ bool Node::take_gradient() {
 }
 
 void Node::exchange_and_step(bool has_samples) {
+  updated_ = false;
   Gradient gradient = Gradient::own;
   communicate([&] { gradient = strategy_->after_backward(self_.step); });
   if (gradient == Gradient::shared || (gradient == Gradient::own && has_samples)) update();
@@ -89,13 +92,17 @@ void Node::update() {
   if (self_.work.stepped) {
     std::ranges::copy(self_.work.after, into.begin());
   } else {
+    const double rate = plan_.schedule.rate(schedule_step());
     self_.optimizer->update(into, self_.learner->parameters(), self_.learner->gradients(),
-                            {plan_.schedule.rate(schedule_step()), clipped, self_.step + 1, plan_.threads});
+                            {rate, clipped, self_.step + 1, plan_.threads});
+    if (self_.lending && self_.lending->follows() && models_equal())
+      self_.lending->made(self_.step, self_.learner->gradients(), rate, clipped);
     if (keeper_ && plan_.replicas() == Replicas::own) {
       keep(self_.work.after, into);
       self_.work.stepped = true;
     }
   }
+  updated_ = true;
   self_.compute += now() - computing;
   if (plan_.trace) trace_.span("update", computing, now());
 }
@@ -104,6 +111,22 @@ void Node::update() {
 void Node::undo_step() {
   if (plan_.replicas() != Replicas::equal)
     std::ranges::copy(self_.work.before, self_.learner->parameters().begin());
+}
+
+// Of one node, whatever its strategy, there is only one.
+bool Node::models_equal() const { return plan_.replicas() == Replicas::equal || nodes() == 1; }
+
+// Between two steps: a newcomer may have asked for a copy.
+void Node::lend() {
+  if (self_.lending && self_.lending->due(self_.step, now()))
+    strategy_->look_at_rest([this] { self_.lending->take(self_); });
+}
+
+// Where nobody is waited for, a step is made when the optimiser has made it.
+void Node::count_step_made() {
+  if (!updated_) return;
+  self_.work.forget();
+  ++self_.step;
 }
 
 void Node::compute(const Batch& batch, std::size_t samples) {

@@ -49,17 +49,19 @@ void ProgressExchange::answer() {
              std::ranges::any_of(all, &ProgressReport::interrupted)};
   const Progress progress = summed(all, begun_, took_.count(), node_.stages());
   // Who comes and goes watches for itself.
-  const Message message = node_.plan().keeps_work
-                              ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress})
-                              : channel().pool.copy_of_item(answer_);
+  const Message message = node_.plan().in_view ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress})
+                                               : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
   answered_ = true;
-  if (Observer* observer = node_.observer()) observer->on_progress(progress);
+  if (Observer* observer = node_.observer()) {
+    observer->on_progress(progress);
+    observer->on_nodes(begun_, all);
+  }
 }
 
 void ProgressExchange::hear() {
   const Message message = channel().expect(NodeId{0});
-  if (!node_.plan().keeps_work) {
+  if (!node_.plan().in_view) {
     answer_ = message.as<Answer>().front();
     return;
   }

@@ -15,6 +15,8 @@
 
 namespace veche {
 
+class StateLending;
+
 // All that is a node's own, whoever the others are: it outlives the view in which it trains.
 struct NodeSelf {
   NodeSelf(std::unique_ptr<Learner> made, const TrainingPlan& plan)
@@ -38,8 +40,10 @@ struct NodeSelf {
 
   // Where views change.
   bool has_state = true;  // else what it has is nothing that was trained
+  bool is_new = false;    // it was in no view yet
   KeptWork work;
   std::vector<std::vector<float>> common;  // the strategy's state that is the same on all nodes
+  std::shared_ptr<StateLending> lending;   // to newcomers; may be null
   std::map<std::uint64_t, std::vector<std::byte>> fetched;  // pieces of a state that is not whole, by hash
   Traffic sent;                                             // by strategies of views before
   std::uint64_t last_evaluation = 0;                        // step

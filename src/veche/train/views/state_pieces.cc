@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "veche/base/content_hash.h"
 #include "veche/errors.h"
 
@@ -17,24 +19,62 @@ std::vector<std::span<float>> models_vectors(NodeSelf& self) {
   return all;
 }
 
-}  // namespace
-
-StatePieces::StatePieces(NodeSelf& self) : vectors_(models_vectors(self)) {
-  for (std::vector<float>& part : self.common) vectors_.emplace_back(part);
-  for (const std::span<float> vector : vectors_) {
-    const std::span<std::byte> bytes = std::as_writable_bytes(vector);
-    for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes)
-      pieces_.push_back(bytes.subspan(at, std::min(kPieceBytes, bytes.size() - at)));
-  }
+std::vector<std::span<float>> all_vectors(NodeSelf& self) {
+  std::vector<std::span<float>> all = models_vectors(self);
+  for (std::vector<float>& part : self.common) all.emplace_back(part);
+  return all;
 }
 
-std::uint64_t StatePieces::hash(std::size_t piece) const { return content_hash(pieces_[piece]); }
+std::vector<std::span<const float>> as_read(const std::vector<std::span<float>>& vectors) {
+  return {vectors.begin(), vectors.end()};
+}
 
-StateManifest StatePieces::manifest() const {
-  StateManifest all;
-  for (const std::span<float> vector : vectors_) all.lengths.push_back(vector.size());
-  for (std::size_t i = 0; i < pieces_.size(); ++i) all.hashes.push_back(hash(i));
+}  // namespace
+
+std::vector<std::uint64_t> StateManifest::coded() const {
+  std::vector<std::uint64_t> words{lengths.size(), hashes.size()};
+  words.insert(words.end(), lengths.begin(), lengths.end());
+  words.insert(words.end(), hashes.begin(), hashes.end());
+  return words;
+}
+
+StateManifest StateManifest::of(std::span<const std::uint64_t> words) {
+  if (words.size() < 2 || words[0] > words.size() - 2 || words[1] != words.size() - 2 - words[0])
+    throw RunError("a list of the state's pieces is damaged");
+  const auto vectors = static_cast<std::ptrdiff_t>(words[0]);
+  return {{words.begin() + 2, words.begin() + 2 + vectors}, {words.begin() + 2 + vectors, words.end()}};
+}
+
+StateCut::StateCut(const std::vector<std::span<const float>>& vectors) {
+  for (const std::span<const float> vector : vectors) cut(vector);
+}
+
+StateCut::StateCut(const std::vector<std::vector<float>>& vectors) {
+  for (const std::vector<float>& vector : vectors) cut(vector);
+}
+
+void StateCut::cut(std::span<const float> vector) {
+  lengths_.push_back(vector.size());
+  const std::span<const std::byte> bytes = std::as_bytes(vector);
+  for (std::size_t at = 0; at < bytes.size(); at += kPieceBytes)
+    pieces_.push_back(bytes.subspan(at, std::min(kPieceBytes, bytes.size() - at)));
+}
+
+StateManifest StateCut::manifest() const {
+  StateManifest all{lengths_, {}};
+  for (const std::span<const std::byte> piece : pieces_) all.hashes.push_back(content_hash(piece));
   return all;
+}
+
+StatePieces::StatePieces(NodeSelf& self) : vectors_(all_vectors(self)), cut_(as_read(vectors_)) {}
+
+void StatePieces::put(std::size_t piece, std::span<const std::byte> content) const {
+  const std::byte* const place = cut_[piece].data();
+  for (const std::span<float> vector : vectors_) {
+    const std::span<std::byte> bytes = std::as_writable_bytes(vector);
+    if (!bytes.empty() && place >= bytes.data() && place < bytes.data() + bytes.size())
+      std::ranges::copy(content, bytes.begin() + (place - bytes.data()));
+  }
 }
 
 void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths) {

@@ -13,20 +13,42 @@ namespace veche {
 struct StateManifest {
   std::vector<std::uint64_t> lengths;  // of the vectors, in floats
   std::vector<std::uint64_t> hashes;   // of the pieces
+
+  std::vector<std::uint64_t> coded() const;
+  static StateManifest of(std::span<const std::uint64_t> words);  // throws RunError where it is damaged
 };
 
+// Vectors that stay where they are, in pieces.
+class StateCut {
+ public:
+  explicit StateCut(const std::vector<std::span<const float>>& vectors);
+  explicit StateCut(const std::vector<std::vector<float>>& vectors);
+
+  StateManifest manifest() const;
+  std::size_t count() const { return pieces_.size(); }
+  std::span<const std::byte> operator[](std::size_t piece) const { return pieces_[piece]; }
+
+ private:
+  void cut(std::span<const float> vector);
+
+  std::vector<std::uint64_t> lengths_;
+  std::vector<std::span<const std::byte>> pieces_;
+};
+
+// Those of a node.
 class StatePieces {
  public:
   explicit StatePieces(NodeSelf& self);
 
-  StateManifest manifest() const;
-  std::size_t count() const { return pieces_.size(); }
-  std::span<std::byte> operator[](std::size_t piece) const { return pieces_[piece]; }
-  std::uint64_t hash(std::size_t piece) const;
+  StateManifest manifest() const { return cut_.manifest(); }
+  std::size_t count() const { return cut_.count(); }
+  std::span<const std::byte> operator[](std::size_t piece) const { return cut_[piece]; }
+  void put(std::size_t piece, std::span<const std::byte> content) const;
+  const std::vector<std::span<float>>& vectors() const { return vectors_; }
 
  private:
-  std::vector<std::span<float>> vectors_;
-  std::vector<std::span<std::byte>> pieces_;
+  const std::vector<std::span<float>> vectors_;
+  const StateCut cut_;
 };
 
 // Makes room for a state of these lengths; throws RunError where it is of another model.

@@ -7,6 +7,7 @@
 #include "veche/base/content_hash.h"
 #include "veche/errors.h"
 #include "veche/train/views/piece_plan.h"
+#include "veche/train/views/state_lending.h"
 
 namespace veche {
 namespace {
@@ -14,26 +15,14 @@ namespace {
 enum StateTalk : std::uint64_t { kStateRequests, kStateAnswers };
 
 struct StateRequest {
-  enum class Kind : std::uint64_t { manifest, piece, done } kind = Kind::manifest;
-  std::uint64_t piece = 0;
+  enum class Kind : std::uint64_t { manifest, piece, update, done } kind = Kind::manifest;
+  std::uint64_t piece = 0;  // or step, of an update
 };
 
-Message as_message(const StateManifest& manifest, MessagePool& pool) {
-  std::vector<std::uint64_t> words{manifest.lengths.size(), manifest.hashes.size()};
-  words.insert(words.end(), manifest.lengths.begin(), manifest.lengths.end());
-  words.insert(words.end(), manifest.hashes.begin(), manifest.hashes.end());
-  return pool.copy_of(std::span<const std::uint64_t>(words));
-}
-
-StateManifest read_manifest(const Message& message) {
-  const std::span<const std::uint64_t> words = message.as<std::uint64_t>();
-  if (words.size() < 2 || words[0] > words.size() - 2 || words[1] != words.size() - 2 - words[0])
-    throw RunError("a list of the state's pieces is damaged");
-  StateManifest manifest;
-  manifest.lengths.assign(words.begin() + 2, words.begin() + 2 + static_cast<std::ptrdiff_t>(words[0]));
-  manifest.hashes.assign(words.begin() + 2 + static_cast<std::ptrdiff_t>(words[0]), words.end());
-  return manifest;
-}
+// Of an answer to `update`, before the gradient.
+struct UpdateHead {
+  double rate = 0, scale = 1;
+};
 
 class StateFetch {
  public:
@@ -45,7 +34,8 @@ class StateFetch {
 
   Fetched run() {
     ask(0, {StateRequest::Kind::manifest, 0});
-    const StateManifest wanted = read_manifest(answers_.expect(donors_.front()));
+    const Message manifest = answers_.expect(donors_.front());
+    const StateManifest wanted = StateManifest::of(manifest.as<std::uint64_t>());
     fit_state(self_, wanted.lengths);
     const StatePieces pieces(self_);
     if (pieces.count() != wanted.hashes.size()) throw RunError("a list of the state's pieces is damaged");
@@ -63,13 +53,33 @@ class StateFetch {
       if (plan.hopeless()) answers_.give_up(donors_.front(), Received::Outcome::peer_lost);
       take(plan, pieces, wanted.hashes);
     }
-    for (std::size_t donor = 0; donor < donors_.size(); ++donor) ask(donor, {StateRequest::Kind::done, 0});
+    say_done();
     // Only now: until all of it was here, what this node had itself was worth more.
     for (std::size_t i = 0; i < pieces.count(); ++i)
       if (const auto found = self_.fetched.find(wanted.hashes[i]); found != self_.fetched.end())
-        std::ranges::copy(found->second, pieces[i].begin());
+        pieces.put(i, found->second);
     self_.fetched.clear();
+    if (self_.lending) self_.lending->clear();
     return result;
+  }
+
+  // The same by the steps that this node has not made, where the donors have kept them.
+  bool follow(std::uint64_t until) {
+    while (self_.step < until) {
+      ask(0, {StateRequest::Kind::update, self_.step});
+      const Message answer = answers_.expect(donors_.front());
+      const std::size_t floats = self_.learner->parameters().size();
+      if (answer.size() != sizeof(UpdateHead) + floats * sizeof(float)) return false;
+      UpdateHead head;
+      std::memcpy(&head, answer.bytes().data(), sizeof head);
+      StepMade made{self_.step, head.rate, head.scale, std::vector<float>(floats)};
+      std::memcpy(made.gradient.data(), answer.bytes().data() + sizeof head, floats * sizeof(float));
+      repeat_step(self_, made);
+    }
+    return true;
+  }
+  void say_done() {
+    for (std::size_t donor = 0; donor < donors_.size(); ++donor) ask(donor, {StateRequest::Kind::done, 0});
   }
 
  private:
@@ -100,10 +110,32 @@ class StateFetch {
   const std::vector<NodeId>& donors_;
 };
 
+// How this step was made; nothing where that was not kept.
+Message update_of(const NodeSelf& self, std::uint64_t step, MessagePool& pool) {
+  const auto made = self.lending ? self.lending->step_made(step) : nullptr;
+  if (!made || made->gradient.empty()) return {};
+  const std::span<const std::byte> gradient = std::as_bytes(std::span(made->gradient));
+  const UpdateHead head{made->rate, made->scale};
+  Message message = pool.make(sizeof head + gradient.size());
+  std::memcpy(message.writable<std::byte>().data(), &head, sizeof head);
+  std::ranges::copy(gradient, message.writable<std::byte>().begin() + sizeof head);
+  return message;
+}
+
 }  // namespace
 
-Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors) {
-  return StateFetch(self, channel, donors).run();
+Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors, const Goal& goal) {
+  StateFetch fetch(self, channel, donors);
+  // A gradient is one vector, a state at least two: where many are missing the state is sooner here.
+  const bool near = goal.hash != 0 && self.has_state && self.step < goal.step &&
+                    goal.step - self.step <= 1 + self.optimizer->state().size();
+  if (const std::uint64_t from = self.step;
+      near && fetch.follow(goal.step) && state_hash(self) == goal.hash) {
+    fetch.say_done();
+    if (self.lending) self.lending->clear();
+    return {.steps = self.step - from};
+  }
+  return fetch.run();
 }
 
 void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& takers) {
@@ -124,7 +156,10 @@ void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& ta
     if (request[0].kind == StateRequest::Kind::done) {
       std::erase(served, received.from);
     } else if (request[0].kind == StateRequest::Kind::manifest) {
-      answers.send(received.from, as_message(pieces.manifest(), answers.pool));
+      const std::vector<std::uint64_t> words = pieces.manifest().coded();
+      answers.send(received.from, answers.pool.copy_of(std::span<const std::uint64_t>(words)));
+    } else if (request[0].kind == StateRequest::Kind::update) {
+      answers.send(received.from, update_of(self, request[0].piece, answers.pool));
     } else if (request[0].piece < pieces.count()) {
       const std::span<const std::byte> piece = pieces[request[0].piece];
       Message message = answers.pool.make(sizeof(std::uint64_t) + piece.size());

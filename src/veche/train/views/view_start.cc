@@ -23,6 +23,7 @@ struct Opening {
 };
 
 bool equal_models(const TrainingPlan& plan) {
+  if (plan.async()) return false;  // each goes on with what it has, at a pace of its own
   return plan.replicas() == Replicas::equal || plan.replicas() == Replicas::served;
 }
 
@@ -42,6 +43,7 @@ class Parties {
   }
 
   // Whom a node that takes may ask: where models differ it is one model's pieces that are put together.
+  std::uint64_t reference() const { return reference_; }  // hash of the models; 0: they are not equal
   std::vector<NodeId> donors_of(NodeId taker) const {
     const auto turn = static_cast<std::size_t>(std::ranges::find(takers_, taker) - takers_.begin());
     std::vector<NodeId> asked;
@@ -103,6 +105,11 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
       if (all[node].hash != all.front().hash)
         throw RunError(fmt::format(
             "the models of nodes 0 and {} differ at step {} after one took the other's", node, self.step));
+  if (plan.async()) {  // numbers of checkpoints only grow, whoever counts
+    for (const Opening& one : all) self.last_checkpoint = std::max(self.last_checkpoint, one.saved);
+    self.evaluates_first = self.saves_first = false;
+    return;
+  }
   const auto due = [&](std::uint64_t every, std::uint64_t Opening::*done) {
     return every != 0 && self.step != 0 && self.step % every == 0 &&
            std::ranges::any_of(all, [&](const Opening& one) { return one.*done != self.step; });
@@ -124,26 +131,32 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
   const NodeId me = channel.me();
   std::string told;
   if (parties.takes(me)) {
-    const bool behind = self.has_state;
+    const bool behind = self.has_state && !self.is_new;
     const std::vector<NodeId> donors = parties.donors_of(me);
-    const Fetched fetched = fetch_state(self, channel, donors);
+    const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, parties.reference()});
     self.work.forget();
-    self.step = view.first_step;
+    self.step = plan.async() ? view.standing[static_cast<std::size_t>(donors.front().value)].done_step
+                             : view.first_step;
     // What was due at this step is no newcomer's. Who was behind makes up for it: its donor may not have done
     // it either, and may die before it does.
-    if (!behind) self.last_evaluation = self.last_checkpoint = view.first_step;
+    if (!behind) self.last_evaluation = self.last_checkpoint = self.step;
     self.has_state = true;
-    told = fmt::format("took the state of step {} from {} node{}: {} of {} pieces{}", view.first_step,
-                       donors.size(), donors.size() == 1 ? "" : "s", fetched.pieces, fetched.of,
-                       behind ? ", for this one was behind" : "");
+    told = fetched.steps > 0
+               ? fmt::format("made the last {} step{} as the others had", fetched.steps,
+                             fetched.steps == 1 ? "" : "s")
+               : fmt::format("took the state of step {} from {} node{}: {} of {} pieces{}", self.step,
+                             donors.size(), donors.size() == 1 ? "" : "s", fetched.pieces, fetched.of,
+                             behind ? ", for this one was behind" : "");
   } else {
     serve_state(self, channel, parties.served_by(me));
-    if (self.step < view.first_step) {
+    if (self.step < view.first_step && !plan.async()) {
       finish_alone(self, plan);
       self.step = view.first_step;
     }
+    if (self.is_new) self.last_evaluation = self.last_checkpoint = self.step;
     self.has_state = true;
   }
+  self.is_new = false;
   for (const int node : parties.strayed())
     told += fmt::format("{}node {} had another model than the others at step {} and took theirs",
                         told.empty() ? "" : "; ", node, view.first_step);

@@ -49,7 +49,7 @@ class OptimizerRule : public ServerRule {
 };
 
 // Workers push gradients and pull parameters whenever they have one; servers never wait for them all.
-class AsyncParameterServer : public Strategy {
+class AsyncParameterServer : public Strategy, public HoldsPart {
  public:
   explicit AsyncParameterServer(StrategyContext context)
       : context_(std::move(context)),
@@ -79,6 +79,7 @@ class AsyncParameterServer : public Strategy {
   void leave() override { link_.leave(); }
   void finish() override { link_.finish(context_.learner.parameters()); }
 
+  void put_back(std::span<float> parameters) override { link_.put_back(parameters); }
   void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
   Staleness staleness() const override { return link_.staleness(); }
   Coding coding() const override { return link_.coding(); }

@@ -34,6 +34,10 @@ class ServerLink {
     look();
   }
   Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
+  // The part that this node serves, if it serves one; nobody asks any more.
+  void put_back(std::span<float> parameters) {
+    if (server_) std::ranges::copy(server_->parameters(), tree_.part(parameters, context_.me()).begin());
+  }
   SavedState state();
   bool coded() const { return coder_.on(); }
   Coding coding() const;

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/endpoint.h"
+#include "veche/train/views/state_pieces.h"
+
+namespace veche {
+
+// How equal models got from one step to the next: enough to go the same way, to the bit.
+struct StepMade {
+  std::uint64_t step = 0;  // that was done before
+  double rate = 0, scale = 1;
+  std::vector<float> gradient;  // the mean; empty: no update was made
+};
+
+// Puts a node's model where that step has brought the others'.
+void repeat_step(NodeSelf& self, const StepMade& made);
+
+// What a node lends to newcomers while it trains on: its state between two steps, copied when somebody has
+// asked for it, and after that the steps that equal models make. Nothing is kept while nobody asks. The
+// node's thread tells what happens, any thread gives.
+class StateLending {
+ public:
+  static constexpr std::uint64_t kMostKept = 512U << 20;  // bytes of gradients
+  static constexpr Time kForgets{20};                     // after so long without a question
+  static constexpr Time kFresh{10};                       // a copy whose steps are not kept, for the next one
+
+  // The node's thread:
+  // Whether a copy is due now that so many steps are done; `take` it then.
+  bool due(std::uint64_t step, Time now);
+  void take(NodeSelf& self);
+  // Equal models: whether steps are kept, and the one to keep.
+  bool follows() const { return follows_; }
+  void made(std::uint64_t step, std::span<const float> gradient, double rate, double scale);
+  // The state is not what the steps have made of it any more.
+  void clear();
+
+  // Any thread. Nothing: it is not here, and will not be; of no bytes: not yet. The names:
+  //   step          how far the node is: StepWord
+  //   copy/S        asks for a copy at step S, and says whether there will be one
+  //   manifest/S    its step, lengths and hashes
+  //   piece/S/I     of the copy
+  //   update/T      how step T was made: UpdateWord
+  //   gradient/T    the gradient of that step, from an offset on
+  std::optional<Message> give(const std::string& name, std::uint64_t offset, std::uint32_t length);
+  std::shared_ptr<const StepMade> step_made(std::uint64_t step) const;
+
+  struct StepWord {
+    std::uint64_t step = 0;
+    std::uint64_t copy = kNone;  // there is one already that is good enough
+    double seconds = 0;          // that a step takes
+  };
+  struct UpdateWord {
+    double rate = 0, scale = 1;
+    std::uint64_t length = 0, hash = 0;  // of the gradient
+  };
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+ private:
+  struct Copy {
+    std::uint64_t name = kNone, step = 0;
+    std::vector<std::vector<float>> vectors;
+  };
+  std::optional<Message> give_copy(const std::string& what, std::uint64_t number, std::uint64_t piece);
+  std::optional<Message> give_step(const std::string& what, std::uint64_t step, std::uint64_t offset,
+                                   std::uint32_t length);
+  void forget_all();         // with the lock, as
+  bool good_enough() const;  // is the copy for somebody who asks now
+
+  std::atomic<bool> asked_ = false, follows_ = false;
+  std::atomic<std::uint64_t> wanted_ = kNone;  // a copy at this step
+  Time last_asked_{0};                         // the node's thread's
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::uint64_t step_ = 0;
+  double seconds_ = 0;
+  Time last_step_{0}, copied_{0};
+  std::shared_ptr<const Copy> copy_;
+  std::deque<std::shared_ptr<const StepMade>> steps_;
+  std::uint64_t kept_ = 0;  // bytes
+  MessagePool pool_;
+};
+
+}  // namespace veche

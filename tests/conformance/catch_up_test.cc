@@ -1,0 +1,173 @@
+// A newcomer fetches the state of members who train on, some of which die, lie or are slow to answer.
+#include "veche/train/views/catch_up.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "tests/support/views.h"
+
+namespace veche {
+namespace {
+
+constexpr std::size_t kLarge = 700'000;  // three pieces a vector
+
+class LargeLearner : public testing::MembersLearner {
+ public:
+  LargeLearner() : MembersLearner(0), x_(kLarge), g_(kLarge) {}
+  std::span<float> parameters() override { return x_; }
+  std::span<float> gradients() override { return g_; }
+
+ private:
+  std::vector<float> x_, g_;
+};
+
+NodeSelf make_self() {
+  Config config = Config::from_text("[model]\nname = \"quadratic\"\n");
+  config.set("strategy.name=allreduce");
+  config.set("optimizer.name=sgd");
+  config.set("optimizer.momentum=0.9");
+  config.set("run.steps=100");
+  config.set("cluster.nodes=2");
+  const RunPlan plan(config.resolve(), NodeFolders{}, NodesInView{});
+  return {std::make_unique<LargeLearner>(), plan.training};
+}
+
+// One that has trained, and goes on when it is told to.
+struct Trainer {
+  void step() {
+    StepMade made{self.step, 0.1, 1, std::vector<float>(kLarge)};
+    for (std::size_t i = 0; i < kLarge; ++i)
+      made.gradient[i] = static_cast<float>((7 * i + 13 * self.step) % 101) / 100 - 0.5F;
+    if (lending.follows()) lending.made(made.step, made.gradient, made.rate, made.scale);
+    repeat_step(self, made);
+    if (lending.due(self.step, Time(static_cast<double>(self.step)))) lending.take(self);
+  }
+  NodeSelf self = make_self();
+  StateLending lending;
+  int answers_left = 1 << 30;  // then it is gone
+  bool lies = false;
+};
+
+class Trainers : public Lenders {
+ public:
+  explicit Trainers(std::size_t count) : all(count) {
+    for (int step = 0; step < 3; ++step) go_on();
+  }
+  void go_on() {
+    for (Trainer& one : all) one.step();
+  }
+
+  std::size_t count() override { return all.size(); }
+  void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+           std::uint32_t length) override {
+    Trainer& one = all[lender];
+    std::optional<Message> answer;
+    if (one.answers_left-- > 0) answer = one.lending.give(name, offset, length);
+    if (answer && one.lies && name.starts_with("piece/"))
+      answer->writable<std::byte>()[answer->size() / 2] ^= std::byte{1};
+    pieces += answer && name.starts_with("piece/") ? 1 : 0;
+    answers_.push_back({id, std::move(answer)});
+    // They train on meanwhile, and at last are waited for.
+    if (++asked_ % 4 == 0 && made_meanwhile < 5) {
+      go_on();
+      ++made_meanwhile;
+    }
+  }
+  std::optional<Answer> next() override {
+    std::optional<Answer> first;
+    if (answers_.empty()) return first;
+    first.emplace(answers_.front());
+    answers_.pop_front();
+    return first;
+  }
+  bool pause() override {
+    go_on();
+    return true;
+  }
+
+  std::deque<Trainer> all;
+  int made_meanwhile = 0;
+  std::size_t pieces = 0;  // that were given
+
+ private:
+  std::deque<Answer> answers_;
+  int asked_ = 0;
+};
+
+TEST(CatchUp, IsWhereTheOthersAre) {
+  Trainers trainers(3);
+  NodeSelf newcomer = make_self();
+  newcomer.has_state = false;
+  const CaughtUp caught = catch_up(newcomer, trainers, true);
+  EXPECT_TRUE(caught.done);
+  EXPECT_EQ(caught.lenders, 3);
+  EXPECT_EQ(caught.of, 6);
+  EXPECT_GT(newcomer.step, caught.copied);
+  EXPECT_EQ(newcomer.step, trainers.all[0].self.step);
+  EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
+  // Who comes back at once with all of it asks for nothing more than it lacks.
+  const std::size_t before = trainers.pieces;
+  const CaughtUp again = catch_up(newcomer, trainers, false);
+  EXPECT_TRUE(again.done);
+  EXPECT_EQ(again.pieces, trainers.pieces - before);
+}
+
+TEST(CatchUp, GoesOnWithTheOthersWhenALenderDies) {
+  for (int answers = 0; answers < 14; ++answers) {
+    SCOPED_TRACE(answers);
+    Trainers trainers(3);
+    trainers.all[0].answers_left = answers;
+    NodeSelf newcomer = make_self();
+    newcomer.has_state = false;
+    const CaughtUp caught = catch_up(newcomer, trainers, true);
+    EXPECT_TRUE(caught.done);
+    EXPECT_EQ(newcomer.step, trainers.all[1].self.step);
+    EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[1].self));
+  }
+}
+
+TEST(CatchUp, BelievesNoPieceThatIsDamaged) {
+  Trainers trainers(2);
+  trainers.all[1].lies = true;
+  NodeSelf newcomer = make_self();
+  EXPECT_TRUE(catch_up(newcomer, trainers, true).done);
+  EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
+}
+
+TEST(CatchUp, KeepsWhatItHadWhenNobodyLends) {
+  Trainers trainers(2);
+  for (Trainer& one : trainers.all) one.answers_left = 5;
+  NodeSelf newcomer = make_self();
+  newcomer.has_state = false;
+  const std::uint64_t before = state_hash(newcomer);
+  EXPECT_FALSE(catch_up(newcomer, trainers, true).done);
+  EXPECT_FALSE(newcomer.has_state);
+  EXPECT_EQ(state_hash(newcomer), before);
+}
+
+TEST(StateLending, KeepsNothingWhileNobodyAsks) {
+  Trainers trainers(1);
+  Trainer& one = trainers.all[0];
+  EXPECT_FALSE(one.lending.follows());
+  EXPECT_FALSE(one.lending.give("update/1", 0, 0));
+  EXPECT_TRUE(one.lending.give("copy/5", 0, 0));
+  for (int step = 0; step < 4; ++step) one.step();
+  EXPECT_TRUE(one.lending.follows());
+  EXPECT_TRUE(one.lending.give("manifest/5", 0, 0));
+  for (int step = 0; step < 30; ++step) one.step();  // a second each
+  EXPECT_FALSE(one.lending.follows());
+  EXPECT_FALSE(one.lending.give("manifest/5", 0, 0));
+}
+
+TEST(StateLending, AnswersOddQuestionsWithNothing) {
+  Trainers trainers(1);
+  StateLending& lending = trainers.all[0].lending;
+  for (const char* name :
+       {"", "/", "piece", "piece/", "piece//", "piece/1/2/3", "piece/x/1", "manifest/-1", "copy/1",
+        "gradient/99999999999999999999999", "update/0", "nothing/1", "piece/18446744073709551615/0"})
+    EXPECT_FALSE(lending.give(name, 0, 100)) << name;
+}
+
+}  // namespace
+}  // namespace veche

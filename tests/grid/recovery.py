@@ -1,0 +1,69 @@
+"""How long members stand still when one of them is killed, any of them, and when one joins: from the signal to the first step
+that all others have made together. GRID_MEMBERS (8), GRID_KILLS (100). Prints the figures; at most 1 s at the 99th percentile.
+
+Members of tests/grid/member.cc compute nothing, so that many of them fit on few cores: it is the time of the links and of the
+agreement that is measured. What a machine computes when it is told to stop comes on top of it, at most a pass."""
+
+import json
+import os
+import random
+import re
+import signal
+import sys
+import time
+import unittest
+
+from members_test import MembersTest, ask
+
+MEMBERS = int(os.environ.get("GRID_MEMBERS", "8"))
+KILLS = int(os.environ.get("GRID_KILLS", "100"))
+SEED = int(os.environ.get("VECHE_TEST_SEED", random.SystemRandom().randrange(10**6)))
+MOST = 1.0  # seconds
+
+
+def figures(times):
+    ordered = sorted(times)
+    return {"median": round(ordered[len(ordered) // 2], 3), "p99": round(ordered[int(0.99 * (len(ordered) - 1))], 3),
+            "most": round(ordered[-1], 3)}
+
+
+class Recovery(MembersTest):
+    def went_on(self, member, nodes, after):
+        """When it made its first step of the first view of so many nodes since."""
+        found = []
+
+        def there(lines):
+            for line in reversed(lines):
+                told = re.match(r"went on in view (\d+) nodes (\d+) at ([\d.]+)", line)
+                if told and float(told[3]) < after:
+                    break
+                if told and int(told[2]) == nodes:
+                    found[:] = [float(told[3])]
+            return bool(found)
+        member.wait(f"step of {nodes} nodes", there)
+        return found[0]
+
+    def test_kills(self):
+        chance = random.Random(SEED)
+        here = self.grid(MEMBERS, uses=1000)
+        stood, joined = [], []
+        for number in range(KILLS):
+            victim = here.pop(chance.randrange(len(here)))
+            at = time.monotonic()
+            victim.child.send_signal(signal.SIGKILL)
+            stood.append(max(self.went_on(one, MEMBERS - 1, at) for one in here) - at)
+            self.started.remove(victim)
+            victim.end()
+            folder = re.sub(r".*/", "", here[0].child.args[2])
+            invitation = ask("invite", self.root / folder, 1, 600).stdout.strip()
+            at = time.monotonic()
+            here.append(self.start("join", self.root / f"n{number}", invitation))
+            joined.append(max(self.went_on(one, MEMBERS, at) for one in here) - at)
+        self.same_views(here)
+        told = {"members": MEMBERS, "kills": KILLS, "seed": SEED, "kill_to_step": figures(stood), "join_to_step": figures(joined)}
+        print(json.dumps(told), file=sys.stderr)
+        self.assertLessEqual(told["kill_to_step"]["p99"], MOST, sorted(stood)[-5:])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "Recovery.test_kills"])
