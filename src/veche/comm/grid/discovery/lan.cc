@@ -73,6 +73,7 @@ class Lan::State {
     context_.stop();
     if (thread_.joinable()) thread_.join();
   }
+  bool has_networks() const { return !networks_.empty(); }
   void seek() {
     asio::post(context_, [this] { tell_all(LanWord::Kind::seek); });
   }
@@ -136,6 +137,7 @@ class Lan::State {
 
 Lan::Lan(const Options& options) : state_(std::make_shared<State>(options)) { state_->start(); }
 Lan::~Lan() { state_->stop(); }
+bool Lan::has_networks() const { return state_->has_networks(); }
 void Lan::seek() { state_->seek(); }
 
 }  // namespace veche::grid

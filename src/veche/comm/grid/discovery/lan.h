@@ -24,6 +24,8 @@ class Lan {
   explicit Lan(const Options& options);
   ~Lan();
 
+  // There is a network on which it could be heard. Any thread.
+  bool has_networks() const;
   // Asks who is there. Any thread.
   void seek();
 

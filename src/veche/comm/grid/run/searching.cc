@@ -22,10 +22,11 @@ std::string name_in_table(const MemberId& run) {
   return {topic.begin(), topic.end()};
 }
 
+std::string host_of(const Options& options) { return options.listen.substr(0, options.listen.rfind(':')); }
+
 // The host that it listens at, and the port that it got.
 std::string listening_at(const Options& options, const Links& links) {
-  const std::string host = options.listen.substr(0, options.listen.rfind(':'));
-  return host + ":" + std::to_string(parse_address(links.local_address()).port);
+  return host_of(options) + ":" + std::to_string(parse_address(links.local_address()).port);
 }
 
 }  // namespace
@@ -105,12 +106,13 @@ std::vector<std::string> search_for(const MemberId& run, const Options& options,
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
   std::optional<Lan> lan;
   if (options.multicast)
-    lan.emplace(Lan::Options{run, "0.0.0.0:0", [&](const std::string& address) {
+    lan.emplace(Lan::Options{run, host_of(options) + ":0", [&](const std::string& address) {
                                const std::lock_guard lock(mutex);
                                if (std::ranges::find(found, address) == found.end()) found.push_back(address);
                                changed.notify_all();
                              }});
-  while (std::chrono::steady_clock::now() < until &&
+  if (lan && !lan->has_networks()) lan.reset();
+  while ((lan || options.directory) && std::chrono::steady_clock::now() < until &&
          (options.interrupted == nullptr || !*options.interrupted)) {
     if (lan) lan->seek();
     if (options.directory)
@@ -121,7 +123,6 @@ std::vector<std::string> search_for(const MemberId& run, const Options& options,
         }
     std::unique_lock lock(mutex);
     if (changed.wait_for(lock, std::chrono::milliseconds(500), [&] { return !found.empty(); })) break;
-    if (!lan && !options.directory) break;
   }
   lan.reset();  // before what it tells goes
   return found;

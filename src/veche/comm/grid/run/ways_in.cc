@@ -9,7 +9,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr Time kToBeFound{10};
+constexpr Time kToBeFound{5};
 
 void refuse_a_used_folder(const RunFolder& files, const Options& options) {
   if (files.holds_a_member())
