@@ -162,7 +162,8 @@ TEST(Stages, CountWhatTheyHoldOfMessages) {
     return cut.all.back()->most_bytes_held();
   };
   constexpr std::size_t kInput = 4 * 32 * 16 * 16 * sizeof(float);  // at the cut: four images in 32 channels
-  EXPECT_GE(most(Schedule::gpipe), most(Schedule::one_f_one_b) + 15 * kInput);
+  // At its most when the second comes back, with the weights that the first has prepared: 15 beside 1.
+  EXPECT_GE(most(Schedule::gpipe), most(Schedule::one_f_one_b) + 14 * kInput);
 }
 
 // Weights are prepared once in a step, and not for longer.
