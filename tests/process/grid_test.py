@@ -19,14 +19,15 @@ STEPS = 5000  # far more than are made while members come and go, also on a slow
 
 
 class Member:
-    def __init__(self, test, name, *words):
+    def __init__(self, test, name, *words, prefix=(), own={"grid.listen": "127.0.0.1:0"}):
         self.name = name
+        self.prefix = prefix  # of a command that is to run where the member does
         self.run = test.folder / name
         self.log = open(test.folder / f"{name}.log", "w+")
-        own = {"grid.listen": "127.0.0.1:0"}
+        own = dict(own)
         if "--resume" not in words:
             own |= {"run.out": test.folder, "run.name": name}
-        words = [VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
+        words = [*prefix, VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
         self.process = subprocess.Popen(words, cwd=test.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=self.log)
 
@@ -37,7 +38,7 @@ class Member:
 
     def members(self):
         """What this member knows of all; nothing while it cannot be asked."""
-        asked = subprocess.run([VECHE, "grid", "members", self.run, "--json"], capture_output=True, text=True,
+        asked = subprocess.run([*self.prefix, VECHE, "grid", "members", self.run, "--json"], capture_output=True, text=True,
                                timeout=LONGEST)
         return json.loads(asked.stdout) if asked.returncode == 0 else None
 
@@ -65,12 +66,12 @@ class Grid(RunsTest):
         self.all = []
         self.addCleanup(lambda: [one.end() for one in self.all])
 
-    def member(self, name, *words):
-        self.all.append(Member(self, name, *words))
+    def member(self, name, *words, **where):
+        self.all.append(Member(self, name, *words, **where))
         return self.all[-1]
 
-    def found(self, settings, name="a"):
-        founder = self.member(name, "start", *assignments(TRAINED, settings))
+    def found(self, settings, name="a", **where):
+        founder = self.member(name, "start", *assignments(TRAINED, settings), **where)
         invitation = []
         wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
         self.assertTrue(invitation, founder.told())
@@ -78,7 +79,7 @@ class Grid(RunsTest):
 
     def invitation(self, who):
         """From a member that is in."""
-        asked = self.veche("grid", "invite", who.run, "--json")
+        asked = self.veche("grid", "invite", who.run, "--json", prefix=who.prefix)
         self.assertEqual(asked.returncode, 0, asked.stderr)
         return json.loads(asked.stdout)["invitation"]
 
