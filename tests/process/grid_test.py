@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -19,11 +20,11 @@ STEPS = 5000  # far more than are made while members come and go, also on a slow
 
 
 class Member:
-    def __init__(self, test, name, *words):
+    def __init__(self, test, name, *words, listen="127.0.0.1:0"):
         self.name = name
         self.run = test.folder / name
         self.log = open(test.folder / f"{name}.log", "w+")
-        own = {"grid.listen": "127.0.0.1:0"}
+        own = {"grid.listen": listen}
         if "--resume" not in words:
             own |= {"run.out": test.folder, "run.name": name}
         words = [VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
@@ -65,12 +66,12 @@ class Grid(RunsTest):
         self.all = []
         self.addCleanup(lambda: [one.end() for one in self.all])
 
-    def member(self, name, *words):
-        self.all.append(Member(self, name, *words))
+    def member(self, name, *words, **how):
+        self.all.append(Member(self, name, *words, **how))
         return self.all[-1]
 
-    def found(self, settings, name="a"):
-        founder = self.member(name, "start", *assignments(TRAINED, settings))
+    def found(self, settings, name="a", **how):
+        founder = self.member(name, "start", *assignments(TRAINED, settings), **how)
         invitation = []
         wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
         self.assertTrue(invitation, founder.told())
@@ -183,6 +184,27 @@ class ComingAndGoing(Grid):
         self.ends(a)
         self.ends(again)
         self.assertEqual(self.model(a), self.model(again))
+
+    def test_power_cut(self):
+        """All are killed at once and come back, one after the other: nobody waits for who waits for it."""
+        with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+            place = {name: f"127.0.0.1:{free.getsockname()[1]}" for name, free in (("a", one), ("b", other))}
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6}, listen=place["a"])
+        b = self.member("b", "join", invitation, listen=place["b"])
+        self.until_seated(a, "a", "b")
+        self.until(lambda: all((one.run / "view.json").exists() for one in (a, b)))
+        for one in (a, b):
+            one.process.kill()
+        back = []
+        for one in (b, a):
+            self.all.remove(one)
+            one.end()
+            back.append(self.member(one.name, "join", "--resume", one.run, listen=place[one.name]))
+        self.until_seated(back[0], "a", "b")
+        for one in back:
+            self.until_it_goes_on(one)
+            one.process.send_signal(signal.SIGINT)
+            self.ends(one, 130)
 
     def test_one_signal_is_enough_while_it_waits(self):
         """Who is cut off waits for the others; asked to end it does not."""
