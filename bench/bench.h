@@ -13,10 +13,10 @@ struct BenchOptions {
   std::string transport = "threads";  // allreduce: between threads, or between ranks under mpirun ("mpi")
   std::vector<std::string> sizes;     // allreduce: only these, reality: these rates; empty: all
   std::vector<int> nodes;             // allreduce, crowd: only so many nodes or ranks; empty: all
-  std::string only;    // compress, slow-network, reality: cases with this in their name; empty: all
-  double target = 88;  // slow-network: per cent of test samples that must be right
-  std::string tune;    // allreduce: a file for the table of what was fastest; empty: none
-  std::string data;    // load: a set of images, CIFAR-10 as a rule; empty: made up
+  std::string only;                   // some benches: only cases named like this; empty: all
+  double target = 88;                 // slow-network: per cent of test samples that must be right
+  std::string tune;                   // allreduce: a file for the table of what was fastest; empty: none
+  std::string data;                   // load: a set of images, CIFAR-10 as a rule; empty: made up
   std::function<void(const std::string&)> tell;  // people a sentence on the way; always there
 
   bool wants(const std::string& name) const { return name.find(only) != std::string::npos; }

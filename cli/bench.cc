@@ -28,6 +28,7 @@
 #include "bench/topology/limits.h"
 #include "bench/train/agree.h"
 #include "bench/train/crowd.h"
+#include "bench/watch/watch.h"
 #include "cli/bench_record.h"
 #include "cli/commands.h"
 #include "cli/isa.h"
@@ -64,6 +65,7 @@ std::vector<Bench> benches() {
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
       {"agree", "what consensus after every step costs", bench_agree},
       {"serve", "a model over HTTP beside the model alone", bench_serve},
+      {"watch", "a run with four viewers of its live page beside one with none", bench_watch},
       {"topology", "whole commands `veche topology` beside their limits", bench_topology},
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
@@ -203,7 +205,7 @@ void add_bench(CLI::App& app) {
       ->check(CLI::IsMember({"threads", "mpi"}));
   command->add_option(
       "--only", arguments->options.only,
-      "compress, slow-network, reality: only cases with this in their name, such as powersgd");
+      "compress, slow-network, reality, pipeline: only cases with this in their name, such as powersgd");
   command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();

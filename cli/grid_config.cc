@@ -14,9 +14,10 @@ namespace veche::cli {
 namespace {
 
 // What a member chooses for itself: the others do not see it.
-constexpr std::array kMembersOwn{"run.out",      "run.name",      "data.path",     "data.folder",
-                                 "data.workers", "cluster.nodes", "cluster.slots", "model.threads",
-                                 "model.device", "grid.listen",   "grid.address"};
+constexpr std::array kMembersOwn{"run.out",        "run.name",      "data.path",     "data.folder",
+                                 "data.workers",   "cluster.nodes", "cluster.slots", "model.threads",
+                                 "model.device",   "grid.listen",   "grid.address",  "grid.relay",
+                                 "grid.multicast", "grid.upnp",     "grid.dht"};
 
 bool is_members_own(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
 

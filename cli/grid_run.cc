@@ -54,6 +54,10 @@ grid::Options options_of(const GridArguments& arguments, const Settings& setting
   options.slots = settings.cluster.get<int>("slots");
   options.listen = keys.get<std::string>("listen");
   options.addresses = keys.get<std::vector<std::string>>("address", {});
+  options.relay = keys.get<bool>("relay");
+  options.multicast = keys.get<bool>("multicast");
+  options.upnp = keys.get<bool>("upnp");
+  options.dht = keys.get<std::string>("dht");
   set_rules(settings, options);
   options.interrupted = &interrupts.asked();
   options.force = arguments.force;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/gallery.h"
 #include "cli/output.h"
 #include "cli/topology_report.h"
 #include "veche/base/files.h"
@@ -17,7 +18,7 @@ constexpr double kMostInReport = 100;  // nodes that a small picture can show
 
 struct ReportWords {
   std::vector<std::string> runs;
-  std::string out = "report.html", csv, figures;
+  std::string out = "report.html", csv, figures, gallery;
 };
 
 // "ring:4, metropolis" of a summary, drawn; nothing where it cannot be, such as a graph whose file is gone.
@@ -35,6 +36,13 @@ std::string graph_of(const web::RunRecord& run) {
 }
 
 void report(const ReportWords& words) {
+  if (!words.gallery.empty()) {
+    if (!words.runs.empty()) throw RequestError("--gallery makes runs of its own: name none");
+    for (const auto& file : make_gallery(words.gallery)) answer("{}\n", file.string());
+    return;
+  }
+  if (words.runs.empty())
+    throw RequestError("name folders of runs, such as runs/NAME, or ask for --gallery");
   const auto groups = web::by_seed(web::read_records({words.runs.begin(), words.runs.end()}));
   const std::filesystem::path place = place_of(words.out);
   if (place.has_parent_path() && !std::filesystem::is_directory(place.parent_path()))
@@ -52,12 +60,17 @@ void report(const ReportWords& words) {
 void add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Tables and curves of runs, in one page");
   auto words = std::make_shared<ReportWords>();
-  command->add_option("RUN", words->runs, "folders of runs, or of comparisons (--compare, --repeat)")
-      ->required();
+  command->add_option("RUN", words->runs, "folders of runs, or of comparisons (--compare, --repeat)");
   command->add_option("--out", words->out, "the page")->capture_default_str();
   command->add_option("--csv", words->csv, "also CSV files, into this folder");
   command->add_option("--figures", words->figures,
                       "also SVG figures and LaTeX and Markdown tables, into this folder");
+  command
+      ->add_option("--gallery", words->gallery,
+                   "instead: what every command can draw, made anew, into this folder")
+      ->type_name("DIR")
+      ->expected(0, 1)
+      ->default_str("gallery");
   command->callback([words] { report(*words); });
 }
 

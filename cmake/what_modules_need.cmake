@@ -1,7 +1,8 @@
 # Run by CPack when the files of the packages lie in their places: the packages that hold the libraries they are linked to. The
-# engines of clusters and of simulations are for those who want one: what they need is recommended, and other runs do not miss it.
+# engines of clusters and of simulations, and the table of OpenDHT, are for those who want one: what they need is recommended, and other runs do not miss it.
 set(ROOT ${CPACK_TEMPORARY_DIRECTORY}/veche${CPACK_PACKAGING_INSTALL_PREFIX})
-file(GLOB_RECURSE WANTED ${ROOT}/*/veche/veche_openmpi.so ${ROOT}/*/veche/veche_mpich.so ${ROOT}/*/veche/veche_simgrid.so)
+file(GLOB_RECURSE WANTED ${ROOT}/*/veche/veche_openmpi.so ${ROOT}/*/veche/veche_mpich.so ${ROOT}/*/veche/veche_simgrid.so
+     ${ROOT}/*/veche/veche_dht.so)
 file(GLOB_RECURSE NEEDED ${ROOT}/bin/veche ${ROOT}/*/libveche.so.*.* ${ROOT}/*/veche/veche_*.so)
 list(REMOVE_ITEM NEEDED ${WANTED})
 find_program(SHLIBDEPS dpkg-shlibdeps REQUIRED)

@@ -199,8 +199,13 @@ BenchCase measure_serving(const std::string& model_name, const BenchOptions& opt
     rounds.theirs(
         0, static_cast<double>(count) / std::chrono::duration<double>(ServeClock::now() - start).count());
   }
-  return rounds.result(0, fmt::format("{} served to {} clients", model_name, kClients), "images/s",
-                       fmt::format("forward, batch {}", kForwardBatch), kPromisedOfForward);
+  BenchCase result =
+      rounds.result(0, fmt::format("{} served to {} clients", model_name, kClients), "images/s",
+                    fmt::format("forward, batch {}", kForwardBatch), kPromisedOfForward);
+  const web::Batcher::Counts counts = service.batches();
+  result.note = fmt::format("{:.1f} pictures a batch",
+                            static_cast<double>(counts.images) / static_cast<double>(counts.batches));
+  return result;
 }
 
 }  // namespace

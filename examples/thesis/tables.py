@@ -5,22 +5,26 @@
     examples/thesis/tables.py --run 6.1 --part 0.1         trains a row for a tenth of its length, three seeds
     examples/thesis/tables.py --run all --seeds 1          all rows; those that were run are left out, a run that was
                                                            interrupted goes on
-    examples/thesis/tables.py --write results.md           what was run, beside the published numbers
+    examples/thesis/tables.py --run figure2 --part 0.1     the rows whose curves a published figure shows
+    examples/thesis/tables.py --write docs/thesis.md       what was run, beside the published numbers
+    examples/thesis/tables.py --figures docs/images        figures of which a run is there, drawn by `veche report`
 
 A row is trained by all its agents, and by one learner with their batches together (strategy `single`), with the same
 schedule. The publication does not state the lengths and rates: here they are those of the models' usual recipes, written
-below. `--part` shortens a run and its schedule alike; every result is told with the part it was run at.
+below. `--part` shortens a run and its schedule alike; every result is told with the part it was run at. A set that is not
+here is fetched by `veche data fetch`; where that fails the row is left out, and the page says why.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
 VECHE = os.environ.get("VECHE", "veche")
 
 # The usual recipe of each model on each set: epochs, and what falls when.
@@ -33,6 +37,7 @@ SETS = {
         "optimizer.schedule": "multi-step"}},
     "fashion-mnist": {"epochs": 20, "milestones": (), "set": {"model.name": "cnn", "optimizer.name": "adam", "optimizer.lr": 0.001}},
 }
+DENSE, SPARSE = ("complete", 5), ("erdos-renyi:10:0.25@1", 10)  # stand for "a dense graph of 5" and "a sparse graph of 10", not described further
 RING, TORUS, EXPANDER, COMPLETE = ("ring", 4), ("torus:6x6", 36), ("expander:25", 25), ("complete", 36)
 
 
@@ -50,6 +55,8 @@ SCALED = {"optimizer.scale_lr": "true", "optimizer.warmup_epochs": 5}
 # id: set, (graph, nodes), batch of an agent, settings, published accuracy of agents, their deviation, of one learner
 ROWS = {
     "2.1": ("cifar10", TORUS, 32, consensus() | SCALED, 74.88, 1.15, 91.5),
+    "2.2": ("cifar10", DENSE, 32, consensus() | SCALED, 91.14, 0.01, 91.16),
+    "2.3": ("cifar10", SPARSE, 32, consensus() | SCALED, 90.17, 0.10, 90.77),
     "2.4": ("cifar10", RING, 32, consensus() | SCALED, 92.13, 0.09, 91.5),
     "2.5": ("cifar10", RING, 32, gossip(4) | SCALED, 92.02, 0.06, 91.5),
     "2.6": ("cifar10", RING, 32, gossip(2) | SCALED, 91.96, 0.09, 91.5),
@@ -89,6 +96,31 @@ ROWS = {
     "7.4": ("cifar100", RING, 32, gossip(1), 68.45, 0.10, 68.21),
 }
 
+# Published figures: accuracy over steps of these rows.
+FIGURES = {
+    "figure2": ("a cycle of 50 agents with 2, 4 and 8 chords at each", ("3.5", "3.6", "3.7")),
+    "figure4": ("an expander of 25 agents, consensus after every step, 5 and 10 times rarer", ("3.2", "3.3", "3.4")),
+    "figure9": ("12 agents on a graph with negative weights", ("3.12",)),
+    "figure10": ("a torus of 6x6 agents with batches of 32", ("3.8", "3.9")),
+    "figure11": ("a torus of 6x6 agents with batches of 6, consensus after every step and 5 times rarer", ("3.10", "3.11")),
+    "figure12": ("a torus of 6x6 agents with batches of 6 and unequal data", ("4.3", "4.4")),
+}
+
+
+class NoData(Exception):
+    """A set that cannot be had here, with the sentence that says why."""
+
+
+def fetch(name):
+    done = subprocess.run([VECHE, "data", "fetch", name], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, check=False)
+    if done.returncode != 0:
+        raise NoData(done.stderr.strip().splitlines()[-1].removeprefix("veche: ") if done.stderr.strip() else "`veche data fetch` failed")
+
+
+def is_here(name):
+    told = subprocess.run([VECHE, "data", "ls", "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return any(one["name"] == name and one["here"] for one in json.loads(told)["sets"])
+
 
 def settings_of(row, seed, part, alone):
     name, (graph, nodes), batch, more, *_ = ROWS[row]
@@ -102,6 +134,21 @@ def settings_of(row, seed, part, alone):
     return settings | {"topology.graph": graph} | more
 
 
+def toml(settings):
+    """The same as a configuration file."""
+    lines, sections = [], {}
+    for key, value in settings.items():
+        section, name = key.split(".", 1)
+        sections.setdefault(section, {})[name] = value
+    for section, values in sections.items():
+        lines.append(f"[{section}]")
+        for name, value in values.items():
+            plain = not isinstance(value, str) or value in ("true", "false")
+            lines.append(f"{name} = {value if plain else json.dumps(value)}")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def run(row, seed, part, alone, out, more):
     """Trains, goes on, or finds it done; gives the summary."""
     name = f"{row}-{'one' if alone else 'agents'}-part{part:g}-seed{seed}"
@@ -111,6 +158,9 @@ def run(row, seed, part, alone, out, more):
         if (folder / "config.toml").exists():
             words += ["--resume", str(folder)]
         else:
+            data = ROWS[row][0]
+            if "data.path" not in more and not is_here(data):
+                fetch(data)
             settings = settings_of(row, seed, part, alone) | {"run.name": name, "run.out": str(out), "run.checkpoint_every": 500} | more
             for key, value in settings.items():
                 words += ["--set", f"{key}={value}"]
@@ -125,49 +175,140 @@ def results(out):
     found = {}
     for file in sorted(out.glob("*-part*-seed*/summary.json")):
         row, who, part = file.parent.name.split("-")[:3]
-        found.setdefault(row, {}).setdefault(float(part.removeprefix("part")), {}).setdefault(who, []).append(json.loads(file.read_text()))
+        if row in ROWS:
+            found.setdefault(row, {}).setdefault(float(part.removeprefix("part")), {}).setdefault(who, []).append(json.loads(file.read_text()))
     return found
 
 
-def told(summaries, key):
-    if not summaries:
-        return "not run"
-    values = [100 * summary["accuracy"][key] for summary in summaries]
-    return f"{statistics.mean(values):.2f} ± {statistics.pstdev(values):.2f} ({len(values)} seed{'s' if len(values) > 1 else ''})"
+def missing_sets(out):
+    """{set: why it cannot be had}, as noted when its rows were asked for."""
+    file = out / "missing.json"
+    return json.loads(file.read_text()) if file.exists() else {}
 
 
-def page(out):
-    lines = ["| row | set | graph | batch | published agents | one learner | part | agents here | one learner here |", "|---|---|---|---|---|---|---|---|---|"]
-    found = results(out)
-    for row, (name, (graph, nodes), batch, _, agents, deviation, one) in ROWS.items():
-        for part, who in found.get(row, {None: {}}).items():
-            lines.append(f"| {row} | {name} | {graph}, {nodes} nodes | {batch} | {agents:.2f} ± {deviation:.2f} | {one:.2f} | "
-                         f"{'' if part is None else f'{part:g}'} | {told(who.get('agents'), 'mean')} | {told(who.get('one'), 'average_model')} |")
-    return "\n".join(lines) + "\n"
+def agents_told(summaries):
+    """Mean and deviation of the agents, as published; and over seeds where there are several."""
+    means = [100 * summary["accuracy"]["mean"] for summary in summaries]
+    among = statistics.mean(100 * summary["accuracy"]["std"] for summary in summaries)
+    seeds = f"{len(means)} seeds, ± {statistics.pstdev(means):.2f}" if len(means) > 1 else "1 seed"
+    return f"{statistics.mean(means):.2f} ± {among:.2f} ({seeds})"
+
+
+def one_told(summaries):
+    values = [100 * summary["accuracy"]["average_model"] for summary in summaries]
+    return f"{statistics.mean(values):.2f}" + (f" ({len(values)} seeds, ± {statistics.pstdev(values):.2f})" if len(values) > 1 else " (1 seed)")
+
+
+HEADING = """# The thesis' tables again
+
+Average consensus and gossip between agents that train ResNet-20 on CIFAR-10 and CIFAR-100 and a convolutional network on Fashion-MNIST: the tables of a bachelor's thesis (Saint Petersburg, 2021), beside what
+`examples/thesis/tables.py` has run. A row is trained by all its agents, and by one learner with their batches together. Numbers are per cent of the test set: the mean over agents ± their standard deviation, then over seeds. *Part* is how much of the usual length was
+trained, with a schedule as much shorter; 1 is {lengths}. The thesis does not state its lengths and rates. What was not run is not claimed.
+
+This page is made by `examples/thesis/tables.py --write docs/thesis.md`; `--run ROW` trains a row, `--part 0.1` a tenth of it, `--config ROW` prints its configuration.
+"""
+TITLES = {"2": "linear scaling and warm-up", "3": "average consensus, balanced data", "4": "unbalanced data", "5": "CIFAR-100", "6": "Fashion-MNIST", "7": "gossip"}
+
+
+def method(more):
+    if more["strategy.name"] == "gossip":
+        return f"gossip, b = {more['strategy.pairs']}"
+    words = ["consensus"]
+    if more["strategy.every"] > 1:
+        words.append(f"every {more['strategy.every']} steps")
+    if "strategy.rounds" in more:
+        words.append(f"{more['strategy.rounds']} rounds a step")
+    if "topology.weights" in more:
+        words.append(f"{more['topology.weights']} weights, some negative")
+    if "data.partition" in more:
+        words.append("unequal data")
+    return ", ".join(words)
+
+
+def page(out, figures=()):
+    lengths = ", ".join(f"{recipe['epochs']} epochs of {name}" for name, recipe in SETS.items())
+    lines, found, missing = [HEADING.format(lengths=lengths)], results(out), missing_sets(out)
+    table = None
+    for row, (name, (graph, nodes), batch, more, agents, deviation, one) in ROWS.items():
+        if row.split(".")[0] != table:
+            table = row.split(".")[0]
+            lines += [f"\n## Table {table}: {TITLES[table]}", "| row | set | graph | method | batch | published agents | one learner | part | agents here | one learner here |", "|---|---|---|---|---|---|---|---|---|---|"]
+        head = f"| {row} | {name} | {graph}, {nodes} nodes | {method(more)} | {batch} | {agents:.2f} ± {deviation:.2f} | {one:.2f} |"
+        if row not in found:
+            lines.append(f"{head}  | {'no data here' if name in missing else 'not run'} |  |")
+        for part, who in sorted(found.get(row, {}).items()):
+            lines.append(f"{head} {part:g} | {agents_told(who['agents']) if 'agents' in who else 'not run'} | {one_told(who['one']) if 'one' in who else 'not run'} |")
+    if missing:
+        lines.append("\n## What could not be had")
+        lines += [f"- `{name}`: {why}" for name, why in missing.items()]
+    lines.append("\n## Figures")
+    for figure, (what, rows) in FIGURES.items():
+        number = figure.removeprefix("figure")
+        if figure in figures:
+            lines.append(f"Figure {number}, {what}: rows {', '.join(rows)}.\n\n![figure {number}](images/thesis-{figure}.svg)\n")
+        else:
+            lines.append(f"Figure {number}, {what}: rows {', '.join(rows)}; not run. `tables.py --run {figure} --figures docs/images` makes it.\n")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def draw(out, folder):
+    """thesis-figure2.svg .. of the runs that are there; which."""
+    drawn = []
+    for figure, (_, rows) in FIGURES.items():
+        runs = [str(file.parent) for row in rows for file in sorted(out.glob(f"{row}-agents-part*-seed1/summary.json"))]
+        if not runs:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            subprocess.run([VECHE, "report", *runs, "--out", f"{scratch}/report.html", "--figures", scratch], stdout=subprocess.DEVNULL, check=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(f"{scratch}/accuracy.svg", folder / f"thesis-{figure}.svg")
+        drawn.append(figure)
+    return drawn
+
+
+def chosen_rows(words):
+    """A word is a row, a table, a figure, or all."""
+    rows = [row for row in ROWS if any(word in ("all", row, row.split(".")[0]) or row in FIGURES.get(word, ("", ()))[1] for word in words)]
+    for word in words:
+        if word != "all" and word not in FIGURES and not any(word in (row, row.split(".")[0]) for row in ROWS):
+            sys.exit(f"there is no row {word}: there are {', '.join(ROWS)} and {', '.join(FIGURES)}")
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", action="append", default=[], help="a row, a table such as 6, or all")
+    parser.add_argument("--run", action="append", default=[], help="a row, a table such as 6, a figure such as figure2, or all")
     parser.add_argument("--part", type=float, default=1.0, help="of the usual length")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs/thesis"))
     parser.add_argument("--set", action="append", default=[], help="section.key=value, on top of every row")
+    parser.add_argument("--config", metavar="ROW", help="prints the configuration of a row, for `veche train`")
     parser.add_argument("--write", type=pathlib.Path, help="the tables, as Markdown")
+    parser.add_argument("--figures", type=pathlib.Path, help="figures of what was run, into this folder")
     asked = parser.parse_args()
-    rows = [row for row in ROWS if any(word in ("all", row, row.split(".")[0]) for word in asked.run)]
-    unknown = [word for word in asked.run if word != "all" and not any(word in (row, row.split(".")[0]) for row in ROWS)]
-    if unknown:
-        sys.exit(f"there is no row {unknown[0]}: there are {', '.join(ROWS)}")
-    more = dict(word.split("=", 1) for word in asked.set)
+    if asked.config:
+        row, = chosen_rows([asked.config])[:1]
+        print(toml(settings_of(row, 1, asked.part, False)), end="")
+        return
+    rows, more, missing = chosen_rows(asked.run), dict(word.split("=", 1) for word in asked.set), missing_sets(asked.out)
     for row in rows:
-        for seed in range(1, asked.seeds + 1):
-            for alone in (False, True):
-                summary = run(row, seed, asked.part, alone, asked.out, more)
-                print(f"{row} seed {seed} {'one learner' if alone else 'agents'}: {100 * summary['accuracy']['mean']:.2f} %", flush=True)
+        try:
+            for seed in range(1, asked.seeds + 1):
+                for alone in (False, True):
+                    summary = run(row, seed, asked.part, alone, asked.out, more)
+                    print(f"{row} seed {seed} {'one learner' if alone else 'agents'}: {100 * summary['accuracy']['mean']:.2f} %", flush=True)
+            missing.pop(ROWS[row][0], None)
+        except NoData as why:
+            print(f"{row}: {why}", file=sys.stderr)
+            missing[ROWS[row][0]] = str(why)
+    if rows:
+        asked.out.mkdir(parents=True, exist_ok=True)
+        (asked.out / "missing.json").write_text(json.dumps(missing))
+    drawn = draw(asked.out, asked.figures) if asked.figures else []
     if asked.write:
-        asked.write.write_text(page(asked.out))
-    elif not rows:
+        kept = [figure for figure in FIGURES if (asked.write.parent / f"images/thesis-{figure}.svg").exists()]
+        asked.write.write_text(page(asked.out, set(drawn) | set(kept)))
+    elif not rows and not asked.figures:
         print(page(asked.out), end="")
 
 

@@ -1,35 +1,26 @@
 """The live page: over real connections, and in a real browser."""
 
-import contextlib
+import csv
 import http.client
+import io
 import json
-import pathlib
 import re
 import signal
-import sys
+import time
 import unittest
 import urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "process"))
-from veche_runs import LONGEST, QUADRATIC, SMALL, RunsTest, assignments, wait_for
+from browser import BrowserTest, By, ServedTest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from veche_runs import LONGEST, QUADRATIC, SMALL, assignments, wait_for
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-except ImportError as error:
-    raise SystemExit("one of the Debian packages python3-selenium, chromium, chromium-driver is missing (%s)" % error)
-
-AXE = pathlib.Path(__file__).with_name("axe.min.js")
 ENDLESS = QUADRATIC | {"run.steps": 10**9, "run.eval_every": 10**5, "run.checkpoint_every": 10**9}
 
 
-class WatchTest(RunsTest):
+class WatchTest(ServedTest):
     def watch(self, *words):
-        self.process = self.start("watch", *words, "--port", 0)
-        self.address = self.process.stdout.readline().strip()
-        self.assertTrue(self.address.startswith("http://"), self.address or self.process.stderr.read())
-        self.port = urllib.parse.urlsplit(self.address).port
+        self.serve("watch", *words)
 
     def connection(self):
         made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONGEST)
@@ -97,6 +88,61 @@ class Served(WatchTest):
         self.train("b", SMALL, {"run.steps": 1})
         self.assertTrue(any("b" in event for event in viewers[0]))
 
+    def test_nodes_are_told_between_measurements(self):
+        self.start("train", "-q", *assignments(ENDLESS, {"run.name": "a", "run.eval_every": 10**9}))
+        self.assertTrue(wait_for((self.folder / "runs/a/nodes.json").exists))
+        self.watch("runs/a")
+        first = self.asked("/api/now?run=a")[1]
+        self.assertTrue(wait_for(lambda: self.asked("/api/now?run=a")[1]["step"] > first["step"]))
+        now = self.asked("/api/now?run=a")[1]
+        self.assertEqual(self.asked("/api/nodes?run=a")[1]["step"], [])
+        # On a ring of four everybody sends a vector of one float to both neighbours after each step.
+        for node, row in enumerate(now["nodes"]):
+            self.assertEqual(sorted(peer for peer, _ in row["to"]), sorted([(node + 1) % 4, (node - 1) % 4]))
+            self.assertAlmostEqual(sum(sent for _, sent in row["to"]) / row["bytes"], 1, delta=1e-4)
+            self.assertAlmostEqual(row["to"][0][1] / (4 * row["steps"]), 1, delta=1e-3)
+            self.assertGreater(row["computing"] + row["waiting"] + row["communicating"], 0)
+
+    def test_36_nodes_and_10000_measurements_stay_small(self):
+        """What is sent to sixteen viewers of a very long run is bounded. Times are told, not asserted: `ctest -V` shows them."""
+        self.train("a", SMALL, {"run.steps": 1, "cluster.nodes": 36, "topology.graph": "torus:6x6"})
+        line = json.loads((self.folder / "runs/a/metrics.jsonl").read_text().splitlines()[-1])
+        line.pop("stopped", None)
+        text = json.dumps(line | {"step": "STEP"}).replace('"STEP"', "%d")
+        with open(self.folder / "runs/a/metrics.jsonl", "w") as file:
+            file.writelines(text % step + "\n" for step in range(1, 10_001))
+        with open(self.folder / "runs/a/progress.jsonl", "w") as file:
+            file.writelines('{"step":%d,"loss":%.6g,"cv":0.0123,"images_per_second":1234.56}\n' % (step, 2 / step) for step in range(1, 10_001))
+        peers = lambda node: [[(node + by) % 36, 123456789012] for by in (1, 6, 30, 35)]
+        (self.folder / "runs/a/nodes.json").write_text(json.dumps({"step": 10_000, "nodes": [
+            {"steps": 10_000, "compute_seconds": 123.45, "waiting_seconds": 67.891, "communication_seconds": 12.345, "bytes_sent": 493827156048, "staleness": 1.5,
+             "to": peers(node)} for node in range(36)]}))
+        start = time.monotonic()
+        self.watch("runs/a")
+        self.assertTrue(wait_for(lambda: self.asked("/api/nodes?run=a")[1]["step"][-1:] == [10_000]))
+        print(f"read {(self.folder / 'runs/a/metrics.jsonl').stat().st_size / 1e6:.0f} MB in {time.monotonic() - start:.1f} s")
+        viewers = [self.events() for _ in range(16)]
+        first = [next(viewer)["a"] for viewer in viewers]
+        with open(self.folder / "runs/a/metrics.jsonl", "a") as file:
+            file.write(text % 10_001 + "\n")
+        start = time.monotonic()
+        for viewer, before in zip(viewers, first):
+            self.assertTrue(any(event["a"][1] > before[1] for event in viewer))
+        sizes = {}
+        for path, most in (("/", 200_000), ("/api/runs", 1_000), ("/api/about?run=a", 20_000), ("/api/series?run=a", 120_000),
+                           ("/api/nodes?run=a", 120_000), ("/api/now?run=a", 30_000)):
+            connections = [self.connection() for _ in viewers]
+            for connection in connections:
+                connection.request("GET", path)
+            for connection in connections:
+                answer = connection.getresponse().read()
+                sizes[path] = len(answer)
+                self.assertLessEqual(len(answer), most, path)
+                connection.close()
+        print(f"sixteen viewers had what is new after {time.monotonic() - start:.2f} s: {sizes}")
+        nodes = self.asked("/api/nodes?run=a")[1]
+        self.assertEqual((len(nodes["distance"]), nodes["step"][-1]), (36, 10_001))
+
     def test_train_serves_its_own_page(self):
         process = self.start("train", "--watch", "--port", 0, *assignments(ENDLESS, {"run.name": "a"}))
         line = next(line for line in process.stderr if line.startswith("live page: "))
@@ -123,39 +169,11 @@ class Served(WatchTest):
         self.assertEqual(done.returncode, 2)
 
 
-class Seen(WatchTest):
-    def setUp(self):
-        super().setUp()
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1200,1600",
-                     "--force-prefers-reduced-motion", f"--user-data-dir={self.folder / 'browser'}"):
-            options.add_argument(word)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        service = webdriver.chrome.service.Service("/usr/bin/chromedriver")
-        self.browser = webdriver.Chrome(options=options, service=service)
-        self.addCleanup(self.browser.quit)
-
+class Seen(WatchTest, BrowserTest):
     def open(self, *words):
         self.watch(*words)
         self.browser.get(self.address)
         self.until(lambda: "step" in self.text("state"))
-
-    def text(self, name):
-        return self.browser.find_element(By.ID, name).text
-
-    def until(self, what):
-        with contextlib.suppress(TimeoutError):
-            wait_for(what)
-            return
-        self.fail(f"waited in vain; the page says: {self.text('state')}; {self.browser.get_log('browser')}")
-
-    def tearDown(self):
-        self.assertEqual([entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE" and "favicon" not in entry["message"]], [])
-        requested = self.browser.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
-        self.assertEqual([name for name in requested if urllib.parse.urlsplit(name).scheme not in ("blob", "data")
-                          and urllib.parse.urlsplit(name).netloc != f"127.0.0.1:{self.port}"], [])
-        super().tearDown()
 
     def test_the_page_of_a_running_run_moves(self):
         self.endless()
@@ -175,6 +193,20 @@ class Seen(WatchTest):
         self.until(lambda: [node.get_attribute("data-node") for node in self.browser.find_elements(By.CSS_SELECTOR, "#graph .lost")] == ["1"])
         self.assertIn("node 1 is lost", self.text("messages"))
         self.assertIn("lost", self.text("times"))
+
+    def test_the_width_of_a_line_is_what_went_over_it(self):
+        self.train("a", SMALL, {"run.steps": 4, "run.eval_every": 2})
+        (self.folder / "runs/a/nodes.json").write_text(json.dumps({"step": 4, "nodes": [
+            {"steps": 4, "bytes_sent": 100, "to": [[1, 90], [3, 10]]}, {"steps": 4, "bytes_sent": 0, "to": []},
+            {"steps": 4, "bytes_sent": 40, "to": []}, {"steps": 4, "bytes_sent": 0, "to": []}]}))
+        self.open("runs/a")
+        edges = lambda: {line.get_attribute("data-edge"): (float(line.get_attribute("data-there")), float(line.get_attribute("data-back")), float(line.get_attribute("stroke-width")))
+                         for line in self.browser.find_elements(By.CSS_SELECTOR, "#graph line")}
+        self.until(lambda: edges().get("0,1", (0,))[0] == 90)
+        told = edges()
+        self.assertEqual(told["0,3"][:2], (10, 0))
+        self.assertEqual((told["1,2"][1], told["2,3"][0]), (20, 20))  # not known by peer: shared evenly
+        self.assertGreater(told["0,1"][2], told["1,2"][2])
 
     def test_names_are_words(self):
         self.train("a", SMALL, {"run.steps": 1})
@@ -207,17 +239,73 @@ class Seen(WatchTest):
         across.send_keys("sec")
         self.until(lambda: "seconds" in self.browser.find_element(By.CSS_SELECTOR, "#chart-loss th").text)
 
+    def test_several_runs_smoothed_zoomed_and_saved(self):
+        for seed, name in enumerate("ab"):
+            self.train(name, SMALL, {"run.steps": 8, "run.eval_every": 1, "run.seed": seed + 1})
+        self.open("runs")
+        series = lambda: self.browser.execute_script("return [...document.querySelectorAll('#chart-loss .u-series .u-label')].map(one => one.textContent)")
+        self.until(lambda: series() == ["step", "a", "b"])
+        self.browser.execute_script("window.saved = []; URL.createObjectURL = blob => { blob.text().then(text => window.saved.push(text)); return 'blob:none'; };"
+                                    "HTMLAnchorElement.prototype.click = () => {};")
+
+        def saved():
+            count = self.browser.execute_script("return window.saved.length")
+            self.browser.find_element(By.ID, "csv").click()
+            self.until(lambda: self.browser.execute_script("return window.saved.length") > count)
+            rows = list(csv.DictReader(io.StringIO(self.browser.execute_script("return window.saved.at(-1)"))))
+            return {(row["line"], float(row["x"])): float(row["y"]) for row in rows if row["chart"] == "Loss while training"}
+
+        plain = saved()
+        metrics = [json.loads(line) for line in (self.folder / "runs/a/metrics.jsonl").read_text().splitlines()]
+        for line in metrics:
+            self.assertAlmostEqual(plain["a", line["step"]] / line["train"]["loss"], 1, delta=1e-5)
+        smooth = self.browser.find_element(By.ID, "smooth")
+        for _ in range(10):
+            smooth.send_keys(Keys.ARROW_RIGHT)
+        self.assertEqual(self.text("smooth-value"), "0.5")
+        smoothed, mean = saved(), None
+        for line in metrics:
+            mean = line["train"]["loss"] if mean is None else 0.5 * mean + 0.5 * line["train"]["loss"]
+            self.assertAlmostEqual(smoothed["a", line["step"]] / mean, 1, delta=1e-4)
+        # Drag to zoom, values under the pointer, double click to see all.
+        over = self.browser.find_element(By.CSS_SELECTOR, "#chart-loss .u-over")
+        labels = lambda: self.browser.execute_script("return [...document.querySelectorAll('#chart-loss .u-value')].map(one => one.textContent)")
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", over)
+        ActionChains(self.browser).move_to_element(over).perform()
+        self.until(lambda: re.fullmatch(r"\d+", labels()[0] or "") and re.match(r"[\d.]+", labels()[1]))
+        pixels = lambda: self.browser.execute_script("return document.querySelector('#chart-loss canvas').toDataURL()")
+        whole = pixels()
+        ActionChains(self.browser).move_to_element_with_offset(over, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
+        self.until(lambda: pixels() != whole)
+        # One run less.
+        self.all("#runs input")[1].click()
+        self.until(lambda: series() == ["step", "a"])
+
+    def test_elsewhere_the_page_comes_with_the_token(self):
+        self.train("a", SMALL, {"run.steps": 2, "run.eval_every": 1})
+        self.process = self.start("watch", "runs/a", "--host", "0.0.0.0", "--port", 0)
+        address = self.process.stdout.readline().strip()
+        self.port = urllib.parse.urlsplit(address).port
+        self.assertEqual(self.asked("/api/runs")[0], 401)
+        self.browser.get(address.replace("HOST", "127.0.0.1"))
+        self.until(lambda: "step 2" in self.text("state"))
+
+    def test_a_run_called_as_the_end_of_a_script(self):
+        self.train("a", SMALL, {"run.steps": 1})
+        with open(self.folder / "runs/a/config.toml", "a") as file:  # a folder's name has no slash, a configuration may
+            file.write("# </script><script>document.title = 1</script>\n")
+        (self.folder / "runs/a").rename(self.folder / "runs" / "<script>document.title = 1<script>")
+        self.open("runs")
+        self.assertIn("<script>", self.text("state"))
+        self.assertIn("</script>", self.browser.find_element(By.ID, "config").get_attribute("textContent"))
+        self.assertEqual(self.browser.title, "Veche")
+
     def test_nothing_serious_is_in_the_way_of_anybody(self):
-        self.train("a", SMALL, {"run.steps": 4, "run.eval_every": 1})
+        self.train("a", SMALL, {"run.steps": 40, "run.eval_every": 2, "run.eval": "all", "data.samples": 1200, "data.partition": "dirichlet:0.5",
+                                "cluster.nodes": 12, "topology.graph": "torus:3x4", "optimizer.lr": 0.05})
         self.open("runs/a")
-        self.until(lambda: self.browser.find_elements(By.CSS_SELECTOR, "#graph .node"))
-        for summary in self.browser.find_elements(By.TAG_NAME, "summary"):
-            self.browser.execute_script("arguments[0].parentElement.open = true", summary)
-        self.browser.execute_script(AXE.read_text())
-        found = self.browser.execute_async_script(
-            "const done = arguments[arguments.length - 1]; axe.run().then(result => done(result.violations))")
-        self.assertEqual([(one["id"], one["impact"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")], [])
-        self.browser.save_screenshot(str(pathlib.Path.cwd() / "watch_page.png"))
+        self.until(lambda: self.all("#graph .node"))
+        self.assert_usable("watch_page")
 
 
 if __name__ == "__main__":

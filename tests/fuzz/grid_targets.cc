@@ -3,8 +3,11 @@
 
 #include "tests/fuzz/targets.h"
 #include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/discovery/lan_words.h"
+#include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/links/frames.h"
+#include "veche/comm/grid/relay/words.h"
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
 #include "veche/errors.h"
@@ -23,7 +26,7 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
   if (bytes.empty()) return;
   const std::string own(bytes.begin() + 1, bytes.end());
   try {
-    switch (bytes.front() % 9) {
+    switch (bytes.front() % 15) {
       case 0:
         if (own.size() < grid::kHeaderBytes) return;
         must_be(coded(grid::read_header(
@@ -49,6 +52,22 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
         return must_be(grid::Revocation::parse(own).coded(), own);
       case 8:
         return must_be(coded(grid::read_status(own)), own);
+      case 9:
+        return must_be(coded(grid::read_introduction(own)), own);
+      case 10:
+        return must_be(coded(grid::read_relayed(own)), own);
+      case 11:
+        if (own.size() < grid::kPreambleBytes) return;
+        return must_be(grid::preamble(grid::read_preamble(
+                           std::span<const char, grid::kPreambleBytes>(own.data(), grid::kPreambleBytes))),
+                       std::string_view(own).substr(0, grid::kPreambleBytes));
+      case 12:
+        must_be(grid::coded(grid::read_token(own)), own);
+        return must_be(coded(grid::read_id(own)), own);
+      case 13:
+        return must_be(coded(grid::read_lan_word(own)), own);
+      case 14:
+        return must_be(coded(grid::read_address_record(own)), own);
     }
   } catch (const grid::Damaged&) {
   }

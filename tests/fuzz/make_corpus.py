@@ -179,7 +179,7 @@ def grid():
     key, signature = bytes(range(32)), bytes(range(64))
     ticket = key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature
     members = struct.pack("<I", 1) + key + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
-    hello = struct.pack("<H", 1) + key + struct.pack("<QI", 3, 2) + text(b"lab") + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    hello = struct.pack("<H", 2) + key + struct.pack("<QI", 3, 2) + text(b"lab") + bytes([1]) + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
     frames = {
         "header": struct.pack("<BBHIQ", 6, 0, 0, 1 << 20, 7),
         "data-head": struct.pack("<QQQII", 3, 1, 1 << 22, 0, 1),
@@ -193,6 +193,12 @@ def grid():
         "status": struct.pack("<QQQI", 1, 2, 3, 1) + key + struct.pack("<Q", 1) + text(b"lab") + struct.pack("<I", 0)
                   + struct.pack("<Id", 1, 0.5) + key + struct.pack("<i", 0) + text(b"linked") + struct.pack("<dQ", 1e9, 7)
                   + text(b"10.0.0.7:4000") + struct.pack("<dQQ", 0.001, 1, 2),
+        "introduction": key + struct.pack("<I", 2) + text(b"192.168.1.11:4000") + text(b"lab.example:4000"),
+        "relayed": key + key,
+        "preamble": b"VECHERL1" + key,
+        "id": key,
+        "lan": b"VECHELA1" + bytes([2]) + key + struct.pack("<HQ", 4000, 7),
+        "address-record": text(b"certificate") + text(b"warrant") + struct.pack("<qI", 1 << 31, 1) + text(b"10.0.0.7:4000") + signature,
     }
     for which, (name, content) in enumerate(frames.items()):
         save("grid_frame", name, bytes([which]) + content)

@@ -60,6 +60,13 @@ class BenchTest(RunsTest):
         case, = json.loads(done.stdout)["cases"]
         self.assertEqual((case["unit"], case["required"]), ("images/s", 0.8))
 
+    def test_viewers_hear_of_the_run(self):
+        done = self.veche("bench", "watch", "--quick", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for case in json.loads(done.stdout)["cases"]:
+            self.assertEqual((case["unit"], case["required"]), ("images/s", 0.99))
+            self.assertGreaterEqual(int(case["note"].split(" fetched ")[1].split()[0]), 1)
+
     def test_testing_comes_to_what_pytorch_does(self):
         done = self.veche("bench", "evaluate", "--quick", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

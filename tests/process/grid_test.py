@@ -20,14 +20,15 @@ STEPS = 5000  # far more than are made while members come and go, also on a slow
 
 
 class Member:
-    def __init__(self, test, name, *words, listen="127.0.0.1:0"):
+    def __init__(self, test, name, *words, prefix=(), own={"grid.listen": "127.0.0.1:0"}):
         self.name = name
+        self.prefix = prefix  # of a command that is to run where the member does
         self.run = test.folder / name
         self.log = open(test.folder / f"{name}.log", "w+")
-        own = {"grid.listen": listen}
+        own = dict(own)
         if "--resume" not in words:
             own |= {"run.out": test.folder, "run.name": name}
-        words = [VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
+        words = [*prefix, VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
         self.process = subprocess.Popen(words, cwd=test.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=self.log)
 
@@ -38,7 +39,7 @@ class Member:
 
     def members(self):
         """What this member knows of all; nothing while it cannot be asked."""
-        asked = subprocess.run([VECHE, "grid", "members", self.run, "--json"], capture_output=True, text=True,
+        asked = subprocess.run([*self.prefix, VECHE, "grid", "members", self.run, "--json"], capture_output=True, text=True,
                                timeout=LONGEST)
         return json.loads(asked.stdout) if asked.returncode == 0 else None
 
@@ -66,12 +67,12 @@ class Grid(RunsTest):
         self.all = []
         self.addCleanup(lambda: [one.end() for one in self.all])
 
-    def member(self, name, *words, **how):
-        self.all.append(Member(self, name, *words, **how))
+    def member(self, name, *words, **where):
+        self.all.append(Member(self, name, *words, **where))
         return self.all[-1]
 
-    def found(self, settings, name="a", **how):
-        founder = self.member(name, "start", *assignments(TRAINED, settings), **how)
+    def found(self, settings, name="a", **where):
+        founder = self.member(name, "start", *assignments(TRAINED, settings), **where)
         invitation = []
         wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
         self.assertTrue(invitation, founder.told())
@@ -79,7 +80,7 @@ class Grid(RunsTest):
 
     def invitation(self, who):
         """From a member that is in."""
-        asked = self.veche("grid", "invite", who.run, "--json")
+        asked = self.veche("grid", "invite", who.run, "--json", prefix=who.prefix)
         self.assertEqual(asked.returncode, 0, asked.stderr)
         return json.loads(asked.stdout)["invitation"]
 
@@ -189,8 +190,8 @@ class ComingAndGoing(Grid):
         """All are killed at once and come back, one after the other: nobody waits for who waits for it."""
         with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
             place = {name: f"127.0.0.1:{free.getsockname()[1]}" for name, free in (("a", one), ("b", other))}
-        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6}, listen=place["a"])
-        b = self.member("b", "join", invitation, listen=place["b"])
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6}, own={"grid.listen": place["a"]})
+        b = self.member("b", "join", invitation, own={"grid.listen": place["b"]})
         self.until_seated(a, "a", "b")
         self.until(lambda: all((one.run / "view.json").exists() for one in (a, b)))
         for one in (a, b):
@@ -199,7 +200,7 @@ class ComingAndGoing(Grid):
         for one in (b, a):
             self.all.remove(one)
             one.end()
-            back.append(self.member(one.name, "join", "--resume", one.run, listen=place[one.name]))
+            back.append(self.member(one.name, "join", "--resume", one.run, own={"grid.listen": place[one.name]}))
         self.until_seated(back[0], "a", "b")
         for one in back:
             self.until_it_goes_on(one)

@@ -1,8 +1,10 @@
 """`veche report` of real runs: one page that opens alone, and the same as CSV, figures and tables."""
 
 import csv
+import collections
 import html.parser
 import json
+import pathlib
 import re
 import unittest
 import xml.etree.ElementTree
@@ -113,10 +115,32 @@ class Report(RunsTest):
         self.assertIn("\\begin{tabular}", (self.folder / "figures/table.tex").read_text())
         self.assertEqual(len((self.folder / "figures/table.md").read_text().splitlines()), 4)
 
+    def test_the_gallery_is_what_the_program_draws(self):
+        """docs/gallery was made by `veche report --gallery docs/gallery`: pictures that no clock decides on are the same, curves have the same lines and words."""
+        done = self.veche("report", "--gallery", "made")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown, made = pathlib.Path(__file__).resolve().parents[2] / "docs/gallery", self.folder / "made"
+        self.assertEqual(sorted(file.name for file in made.iterdir()), sorted(file.name for file in shown.iterdir()))
+        self.assertEqual((made / "gallery.md").read_text(), (shown / "gallery.md").read_text())
+        for picture in made.glob("*.svg"):
+            with self.subTest(picture.name):
+                self.assertLess(picture.stat().st_size, 20_000)
+                now, then = ([*xml.etree.ElementTree.parse(folder / picture.name).iter()] for folder in (made, shown))
+                words = lambda elements: [one.text for one in elements if one.text and re.search("[a-z]{2}", one.text)]
+                self.assertEqual(words(now), words(then))
+                kinds = lambda elements: collections.Counter(one.tag.split("}")[-1] for one in elements)
+                # Ticks follow what was measured.
+                same = kinds if picture.stem in ("torus", "negative", "network", "split") else lambda elements: kinds(elements)["polyline"]
+                self.assertEqual(same(now), same(then))
+        for words in (["--gallery", "made", "runs/a"], []):
+            self.assertEqual(self.veche("report", *words).returncode, 2)
+
     def test_names_harm_nothing(self):
         name = "<script>alert(1)<script>\"'&"
         self.train("a", SMALL, {"run.steps": 1})
         (self.folder / "runs/a").rename(self.folder / "runs" / name)
+        with open(self.folder / "runs" / name / "config.toml", "a") as file:
+            file.write("# </pre></script><script>alert(1)</script>\n")
         self.report(f"runs/{name}", "--csv", "csv")
         page = self.page()
         self.assertIn(f"Nodes of {name}", page.tables)

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kSecondsToRead = 10;   // a request that has begun
 constexpr int kSecondsToWrite = 10;  // to a reader who does not read
-constexpr int kSecondsIdle = 2;      // a connection without a request; also how long an end may take
+constexpr int kWaitingToBeLetIn = 256;
+constexpr int kSecondsIdle = 2;  // a connection without a request; also how long an end may take
 
 HttpRequest request_of(const httplib::Request& from) {
   HttpRequest request{from.method, from.path, from.body, {}, {}};
@@ -68,7 +69,8 @@ class Server final : public HttpServer {
     server_.set_tcp_nodelay(true);
     server_.set_address_family(options.host.find(':') == std::string::npos ? AF_UNSPEC : AF_INET6);
     // Without SO_REUSEPORT, which would let two services share a port unseen.
-    server_.set_socket_options([](socket_t socket) {
+    server_.set_socket_options([this](socket_t socket) {
+      listening_ = socket;
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
@@ -88,6 +90,8 @@ class Server final : public HttpServer {
     else if (!server_.bind_to_port(options.host, port_))
       port_ = -1;
     if (port_ < 0) return false;
+    // The library lets five wait; a sixth who comes at the same moment would be let in a second later.
+    ::listen(listening_, kWaitingToBeLetIn);
     thread_ = std::thread([this] {
       server_.listen_after_bind();
       ended_ = true;
@@ -108,6 +112,7 @@ class Server final : public HttpServer {
   const Handler handler_;
   const std::function<HttpReply(int)> refused_;
   httplib::Server server_;
+  socket_t listening_ = INVALID_SOCKET;  // the last one made, which is the one that is bound
   int port_ = -1;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> ended_ = false;

@@ -5,6 +5,12 @@
 #include "veche/base/denormals.h"
 
 namespace veche::web {
+namespace {
+
+// Of the time of a batch, to wait for the next to be as large: less than a batch of half the size loses.
+constexpr int kPartToGather = 4;
+
+}  // namespace
 
 Batcher::Batcher(TrainedModel& model, Limits limits)
     : model_(model), limits_(limits), thread_([this] { work(); }) {}
@@ -24,7 +30,7 @@ std::vector<float> Batcher::predict(std::span<const float> sample) {
   if (ending_ || waiting_.size() >= limits_.waiting)
     throw TooBusy("too many ask at once: try again in a moment");
   waiting_.push_back(&asked);
-  come_.notify_one();
+  if (waiting_.size() == wanted_) come_.notify_one();
   asked.ready.wait(lock, [&] { return asked.done; });
   if (asked.failure) std::rethrow_exception(asked.failure);
   return std::move(asked.answer);
@@ -39,14 +45,17 @@ void Batcher::work() {
   const FlushDenormals flush;
   std::unique_lock lock(mutex_);
   for (;;) {
-    come_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+    gather(lock);
     if (waiting_.empty()) return;  // those who had asked have their answers
     const auto count = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), limits_.batch));
     const std::vector<Asked*> batch(waiting_.begin(), waiting_.begin() + count);
     waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+    const auto start = std::chrono::steady_clock::now();
     lock.unlock();
     answer(batch);
     lock.lock();
+    took_ = std::chrono::steady_clock::now() - start;
+    lately_ = batch.size() + waiting_.size();
     counts_.images += batch.size();
     ++counts_.batches;
     for (Asked* asked : batch) {
@@ -54,6 +63,17 @@ void Batcher::work() {
       asked->ready.notify_one();  // under the lock: it lives on the stack of who waits
     }
   }
+}
+
+// Until there is a batch to compute, or the end.
+void Batcher::gather(std::unique_lock<std::mutex>& lock) {
+  const auto come = [&] { return ending_ || waiting_.size() >= wanted_; };
+  if (lately_ > 1) {
+    wanted_ = std::min(lately_, limits_.batch);
+    come_.wait_for(lock, took_ / kPartToGather, come);
+  }
+  wanted_ = 1;
+  come_.wait(lock, come);
 }
 
 void Batcher::answer(const std::vector<Asked*>& batch) try {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -21,7 +22,9 @@ class TooBusy : public std::runtime_error {
 };
 
 // Lets a model answer many who ask one by one, in batches: whoever comes while a batch is computed is in the
-// next one, and nobody waits for others to come. One thread computes.
+// next one. Who asks alone is answered at once. Where several were answered together, the next batch waits
+// for as many as there were, at most a part of the time that the last one took: they often ask again, and
+// batches would else fall apart into halves that take turns. One thread computes.
 class Batcher {
  public:
   struct Limits {
@@ -52,6 +55,7 @@ class Batcher {
     std::condition_variable ready = {};
   };
   void work();
+  void gather(std::unique_lock<std::mutex>& lock);
   void answer(const std::vector<Asked*>& batch);
 
   TrainedModel& model_;
@@ -59,8 +63,11 @@ class Batcher {
   std::vector<float> images_, probabilities_;  // of the thread
 
   mutable std::mutex mutex_;
-  std::condition_variable come_;  // somebody, or the end
-  std::deque<Asked*> waiting_;    // guarded by the mutex, as all below
+  std::condition_variable come_;                // as many as are wanted, or the end
+  std::deque<Asked*> waiting_;                  // guarded by the mutex, as all below
+  std::size_t wanted_ = 1;                      // who must wait before the thread is woken
+  std::size_t lately_ = 0;                      // how many the last batch left behind or answered
+  std::chrono::steady_clock::duration took_{};  // the last batch
   Counts counts_;
   bool ending_ = false;
   std::thread thread_;  // the last: it uses all above

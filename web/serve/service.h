@@ -32,6 +32,7 @@ class PredictionService {
   // Any thread.
   HttpReply handle(const HttpRequest& request);
   const TrainedModel& model() const { return model_; }
+  Batcher::Counts batches() const { return batcher_.counts(); }
 
  private:
   HttpReply route(const HttpRequest& request);

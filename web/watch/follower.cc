@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uintmax_t kMostConfigText = 16U << 20U;
-constexpr std::size_t kMostPiece = 64U << 20U;  // read at a time
+constexpr std::size_t kMostNodesText = 1U << 20U;
+constexpr std::size_t kMostPiece = 8U << 20U;  // read at a time: others wait meanwhile
 
 double value_of(const nlohmann::json& json, const char* key, const char* inner = nullptr) {
   if (!json.is_object()) return kNothing;
@@ -25,11 +26,12 @@ double value_of(const nlohmann::json& json, const char* key, const char* inner =
   return found->is_number() ? found->get<double>() : kNothing;
 }
 
-// Six digits are more than a screen shows; what is not there is null.
-nlohmann::json shown(double value) {
+// Six digits are more than a screen shows, four are what a line among dozens does; what is not there is null.
+constexpr int kDigits = 6, kDigitsOfNodes = 4;
+nlohmann::json shown(double value, int digits = kDigits) {
   if (!std::isfinite(value)) return nullptr;
   if (value == 0 || std::abs(value) > 1e15) return value;
-  const double scale = std::pow(10, 5 - std::floor(std::log10(std::abs(value))));
+  const double scale = std::pow(10, digits - 1 - std::floor(std::log10(std::abs(value))));
   return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;
 }
 
@@ -53,6 +55,7 @@ nlohmann::json column(const std::vector<Row>& rows, const std::vector<std::size_
 
 bool LineReader::read(std::vector<std::string>& lines) {
   lines.clear();
+  behind_ = false;
   struct stat facts {};
   if (::stat(file_.c_str(), &facts) != 0) return false;
   const auto size = static_cast<std::uintmax_t>(facts.st_size);
@@ -69,6 +72,7 @@ bool LineReader::read(std::vector<std::string>& lines) {
   in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
   piece.resize(static_cast<std::size_t>(in.gcount()));
   at_ += piece.size();
+  behind_ = at_ < size;
   rest_ += piece;
   std::size_t from = 0;
   for (std::size_t end; (end = rest_.find('\n', from)) != std::string::npos; from = end + 1)
@@ -88,7 +92,7 @@ RunFollower::RunFollower(const std::filesystem::path& folder)
 }
 
 bool RunFollower::poll() {
-  const auto before = std::tuple(progress_version_, nodes_version_, ended_);
+  const auto before = std::tuple(progress_version_, nodes_version_, now_version_, ended_);
   std::vector<std::string> lines;
   if (metrics_file_.read(lines)) {  // a resumed run writes it anew
     measurements_.clear();
@@ -103,7 +107,8 @@ bool RunFollower::poll() {
     if (const auto json = nlohmann::json::parse(line, nullptr, false); json.is_object()) take_progress(json);
   std::error_code unknown;
   ended_ = std::filesystem::exists(folder_ / "summary.json", unknown);
-  return before != std::tuple(progress_version_, nodes_version_, ended_);
+  take_nodes();
+  return before != std::tuple(progress_version_, nodes_version_, now_version_, ended_);
 }
 
 void RunFollower::take_measurement(const nlohmann::json& line) {
@@ -160,6 +165,38 @@ void RunFollower::take_progress(const nlohmann::json& line) {
   ++progress_version_;
 }
 
+// nodes.json is small and written anew; whoever replaces it while it is read is read the next time.
+void RunFollower::take_nodes() {
+  std::error_code unknown;
+  const auto written = std::filesystem::last_write_time(folder_ / "nodes.json", unknown);
+  if (unknown || written == now_written_) return;
+  now_written_ = written;
+  std::ifstream in(folder_ / "nodes.json", std::ios::binary);
+  std::string text(kMostNodesText + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !std::isfinite(value_of(json, "step")) || !json.contains("nodes") ||
+      !json["nodes"].is_array())
+    return;
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const auto& node : json["nodes"]) {
+    nlohmann::json row{{"to", nlohmann::json::array()}};
+    for (const auto& [key, from] :
+         {std::pair("steps", "steps"), std::pair("computing", "compute_seconds"),
+          std::pair("waiting", "waiting_seconds"), std::pair("communicating", "communication_seconds"),
+          std::pair("bytes", "bytes_sent"), std::pair("staleness", "staleness")})
+      row[key] = shown(value_of(node, from));
+    if (node.is_object() && node.contains("to") && node["to"].is_array())
+      for (const auto& to : node["to"])
+        if (to.is_array() && to.size() == 2 && to[0].is_number_unsigned() && to[1].is_number())
+          row["to"].push_back({to[0], shown(to[1].get<double>())});
+    nodes.push_back(std::move(row));
+  }
+  now_ = {{"step", value_of(json, "step")}, {"nodes", std::move(nodes)}};
+  ++now_version_;
+}
+
 nlohmann::json RunFollower::about() const {
   return {{"name", name_},
           {"config", config_},
@@ -206,12 +243,14 @@ nlohmann::json RunFollower::nodes(std::size_t rows) const {
   for (const auto& nodes : nodes_) count = std::max(count, nodes.size());
   nlohmann::json accuracy = nlohmann::json::array(), distance = nlohmann::json::array(),
                  last = nlohmann::json::array();
+  bool tested = false;  // any of them, ever
   for (std::size_t node = 0; node < count; ++node) {
     nlohmann::json right = nlohmann::json::array(), apart = nlohmann::json::array();
     for (const std::size_t i : chosen) {
       const bool there = node < nodes_[i].size();
-      right.push_back(there ? shown(static_cast<double>(nodes_[i][node].accuracy)) : nullptr);
-      apart.push_back(there ? shown(static_cast<double>(nodes_[i][node].distance)) : nullptr);
+      right.push_back(there ? shown(static_cast<double>(nodes_[i][node].accuracy), kDigitsOfNodes) : nullptr);
+      tested |= !right.back().is_null();
+      apart.push_back(there ? shown(static_cast<double>(nodes_[i][node].distance), kDigitsOfNodes) : nullptr);
     }
     accuracy.push_back(std::move(right));
     distance.push_back(std::move(apart));
@@ -239,7 +278,7 @@ nlohmann::json RunFollower::nodes(std::size_t rows) const {
     }
     last.push_back(std::move(row));
   }
-  json["accuracy"] = std::move(accuracy);
+  json["accuracy"] = tested ? std::move(accuracy) : nlohmann::json::array();
   json["distance"] = std::move(distance);
   json["last"] = std::move(last);
   return json;

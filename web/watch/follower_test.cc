@@ -97,6 +97,26 @@ TEST_F(Following, LostAndJoinedNodesAreTold) {
   EXPECT_FALSE(run.nodes(10)["last"][0]["lost"].get<bool>());
 }
 
+TEST_F(Following, WhereNodesAreNow) {
+  RunFollower run(folder_);
+  EXPECT_TRUE(run.now()["nodes"].empty());  // as of runs of earlier versions
+  append(
+      "nodes.json",
+      R"({"step":12,"nodes":[{"steps":12,"compute_seconds":3,"waiting_seconds":1,"communication_seconds":2,)"
+      R"("bytes_sent":400,"staleness":0.5,"to":[[1,300],[2,100],["x",1],[-1,5]]},{}]})");
+  EXPECT_TRUE(run.poll());
+  EXPECT_EQ(run.now()["step"], 12);
+  EXPECT_EQ(run.now()["nodes"][0]["computing"], 3);
+  EXPECT_EQ(run.now()["nodes"][0]["to"], nlohmann::json::parse("[[1,300],[2,100]]"));
+  EXPECT_EQ(run.now()["nodes"][1]["bytes"], nullptr);
+  EXPECT_FALSE(run.poll());
+  const auto before = run.now();
+  fs::remove(folder_ / "nodes.json");
+  append("nodes.json", R"({"step":"?)");  // damaged: what was known stays
+  run.poll();
+  EXPECT_EQ(run.now(), before);
+}
+
 TEST_F(Following, LongRunsAreThinned) {
   RunFollower run(folder_);
   std::string text;
@@ -109,6 +129,21 @@ TEST_F(Following, LongRunsAreThinned) {
   const auto steps = run.series(600)["progress"]["step"];
   EXPECT_EQ(steps.size(), 600U);
   EXPECT_EQ(steps.back(), 10'000);
+}
+
+TEST_F(Following, ALongPastIsReadInPieces) {
+  RunFollower run(folder_);
+  std::string text;
+  int steps = 0;
+  while (text.size() < (20U << 20U)) text += measured(++steps, std::vector<int>(36, 1));
+  append("metrics.jsonl", text);
+  int pieces = 0;
+  do {
+    run.poll();
+    ++pieces;
+  } while (run.behind() && pieces < 100);
+  EXPECT_EQ(pieces, 3);
+  EXPECT_EQ(run.series(10)["measurements"]["step"].back(), steps);
 }
 
 TEST_F(Following, KnowsTheGraph) {

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 400ms;
-constexpr auto kBetweenSigns = 1s;  // of life, and how soon a stream sees the end
+constexpr auto kBetweenPieces = 5ms;  // of a long past: others have their turn
+constexpr auto kBetweenSigns = 1s;    // of life, and how soon a stream sees the end
 constexpr std::size_t kSeriesRows = 600, kNodeRows = 200;
 constexpr std::size_t kMostRuns = 200;
 
@@ -88,9 +89,14 @@ bool WatchService::look_for_runs() {
 
 void WatchService::look() {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kBetweenLooks, [&] { return stopping_; })) {
+  bool behind = true;
+  while (!changed_.wait_for(lock, behind ? kBetweenPieces : kBetweenLooks, [&] { return stopping_; })) {
     bool changed = look_for_runs();
-    for (auto& [name, run] : runs_) changed |= run->follower.poll();
+    behind = false;
+    for (auto& [name, run] : runs_) {
+      changed |= run->follower.poll();
+      behind |= run->follower.behind();
+    }
     if (!changed) continue;
     ++version_;
     changed_.notify_all();
@@ -100,7 +106,8 @@ void WatchService::look() {
 std::string WatchService::versions() const {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, run] : runs_)
-    json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended()};
+    json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended(),
+                  run->follower.now_version()};
   return json_of(json);
 }
 
@@ -130,12 +137,14 @@ HttpReply WatchService::answer_of(const HttpRequest& request) {
   const std::uint64_t version = what == "about" ? 1
                                 : what == "series"
                                     ? follower.progress_version() * 2 + (follower.ended() ? 1 : 0)
-                                    : follower.nodes_version();
+                                : what == "now" ? follower.now_version()
+                                                : follower.nodes_version();
   auto& [made_version, text] = run.made[what];
   if (text.empty() || made_version != version) {
     made_version = version;
     nlohmann::json json = what == "about"    ? follower.about()
                           : what == "series" ? follower.series(kSeriesRows)
+                          : what == "now"    ? follower.now()
                                              : follower.nodes(kNodeRows);
     json["name"] = found->first;
     text = json_of(json);
@@ -156,7 +165,8 @@ HttpReply WatchService::handle(const HttpRequest& request) {
     return {.type = "text/event-stream",
             .headers = {{"Cache-Control", "no-store"}},
             .stream = [this](const Sink& sink) { stream_events(sink); }};
-  if (path == "/api/runs" || path == "/api/about" || path == "/api/series" || path == "/api/nodes")
+  if (path == "/api/runs" || path == "/api/about" || path == "/api/series" || path == "/api/nodes" ||
+      path == "/api/now")
     return answer_of(request);
   return refusal(404, "there is nothing of this name here");
 }

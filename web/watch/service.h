@@ -18,7 +18,7 @@ namespace veche::web {
 // The live page of runs (docs/watching.md), under way or ended:
 //   GET /           the page
 //   GET /api/runs   their names
-//   GET /api/about, /api/series, /api/nodes  ?run=NAME: what is known of one
+//   GET /api/about, /api/series, /api/nodes, /api/now  ?run=NAME: what is known of one
 //   GET /api/events server-sent events: which of these has a new version
 // One thread reads the folders twice a second, whoever watches; answers are made once for each version.
 class WatchService {

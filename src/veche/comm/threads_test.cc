@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/support/nodes.h"
+#include "veche/comm/counted.h"
 #include "veche/comm/faulty/faulty.h"
 
 namespace veche {
@@ -47,6 +48,36 @@ TEST(Threads, AMessageIsAPointer) {
   EXPECT_EQ(b->receive(NodeId{0}, Tag{1}, Time(10)).message.bytes().data(), sent.bytes().data());
   EXPECT_EQ(a->sent().bytes, std::uint64_t{1} << 20);
   EXPECT_EQ(a->sent().messages, 1U);
+}
+
+TEST(Threads, BytesAreCountedByPeer) {
+  ThreadsCluster cluster(3);
+  const auto a = cluster.endpoint(NodeId{0});
+  const auto b = cluster.endpoint(NodeId{1});
+  CountedEndpoint counted(*a);
+  MessagePool pool;
+  for (const int to : {2, 1, 2, 0}) counted.send(NodeId{to}, Tag{1}, pool.make(100));
+  const BytesByPeer told = counted.by_peer();
+  EXPECT_EQ(told[0].peer, 2);
+  EXPECT_EQ(told[0].bytes, 200.0F);
+  EXPECT_EQ(told[1].peer, 1);
+  EXPECT_EQ(told[1].bytes, 100.0F);
+  EXPECT_EQ(told[2].bytes, 0.0F) << "what goes to oneself is no traffic";
+  EXPECT_EQ(b->receive(NodeId{0}, Tag{1}, Time(10)).message.size(), 100U) << "it is passed on";
+  EXPECT_EQ(counted.collectives(), a->collectives());
+}
+
+TEST(Threads, OfVeryManyPeersTheFirstAreTold) {
+  constexpr int kNodes = 2 * kPeersTold;
+  ThreadsCluster cluster(kNodes);
+  const auto a = cluster.endpoint(NodeId{0});
+  CountedEndpoint counted(*a);
+  MessagePool pool;
+  for (int to = 1; to < kNodes; ++to) counted.send(NodeId{to}, Tag{1}, pool.make(8));
+  const BytesByPeer told = counted.by_peer();
+  EXPECT_EQ(told.back().peer, static_cast<int>(kPeersTold));
+  EXPECT_EQ(told.back().bytes, 8.0F);
+  EXPECT_EQ(a->sent().messages, static_cast<std::uint64_t>(kNodes - 1));
 }
 
 TEST(Threads, ADeadlinePasses) {

@@ -268,6 +268,14 @@ std::vector<KeySpec> grid_keys() {
        .help = "HOST:PORT where this member can be reached; port 0: any"},
       {.name = "address", .kind = Kind::texts, .fallback = {},
        .help = "HOST:PORT that others are told; those of this host when absent"},
+      {.name = "relay", .kind = Kind::flag, .fallback = flag(false),
+       .help = "this member joins others that cannot reach each other; all that it forwards is encrypted from end to end"},
+      {.name = "multicast", .kind = Kind::flag, .fallback = flag(true),
+       .help = "members on the local network find each other where the addresses that they know do not answer"},
+      {.name = "upnp", .kind = Kind::flag, .fallback = flag(false),
+       .help = "asks the router, where one answers, for a port that leads to this member"},
+      {.name = "dht", .kind = Kind::text, .fallback = text(""),
+       .help = "HOST:PORT of a node of OpenDHT, or several with commas, by which members find each other; empty: not"},
   };
 }
 // clang-format on

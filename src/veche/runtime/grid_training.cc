@@ -36,6 +36,9 @@ class LateObserver : public Observer {
   void on_progress(const Progress& progress) override {
     if (next != nullptr) next->on_progress(progress);
   }
+  void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override {
+    if (next != nullptr) next->on_nodes(step, nodes);
+  }
   void on_measuring() override {
     if (next != nullptr) next->on_measuring();
   }

@@ -20,6 +20,9 @@ class LoaderWatch final : public Observer {
   LoaderWatch(Observer& next, Watched watched, std::function<void(const std::string& sentence)> notice);
 
   void on_progress(const Progress& progress) override;
+  void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override {
+    next_.on_nodes(step, nodes);
+  }
   void on_measuring() override { next_.on_measuring(); }
   void on_testing(double part) override { next_.on_testing(part); }
   void on_evaluation(const Evaluation& evaluation) override { next_.on_evaluation(evaluation); }

@@ -41,7 +41,8 @@ Recorder::Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* ne
       next_(next),
       lines_(lines_until(folder.metrics(), info.first_step)),
       events_(folder.path(), info.first_step),
-      progress_(folder.progress()) {}
+      progress_(folder.progress()),
+      nodes_(folder.nodes()) {}
 
 Recorder::~Recorder() {
   if (finished_) return;
@@ -81,6 +82,10 @@ void Recorder::on_progress(const Progress& progress) {
   if (behind_) write_kept();
   progress_.add(progress);
   if (next_ != nullptr) next_->on_progress(progress);
+}
+
+void Recorder::on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) {
+  nodes_.write(step, nodes);
 }
 
 void Recorder::on_measuring() {

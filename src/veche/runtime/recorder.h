@@ -4,6 +4,7 @@
 
 #include "veche/base/append_file.h"
 #include "veche/runtime/event_file.h"
+#include "veche/runtime/nodes_file.h"
 #include "veche/runtime/progress_file.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/runtime/training.h"
@@ -11,9 +12,9 @@
 namespace veche {
 
 // Writes every evaluation to metrics.jsonl and to TensorBoard's events, how it goes in between to
-// progress.jsonl, and passes everything on. While the
-// disk is full the run goes on: what is to be written is kept in memory until there is room again, and the
-// observer gets a notice of it, and of what is lost in the end.
+// progress.jsonl and nodes.json, and passes everything on. While the disk is full the run goes on: what is to
+// be written is kept in memory until there is room again, and the observer gets a notice of it, and of what
+// is lost in the end.
 class Recorder : public Observer {
  public:
   // When a run is resumed, what was measured after its checkpoint is forgotten: it will be measured again.
@@ -22,6 +23,7 @@ class Recorder : public Observer {
   ~Recorder() override;
 
   void on_progress(const Progress& progress) override;
+  void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override;
   void on_measuring() override;
   void on_testing(double part) override;
   void on_evaluation(const Evaluation& evaluation) override;
@@ -38,6 +40,7 @@ class Recorder : public Observer {
   AppendFile lines_;
   EventFile events_;
   ProgressFile progress_;
+  NodesFile nodes_;
   bool behind_ = false;  // something is kept, and a notice said so
   bool finished_ = false;
 };

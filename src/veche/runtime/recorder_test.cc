@@ -80,6 +80,33 @@ TEST_F(Recording, GoesOnWhileTheDiskIsFullAndLosesNothing) {
   EXPECT_EQ(listener_.progress, 2);
 }
 
+TEST_F(Recording, TellsWhereEveryNodeIs) {
+  Recorder recorder(run(), {}, &listener_);
+  std::vector<ProgressReport> nodes(2);
+  nodes[1].going = {
+      .steps = 7, .bytes = 1e10, .computing = 2, .waiting = 0.5F, .communicating = 1, .staleness = 1.5F};
+  nodes[1].going.to[0] = {0, 3e9F};
+  recorder.on_nodes(6, nodes);
+  std::ifstream in(run().nodes());
+  const auto told = nlohmann::json::parse(in);
+  EXPECT_EQ(told.at("step"), 6);
+  ASSERT_EQ(told.at("nodes").size(), 2U);
+  EXPECT_EQ(told["nodes"][0].at("to").size(), 0U);
+  EXPECT_EQ(told["nodes"][1].at("steps"), 7);
+  EXPECT_EQ(told["nodes"][1].at("bytes_sent"), 1e10);
+  EXPECT_EQ(told["nodes"][1].at("staleness"), 1.5);
+  EXPECT_EQ(told["nodes"][1].at("to")[0][1], 3e9);
+}
+
+TEST_F(Recording, AFullDiskKeepsWhereTheNodesWere) {
+  Recorder recorder(run(), {}, &listener_);
+  fill_disk(10);
+  recorder.on_nodes(1, std::vector<ProgressReport>(2));
+  EXPECT_FALSE(fs::exists(run().nodes())) << "no half file";
+  EXPECT_FALSE(fs::exists(run().nodes().string() + ".new"));
+  EXPECT_TRUE(listener_.notices.empty());
+}
+
 TEST_F(Recording, SaysInTheEndWhatIsLost) {
   {
     Recorder recorder(run(), {}, &listener_);

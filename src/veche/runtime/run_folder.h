@@ -30,6 +30,7 @@ class RunFolder {
   std::filesystem::path config() const { return path_ / "config.toml"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path progress() const { return path_ / "progress.jsonl"; }
+  std::filesystem::path nodes() const { return path_ / "nodes.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
   std::filesystem::path trace() const { return path_ / "trace.json"; }

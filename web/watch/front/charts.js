@@ -5,7 +5,7 @@ const COLORS = ["#0072b2", "#d55e00", "#00795a", "#cc79a7", "#b8860b", "#56b4e9"
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 const look = i => ({stroke: COLORS[i % COLORS.length], width: 2, dash: DASHES[(Math.floor(i / COLORS.length) + i) % DASHES.length], spanGaps: true});
 const percent = list => list.map(value => value == null ? null : 100 * value);
-const MOST_LINES = 64;
+const MOST_LINES = 64, MOST_IN_LEGEND = 12;
 
 const beside = ({accuracy_mean, accuracy_std}, sign) => accuracy_mean.map((mean, i) => mean == null ? null : mean + sign * accuracy_std[i]);
 
@@ -90,6 +90,23 @@ function onKey({plot, data, told, labels}, event) {
   told.textContent = `${labels[0]} ${data[0][at]}: ` + data.slice(1).map((list, i) => list[at] == null ? "" : `${labels[i + 1]} ${Number(list[at].toPrecision(5))}`).filter(Boolean).join(", ");
 }
 
+// Where there are too many lines for a legend: the one that the pointer is next to.
+function tellNearest({data, told, labels}, plot) {
+  const {idx, top} = plot.cursor;
+  if (idx == null || top < 0) return;
+  let nearest = 0, least = Infinity;
+  for (let i = 1; i < data.length; ++i) {
+    const apart = data[i][idx] == null ? Infinity : Math.abs(plot.valToPos(data[i][idx], "y") - top);
+    if (apart < least) { least = apart; nearest = i; }
+  }
+  if (nearest > 0) told.textContent = `${labels[0]} ${data[0][idx]}: ${labels[nearest]} ${Number(data[nearest][idx].toPrecision(5))}`;
+}
+
+// Colours of axes are those of the scheme that they were made in.
+export function forgetCharts() {
+  for (const entry of made) entry.names = "";
+}
+
 function fillTable({details, table, data, labels}) {
   if (!details.open) return;
   const made = document.createElement("table");
@@ -126,9 +143,9 @@ export function drawCharts(runs, focus, {across, smooth}) {
       const axis = {stroke: ink, grid: {stroke: "#8886"}, ticks: {stroke: "#8886"}};
       entry.plot = new uPlot({
         width: entry.place.clientWidth || 500, height: 260, scales: {x: {time: false}},
-        legend: {show: lines.length <= 12}, axes: [{...axis, label: entry.labels[0]}, {...axis, size: 60}],
+        legend: {show: lines.length <= MOST_IN_LEGEND}, axes: [{...axis, label: entry.labels[0]}, {...axis, size: 60}],
         series: [{label: entry.labels[0]}, ...lines.map(([name], i) => ({label: name, ...look(i), points: {show: data[0].length < 30}}))],
-        hooks: {setScale: [plot => { plot.zoomed = plot.scales.x.min > entry.data[0][0] || plot.scales.x.max < entry.data[0][entry.data[0].length - 1]; }]},
+        hooks: {setCursor: lines.length > MOST_IN_LEGEND ? [plot => tellNearest(entry, plot)] : [], setScale: [plot => { plot.zoomed = plot.scales.x.min > entry.data[0][0] || plot.scales.x.max < entry.data[0][entry.data[0].length - 1]; }]},
       }, entry.data, entry.place);
     }
     fillTable(entry);

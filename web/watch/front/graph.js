@@ -1,8 +1,10 @@
 // Nodes where forces put them, once for each graph: nothing moves but colours and widths.
 import {forceSimulation, forceManyBody, forceLink, forceCenter, forceCollide} from "d3-force";
+import {edgesOf, rowsOf, trafficOf} from "./rows.js";
 
 const WIDTH = 640, HEIGHT = 420, SVG = "http://www.w3.org/2000/svg";
 const MOST_DRAWN = 500;
+const megabytes = bytes => (bytes / 1e6).toFixed(2) + " MB";
 
 function element(kind, attributes, parent) {
   const made = document.createElementNS(SVG, kind);
@@ -11,9 +13,9 @@ function element(kind, attributes, parent) {
   return made;
 }
 
-function places(graph, count) {
+function places(edges, count) {
   const nodes = Array.from({length: count}, (_, id) => ({id, x: WIDTH / 2 + 150 * Math.cos(2 * Math.PI * id / count), y: HEIGHT / 2 + 150 * Math.sin(2 * Math.PI * id / count)}));
-  const links = graph.edges.map(([source, target]) => ({source, target}));
+  const links = edges.map(([source, target]) => ({source, target}));
   forceSimulation(nodes).force("charge", forceManyBody().strength(-220)).force("link", forceLink(links).distance(50).strength(0.6))
     .force("centre", forceCenter(WIDTH / 2, HEIGHT / 2)).force("apart", forceCollide(16)).stop().tick(300);
   const [left, right, top, bottom] = [Math.min(...nodes.map(n => n.x)), Math.max(...nodes.map(n => n.x)), Math.min(...nodes.map(n => n.y)), Math.max(...nodes.map(n => n.y))];
@@ -22,24 +24,26 @@ function places(graph, count) {
 }
 
 export function drawGraph(parent, about, run) {
-  const {graph} = run.about, rows = run.nodes?.last ?? [];
+  const {graph} = run.about, rows = rowsOf(run), edges = edgesOf(run, rows);
   const count = Math.max(graph.nodes, rows.length);
   about.textContent = graph.about;
   if (count === 0 || count > MOST_DRAWN) return parent.replaceChildren();
-  if (run.places?.length !== count) run.places = places(graph, count);
-  const degree = Array(count).fill(0);
-  for (const [from, to] of graph.edges) { ++degree[from]; ++degree[to]; }
-  const share = node => (rows[node]?.bytes ?? 0) / Math.max(1, degree[node]);
-  const traffic = graph.edges.map(([from, to]) => share(from) + share(to));
+  if (run.places?.length !== count || run.placedEdges !== edges.length) {
+    run.places = places(edges, count);
+    run.placedEdges = edges.length;
+  }
+  const sent = trafficOf(rows, edges);
+  const there = edges.map(([from, to]) => sent.get(from + "," + to) ?? 0), back = edges.map(([from, to]) => sent.get(to + "," + from) ?? 0);
+  const traffic = there.map((bytes, i) => bytes + back[i]);
   const most = Math.max(...traffic, 1), farthest = Math.max(...rows.map(row => row.distance ?? 0), 1e-30);
   const svg = element("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img"});
   const lost = rows.filter(row => row.lost).map(row => row.node);
-  element("title", {}, svg).textContent = `${count} nodes, ${graph.edges.length} edges` + (lost.length ? `; lost: ${lost.join(", ")}` : "");
-  graph.edges.forEach(([from, to, weight], i) => {
+  element("title", {}, svg).textContent = `${count} nodes, ${edges.length} edges` + (lost.length ? `; lost: ${lost.join(", ")}` : "");
+  edges.forEach(([from, to, weight], i) => {
     const [a, b] = [run.places[from], run.places[to]];
-    const line = element("line", {x1: a[0], y1: a[1], x2: b[0], y2: b[1], stroke: weight < 0 ? "#d55e00" : "#888", "stroke-width": 0.8 + 5 * traffic[i] / most}, svg);
+    const line = element("line", {"data-edge": `${from},${to}`, "data-there": there[i], "data-back": back[i], x1: a[0], y1: a[1], x2: b[0], y2: b[1], stroke: weight < 0 ? "#d55e00" : "#888", "stroke-width": 0.8 + 5 * traffic[i] / most}, svg);
     if (weight < 0) line.setAttribute("stroke-dasharray", "6 3");
-    element("title", {}, line).textContent = `${from} – ${to}: weight ${Number(weight.toPrecision(4))}, ${(traffic[i] / 1e6).toFixed(2)} MB`;
+    element("title", {}, line).textContent = `${from} – ${to}: ${weight == null ? "" : `weight ${Number(weight.toPrecision(4))}, `}${megabytes(there[i])} there, ${megabytes(back[i])} back`;
   });
   for (let node = 0; node < count; ++node) {
     const [x, y] = run.places[node], row = rows[node] ?? {};

@@ -1,5 +1,5 @@
 // The live page: what the server tells (service.h), drawn. One state, one `draw`; events only say what is new.
-import {makeCharts, drawCharts, shownRows} from "./charts.js";
+import {makeCharts, drawCharts, forgetCharts, shownRows} from "./charts.js";
 import {drawGraph} from "./graph.js";
 import {drawTimes} from "./times.js";
 
@@ -25,22 +25,29 @@ function message(text) {
   get("messages").replaceChildren(...state.messages.map(words => Object.assign(document.createElement("li"), {textContent: words})));
 }
 
-// [progress, nodes, ended] of every run: fetch what is newer than what is here.
+// [progress, nodes, ended, now] of every run: fetch what is newer than what is here, of what is looked at.
 async function update(versions) {
-  for (const [name, [progress, nodes, ended]] of Object.entries(versions)) {
+  for (const [name, [progress, nodes, ended, now]] of Object.entries(versions)) {
     let run = state.runs.get(name);
     if (!run) {
-      run = {name, about: await fetched("api/about", name), progress: -1, nodesVersion: -1, ended: null};
+      run = {name, about: null, progress: -1, nodesVersion: -1, nowVersion: -1, ended: null};
       state.runs.set(name, run);
       if (state.chosen.size < 4) state.chosen.add(name);
       state.focus ??= name;
       listRuns();
     }
+    if (name !== state.focus && !state.chosen.has(name)) continue;
+    run.about ??= await fetched("api/about", name);
     if (run.progress !== progress || run.ended !== ended) {
       run.series = await fetched("api/series", name);
       run.progress = progress;
       if (ended && run.ended !== ended) message(`${name} has ended${run.series.stopped ? ": " + run.series.stopped : ""}`);
       run.ended = ended;
+    }
+    if (name !== state.focus) continue;
+    if (run.nowVersion !== now) {
+      run.now = await fetched("api/now", name);
+      run.nowVersion = now;
     }
     if (run.nodesVersion !== nodes) {
       const lost = new Set((run.nodes?.last ?? []).filter(node => node.lost).map(node => node.node));
@@ -58,7 +65,7 @@ async function update(versions) {
 function listRuns() {
   get("runs").replaceChildren(...[...state.runs.keys()].map(name => {
     const box = Object.assign(document.createElement("input"), {type: "checkbox", checked: state.chosen.has(name)});
-    box.addEventListener("change", () => { box.checked ? state.chosen.add(name) : state.chosen.delete(name); draw(); });
+    box.addEventListener("change", () => { box.checked ? state.chosen.add(name) : state.chosen.delete(name); take(latest); });
     const label = document.createElement("label");
     label.append(box, " " + name);
     return label;
@@ -70,7 +77,7 @@ function draw() {
   const runs = [...state.runs.values()].filter(run => state.chosen.has(run.name) && run.series);
   const focus = state.runs.get(state.focus);
   drawCharts(runs, focus, state);
-  if (!focus?.series) return;
+  if (!focus?.series || !focus.about) return;
   drawGraph(get("graph"), get("graph-about"), focus);
   drawTimes(get("times"), focus);
   get("config").textContent = focus.about.config;
@@ -85,7 +92,7 @@ function draw() {
 }
 
 get("across").addEventListener("change", event => { state.across = event.target.value; draw(); });
-get("focus").addEventListener("change", event => { state.focus = event.target.value; draw(); });
+get("focus").addEventListener("change", event => { state.focus = event.target.value; take(latest); });
 get("smooth").addEventListener("input", event => { state.smooth = Number(event.target.value); get("smooth-value").textContent = event.target.value; draw(); });
 get("choices").addEventListener("submit", event => event.preventDefault());
 get("csv").addEventListener("click", () => {
@@ -97,10 +104,11 @@ get("csv").addEventListener("click", () => {
 });
 
 makeCharts(get("charts"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { forgetCharts(); draw(); });
 // One update at a time; of those that came meanwhile the last one counts.
-let busy = false, next = null;
+let busy = false, next = null, latest = {};
 async function take(versions) {
-  next = versions;
+  next = latest = versions;
   if (busy) return;
   busy = true;
   try {

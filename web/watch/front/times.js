@@ -1,10 +1,12 @@
 // A table of the nodes' times, with bars: computing, waiting, communicating, and how stale what they applied was.
+import {rowsOf} from "./rows.js";
+
 const PARTS = ["computing", "waiting", "communicating"];
 
 export function drawTimes(parent, run) {
-  const rows = run.nodes?.last ?? [];
+  const rows = rowsOf(run);
   if (rows.length === 0) {
-    parent.textContent = "There is no measurement of the nodes yet (run.eval_every).";
+    parent.textContent = "Nothing is known of the nodes yet.";
     return;
   }
   const wrap = Object.assign(document.createElement("div"), {className: "wide", tabIndex: 0});

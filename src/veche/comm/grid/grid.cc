@@ -1,6 +1,7 @@
 #include "veche/comm/grid/grid.h"
 
 #include "veche/base/module.h"
+#include "veche/comm/grid/discovery/directory.h"
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/comm/grid/grid_module.h"
 
@@ -13,6 +14,15 @@ Function* of_module(const char* symbol) {
   return module_function<Function>(module, symbol);
 }
 
+// The table of strangers is a module of its own: who does not look there needs no OpenDHT.
+Options with_directory(const Options& options) {
+  if (options.dht.empty()) return options;
+  static const Module module{"veche_dht.so", "finding members by OpenDHT (grid.dht)", "libopendht-dev"};
+  Options complete = options;
+  complete.directory.reset(module_function<MakeDirectory>(module, kMakeDirectorySymbol)(options.dht));
+  return complete;
+}
+
 std::string ask(const std::filesystem::path& folder, const Request& request, Status* status = nullptr) {
   std::string answer;
   of_module<AskMember>(kAskSymbol)(folder, request, answer, status);
@@ -22,15 +32,15 @@ std::string ask(const std::filesystem::path& folder, const Request& request, Sta
 }  // namespace
 
 std::unique_ptr<Grid> found(const Options& options, const std::string& configuration) {
-  return std::unique_ptr<Grid>(of_module<MakeGrid>(kFoundSymbol)(options, configuration));
+  return std::unique_ptr<Grid>(of_module<MakeGrid>(kFoundSymbol)(with_directory(options), configuration));
 }
 
 std::unique_ptr<Grid> join(const Options& options, const std::string& invitation) {
-  return std::unique_ptr<Grid>(of_module<MakeGrid>(kJoinSymbol)(options, invitation));
+  return std::unique_ptr<Grid>(of_module<MakeGrid>(kJoinSymbol)(with_directory(options), invitation));
 }
 
 std::unique_ptr<Grid> resume(const Options& options) {
-  return std::unique_ptr<Grid>(of_module<MakeGrid>(kResumeSymbol)(options, ""));
+  return std::unique_ptr<Grid>(of_module<MakeGrid>(kResumeSymbol)(with_directory(options), ""));
 }
 
 Status status_of(const std::filesystem::path& folder) {

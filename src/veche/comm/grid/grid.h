@@ -16,6 +16,8 @@
 
 namespace veche::grid {
 
+class Directory;
+
 // How this process takes part in a run.
 struct Options {
   std::filesystem::path folder;        // the run's; keys, certificates and what was promised lie in its grid/
@@ -24,9 +26,14 @@ struct Options {
   int slots = 0;                       // how many of them compute at a time; 0: as many as there are cores
   std::string listen = "0.0.0.0:0";    // HOST:PORT; port 0: any
   std::vector<std::string> addresses;  // HOST:PORT that others are told; empty: those of this host
-  bool approve = false;                // newcomers wait until somebody says admit() (grid.admit = "approved")
-  bool fork = false;   // a minority that is cut off goes on by itself (grid.partition = "fork")
-  bool force = false;  // resume: goes on without a quorum of the last view
+  bool relay = false;                  // joins members that cannot reach each other (grid.relay)
+  bool multicast = true;               // members of the local network find each other (grid.multicast)
+  bool upnp = false;                   // asks the router for a port (grid.upnp)
+  std::string dht;  // HOST:PORT,... by which OpenDHT is reached (grid.dht); empty: it is not
+  std::shared_ptr<Directory> directory;  // which then is here; made by `found`, `join` and `resume`
+  bool approve = false;  // newcomers wait until somebody says admit() (grid.admit = "approved")
+  bool fork = false;     // a minority that is cut off goes on by itself (grid.partition = "fork")
+  bool force = false;    // resume: goes on without a quorum of the last view
   const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
   std::function<void(const std::string& sentence)> say;  // what people should know; by any thread
   // Who joins: sets here what the run's configuration decides, before anybody hears of this member.

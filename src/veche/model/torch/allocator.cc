@@ -2,6 +2,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -25,6 +26,8 @@ class Pool {
     const std::size_t size = rounded(bytes);
     {
       const std::lock_guard lock(mutex_);
+      used_ += size;
+      most_used_ = std::max(most_used_, used_);
       if (auto found = free_.find(size); found != free_.end() && !found->second.empty()) {
         Block* block = found->second.back();
         found->second.pop_back();
@@ -33,9 +36,7 @@ class Pool {
         return block + 1;
       }
     }
-    void* memory = std::aligned_alloc(alignof(Block), sizeof(Block) + size);
-    if (memory == nullptr) throw std::bad_alloc();
-    Block* block = new (memory) Block{size};
+    Block* block = new (fresh(sizeof(Block) + size)) Block{size};
     charge(*block);
     return block + 1;
   }
@@ -44,8 +45,10 @@ class Pool {
     Block* block = static_cast<Block*>(data) - 1;
     if (block->account != nullptr) block->account->give(block->size);
     const std::lock_guard lock(mutex_);
-    // Sizes of a phase that is over would fill the pool for ever: start again rather than choose.
-    if (kept_ + block->size > kKeep) clear();
+    used_ -= block->size;
+    // Sizes of a phase that is over would fill the pool for ever: start again rather than choose. A step of a
+    // large batch is kept as a whole, or the next one would wait for the kernel a fifth of its time.
+    if (kept_ + block->size > std::max(kKeep, most_used_)) clear();
     kept_ += block->size;
     free_[block->size].push_back(block);
   }
@@ -61,6 +64,16 @@ class Pool {
     if (charged != nullptr) charged->take(block.size);
   }
   static constexpr std::size_t kKeep = std::size_t{512} << 20;
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+  // Large ones in pages of 2 MB, where the kernel has them for those who ask: fewer to map, and to find.
+  static void* fresh(std::size_t bytes) {
+    const bool large = bytes >= 2 * kHugePage;
+    void* memory = nullptr;
+    if (posix_memalign(&memory, large ? kHugePage : alignof(Block), bytes) != 0) throw std::bad_alloc();
+    if (large) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+    return memory;
+  }
 
   // At most an eighth more than asked for, so that slightly different sizes share blocks.
   static std::size_t rounded(std::size_t bytes) {
@@ -78,6 +91,7 @@ class Pool {
   std::mutex mutex_;
   std::unordered_map<std::size_t, std::vector<Block*>> free_;  // guarded by mutex_
   std::size_t kept_ = 0;                                       // bytes in free_; guarded by mutex_
+  std::size_t used_ = 0, most_used_ = 0;                       // bytes given out; guarded by mutex_
 };
 
 // libtorch knows allocators by address and frees through a plain function, for as long as the process lives:
@@ -108,6 +122,11 @@ void MemoryAccount::take(std::size_t bytes) {
   const std::size_t now = used_ += bytes;
   for (std::size_t most = most_; most < now && !most_.compare_exchange_weak(most, now);) {
   }
+}
+
+std::shared_ptr<void> MemoryAccount::charge(std::size_t bytes) {
+  take(bytes);
+  return {this, [bytes](void* account) { static_cast<MemoryAccount*>(account)->give(bytes); }};
 }
 
 MemoryAccount::Charging::Charging(MemoryAccount& account) { charged = &account; }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 
 namespace veche::torch_model {
 
@@ -19,6 +20,9 @@ class MemoryAccount {
     Charging(const Charging&) = delete;
     Charging& operator=(const Charging&) = delete;
   };
+
+  // What others have allocated and somebody holds: on the account while the result lives.
+  std::shared_ptr<void> charge(std::size_t bytes);
 
   void take(std::size_t bytes);
   void give(std::size_t bytes) { used_ -= bytes; }

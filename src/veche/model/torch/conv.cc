@@ -16,11 +16,11 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& weight,
                             const Conv& layer, bool with_bias) {
     const at::Tensor x = channels_last(input);
-    const std::shared_ptr<ConvPlan> plan = layer.plan(x, with_bias);
+    const std::shared_ptr<Ready> ready = layer.ready(x, with_bias);
     context->save_for_backward({x, weight});
-    // Autograd keeps tensors and numbers only; layer and plan outlive every pass.
+    // Autograd keeps tensors and numbers only; the layer outlives every pass.
     context->saved_data["layer"] = reinterpret_cast<std::int64_t>(&layer);
-    context->saved_data["plan"] = reinterpret_cast<std::int64_t>(plan.get());
+    context->saved_data["with_bias"] = with_bias;
     // libtorch's observers see it as they see libtorch's own operations; cost.cc is one.
     at::RecordFunction record(at::RecordScope::FUNCTION);
     std::vector<c10::IValue> factors;
@@ -28,7 +28,7 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
       factors = {x, weight};
       record.before("veche::convolution", &factors);
     }
-    const at::Tensor y = plan->forward(x, weight, layer.bias);
+    const at::Tensor y = ready->plan->forward(x, weight, layer.bias, layer.kept(ready->forth));
     if (record.isActive()) record.setOutputs(std::vector<c10::IValue>(1, y));
     return y;
   }
@@ -37,18 +37,13 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &weight = saved[1], dy = channels_last(gradients[0]);
     const Conv& layer = *reinterpret_cast<const Conv*>(context->saved_data["layer"].toInt());
-    ConvPlan& plan = *reinterpret_cast<ConvPlan*>(context->saved_data["plan"].toInt());
-    const at::Tensor dbias = plan.with_bias() ? layer.bias.grad() : at::Tensor();
-    const at::Tensor dx = context->needs_input_grad(0) ? plan.input_gradient(dy, weight) : at::Tensor();
-    if (layer.report->adds) {
-      const at::Tensor more = at::empty_like(layer.weight.grad());
-      const at::Tensor more_bias = dbias.defined() ? at::empty_like(dbias) : dbias;
-      plan.parameter_gradients(dy, x, more, more_bias);
-      layer.weight.grad().add_(more);
-      if (dbias.defined()) dbias.add_(more_bias);
-    } else {
-      plan.parameter_gradients(dy, x, layer.weight.grad(), dbias);
-    }
+    const bool with_bias = context->saved_data["with_bias"].toBool();
+    const std::shared_ptr<Ready> ready = layer.ready(x, with_bias);
+    ConvPlan& plan = *ready->plan;
+    const at::Tensor dbias = with_bias ? layer.bias.grad() : at::Tensor();
+    at::Tensor dx;
+    if (context->needs_input_grad(0)) dx = plan.input_gradient(dy, weight, layer.kept(ready->back));
+    plan.parameter_gradients(dy, x, layer.weight.grad(), dbias, layer.report->adds);
     layer.report->final(layer.weight.grad());
     if (dbias.defined()) layer.report->final(dbias);
     return {dx, {}, {}, {}};
@@ -73,14 +68,20 @@ at::Tensor Conv::forward_without_bias(const at::Tensor& x) const {
   return Function::apply(x, weight, *this, false);
 }
 
-std::shared_ptr<ConvPlan> Conv::plan(const at::Tensor& x, bool with_bias) const {
+void Conv::forget() {
   const std::lock_guard lock(used_mutex_);
-  for (const auto& plan : used_)
-    if (plan->fits(options_, x.sizes(), weight, with_bias)) return plan;
+  for (const auto& ready : used_) ready->forth = ready->back = at::Tensor();
+}
+
+std::shared_ptr<Conv::Ready> Conv::ready(const at::Tensor& x, bool with_bias) const {
+  const std::lock_guard lock(used_mutex_);
+  for (const auto& ready : used_)
+    if (ready->plan->fits(options_, x.sizes(), weight, with_bias)) return ready;
   // A training batch, the last one of an epoch, those of an evaluation. Sizes without end start again.
   if (used_.size() == kMostPlans) used_.clear();
-  used_.push_back(plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias)
-                                   : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias));
+  auto plan = plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias)
+                               : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias);
+  used_.push_back(std::make_shared<Ready>(Ready{std::move(plan), {}, {}}));
   return used_.back();
 }
 

@@ -44,6 +44,14 @@ dnnl::primitive_attr own_scratchpad() {
   return attributes;
 }
 
+dnnl::primitive_attr adding() {
+  dnnl::primitive_attr attributes = own_scratchpad();
+  dnnl::post_ops after;
+  after.append_sum();
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
 dnnl::primitive_attr with_epilogue(Epilogue epilogue) {
   dnnl::primitive_attr attributes = own_scratchpad();
   dnnl::post_ops after;
@@ -73,9 +81,11 @@ class Primitive {
 // From one order of the same numbers to another; nothing where they are equal.
 class Reorder {
  public:
-  Reorder(const memory::desc& from, const memory::desc& to) : from_(from), to_(to) {
+  Reorder(const memory::desc& from, const memory::desc& to,
+          const dnnl::primitive_attr& attributes = own_scratchpad())
+      : from_(from), to_(to) {
     if (from == to) return;
-    const dnnl::reorder::primitive_desc description(processor(), from, processor(), to, own_scratchpad());
+    const dnnl::reorder::primitive_desc description(processor(), from, processor(), to, attributes);
     primitive_.emplace(dnnl::reorder(description), description);
   }
 
@@ -178,12 +188,20 @@ struct ParameterGradients {
   ParameterGradients(const Geometry& g, const dnnl::convolution_backward_weights::primitive_desc& made)
       : primitive(dnnl::convolution_backward_weights(made), made),
         ordered(made.diff_weights_desc()),
-        reorder(ordered, g.weights) {}
+        reorder(ordered, g.weights),
+        reorder_and_add(ordered, g.weights, adding()) {}
 
   Primitive primitive;
   memory::desc ordered;
-  Reorder reorder;
+  Reorder reorder, reorder_and_add;
 };
+
+// What weights become in some order, unless it is there.
+at::Tensor kept_or_made(at::Tensor* kept, const Reorder& reorder, const at::Tensor& weight) {
+  if (kept == nullptr) return reorder(weight);
+  if (!kept->defined()) *kept = reorder(weight);
+  return *kept;
+}
 
 }  // namespace
 
@@ -243,7 +261,8 @@ std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at
   return plans_.back();
 }
 
-at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const {
+at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                             at::Tensor* kept) const {
   if (const auto& size = passes_->winograd) {
     const at::Tensor y = at::empty(passes_->geometry.output_size,
                                    at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
@@ -252,7 +271,7 @@ at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, cons
                                room_for(*size).data_ptr<float>());
     return y;
   }
-  return forward_ordered(x, ordered(weight), bias, {});
+  return forward_ordered(x, kept_or_made(kept, passes_->forward->reorder, weight), bias, {});
 }
 
 at::Tensor ConvPlan::ordered(const at::Tensor& weight) const { return passes_->forward->reorder(weight); }
@@ -273,7 +292,7 @@ at::Tensor ConvPlan::forward_ordered(const at::Tensor& x, const at::Tensor& orde
   return y;
 }
 
-at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight) {
+at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weight, at::Tensor* kept) {
   const Geometry& geometry = passes_->geometry;
   const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   if (const auto& size = passes_->winograd) {
@@ -282,7 +301,7 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
     return dx;
   }
   const InputGradientPass& pass = passes_->for_input();
-  const at::Tensor ordered = pass.reorder(weight);
+  const at::Tensor ordered = kept_or_made(kept, pass.reorder, weight);
   pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                       {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
                       {DNNL_ARG_DIFF_SRC, over(geometry.input, dx)}});
@@ -290,23 +309,34 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
 }
 
 void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
-                                   const at::Tensor& dbias) {
+                                   const at::Tensor& dbias, bool add) {
+  // Of this pass alone, where it is added.
+  const at::Tensor of_bias = bias_ && add ? at::empty_like(dbias) : dbias;
   if (const auto& size = passes_->winograd) {
+    const at::Tensor of_weight = add ? at::empty_like(dweight) : dweight;
     threaded::winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(),
-                                       dweight.data_ptr<float>(), room_for(*size).data_ptr<float>());
-    at::Tensor sum = dbias;
+                                       of_weight.data_ptr<float>(), room_for(*size).data_ptr<float>());
+    at::Tensor sum = of_bias;
     if (bias_) at::sum_out(sum, dy, {0, 2, 3});
+    if (add) dweight.add_(of_weight);
+    if (add && bias_) dbias.add_(of_bias);
     return;
   }
   const Geometry& geometry = passes_->geometry;
   const ParameterGradients& pass = passes_->for_parameters();
-  const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered) : dweight;
+  const at::Tensor ordered = pass.reorder.needed() ? room_for(pass.ordered)
+                             : add                 ? at::empty_like(dweight)
+                                                   : dweight;
   std::unordered_map<int, memory> arguments{{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                                             {DNNL_ARG_SRC, over(geometry.input, x)},
                                             {DNNL_ARG_DIFF_WEIGHTS, over(pass.ordered, ordered)}};
-  if (bias_) arguments.emplace(DNNL_ARG_DIFF_BIAS, over(geometry.bias, dbias));
+  if (bias_) arguments.emplace(DNNL_ARG_DIFF_BIAS, over(geometry.bias, of_bias));
   pass.primitive.run(std::move(arguments));
-  if (pass.reorder.needed()) pass.reorder.run(ordered, dweight);
+  if (pass.reorder.needed())
+    (add ? pass.reorder_and_add : pass.reorder).run(ordered, dweight);
+  else if (add)
+    dweight.add_(ordered);
+  if (add && bias_) dbias.add_(of_bias);
 }
 
 }  // namespace veche::torch_model

@@ -18,7 +18,8 @@ constexpr bool has_relu(Epilogue epilogue) {
 
 // The passes of one convolution over channels-last images of one size, prepared once: libtorch prepares them
 // anew in every call, which costs a small batch a sixth of its time. All tensors are dense and in memory of
-// the processor; results are overwritten. Holds none of them: any number of threads may use it at a time.
+// the processor; results are overwritten but where it says otherwise. Holds none of them: any number of
+// threads may use it at a time.
 class ConvPlan {
  public:
   // `ordered_ahead`: for forward_ordered, with this epilogue.
@@ -30,16 +31,20 @@ class ConvPlan {
 
   bool with_bias() const { return bias_; }
 
-  // A bias is looked at only where the plan is made with one.
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) const;
+  // A bias is looked at only where the plan is made with one. `kept`, if not null, is left with what was made
+  // of the weights, and spares making it the next time: nothing, or what it was left with by the same
+  // weights.
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                     at::Tensor* kept = nullptr) const;
   // The same in two steps, for weights that serve many batches: where the plan was made so. `summand` is what
   // the epilogue adds, if it does: it becomes the result.
   at::Tensor ordered(const at::Tensor& weight) const;
   at::Tensor forward_ordered(const at::Tensor& x, const at::Tensor& ordered, const at::Tensor& bias,
                              const at::Tensor& summand) const;
-  at::Tensor input_gradient(const at::Tensor& dy, const at::Tensor& weight);
+  at::Tensor input_gradient(const at::Tensor& dy, const at::Tensor& weight, at::Tensor* kept = nullptr);
+  // `add`: to what the gradients hold.
   void parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
-                           const at::Tensor& dbias);
+                           const at::Tensor& dbias, bool add = false);
 
  private:
   struct Passes;

@@ -15,6 +15,8 @@ class GradientReport {
   bool adds = false;
   // More parts follow: nothing is final yet.
   bool unfinished = false;
+  // Nobody writes to the parameters until this is false again: layers keep what they have made of them.
+  bool parameters_rest = false;
 
   void listen(GradientListener listener) { listener_ = std::move(listener); }
   void final(const at::Tensor& gradient) const {

@@ -50,6 +50,8 @@ class Conv : public torch::nn::Module, public Layer {
   // For a batch norm behind that sees to the bias itself, its gradient included.
   at::Tensor forward_without_bias(const at::Tensor& x) const;
   const ConvOptions& options() const { return options_; }
+  // What was made of parameters that have changed since.
+  void forget();
 
   at::Tensor weight;
   at::Tensor bias;                   // undefined without one
@@ -57,11 +59,17 @@ class Conv : public torch::nn::Module, public Layer {
 
  private:
   struct Function;
-  std::shared_ptr<ConvPlan> plan(const at::Tensor& x, bool with_bias) const;
+  // For images of one size. The weights are in the orders that passes forth and back want, where they rest.
+  struct Ready {
+    std::shared_ptr<ConvPlan> plan;
+    at::Tensor forth, back;
+  };
+  std::shared_ptr<Ready> ready(const at::Tensor& x, bool with_bias) const;
+  at::Tensor* kept(at::Tensor& order) const { return report->parameters_rest ? &order : nullptr; }
 
   const ConvOptions options_;
-  mutable std::mutex used_mutex_;                        // an evaluation may have several threads
-  mutable std::vector<std::shared_ptr<ConvPlan>> used_;  // one per size of batch seen; guarded by used_mutex_
+  mutable std::mutex used_mutex_;                     // an evaluation may have several threads
+  mutable std::vector<std::shared_ptr<Ready>> used_;  // one per size of batch seen; guarded by used_mutex_
 };
 
 // Of the last dimension of x, whatever the others.

@@ -95,7 +95,10 @@ TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, 
   if (computes_.away) throw RequestError("model.device: stages compute on the processor; leave the key out");
   for (const auto& module : network_->modules()) {
     if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
-    if (auto* conv = dynamic_cast<Conv*>(module.get())) conv->plans = plans_;
+    if (auto* conv = dynamic_cast<Conv*>(module.get())) {
+      conv->plans = plans_;
+      convs_.push_back(conv);
+    }
   }
   plain_.emplace(network_->module(), report_);
 }
@@ -106,7 +109,6 @@ TorchStage::Held TorchStage::take_in(const StageInput& input) const {
     check_images(input.batch, input_);
     held.input = images_of(input.batch);
   } else {
-    held.memory = {{}, input.activation};
     held.input = to_tensor(input.activation);
   }
   if (last()) {
@@ -135,6 +137,11 @@ at::Tensor TorchStage::run(const MicroBatch& part, Held& held, Score* score_of_p
   return loss / static_cast<double>(part.whole);
 }
 
+void TorchStage::rest_parameters(bool rest) {
+  report_.parameters_rest = rest;
+  for (Conv* conv : convs_) conv->forget();
+}
+
 Message TorchStage::forward(const MicroBatch& part, const StageInput& input, MessagePool& pool) {
   use_threads(threads_);
   const MemoryAccount::Charging charging(memory_);
@@ -143,9 +150,11 @@ Message TorchStage::forward(const MicroBatch& part, const StageInput& input, Mes
       held_.clear();
       back_ = 0;
       plain_->zero();
+      rest_parameters(part.count > 1);
     }
     report_.unfinished = true;  // some layers know a gradient on the way forward already, of every part
     Held held = take_in(input);
+    held.charge = memory_.charge(input.activation.size());
     at::Tensor output;
     if (stage_.recompute) {
       const at::NoGradGuard guard;
@@ -180,6 +189,7 @@ Message TorchStage::backward(const MicroBatch& part, const Message& gradient, Me
       held.output.backward();
     else
       torch::autograd::backward({held.output}, {to_tensor(gradient)});
+    if (!report_.unfinished) rest_parameters(false);
     return first() ? Message{} : to_message(held.input.grad(), pool);
   });
 }

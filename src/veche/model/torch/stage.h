@@ -49,8 +49,10 @@ class TorchStage : public Stage {
     at::Tensor input;   // asks for its gradient but at the first stage
     at::Tensor labels;  // at the last stage
     at::Tensor output;  // the part's share of the loss at the last stage; none where it is made again
-    std::optional<StageInput> memory;  // that `input` reads
+    std::shared_ptr<void> charge;  // on the account, for the message that `input` reads
   };
+  // From one step's first pass to its last the parameters rest.
+  void rest_parameters(bool rest);
   at::Tensor run(const MicroBatch& part, Held& held, Score* score) const;
   Held take_in(const StageInput& input) const;
 
@@ -67,6 +69,7 @@ class TorchStage : public Stage {
   Flat flat_;
   GradientReport report_;
   std::optional<PlainGradients> plain_;
+  std::vector<Conv*> convs_;
   MemoryAccount& memory_ = MemoryAccount::open();
   std::map<int, Held> held_;  // by part
   int back_ = 0;              // parts of the step that have come back

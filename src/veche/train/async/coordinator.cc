@@ -141,7 +141,10 @@ void Coordinator::report_progress() {
   const Time now = node_.now();
   const Progress progress =
       summed(std::span(progress_).subspan(plan_.idle()), mean_step(), (now - last_progress_).count());
-  if (Observer* observer = node_.observer()) observer->on_progress(progress);
+  if (Observer* observer = node_.observer()) {
+    observer->on_progress(progress);
+    if (node_.stages() == 1) observer->on_nodes(mean_step(), progress_);
+  }
   for (ProgressReport& report : progress_) report.train = {};
   last_progress_ = now;
   order({.kind = Order::Kind::progress, .step = mean_step(), .progress = progress});

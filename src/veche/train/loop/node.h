@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "veche/comm/counted.h"
 #include "veche/comm/tags.h"
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/diverged.h"
@@ -126,6 +127,7 @@ class Node {
   void communicate(Moment moment);
   double clip_scale();
   std::uint64_t schedule_step() const;
+  Traffic strategy_sent() const;
   Evaluation measure_times(const std::string& stopped);
   bool tests_own_model(const std::string& stopped) const;
   // Tells the observer how much of an evaluation has been tested; empty where nobody observes.
@@ -143,7 +145,8 @@ class Node {
   Channel control_{*endpoint_, pool_, patience_, tags::control};
   Channel progress_{*endpoint_, pool_, patience_, tags::progress};
   Channel samples_{peers(), pool_, patience_, tags::samples};
-  Channel talk_{peers(), pool_, patience_, tags::strategy};
+  CountedEndpoint counted_{peers()};  // so that who watches sees how much goes where
+  Channel talk_{counted_, pool_, patience_, tags::strategy};
   Channel alike_{peers(), pool_, patience_, tags::stage_control.child(0)};
   std::optional<GradientKeeper> keeper_;  // where work is kept
   std::unique_ptr<Strategy> strategy_;

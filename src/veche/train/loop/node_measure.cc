@@ -9,9 +9,19 @@ ProgressReport Node::take_progress() {
   mine.train = self_.since_progress;
   mine.interrupted = services_->interrupted && !plan_.in_view;
   mine.sample(self_.learner->parameters());
+  mine.going = {.steps = self_.step,
+                .bytes = static_cast<double>(strategy_sent().bytes),
+                .computing = static_cast<float>(self_.compute.count()),
+                .waiting = static_cast<float>(self_.waiting.count()),
+                .communicating = static_cast<float>(self_.communication.count()),
+                .staleness = static_cast<float>(strategy_->staleness().mean()),
+                .to = plan_.learns ? counted_.by_peer() : BytesByPeer{}};
   self_.since_progress = {};
   return mine;
 }
+
+// Where nothing learns, what short vectors stand for.
+Traffic Node::strategy_sent() const { return plan_.learns ? talk_.sent() : endpoint_->sent(); }
 
 NodeReport Node::take_report() {
   NodeReport mine;
@@ -26,7 +36,7 @@ NodeReport Node::take_report() {
   mine.communication_seconds = self_.communication.count();
   mine.staleness = strategy_->staleness();
   mine.coding = strategy_->coding();
-  mine.sent = plan_.learns ? talk_.sent() : endpoint_->sent();  // what short vectors stand for
+  mine.sent = strategy_sent();
   if (pipeline_) mine.stage = pipeline_->report();
   self_.train = {};
   return mine;

@@ -53,7 +53,10 @@ void ProgressExchange::answer() {
                                                : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
   answered_ = true;
-  if (Observer* observer = node_.observer()) observer->on_progress(progress);
+  if (Observer* observer = node_.observer()) {
+    observer->on_progress(progress);
+    observer->on_nodes(begun_, all);
+  }
 }
 
 void ProgressExchange::hear() {

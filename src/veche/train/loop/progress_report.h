@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "veche/comm/counted.h"
 #include "veche/report.h"
 
 namespace veche {
@@ -10,10 +11,20 @@ namespace veche {
 inline constexpr double kSecondsBetweenReports = 0.5;
 inline constexpr std::size_t kProgressSample = 256;
 
+// Where a node is, since its run began: plain, so that nodes can send it.
+struct NodeGoing {
+  std::uint64_t steps = 0;
+  double bytes = 0;                                     // sent by its strategy
+  float computing = 0, waiting = 0, communicating = 0;  // seconds
+  float staleness = 0;                                  // the mean of what it has applied
+  BytesByPeer to = {};                                  // none: not known by peer
+};
+
 // What a node tells of how it goes.
 struct ProgressReport {
   Score train;
   bool interrupted = false;
+  NodeGoing going;
   std::array<float, kProgressSample> parameters = {};  // evenly spread; unused items are 0 everywhere
 
   void sample(std::span<const float> x) {

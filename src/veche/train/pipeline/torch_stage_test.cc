@@ -152,6 +152,38 @@ TEST(Stages, HoldLessWhenTheyComputeAgain) {
             0.5 * static_cast<double>(most(Schedule::gpipe, false)));
 }
 
+// What came in is all that it keeps until it comes back.
+TEST(Stages, CountWhatTheyHoldOfMessages) {
+  const ModelSpec spec = spec_of("resnet20", kColour);
+  const RandomSamples samples(kColour, 64);
+  const auto most = [&](Schedule schedule) {
+    CutModel cut(spec, 2, true);
+    cut.step(samples.batch(), schedule, 16);
+    return cut.all.back()->most_bytes_held();
+  };
+  constexpr std::size_t kInput = 4 * 32 * 16 * 16 * sizeof(float);  // at the cut: four images in 32 channels
+  EXPECT_GE(most(Schedule::gpipe), most(Schedule::one_f_one_b) + 15 * kInput);
+}
+
+// Weights are prepared once in a step, and not for longer.
+TEST(Stages, SeeThatParametersHaveChanged) {
+  ModelSpec spec =
+      spec_of("squeezenet1_1", kColour);  // no statistics, so that steps differ by parameters alone
+  spec.options.set("dropout", Value{0.0});
+  const RandomSamples samples(kColour, 8);
+  const auto halve = [](CutModel& cut) {
+    for (const auto& stage : cut.all)
+      for (float& number : stage->parameters()) number *= 0.5F;
+  };
+  CutModel learning(spec, 2), fresh(spec, 2);
+  learning.step(samples.batch(), Schedule::one_f_one_b, 4);
+  halve(learning);
+  learning.step(samples.batch(), Schedule::one_f_one_b, 4);
+  halve(fresh);
+  fresh.step(samples.batch(), Schedule::one_f_one_b, 4);
+  EXPECT_EQ(learning.joined(&Learner::gradients), fresh.joined(&Learner::gradients));
+}
+
 TEST(Stages, SayOnceWhenAPartOfTheGradientIsFinal) {
   for (const bool recompute : {false, true}) {
     const RandomSamples samples(kGrey, 8);

@@ -139,4 +139,15 @@ bool Trust::is_revoked(const MemberId& id) const {
   return revocations_.contains(id);
 }
 
+std::vector<std::string> proofs_of(const std::string& certificate, const Trust& trust) {
+  std::vector<std::string> proofs = trust.warrants();
+  const auto own = read_certificate(certificate);
+  std::erase_if(proofs, [&](const std::string& proof) {
+    const auto read = read_certificate(proof);
+    return !own || !read ||
+           X509_NAME_cmp(X509_get_issuer_name(own.get()), X509_get_subject_name(read.get())) != 0;
+  });
+  return proofs;
+}
+
 }  // namespace veche::grid

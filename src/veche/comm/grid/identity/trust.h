@@ -56,4 +56,7 @@ class Trust {
   std::map<MemberId, Revocation> revocations_;  // guarded by mutex_
 };
 
+// What of it proves a member's certificate: the warrant of who signed that.
+std::vector<std::string> proofs_of(const std::string& certificate, const Trust& trust);
+
 }  // namespace veche::grid

@@ -15,7 +15,10 @@
 namespace veche::grid {
 namespace {
 
+constexpr std::chrono::seconds kToConnect{3};  // where nobody is, often nobody says so
+
 struct Outcome {
+  bool connected = false;
   std::optional<Message> answer;
   std::string why = "it did not answer in time";
 };
@@ -28,6 +31,7 @@ asio::awaitable<void> ask_at(TlsStream& stream, const OneQuestion& question, con
     const std::string port = std::to_string(parts.port);
     const auto found = co_await resolver.async_resolve(parts.host, port, asio::use_awaitable);
     co_await asio::async_connect(stream.socket(), found, asio::use_awaitable);
+    outcome.connected = true;
     co_await stream.handshake(false);
     const std::string text =
         coded_request(question.service, question.make(stream.session(), id_of(stream.peer())));
@@ -57,7 +61,9 @@ Message ask_in_turn(const OneQuestion& question) {
     TlsStream stream(asio::ip::tcp::socket(context), question.context, question.verify);
     Outcome outcome;
     asio::co_spawn(context, ask_at(stream, question, address, outcome), asio::detached);
-    context.run_for(std::chrono::duration_cast<std::chrono::nanoseconds>(question.limit));
+    context.run_for(kToConnect);
+    if (outcome.connected)
+      context.run_for(std::chrono::duration_cast<std::chrono::nanoseconds>(question.limit));
     if (outcome.answer) return *outcome.answer;
     last = address + ": " + outcome.why;
     stream.close();

@@ -3,43 +3,35 @@
 #include <asio/co_spawn.hpp>
 #include <asio/connect.hpp>
 #include <asio/detached.hpp>
+#include <asio/read.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
-#include <cstring>
+#include <asio/write.hpp>
 
 #include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
 
 namespace veche::grid {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::uint64_t kAcknowledgeEvery = 1U << 20;
-constexpr std::size_t kRecord = 16 * 1024;  // of TLS, at most
-
-std::string frame(Kind kind, std::uint64_t number, std::string_view text = {}, std::uint8_t flags = 0) {
-  return coded(Header{kind, flags, static_cast<std::uint32_t>(text.size()), number}) + std::string(text);
-}
-
-std::uint64_t clock_now() {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 }  // namespace
 
 Connection::Connection(ConnectionOwner& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
-                       Verify verify, std::optional<MemberId> dials)
+                       Verify verify, Route route)
     : owner_(owner),
       stream_(std::move(socket), std::move(context), std::move(verify)),
       wake_(stream_.socket().get_executor()),
       ticks_(stream_.socket().get_executor()),
-      dials_(dials) {}
+      route_(std::move(route)) {}
 
-void Connection::start(const std::string& address) {
+void Connection::start() {
   const auto executor = stream_.socket().get_executor();
   const auto self = shared_from_this();
   asio::co_spawn(
-      executor, [self, address] { return self->live(address); }, asio::detached);
+      executor, [self] { return self->live(); }, asio::detached);
   asio::co_spawn(
       executor, [self] { return self->watch(); }, asio::detached);
 }
@@ -60,17 +52,24 @@ void Connection::say_bye(const std::string& why) {
   outbox_->put(frame(Kind::bye, 0, std::string_view(why).substr(0, 1000)));
 }
 
-asio::awaitable<void> Connection::live(std::string address) {
+asio::awaitable<void> Connection::live() {
   const auto self = shared_from_this();
   std::string why = "the connection was closed";
   try {
-    if (dialled()) co_await connect(address);
+    const bool was_dialled = route_.addresses.empty();
+    if (!was_dialled)
+      co_await connect();
+    else if (co_await handed_to_relay())
+      throw Damaged("it is joined with another");
     std::error_code ignored;
     const auto remote = stream_.socket().remote_endpoint(ignored);
-    address_ = remote.address().to_string() + ":" + std::to_string(remote.port());
-    co_await stream_.handshake(!dialled());
+    host_ = remote.address();
+    address_ = route_.relay ? "relay " + short_name(*route_.relay)
+                            : host_.to_string() + ":" + std::to_string(remote.port());
+    if (route_.relay) co_await show_token();
+    co_await stream_.handshake(route_.as_server);
     peer_ = id_of(stream_.peer());
-    if (!dialled() && (peer_ == owner_.me() || is_newcomer(stream_.peer()))) {
+    if (was_dialled && (peer_ == owner_.me() || is_newcomer(stream_.peer()))) {
       co_await answer_one();
     } else {
       const bool adopted = co_await greet();
@@ -81,12 +80,36 @@ asio::awaitable<void> Connection::live(std::string address) {
       }
     }
   } catch (const std::system_error& error) {
-    refused_ = error.code() == asio::error::connection_refused;
     why = error.code().message();
   } catch (const std::exception& error) {
     why = error.what();
   }
   close(why);
+}
+
+asio::awaitable<void> Connection::connect() {
+  std::string why;
+  bool refused = false;
+  for (const std::string& address : route_.addresses) {
+    connecting_until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(owner_.options().connect);
+    try {
+      co_await connect(address);
+      connecting_until_.reset();
+      made_ = Clock::now();
+      co_return;
+    } catch (const std::system_error& error) {
+      refused = error.code() == asio::error::connection_refused;
+      why = connecting_until_ ? error.code().message() : "it does not answer";
+    } catch (const Damaged& error) {  // no address at all
+      why = error.what();
+    }
+    std::error_code ignored;
+    stream_.socket().close(ignored);
+    if (closed_) break;
+  }
+  connecting_until_.reset();
+  refused_ = refused;
+  throw Damaged(why);
 }
 
 asio::awaitable<void> Connection::connect(const std::string& address) {
@@ -103,23 +126,25 @@ asio::awaitable<void> Connection::connect(const std::string& address) {
   co_await asio::async_connect(stream_.socket(), found, asio::use_awaitable);
 }
 
-asio::awaitable<Header> Connection::next_header() {
-  std::array<char, kHeaderBytes> bytes{};
-  co_await stream_.read(bytes);
-  co_return read_header(bytes);
+// Who begins with a relay's token is no peer of this member.
+asio::awaitable<bool> Connection::handed_to_relay() {
+  auto& socket = stream_.socket();
+  co_await socket.async_wait(asio::ip::tcp::socket::wait_read, asio::use_awaitable);
+  char first = 0;
+  if (recv(socket.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1 || first != kPreambleBegin)
+    co_return false;
+  std::array<char, kPreambleBytes> bytes{};
+  co_await asio::async_read(socket, asio::buffer(bytes), asio::use_awaitable);
+  owner_.relay(read_preamble(bytes), stream_.release());
+  co_return true;
 }
 
-asio::awaitable<std::string> Connection::read_text(std::uint32_t length) {
-  // Memory for what has come, not for what was promised.
-  constexpr std::uint32_t kStep = 64 * 1024;
-  std::string text;
-  for (std::uint32_t have = 0; have < length;) {
-    const std::uint32_t more = std::min(kStep, length - have);
-    text.resize(have + more);
-    co_await stream_.read(std::span(text.data() + have, more));
-    have += more;
-  }
-  co_return text;
+asio::awaitable<void> Connection::show_token() {
+  const std::string mine = preamble(route_.token);
+  co_await asio::async_write(stream_.socket(), asio::buffer(mine), asio::use_awaitable);
+  char answer = 0;
+  co_await asio::async_read(stream_.socket(), asio::buffer(&answer, 1), asio::use_awaitable);
+  if (answer != kJoined) throw Damaged("the relay does not say that both are there");
 }
 
 asio::awaitable<void> Connection::answer_one() {
@@ -188,157 +213,6 @@ asio::awaitable<bool> Connection::greet() {
   co_return outbox_ != nullptr;
 }
 
-asio::awaitable<void> Connection::read_frames() {
-  for (;;) {
-    const Header header = co_await next_header();
-    if (header.kind == Kind::data || header.kind == Kind::more) {
-      co_await read_data(header);
-    } else if (header.kind == Kind::answer && (header.flags & kNothing) == 0) {
-      Message message = owner_.pool().make(header.length);
-      co_await stream_.read(message.writable<char>());
-      owner_.answered(peer_, header.number, std::move(message));
-    } else {
-      std::string text = co_await read_text(header.length);
-      handle_text(header, std::move(text));
-    }
-    if (closed_) co_return;
-  }
-}
-
-void Connection::handle_text(const Header& header, std::string text) {
-  switch (header.kind) {
-    case Kind::heartbeat:
-      // Not more and more of them for one who does not read.
-      if (!stream_.write_waits()) outbox_->put(frame(Kind::echo, header.number));
-      owner_.events().heartbeat(peer_, text);
-      return;
-    case Kind::echo:
-      round_trip_ = std::chrono::nanoseconds(clock_now() - header.number);
-      return;
-    case Kind::ack:
-      outbox_->acknowledged(header.number);
-      return;
-    case Kind::word:
-      owner_.events().word(peer_, std::move(text));
-      return;
-    case Kind::answer:
-      owner_.answered(peer_, header.number, {});
-      return;
-    case Kind::request: {
-      const Service service = read_service(text);
-      if (service == Service::join || service == Service::console)
-        throw Damaged("it asks for what is not for it");
-      Asker asker{peer_, false, {}, {}};
-      std::size_t length = asker.key.size();
-      EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);
-      owner_.events().request(
-          asker, service, text.substr(1),
-          [outbox = outbox_, number = header.number](std::optional<Message> answer) {
-            if (!answer || answer->size() > kLongestText)
-              return outbox->put(frame(Kind::answer, number, {}, kNothing));
-            const auto length = static_cast<std::uint32_t>(answer->size());
-            outbox->put(Outbox::Piece{coded(Header{Kind::answer, 0, length, number}), std::move(*answer)});
-          });
-      return;
-    }
-    case Kind::bye:
-      throw Damaged(text.empty() ? "it has closed the link" : text);
-    default:
-      throw Damaged("it sends frames where they do not belong");
-  }
-}
-
-asio::awaitable<void> Connection::read_data(Header header) {
-  if (header.kind == Kind::data) {
-    if (arriving_ || header.length < kDataHeadBytes) throw Damaged("it sends a message inside another");
-    std::array<char, kDataHeadBytes> head{};
-    co_await stream_.read(head);
-    Arriving arriving{header, read_data_head(std::string_view(head.data(), head.size())), {}, 0};
-    header.length -= kDataHeadBytes;
-    if ((header.flags & (kNodeEnded | kAnswerAtOnce)) != 0) {
-      if (header.length != 0 || arriving.head.total != 0) throw Damaged("it sends bytes with what has none");
-    } else {
-      arriving.message = owner_.pool().make(arriving.head.total);
-    }
-    arriving_ = std::move(arriving);
-  }
-  if (!arriving_) throw Damaged("it sends more of what it has not begun");
-  const std::uint64_t rest = arriving_->head.total - arriving_->have;
-  if (header.length > rest || (header.length == 0 && rest > 0)) throw Damaged("it sends more than it said");
-  co_await stream_.read(arriving_->message.writable<char>().subspan(arriving_->have, header.length));
-  arriving_->have += header.length;
-  not_acknowledged_ += header.length;
-  if (arriving_->have < arriving_->head.total) co_return;
-  const Arriving whole = std::move(*arriving_);
-  arriving_.reset();
-  owes_acknowledgement_ = true;
-  if (owner_.arrived(peer_, whole.header.number) && (whole.header.flags & kAnswerAtOnce) == 0)
-    owner_.events().data(peer_, whole.head, (whole.header.flags & kNodeEnded) != 0, whole.message);
-  if (not_acknowledged_ < kAcknowledgeEvery && (whole.header.flags & kAnswerAtOnce) == 0) co_return;
-  not_acknowledged_ = 0;
-  owes_acknowledgement_ = false;
-  outbox_->put(frame(Kind::ack, whole.header.number + 1));
-}
-
-asio::awaitable<void> Connection::write_frames() {
-  const auto self = shared_from_this();
-  std::string why;
-  try {
-    const std::uint64_t window = owner_.options().window;
-    while (!closed_) {
-      const std::string small = outbox_->take_small();
-      if (!small.empty()) {
-        const bool last = !bye_.empty();
-        co_await stream_.write(small);
-        if (last) throw Damaged(bye_);
-        continue;
-      }
-      if (!sending_) {
-        sending_ = outbox_->take_message(window);
-        sent_ = 0;
-      }
-      if (sending_) {
-        co_await write_piece();
-        continue;
-      }
-      if (const auto piece = outbox_->take_piece()) {
-        co_await stream_.write(piece->header);
-        const auto bytes = piece->message.bytes();
-        co_await stream_.write(std::span(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-        continue;
-      }
-      if (!outbox_->sleep(window)) continue;
-      std::error_code woken;
-      wake_.expires_at(asio::steady_timer::time_point::max());
-      co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    }
-    co_return;
-  } catch (const std::exception& error) {
-    why = error.what();
-  }
-  close(why);
-}
-
-// The next piece of the message that is being sent: what is small goes in one record with its header.
-asio::awaitable<void> Connection::write_piece() {
-  const Outbox::Item& item = *sending_;
-  const auto bytes = item.message.bytes();
-  const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPieceBytes, bytes.size() - sent_));
-  const bool first = sent_ == 0;
-  std::string record = first
-                           ? coded(Header{Kind::data, item.flags,
-                                          length + static_cast<std::uint32_t>(kDataHeadBytes), item.number}) +
-                                 coded(item.head)
-                           : coded(Header{Kind::more, 0, length, 0});
-  const char* from = reinterpret_cast<const char*>(bytes.data()) + sent_;
-  const std::size_t with_header = std::min<std::size_t>(length, kRecord - record.size());
-  record.append(from, with_header);
-  co_await stream_.write(record);
-  co_await stream_.write(std::span(from + with_header, length - with_header));
-  sent_ += length;
-  if (sent_ == bytes.size()) sending_.reset();
-}
-
 asio::awaitable<void> Connection::watch() {
   const auto self = shared_from_this();
   while (!closed_) {
@@ -347,7 +221,13 @@ asio::awaitable<void> Connection::watch() {
     co_await ticks_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (closed_) co_return;
     const auto now = Clock::now();
-    if (is_link())
+    if (connecting_until_) {
+      std::error_code ignored;
+      if (now > *connecting_until_) {  // the next address
+        connecting_until_.reset();
+        stream_.socket().close(ignored);
+      }
+    } else if (is_link())
       check_link(now);
     else if (now > made_ + std::chrono::duration_cast<Clock::duration>(owner_.options().greeting))
       close("it did not greet in time");
@@ -382,7 +262,7 @@ void Connection::check_link(Clock::time_point now) {
   if (now - last_heartbeat_ >= options.heartbeat) {
     last_heartbeat_ = now;
     if (!waits || now - *waits < options.heartbeat)
-      outbox_->put(frame(Kind::heartbeat, clock_now(), owner_.heartbeat()));
+      outbox_->put(frame(Kind::heartbeat, ticks_now(), owner_.heartbeat()));
   }
   owner_.measured(*this, round_trip_, silent);
 }

@@ -8,10 +8,19 @@
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/links/outbox.h"
 #include "veche/comm/grid/links/tls.h"
+#include "veche/comm/grid/relay/words.h"
 
 namespace veche::grid {
 
 class Connection;
+
+// How a connection comes to its peer.
+struct Route {
+  std::vector<std::string> addresses;  // to dial, in turn; none: somebody has dialled here
+  std::optional<MemberId> relay;       // answers there
+  Token token = {};                    // for it
+  bool as_server = true;               // of TLS: who wanted the link is the client
+};
 
 // What all connections share, and what they tell: the table of links.
 class ConnectionOwner {
@@ -33,6 +42,11 @@ class ConnectionOwner {
   // A message has come whole. False: it was there before.
   virtual bool arrived(const MemberId& peer, std::uint64_t number) = 0;
   virtual void answered(const MemberId& peer, std::uint64_t number, std::optional<Message> answer) = 0;
+  // A connection that is to be joined with another.
+  virtual void relay(const Token& token, asio::ip::tcp::socket socket) = 0;
+  // A request that is not the events' but the table's own: to reach somebody.
+  virtual bool reaches(const MemberId& from, Service service, const std::string& text,
+                       const Answer& answer) = 0;
   virtual void measured(Connection& connection, Time round_trip, Time silent) = 0;
   virtual void closed(const std::shared_ptr<Connection>& connection, const std::string& why) = 0;
 };
@@ -40,12 +54,10 @@ class ConnectionOwner {
 // One encrypted connection, from the first byte until it is closed. The links' thread alone.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // `dials`: whom it is to reach; none: somebody has dialled here.
   Connection(ConnectionOwner& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
-             Verify verify, std::optional<MemberId> dials);
+             Verify verify, Route route);
 
-  // `address` where it dials.
-  void start(const std::string& address);
+  void start();
   void close(const std::string& why);
   // Lets the peer know before.
   void say_bye(const std::string& why);
@@ -53,7 +65,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   const MemberId& peer() const { return peer_; }
   const std::string& address() const { return address_; }
-  bool dialled() const { return dials_.has_value(); }
+  const Route& route() const { return route_; }
+  // The host of the other end, as the kernel sees it.
+  const asio::ip::address& host() const { return host_; }
   bool was_refused() const { return refused_; }
   bool is_link() const { return outbox_ != nullptr; }
   TlsStream& stream() { return stream_; }
@@ -61,8 +75,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Clock = std::chrono::steady_clock;
 
-  asio::awaitable<void> live(std::string address);
+  asio::awaitable<void> live();
+  asio::awaitable<void> connect();
   asio::awaitable<void> connect(const std::string& address);
+  asio::awaitable<bool> handed_to_relay();
+  asio::awaitable<void> show_token();
   asio::awaitable<void> answer_one();  // to who is no member, or is this one
   asio::awaitable<bool> greet();
   asio::awaitable<void> read_frames();
@@ -74,16 +91,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::awaitable<void> watch();
   void handle_text(const Header& header, std::string text);
   void check_link(Clock::time_point now);
-  void finished(const Header& header, Message message);
+  // For heartbeats: what this process alone reads.
+  static std::uint64_t ticks_now() {
+    return static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
+  }
 
   ConnectionOwner& owner_;
   TlsStream stream_;
   asio::steady_timer wake_;
   asio::steady_timer ticks_;
-  const std::optional<MemberId> dials_;
-  const Clock::time_point made_ = Clock::now();
+  const Route route_;
+  std::optional<Clock::time_point> connecting_until_;
+  Clock::time_point made_ = Clock::now();
   MemberId peer_;
   std::string address_;
+  asio::ip::address host_;
   bool closed_ = false;
   bool refused_ = false;  // by a host where nobody listens
   std::string bye_;       // when it is said the connection is closed

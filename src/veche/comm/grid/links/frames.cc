@@ -7,7 +7,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::uint16_t kProtocol = 1;
+constexpr std::uint16_t kProtocol = 2;
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kMostAddresses = 16;
 constexpr std::size_t kMostCertificates = 4096;
@@ -45,6 +45,10 @@ std::string coded(const Header& header) {
       .number(header.length)
       .number(header.number)
       .take();
+}
+
+std::string frame(Kind kind, std::uint64_t number, std::string_view text, std::uint8_t flags) {
+  return coded(Header{kind, flags, static_cast<std::uint32_t>(text.size()), number}) + std::string(text);
 }
 
 Header read_header(std::span<const char, kHeaderBytes> bytes) {
@@ -85,7 +89,7 @@ DataHead read_data_head(std::string_view bytes) {
 std::string coded(const Hello& hello) {
   Writer writer;
   writer.number(kProtocol).bytes(hello.run.bytes).number(hello.incarnation).number(hello.nodes);
-  writer.text(hello.name.substr(0, kLongestName));
+  writer.text(hello.name.substr(0, kLongestName)).number(static_cast<std::uint8_t>(hello.relays ? 1 : 0));
   const std::size_t addresses = std::min(hello.addresses.size(), kMostAddresses);
   writer.number(static_cast<std::uint32_t>(addresses));
   for (std::size_t i = 0; i < addresses; ++i) writer.text(hello.addresses[i].substr(0, kLongestName));
@@ -107,6 +111,7 @@ Hello read_hello(std::string_view bytes) {
   hello.incarnation = reader.number<std::uint64_t>();
   hello.nodes = reader.number<std::uint32_t>();
   hello.name = reader.text(kLongestName);
+  hello.relays = reader.flag();
   hello.addresses.resize(reader.count(kMostAddresses, 4));
   for (std::string& address : hello.addresses) address = reader.text(kLongestName);
   for (auto* list : {&hello.warrants, &hello.revocations}) {
@@ -123,7 +128,7 @@ std::string coded_request(Service service, std::string_view text) {
 
 Service read_service(std::string_view bytes) {
   const auto service = static_cast<Service>(Reader(bytes).number<std::uint8_t>());
-  if (service < Service::join || service > Service::own) throw Damaged("it asks for what there is not");
+  if (service < Service::join || service > Service::relayed) throw Damaged("it asks for what there is not");
   return service;
 }
 

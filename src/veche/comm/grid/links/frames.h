@@ -35,6 +35,8 @@ struct Header {
 };
 inline constexpr std::size_t kHeaderBytes = 16;
 std::string coded(const Header& header);
+// A whole frame of so many bytes.
+std::string frame(Kind kind, std::uint64_t number, std::string_view text = {}, std::uint8_t flags = 0);
 // Throws Damaged for what no member sends: an unknown kind, a length beyond what the kind may have.
 Header read_header(std::span<const char, kHeaderBytes> bytes);
 
@@ -67,12 +69,23 @@ struct Hello {
   std::vector<std::string> addresses;
   std::vector<std::string> warrants;
   std::vector<std::string> revocations;
+  bool relays = false;  // it joins others that cannot reach each other
 };
 std::string coded(const Hello& hello);
 Hello read_hello(std::string_view bytes);  // throws Damaged
 
 // Of a request. Who has no certificate may ask for `join` alone.
-enum class Service : std::uint8_t { join = 1, piece, renew, console, own };
+enum class Service : std::uint8_t {
+  join = 1,
+  piece,
+  renew,
+  console,
+  own,
+  introduce,   // tell that one to dial me
+  introduced,  // dial this one
+  relay,       // join me with that one
+  relayed,     // dial me, to be joined with this one
+};
 std::string coded_request(Service service, std::string_view text);
 Service read_service(std::string_view bytes);  // throws Damaged; the text is what follows the first byte
 

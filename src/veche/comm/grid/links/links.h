@@ -8,6 +8,7 @@
 
 #include "veche/comm/grid/identity/trust.h"
 #include "veche/comm/grid/links/frames.h"
+#include "veche/comm/grid/relay/relay_limits.h"
 #include "veche/endpoint.h"
 
 namespace veche::grid {
@@ -21,6 +22,8 @@ struct Asker {
 };
 // Once, by any thread; nothing: there is no answer.
 using Answer = std::function<void(std::optional<Message>)>;
+
+class LinkTable;
 
 // What links tell. All are called by the links' thread and must not wait.
 class LinkEvents {
@@ -48,10 +51,13 @@ struct LinkOptions {
   std::string name;
   std::uint32_t nodes = 1;
   std::vector<std::string> addresses;  // empty: what `listen` says
+  bool relay = false;                  // joins others that cannot reach each other
+  RelayLimits relay_limits;
   Time heartbeat{0.4};
   Time silence{3};             // then a link is closed; more where that much was seen on it before
   Time stall{6};               // that a peer may read nothing
-  Time greeting{5};            // from the first byte to both hellos
+  Time connect{2};             // to one address
+  Time greeting{5};            // from the connection to both hellos
   std::size_t half_open = 64;  // connections that have not greeted
   std::size_t half_open_of_address = 16;
   std::uint64_t window = 32U << 20;   // bytes of messages on their way
@@ -61,7 +67,8 @@ struct LinkOptions {
 struct LinkState {
   MemberId peer;
   Hello hello;
-  std::string address;
+  std::string address;   // or who relays
+  bool dialled = false;  // from here: others may reach it there too
   bool up = false;
   Time silent{0};      // since the last byte came
   Time round_trip{0};  // of the last heartbeat
@@ -80,14 +87,22 @@ class Links {
   // Closes all; when it returns no event comes any more.
   void stop();
 
-  const std::vector<std::string>& addresses() const;
+  std::vector<std::string> addresses() const;
+  // Others may reach it there too: told to all, and before the other addresses from now on.
+  void add_address(const std::string& address);
   std::string local_address() const;  // by which processes of this host reach it
   void set_certificate(const std::string& certificate);
   void set_incarnation(std::uint64_t incarnation);  // before `start`
 
   // A link to it is wanted: dialled again and again until it is there. The peer's own words about its
-  // addresses are used as well.
+  // addresses are used as well. Where none of them answers, those who are linked are asked to let it dial,
+  // then those who relay.
   void want(const MemberId& peer, const std::vector<std::string>& addresses);
+  // Members may be there: whoever shows a member's certificate is linked. Hints from anywhere, so only while
+  // somebody is missed, and a few at a time.
+  void meet(const std::vector<std::string>& addresses);
+  // Somebody who is wanted has no link. The links' thread.
+  bool lacks() const;
   // It is not wanted any more; what was to be sent to it is forgotten.
   void forget(const MemberId& peer, const std::string& why);
   // What still waits to be sent of views before this one is forgotten.
@@ -119,8 +134,7 @@ class Links {
   void after(Time delay, std::function<void()> what);
 
  private:
-  class State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<LinkTable> state_;
 };
 
 // Asks somebody once, over a connection of its own: who has no links yet. `make` gets the session and the

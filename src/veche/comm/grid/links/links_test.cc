@@ -8,123 +8,16 @@
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
-#include <condition_variable>
-#include <deque>
-#include <map>
-#include <set>
-#include <thread>
 
 #include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/links/address.h"
+#include "veche/comm/grid/links/test_member.h"
 #include "veche/comm/grid/links/tls.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto kLimit = 30s;  // for what must happen; nothing waits for it to pass
-
-// A run and the keys of its members.
-struct TestRun {
-  const Instant now = std::chrono::system_clock::now();
-  const KeyPair root = KeyPair::make(), founder = KeyPair::make();
-  const std::string certificate = make_root(root, now);
-  const std::string warrant = make_warrant(root, founder.get(), now);
-
-  std::shared_ptr<Trust> trust() const {
-    auto made = std::make_shared<Trust>(certificate);
-    made->learn(warrant);
-    return made;
-  }
-};
-
-// A member that writes down what its links tell.
-class TestMember : public LinkEvents {
- public:
-  explicit TestMember(const TestRun& run, LinkOptions options = {}, const KeyPair& own = KeyPair::make())
-      : key(own),
-        trust(run.trust()),
-        links(key, trust, make_member(run.founder, key.get(), run.now), options, *this) {
-    links.start();
-  }
-  ~TestMember() override { links.stop(); }
-
-  template <class Condition>
-  bool wait(Condition condition, std::chrono::milliseconds limit = kLimit) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, limit, condition);
-  }
-  bool wait_up(const TestMember& other) {
-    return wait([&] { return ups.contains(other.key.id()); });
-  }
-  bool wait_down(const TestMember& other) {
-    return wait([&] { return downs.contains(other.key.id()); });
-  }
-  MemberId id() const { return key.id(); }
-
-  void up(const MemberId& peer, const Hello&) override {
-    note([&] { ++ups[peer]; });
-  }
-  void down(const MemberId& peer, const std::string& why) override {
-    note([&] { downs[peer] = why; });
-  }
-  void word(const MemberId&, std::string text) override {
-    note([&] { words.push_back(text); });
-  }
-  void data(const MemberId&, const DataHead& head, bool ended, Message message) override {
-    note([&] { messages.push_back({head, ended, message}); });
-  }
-  void request(const Asker& asker, Service, std::string text, Answer answer) override {
-    note([&] { askers.push_back(asker.id); });
-    if (text == "nothing") return answer({});
-    MessagePool pool;
-    const std::string reply = "you said " + text;
-    answer(pool.copy_of(std::span<const char>(reply)));
-  }
-  void heartbeat(const MemberId& from, const std::string& text) override {
-    note([&] { heartbeats[from] = text; });
-  }
-
-  struct Data {
-    DataHead head;
-    bool ended;
-    Message message;
-  };
-  const KeyPair key;
-  const std::shared_ptr<Trust> trust;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<MemberId, int> ups;
-  std::map<MemberId, std::string> downs, heartbeats;
-  std::vector<std::string> words;
-  std::deque<Data> messages;
-  std::vector<MemberId> askers;
-  Links links;
-
- private:
-  template <class Change>
-  void note(Change change) {
-    const std::lock_guard lock(mutex);
-    change();
-    changed.notify_all();
-  }
-};
-
-void link(TestMember& a, TestMember& b) {
-  a.links.want(b.id(), b.links.addresses());
-  b.links.want(a.id(), a.links.addresses());
-  ASSERT_TRUE(a.wait_up(b));
-  ASSERT_TRUE(b.wait_up(a));
-}
-
-Message filled(MessagePool& pool, std::size_t bytes, std::uint64_t k) {
-  Message message = pool.make(bytes);
-  for (char& each : message.writable<char>()) each = static_cast<char>(k++ % 251);
-  return message;
-}
 
 TEST(Links, MessagesOfAllSizesArriveWholeAndInOrder) {
   const TestRun run;

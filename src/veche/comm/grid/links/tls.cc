@@ -55,6 +55,17 @@ void block_broken_pipes() {
   pthread_sigmask(SIG_BLOCK, &pipes, nullptr);
 }
 
+void prepare(asio::ip::tcp::socket& socket) {
+  const int fd = socket.native_handle();
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle);
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval);
+  set(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepCount);
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeout);
+  set(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kUnsent);
+}
+
 TlsStream::TlsStream(asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context, Verify verify)
     : socket_(std::move(socket)), context_(std::move(context)), verify_(std::move(verify)) {}
 
@@ -77,20 +88,13 @@ int TlsStream::verify(X509_STORE_CTX* context, void* /*unused*/) {
 
 asio::awaitable<void> TlsStream::handshake(bool as_server) {
   socket_.native_non_blocking(true);
-  const int fd = socket_.native_handle();
-  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle);
-  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval);
-  set(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepCount);
-  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeout);
-  set(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kUnsent);
+  prepare(socket_);
   SSL_CTX_set_cert_verify_callback(context_.get(), &TlsStream::verify, nullptr);
   ssl_.reset(SSL_new(context_.get()));
   SSL* const ssl = ssl_.get();
   SSL_set_app_data(ssl, this);
   SSL_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  SSL_set_fd(ssl, fd);
+  SSL_set_fd(ssl, socket_.native_handle());
   if (as_server)
     SSL_set_accept_state(ssl);
   else

@@ -26,6 +26,9 @@ std::shared_ptr<SSL_CTX> make_context(const KeyPair& key, const std::string& cer
 // that.
 void block_broken_pipes();
 
+// A loss of the other end is noticed in seconds, and what is urgent does not wait in the kernel.
+void prepare(asio::ip::tcp::socket& socket);
+
 // TLS on a socket that does not block. One thread; one reader and one writer at a time. Failures throw
 // std::system_error or Damaged.
 class TlsStream {
@@ -37,6 +40,8 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   asio::ip::tcp::socket& socket() { return socket_; }
+  // Before the handshake: it is somebody else's.
+  asio::ip::tcp::socket release() { return std::move(socket_); }
   // After the socket is connected.
   asio::awaitable<void> handshake(bool as_server);
   asio::awaitable<void> read(std::span<char> all);

@@ -62,6 +62,10 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
     said.members.push_back({own_.id(), own_.links->addresses()});
     for (const Member& member : agreement_.membership().present().members)
       if (member.id != own_.id()) said.members.push_back({member.id, member.addresses});
+    // What they have said since is newer.
+    for (const LinkState& link : own_.links->states())
+      for (Known& known : said.members)
+        if (known.id == link.peer && link.up) known.addresses = link.hello.addresses;
     answer(as_message(coded(said)));
     agreement_.act();
   };

@@ -12,6 +12,7 @@
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/certificate_renewal.h"
 #include "veche/comm/grid/run/console.h"
+#include "veche/comm/grid/run/searching.h"
 #include "veche/comm/grid/run/worker.h"
 #include "veche/errors.h"
 
@@ -69,6 +70,7 @@ class GridMember : public Grid, private LinkEvents {
     links.addresses = options.addresses;
     links.name = name_of(options);
     links.nodes = options.nodes;
+    links.relay = options.relay;
     own_.links = std::make_shared<Links>(own_.key, own_.trust, own_.files.certificate(), links,
                                          static_cast<LinkEvents&>(*this));
     agreement_.emplace(own_, way);
@@ -88,11 +90,14 @@ class GridMember : public Grid, private LinkEvents {
       agreement_->act();
     });
     certificate_->watch();
+    searching_.emplace(own_);
+    searching_->watch();
   }
 
   ~GridMember() override {
     worker_.stop();
     own_.links->stop();
+    searching_->stop();
     own_.files.remove_address();
   }
 
@@ -133,7 +138,7 @@ class GridMember : public Grid, private LinkEvents {
       throw RequestError("this member may not invite: ask one that may, or the founder of the run");
     if (terms.uses == 0 || terms.valid <= std::chrono::seconds(0))
       throw RequestError("an invitation must be good for at least one member and one second");
-    return make_invitation(own_.trust->run(), own_.key, own_.links->addresses(), terms.uses,
+    return make_invitation(own_.trust->run(), own_.key, meeting_points(), terms.uses,
                            std::chrono::system_clock::now() + terms.valid, terms.may_invite)
         .text();
   }
@@ -179,6 +184,19 @@ class GridMember : public Grid, private LinkEvents {
  private:
   static bool has(const Roll& roll, const MemberId& id) {
     return std::ranges::any_of(roll.members, [&](const Member& member) { return member.id == id; });
+  }
+
+  // Where a newcomer may ask: any member lets it in. Those that were dialled can be reached by others as
+  // well, which this one does not know of itself.
+  std::vector<std::string> meeting_points() const {
+    constexpr std::size_t kOthers = 3;
+    std::vector<std::string> addresses = own_.links->addresses();
+    auto states = own_.links->states();
+    std::ranges::stable_partition(states, [](const LinkState& link) { return link.hello.relays; });
+    std::size_t others = 0;
+    for (const LinkState& link : states)
+      if (link.up && link.dialled && others++ < kOthers) addresses.push_back(link.address);
+    return addresses;
   }
 
   MemberStatus described(const Member& member, int seat, const std::vector<LinkState>& states) const {
@@ -253,6 +271,8 @@ class GridMember : public Grid, private LinkEvents {
                 [this, request = read_request(text), answer] { answer(as_message(at_console(request))); }))
           answer({});
         return;
+      default:  // the links' own
+        break;
     }
     answer({});
   }
@@ -300,6 +320,7 @@ class GridMember : public Grid, private LinkEvents {
   std::optional<Agreement> agreement_;
   std::optional<CertificateRenewal> certificate_;
   std::optional<Admissions> admissions_;
+  std::optional<Searching> searching_;
 
   mutable std::mutex mutex_;
   std::map<MemberId, Report> reports_;  // guarded by mutex_, as is

@@ -29,7 +29,8 @@ Signed sign_for(const KeyPair& inviter, const std::optional<KeyPair>& root, cons
 }
 
 JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, JoinRequest request,
-                       const std::function<bool(const std::string& sentence)>& go_on) {
+                       const std::function<bool(const std::string& sentence)>& go_on,
+                       const std::function<std::vector<std::string>()>& search) {
   request.ticket = invitation.ticket;
   OneQuestion question;
   question.addresses = invitation.addresses;
@@ -47,10 +48,21 @@ JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, Joi
     request.proof = prove(invitation, session, key.id(), host);
     return coded(request);
   };
+  bool searched = !search;
+  const auto ask = [&] {
+    try {
+      return ask_once(question);
+    } catch (const RequestError&) {
+      if (std::exchange(searched, true)) throw;
+      question.addresses = search();
+      if (question.addresses.empty()) throw;
+      return ask_once(question);
+    }
+  };
   for (;;) {
     JoinAnswer answer;
     try {
-      const Message message = ask_once(question);
+      const Message message = ask();
       answer = read_join_answer(text_in(message));
       if (answer.verdict == JoinAnswer::Verdict::welcome && Trust(answer.root).run() != invitation.run)
         throw Damaged("it welcomes to another run");

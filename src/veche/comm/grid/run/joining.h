@@ -52,8 +52,10 @@ Signed sign_for(const KeyPair& inviter, const std::optional<KeyPair>& root, cons
                 bool may_invite, Instant now);
 
 // Goes from address to address until one lets the newcomer in; waits where approval is waited for, as long as
-// `go_on` says so. Throws RequestError with the reason.
+// `go_on` says so. Where none of the addresses answers, `search` may know others. Throws RequestError with
+// the reason.
 JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, JoinRequest request,
-                       const std::function<bool(const std::string& sentence)>& go_on);
+                       const std::function<bool(const std::string& sentence)>& go_on,
+                       const std::function<std::vector<std::string>()>& search = {});
 
 }  // namespace veche::grid

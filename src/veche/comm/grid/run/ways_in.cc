@@ -3,10 +3,13 @@
 #include "veche/comm/grid/run/grid_member.h"
 #include "veche/comm/grid/run/joining.h"
 #include "veche/comm/grid/run/own_part.h"
+#include "veche/comm/grid/run/searching.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
 namespace {
+
+constexpr Time kToBeFound{5};
 
 void refuse_a_used_folder(const RunFolder& files, const Options& options) {
   if (files.holds_a_member())
@@ -42,10 +45,13 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   request.name = name_of(options);
   request.addresses = options.addresses;
   std::string said;
-  const JoinAnswer answer = ask_to_join(invitation, key, request, [&](const std::string& sentence) {
-    if (options.say && sentence != said) options.say(said = sentence);
-    return options.interrupted == nullptr || !*options.interrupted;
-  });
+  const JoinAnswer answer = ask_to_join(
+      invitation, key, request,
+      [&](const std::string& sentence) {
+        if (options.say && sentence != said) options.say(said = sentence);
+        return options.interrupted == nullptr || !*options.interrupted;
+      },
+      [&] { return search_for(invitation.run, options, kToBeFound); });
   Trust trust(answer.root);
   try {
     learn_trust(trust, answer.trust);

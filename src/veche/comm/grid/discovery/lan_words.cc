@@ -1,0 +1,36 @@
+#include "veche/comm/grid/discovery/lan_words.h"
+
+#include "veche/comm/grid/coding.h"
+
+namespace veche::grid {
+namespace {
+
+constexpr std::string_view kLanMagic = "VECHELA1";
+
+}  // namespace
+
+std::string coded(const LanWord& word) {
+  return Writer()
+      .raw(kLanMagic)
+      .number(static_cast<std::uint8_t>(word.kind))
+      .bytes(word.topic)
+      .number(word.port)
+      .number(word.sender)
+      .take();
+}
+
+LanWord read_lan_word(std::string_view bytes) {
+  Reader reader(bytes);
+  if (reader.raw(kLanMagic.size()) != kLanMagic) throw Damaged("this is no word of a grid");
+  LanWord word;
+  word.kind = static_cast<LanWord::Kind>(reader.number<std::uint8_t>());
+  if (word.kind != LanWord::Kind::seek && word.kind != LanWord::Kind::here)
+    throw Damaged("it neither seeks nor is here");
+  word.topic = reader.bytes<32>();
+  word.port = reader.number<std::uint16_t>();
+  word.sender = reader.number<std::uint64_t>();
+  reader.end();
+  return word;
+}
+
+}  // namespace veche::grid

@@ -1,0 +1,13 @@
+// Where miniupnpc is missing.
+#include "veche/comm/grid/discovery/port_mapping.h"
+
+namespace veche::grid {
+
+struct PortMapping::State {};
+
+PortMapping::PortMapping(std::uint16_t, std::function<void(const Outcome&)> told) {
+  told({"", "this build has no UPnP (libminiupnpc-dev)"});
+}
+PortMapping::~PortMapping() = default;
+
+}  // namespace veche::grid

@@ -1,0 +1,126 @@
+#include "veche/comm/grid/discovery/port_mapping.h"
+
+#include <miniupnpc/miniupnpc.h>
+#include <miniupnpc/upnpcommands.h>
+#include <miniupnpc/upnperrors.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace veche::grid {
+namespace {
+
+constexpr int kToDiscover = 2000;  // milliseconds
+constexpr std::chrono::seconds kLease{600}, kRenew{240}, kAtTheEnd{2};
+constexpr int kPortsTried = 8;
+constexpr int kTakenByAnother = 718;  // what routers answer
+constexpr int kOnlyForEver = 725;
+
+// The router that answers, while this lives.
+class Router {
+ public:
+  Router() {
+    int error = 0;
+    UPNPDev* const devices = upnpDiscover(kToDiscover, nullptr, nullptr, 0, 0, 2, &error);
+    if (devices == nullptr) return;
+    std::array<char, 64> lan{};
+    found_ = UPNP_GetValidIGD(devices, &urls_, &data_, lan.data(), static_cast<int>(lan.size()));
+    freeUPNPDevlist(devices);
+    inner_ = lan.data();
+  }
+  ~Router() {
+    if (found_ != 0) FreeUPNPUrls(&urls_);
+  }
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  bool answers() const { return found_ == 1; }  // others are not connected, or no routers
+  std::string outer() const {
+    std::array<char, 64> address{};
+    return UPNP_GetExternalIPAddress(urls_.controlURL, data_.first.servicetype, address.data()) == 0
+               ? address.data()
+               : "";
+  }
+  // Its answer: 0, or why not.
+  int map(std::uint16_t outer, std::uint16_t inner) {
+    const auto ask = [&](const std::string& lease) {
+      return UPNP_AddPortMapping(urls_.controlURL, data_.first.servicetype, std::to_string(outer).c_str(),
+                                 std::to_string(inner).c_str(), inner_.c_str(), "veche grid", "TCP", nullptr,
+                                 lease.c_str());
+    };
+    const int answer = ask(std::to_string(kLease.count()));
+    return answer == kOnlyForEver ? ask("0") : answer;
+  }
+  void unmap(std::uint16_t outer) {
+    UPNP_DeletePortMapping(urls_.controlURL, data_.first.servicetype, std::to_string(outer).c_str(), "TCP",
+                           nullptr);
+  }
+
+ private:
+  UPNPUrls urls_ = {};
+  IGDdatas data_ = {};
+  std::string inner_;
+  int found_ = 0;
+};
+
+}  // namespace
+
+struct PortMapping::State {
+  std::uint16_t port = 0;
+  std::function<void(const Outcome&)> told;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool stopping = false, ended = false;  // guarded by mutex
+
+  void tell(const Outcome& outcome) {
+    const std::lock_guard lock(mutex);
+    if (!stopping) told(outcome);
+  }
+
+  void run() {
+    Router router;
+    if (!router.answers()) return tell({"", "no router answers"});
+    std::uint16_t outer = port;
+    std::string last;
+    for (;;) {
+      int answer = router.map(outer, port);
+      for (int tries = 1; answer == kTakenByAnother && last.empty() && tries < kPortsTried; ++tries)
+        answer = router.map(++outer, port);
+      const std::string host = answer == 0 ? router.outer() : "";
+      const std::string address = host.empty() ? "" : host + ":" + std::to_string(outer);
+      if (address.empty() && last.empty()) {
+        const char* const words = strupnperror(answer);
+        return tell({"", "the router refuses: " + std::string(words != nullptr ? words : "no reason")});
+      }
+      if (!address.empty() && address != last) tell({last = address, ""});
+      std::unique_lock lock(mutex);
+      if (changed.wait_for(lock, kRenew, [this] { return stopping; })) break;
+    }
+    router.unmap(outer);
+  }
+};
+
+PortMapping::PortMapping(std::uint16_t port, std::function<void(const Outcome&)> told)
+    : state_(std::make_shared<State>()) {
+  state_->port = port;
+  state_->told = std::move(told);
+  // It may be waiting for a router when this ends: it keeps what it uses.
+  std::thread([state = state_] {
+    state->run();
+    const std::lock_guard lock(state->mutex);
+    state->ended = true;
+    state->changed.notify_all();
+  }).detach();
+}
+
+PortMapping::~PortMapping() {
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->changed.notify_all();
+  state_->changed.wait_for(lock, kAtTheEnd, [this] { return state_->ended; });
+}
+
+}  // namespace veche::grid

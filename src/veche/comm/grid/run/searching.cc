@@ -1,0 +1,131 @@
+#include "veche/comm/grid/run/searching.h"
+
+#include <algorithm>
+#include <condition_variable>
+
+#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/discovery/directory.h"
+#include "veche/comm/grid/discovery/record.h"
+#include "veche/comm/grid/discovery/topic.h"
+#include "veche/comm/grid/links/address.h"
+
+namespace veche::grid {
+namespace {
+
+constexpr Time kLookEvery{0.5};
+constexpr Time kFirstPause{1}, kLastPause{30};
+constexpr Time kAnnounceEvery{20};  // what is in the table lives for a minute
+constexpr Time kToLookUp{3};
+
+std::string name_in_table(const MemberId& run) {
+  const auto topic = topic_of(run, "dht");
+  return {topic.begin(), topic.end()};
+}
+
+std::string host_of(const Options& options) { return options.listen.substr(0, options.listen.rfind(':')); }
+
+// The host that it listens at, and the port that it got.
+std::string listening_at(const Options& options, const Links& links) {
+  return host_of(options) + ":" + std::to_string(parse_address(links.local_address()).port);
+}
+
+}  // namespace
+
+Searching::Searching(OwnPart& own) : own_(own), name_(name_in_table(own.trust->run())) {
+  if (own_.options.multicast)
+    lan_.emplace(Lan::Options{own_.trust->run(), listening_at(own_.options, *own_.links),
+                              [this](const std::string& address) { own_.links->meet({address}); }});
+  map_port();
+}
+
+void Searching::map_port() {
+  const Address listen = parse_address(listening_at(own_.options, *own_.links));
+  if (!own_.options.upnp || !listen.number || listen.number->is_loopback()) return;
+  port_.emplace(listen.port, [this](const PortMapping::Outcome& outcome) {
+    if (outcome.address.empty()) return own_.say("no port of a router leads here: " + outcome.why);
+    own_.links->add_address(outcome.address);
+    own_.say("can be reached at " + outcome.address + ", a port of the router");
+    own_.links->post([this] { next_announcement_ = Time(0); });
+  });
+}
+
+void Searching::watch() {
+  if (!lan_ && !own_.options.directory) return;
+  own_.links->after(kLookEvery, [this] {
+    look();
+    watch();
+  });
+}
+
+void Searching::stop() {
+  worker_.stop();
+  lan_.reset();
+  port_.reset();
+}
+
+void Searching::look() {
+  const Time now = own_.now();
+  if (own_.options.directory && now >= next_announcement_) {
+    next_announcement_ = now + kAnnounceEvery;
+    worker_.add([this] { announce(); });
+  }
+  if (!own_.links->lacks()) {
+    pause_ = kFirstPause;
+    next_look_ = now + pause_;  // a link that broke is made again by itself first
+    return;
+  }
+  if (now < next_look_) return;
+  next_look_ = now + pause_;
+  pause_ = std::min(2 * pause_, kLastPause);
+  if (lan_) lan_->seek();
+  if (own_.options.directory) worker_.add([this] { look_up(); });
+}
+
+void Searching::announce() {
+  const std::string certificate = own_.files.certificate();
+  const auto proofs = proofs_of(certificate, *own_.trust);
+  const AddressRecord record =
+      make_address_record(own_.trust->run(), own_.key, certificate, proofs.empty() ? "" : proofs.front(),
+                          own_.links->addresses(), std::chrono::system_clock::now());
+  own_.options.directory->put(name_, seal(own_.trust->run(), record));
+}
+
+void Searching::look_up() {
+  for (const std::string& value : own_.options.directory->get(name_, kToLookUp)) {
+    const auto record = unseal(own_.trust->run(), value);
+    if (record && is_genuine(*record, *own_.trust, std::chrono::system_clock::now()))
+      own_.links->meet(record->addresses);
+  }
+}
+
+std::vector<std::string> search_for(const MemberId& run, const Options& options, Time limit) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> found;
+  const auto until = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+  std::optional<Lan> lan;
+  if (options.multicast)
+    lan.emplace(Lan::Options{run, host_of(options) + ":0", [&](const std::string& address) {
+                               const std::lock_guard lock(mutex);
+                               if (std::ranges::find(found, address) == found.end()) found.push_back(address);
+                               changed.notify_all();
+                             }});
+  if (lan && !lan->has_networks()) lan.reset();
+  while ((lan || options.directory) && std::chrono::steady_clock::now() < until &&
+         (options.interrupted == nullptr || !*options.interrupted)) {
+    if (lan) lan->seek();
+    if (options.directory)
+      for (const std::string& value : options.directory->get(name_in_table(run), Time(1)))
+        if (const auto record = unseal(run, value)) {
+          const std::lock_guard lock(mutex);
+          found.insert(found.end(), record->addresses.begin(), record->addresses.end());
+        }
+    std::unique_lock lock(mutex);
+    if (changed.wait_for(lock, std::chrono::milliseconds(500), [&] { return !found.empty(); })) break;
+  }
+  lan.reset();  // before what it tells goes
+  return found;
+}
+
+}  // namespace veche::grid

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <span>
+
+#include "veche/train/loop/progress_report.h"
+
+namespace veche {
+
+// nodes.json of a run's folder: where every node is now, for those who watch from another process. Written
+// anew about twice a second, and a reader finds it whole. Best effort, as progress.jsonl: what cannot be
+// written is not.
+class NodesFile {
+ public:
+  explicit NodesFile(std::filesystem::path file);
+
+  void write(std::uint64_t step, std::span<const ProgressReport> nodes);
+
+ private:
+  static constexpr std::size_t kMostNodes = 500;  // as many as a page can draw; of more there is no file
+
+  const std::filesystem::path file_, unfinished_;
+  // In virtual time a run makes many reports a second, which nobody could read.
+  std::chrono::steady_clock::time_point next_{};
+};
+
+}  // namespace veche
