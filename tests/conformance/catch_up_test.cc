@@ -36,11 +36,15 @@ NodeSelf make_self() {
 // One that has trained, and goes on when it is told to.
 struct Trainer {
   void step() {
-    StepMade made{self.step, 0.1, 1, std::vector<float>(kLarge)};
-    for (std::size_t i = 0; i < kLarge; ++i)
-      made.gradient[i] = static_cast<float>((7 * i + 13 * self.step) % 101) / 100 - 0.5F;
-    if (lending.follows()) lending.made(made.step, made.gradient, made.rate, made.scale);
-    repeat_step(self, made);
+    const std::uint64_t sparse = self.step % 3 == 0 ? 1 : 30;  // every so many numbers are not zero
+    std::vector<float> gradient(kLarge);
+    for (std::size_t i = 0; i < kLarge; i += sparse)
+      gradient[i] = static_cast<float>((7 * i + 13 * self.step) % 101) / 100 - 0.5F;
+    constexpr double kRate = 0.1, kScale = 0.7;
+    if (lending.follows()) lending.made(self.step, gradient, kRate, kScale);
+    self.optimizer->update(self.learner->parameters(), gradient,
+                           {.rate = kRate, .gradient_scale = kScale, .number = self.step + 1});
+    ++self.step;
     if (lending.due(self.step, Time(static_cast<double>(self.step)))) lending.take(self);
   }
   NodeSelf self = make_self();
@@ -49,7 +53,7 @@ struct Trainer {
   bool lies = false;
 };
 
-class Trainers : public Lenders {
+class Trainers : public testing::LendersHere {
  public:
   explicit Trainers(std::size_t count) : all(count) {
     for (int step = 0; step < 3; ++step) go_on();
@@ -67,19 +71,12 @@ class Trainers : public Lenders {
     if (answer && one.lies && name.starts_with("piece/"))
       answer->writable<std::byte>()[answer->size() / 2] ^= std::byte{1};
     pieces += answer && name.starts_with("piece/") ? 1 : 0;
-    answers_.push_back({id, std::move(answer)});
+    answered({id, std::move(answer)});
     // They train on meanwhile, and at last are waited for.
     if (++asked_ % 4 == 0 && made_meanwhile < 5) {
       go_on();
       ++made_meanwhile;
     }
-  }
-  std::optional<Answer> next() override {
-    std::optional<Answer> first;
-    if (answers_.empty()) return first;
-    first.emplace(answers_.front());
-    answers_.pop_front();
-    return first;
   }
   bool pause() override {
     go_on();
@@ -91,7 +88,6 @@ class Trainers : public Lenders {
   std::size_t pieces = 0;  // that were given
 
  private:
-  std::deque<Answer> answers_;
   int asked_ = 0;
 };
 
@@ -144,6 +140,22 @@ TEST(CatchUp, KeepsWhatItHadWhenNobodyLends) {
   EXPECT_FALSE(catch_up(newcomer, trainers, true).done);
   EXPECT_FALSE(newcomer.has_state);
   EXPECT_EQ(state_hash(newcomer), before);
+}
+
+TEST(StateLending, CodesAGradientToTheBit) {
+  for (const std::size_t every : {1, 3, 4, 5, 1000, 1 << 30}) {
+    std::vector<float> gradient(10'000);
+    for (std::size_t i = 0; i < gradient.size(); i += every) gradient[i] = i % 2 == 0 ? -0.0F : 0.1F;
+    const std::vector<std::byte> code = coded_gradient(gradient);
+    EXPECT_LE(code.size(), gradient.size() * sizeof(float));
+    if (every > 100) {
+      EXPECT_LT(code.size(), 100U);
+    }
+  }
+  NodeSelf self = make_self();
+  EXPECT_FALSE(repeat_step(self, {0, 0.1, 1, std::vector<std::byte>(7)}));                   // half a number
+  EXPECT_FALSE(repeat_step(self, {0, 0.1, 1, std::vector<std::byte>(8, std::byte{0xff})}));  // behind the end
+  EXPECT_EQ(self.step, 0);
 }
 
 TEST(StateLending, KeepsNothingWhileNobodyAsks) {

@@ -2,6 +2,7 @@
 addresses have changed are found by multicast and by OpenDHT."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,6 +181,10 @@ class Finding(InNamespaces):
 
 
 if __name__ == "__main__":
+    missing = [tool for tool in ("ip", "nft", "miniupnpd") if shutil.which(tool) is None]
+    if missing:
+        print(f"{', '.join(missing)} not found: iproute2, nftables, miniupnpd-nftables")
+        sys.exit(77)
     tried = subprocess.run(["ip", "netns", "add", "veche-try"], capture_output=True)
     if os.geteuid() != 0 or tried.returncode != 0:
         print("network namespaces need root and a kernel that has them")

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import unittest
 
@@ -184,6 +185,27 @@ class ComingAndGoing(Grid):
         self.ends(a)
         self.ends(again)
         self.assertEqual(self.model(a), self.model(again))
+
+    def test_power_cut(self):
+        """All are killed at once and come back, one after the other: nobody waits for who waits for it."""
+        with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+            place = {name: f"127.0.0.1:{free.getsockname()[1]}" for name, free in (("a", one), ("b", other))}
+        a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6}, own={"grid.listen": place["a"]})
+        b = self.member("b", "join", invitation, own={"grid.listen": place["b"]})
+        self.until_seated(a, "a", "b")
+        self.until(lambda: all((one.run / "view.json").exists() for one in (a, b)))
+        for one in (a, b):
+            one.process.kill()
+        back = []
+        for one in (b, a):
+            self.all.remove(one)
+            one.end()
+            back.append(self.member(one.name, "join", "--resume", one.run, own={"grid.listen": place[one.name]}))
+        self.until_seated(back[0], "a", "b")
+        for one in back:
+            self.until_it_goes_on(one)
+            one.process.send_signal(signal.SIGINT)
+            self.ends(one, 130)
 
     def test_one_signal_is_enough_while_it_waits(self):
         """Who is cut off waits for the others; asked to end it does not."""

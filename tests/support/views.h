@@ -106,6 +106,24 @@ struct Snapshot {
   KeptWork work;
 };
 
+// Lenders of this process, who answer at once.
+class LendersHere : public Lenders {
+ public:
+  std::optional<Answer> next() override {
+    std::optional<Answer> first;
+    if (answers_.empty()) return first;
+    first.emplace(answers_.front());
+    answers_.pop_front();
+    return first;
+  }
+
+ protected:
+  void answered(Answer answer) { answers_.push_back(std::move(answer)); }
+
+ private:
+  std::deque<Answer> answers_;
+};
+
 // A run whose members come, go and die, on the seeded engine, one process for all.
 class ComingAndGoing {
  public:
@@ -194,26 +212,18 @@ class ComingAndGoing {
   void add(bool founds) { members.push_back(make(founds)); }
 
   // The living, as a newcomer asks them between two views.
-  class LivingLenders : public Lenders {
+  class LivingLenders : public LendersHere {
    public:
     explicit LivingLenders(const std::vector<std::unique_ptr<Member>>& members) : members_(members) {}
     std::size_t count() override { return members_.size(); }
     void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
              std::uint32_t length) override {
-      answers_.push_back({id, members_[lender]->lending->give(name, offset, length)});
-    }
-    std::optional<Answer> next() override {
-      std::optional<Answer> first;
-      if (answers_.empty()) return first;
-      first.emplace(answers_.front());
-      answers_.pop_front();
-      return first;
+      answered({id, members_[lender]->lending->give(name, offset, length)});
     }
     bool pause() override { return false; }  // nobody trains meanwhile
 
    private:
     const std::vector<std::unique_ptr<Member>>& members_;
-    std::deque<Answer> answers_;
   };
 
   // A newcomer who has asked for copies before the view that has just ended, and now takes what was made.

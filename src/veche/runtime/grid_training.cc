@@ -74,18 +74,24 @@ class MembersWhoLend : public Lenders {
     fetches_->ask(id, known_[lender], name, offset, length);
   }
   std::optional<Answer> next() override {
-    auto answer = fetches_->next(kLongestSilence);
-    if (!answer) return {};
-    return Answer{answer->id, std::move(answer->message)};
+    std::optional<Answer> came;
+    for (Time waited{0}; waited < kLongestSilence && goes_on(); waited += kLookUp)
+      if (const auto answer = fetches_->next(kLookUp)) {
+        came.emplace(Answer{answer->id, answer->message});
+        break;
+      }
+    return came;
   }
   bool pause() override {
     fetches_->next(kPause);
-    return interrupted_ == nullptr || !*interrupted_;
+    return goes_on();
   }
 
  private:
+  bool goes_on() const { return interrupted_ == nullptr || !*interrupted_; }
+
   // A link that is silent is closed long before, and what was asked over it is then answered.
-  static constexpr Time kLongestSilence{60}, kPause{0.02};
+  static constexpr Time kLongestSilence{60}, kLookUp{0.1};
   grid::Grid& grid_;
   const std::atomic<bool>* const interrupted_;
   const std::unique_ptr<grid::Grid::Fetches> fetches_;

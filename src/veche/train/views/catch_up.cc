@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t kMostLenders = 4;
 constexpr int kTries = 3;
-constexpr double kAhead = 0.2;  // seconds from asking for a copy until all lenders have heard of it
+constexpr double kHeardWithin = 0.2;  // seconds from asking for a copy until all lenders have heard of it
+constexpr double kStands = 5;      // seconds without a step: who lends may be waiting for this very newcomer
+constexpr double kMuchLonger = 5;  // times
 constexpr std::uint32_t kMostAsked = 1U << 20;
 
 template <class Item>
@@ -47,13 +49,14 @@ class CatchUp {
       if (answer->id == id_) return answer->message;
     return {};
   }
-  // What will be there, as soon as it is; nothing: it will not.
-  std::optional<Message> await(std::size_t lender, const std::string& name) {
-    for (;;) {
+  // What will be there, as soon as it is; nothing: it will not, or not within so many seconds.
+  std::optional<Message> await(std::size_t lender, const std::string& name, double seconds) {
+    for (double left = seconds; left > 0; left -= Lenders::kPause.count()) {
       const std::optional<Message> answer = ask(lender, name);
       if (!answer || answer->size() > 0) return answer;
-      if (!pause()) return {};
+      if (!pause()) break;
     }
+    return {};
   }
   bool pause() {
     stopped_ = !lenders_.pause();
@@ -62,8 +65,8 @@ class CatchUp {
 
   bool take_copy() {
     const auto word = item_in<StateLending::StepWord>(ask(first_, "step"));
-    if (!word) return false;
-    const double ahead = word->seconds > 0 ? std::min(kAhead / word->seconds, 1e4) : 0;
+    if (!word || (self_.has_state && word->step < self_.step)) return false;
+    const double ahead = word->seconds > 0 ? std::min(kHeardWithin / word->seconds, 1e4) : 0;
     const std::uint64_t at =
         word->copy != StateLending::kNone ? word->copy : word->step + 2 + static_cast<std::uint64_t>(ahead);
     chosen_.clear();
@@ -74,7 +77,9 @@ class CatchUp {
     }
     const std::string name = std::to_string(at);
     std::optional<Message> manifest;
-    while (!chosen_.empty() && !(manifest = await(chosen_.front(), "manifest/" + name)))
+    const double steps = at > word->step ? static_cast<double>(at - word->step) : 0;
+    const double limit = kStands + kMuchLonger * steps * word->seconds;
+    while (!chosen_.empty() && !(manifest = await(chosen_.front(), "manifest/" + name, limit)))
       chosen_.erase(chosen_.begin());
     if (!manifest || manifest->size() < sizeof(std::uint64_t)) return false;
     const std::span<const std::uint64_t> words = manifest->as<std::uint64_t>();
@@ -114,9 +119,9 @@ class CatchUp {
       if (!answer) return false;
       if (answer->size() == 0) return true;  // nobody has made it
       const auto word = item_in<StateLending::UpdateWord>(answer);
-      if (!word || (word->length != 0 && word->length != self_.learner->parameters().size())) return false;
-      StepMade made{self_.step, word->rate, word->scale, std::vector<float>(word->length)};
-      const std::span<std::byte> bytes = std::as_writable_bytes(std::span(made.gradient));
+      if (!word || word->bytes > self_.learner->gradients().size_bytes()) return false;
+      StepMade made{self_.step, word->rate, word->scale, std::vector<std::byte>(word->bytes)};
+      const std::span<std::byte> bytes = made.gradient;
       std::vector<std::uint64_t> parts((bytes.size() + kMostAsked - 1) / kMostAsked, 1);
       PiecePlan plan(parts, {}, chosen_.size());
       const bool all = fetch(
@@ -128,8 +133,7 @@ class CatchUp {
             std::ranges::copy(content.bytes(), bytes.begin() + static_cast<std::ptrdiff_t>(from));
             return true;
           });
-      if (!all || content_hash(bytes) != word->hash) return false;
-      repeat_step(self_, made);
+      if (!all || content_hash(bytes) != word->hash || !repeat_step(self_, made)) return false;
     }
     return false;
   }

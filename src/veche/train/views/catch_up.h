@@ -16,13 +16,14 @@ class Lenders {
     std::uint64_t id = 0;
     std::optional<Message> message;  // as StateLending::give says; nothing also where it is gone
   };
+  static constexpr Time kPause{0.02};
   virtual ~Lenders() = default;
   virtual std::size_t count() = 0;  // of those known now; more may come
   virtual void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
                    std::uint32_t length) = 0;
   // The next answer to come; nothing: none has, for so long that none will.
   virtual std::optional<Answer> next() = 0;
-  // Lets some time pass, nothing being asked; false: somebody wants this process to end.
+  // Lets kPause pass, nothing being asked; false: somebody wants this process to end.
   virtual bool pause() = 0;
 };
 

@@ -1,34 +1,74 @@
 #include "veche/train/views/state_lending.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstring>
 
 #include "veche/base/content_hash.h"
 
 namespace veche {
 namespace {
 
+struct Nonzero {
+  std::uint32_t index;
+  float value;
+};
+
 // The number after the slash; nothing where there is none.
-std::optional<std::uint64_t> number_in(std::string_view text) {
+std::optional<std::uint64_t> step_named(std::string_view text) {
   std::uint64_t number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size()) return {};
   return number;
 }
 
-Message part_of(std::span<const std::byte> bytes, std::uint64_t offset, std::uint32_t length,
-                MessagePool& pool) {
+Message cut_from(std::span<const std::byte> bytes, std::uint64_t offset, std::uint32_t length,
+                 MessagePool& pool) {
   const std::uint64_t from = std::min<std::uint64_t>(offset, bytes.size());
   return pool.copy_of(bytes.subspan(from, std::min<std::uint64_t>(length, bytes.size() - from)));
 }
 
 }  // namespace
 
-void repeat_step(NodeSelf& self, const StepMade& made) {
-  if (!made.gradient.empty())
-    self.optimizer->update(self.learner->parameters(), made.gradient,
-                           {.rate = made.rate, .gradient_scale = made.scale, .number = made.step + 1});
+std::vector<std::byte> coded_gradient(std::span<const float> gradient) {
+  // By their bits: a zero may have a sign.
+  const auto is_something = [](float value) { return std::bit_cast<std::uint32_t>(value) != 0; };
+  const auto some = static_cast<std::size_t>(std::ranges::count_if(gradient, is_something));
+  const bool sparse = some < gradient.size() / 4 && gradient.size() <= ~std::uint32_t{0};
+  std::vector<std::byte> code(sparse ? some * sizeof(Nonzero) : gradient.size_bytes());
+  if (!sparse) {
+    std::ranges::copy(std::as_bytes(gradient), code.begin());
+    return code;
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    if (!is_something(gradient[i])) continue;
+    const Nonzero one{static_cast<std::uint32_t>(i), gradient[i]};
+    std::memcpy(code.data() + at, &one, sizeof one);
+    at += sizeof one;
+  }
+  return code;
+}
+
+bool repeat_step(NodeSelf& self, const StepMade& made) {
+  const std::span<float> gradient = self.learner->gradients();
+  if (made.gradient.size() == gradient.size_bytes()) {
+    std::memcpy(gradient.data(), made.gradient.data(), made.gradient.size());
+  } else {
+    if (made.gradient.size() % sizeof(Nonzero) != 0) return false;
+    std::ranges::fill(gradient, 0.0F);
+    for (std::size_t at = 0; at < made.gradient.size(); at += sizeof(Nonzero)) {
+      Nonzero one;
+      std::memcpy(&one, made.gradient.data() + at, sizeof one);
+      if (one.index >= gradient.size()) return false;
+      gradient[one.index] = one.value;
+    }
+  }
+  self.optimizer->update(self.learner->parameters(), gradient,
+                         {.rate = made.rate, .gradient_scale = made.scale, .number = made.step + 1});
   self.step = made.step + 1;
+  return true;
 }
 
 bool StateLending::due(std::uint64_t step, Time now) {
@@ -37,6 +77,7 @@ bool StateLending::due(std::uint64_t step, Time now) {
   if (now > last_step_ && step == step_ + 1) seconds_ += ((now - last_step_).count() - seconds_) / 8;
   last_step_ = now;
   step_ = step;
+  trains_ = true;
   if (copy_ && now - last_asked_ > kForgets) forget_all();
   return wanted_ != kNone && step >= wanted_;
 }
@@ -60,10 +101,10 @@ void StateLending::made(std::uint64_t step, std::span<const float> gradient, dou
   one->step = step;
   one->rate = rate;
   one->scale = scale;
-  one->gradient.assign(gradient.begin(), gradient.end());
+  one->gradient = coded_gradient(gradient);
   const std::lock_guard lock(mutex_);
   const bool goes_on = copy_ && step == (steps_.empty() ? copy_->step : steps_.back()->step + 1);
-  kept_ += gradient.size_bytes();
+  kept_ += one->gradient.size();
   if (!goes_on || kept_ > kMostKept) return forget_all();
   steps_.push_back(std::move(one));
 }
@@ -98,6 +139,7 @@ std::optional<Message> StateLending::give(const std::string& name, std::uint64_t
   asked_ = true;
   if (name == "step") {
     const std::lock_guard lock(mutex_);
+    if (!trains_) return {};
     return pool_.copy_of_item(StepWord{step_, good_enough() ? copy_->name : kNone, seconds_});
   }
   const std::size_t slash = name.find('/');
@@ -105,9 +147,9 @@ std::optional<Message> StateLending::give(const std::string& name, std::uint64_t
   const std::string what = name.substr(0, slash);
   const std::string_view rest = std::string_view(name).substr(slash + 1);
   const std::size_t second = rest.find('/');
-  const auto number = number_in(rest.substr(0, second));
-  const auto piece =
-      second == std::string_view::npos ? std::optional<std::uint64_t>(0) : number_in(rest.substr(second + 1));
+  const auto number = step_named(rest.substr(0, second));
+  const auto piece = second == std::string_view::npos ? std::optional<std::uint64_t>(0)
+                                                      : step_named(rest.substr(second + 1));
   if (!number || *number == kNone || !piece) return {};
   if (what == "update" || what == "gradient") return give_step(what, *number, offset, length);
   return give_copy(what, *number, *piece);
@@ -146,9 +188,9 @@ std::optional<Message> StateLending::give_step(const std::string& what, std::uin
     const std::lock_guard lock(mutex_);
     return copy_ && step >= step_ ? std::optional(Message{}) : std::nullopt;
   }
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(made->gradient));
-  if (what == "gradient") return part_of(bytes, offset, length, pool_);
-  return pool_.copy_of_item(UpdateWord{made->rate, made->scale, made->gradient.size(), content_hash(bytes)});
+  if (what == "gradient") return cut_from(made->gradient, offset, length, pool_);
+  return pool_.copy_of_item(
+      UpdateWord{made->rate, made->scale, made->gradient.size(), content_hash(made->gradient)});
 }
 
 }  // namespace veche

@@ -18,11 +18,14 @@ namespace veche {
 struct StepMade {
   std::uint64_t step = 0;  // that was done before
   double rate = 0, scale = 1;
-  std::vector<float> gradient;  // the mean; empty: no update was made
+  std::vector<std::byte> gradient;  // the mean, as coded_gradient makes it
 };
 
-// Puts a node's model where that step has brought the others'.
-void repeat_step(NodeSelf& self, const StepMade& made);
+// As it is, or where most of it is zero, as a codec leaves it, the rest and where that is.
+std::vector<std::byte> coded_gradient(std::span<const float> gradient);
+// Puts a node's model where that step has brought the others'; false: the gradient is damaged, or of another
+// model.
+bool repeat_step(NodeSelf& self, const StepMade& made);
 
 // What a node lends to newcomers while it trains on: its state between two steps, copied when somebody has
 // asked for it, and after that the steps that equal models make. Nothing is kept while nobody asks. The
@@ -60,7 +63,7 @@ class StateLending {
   };
   struct UpdateWord {
     double rate = 0, scale = 1;
-    std::uint64_t length = 0, hash = 0;  // of the gradient
+    std::uint64_t bytes = 0, hash = 0;  // of the gradient, coded
   };
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -80,6 +83,7 @@ class StateLending {
   Time last_asked_{0};                         // the node's thread's
   mutable std::mutex mutex_;
   // Guarded by mutex_.
+  bool trains_ = false;  // it has begun
   std::uint64_t step_ = 0;
   double seconds_ = 0;
   Time last_step_{0}, copied_{0};

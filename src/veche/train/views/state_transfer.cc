@@ -65,16 +65,18 @@ class StateFetch {
 
   // The same by the steps that this node has not made, where the donors have kept them.
   bool follow(std::uint64_t until) {
+    const std::uint64_t whole =
+        self_.learner->parameters().size_bytes() * (2 + self_.optimizer->state().size());
     while (self_.step < until) {
       ask(0, {StateRequest::Kind::update, self_.step});
       const Message answer = answers_.expect(donors_.front());
-      const std::size_t floats = self_.learner->parameters().size();
-      if (answer.size() != sizeof(UpdateHead) + floats * sizeof(float)) return false;
+      // Where many are missing, the state itself may be sooner here.
+      if (answer.size() < sizeof(UpdateHead) || answer.size() * (until - self_.step) > whole) return false;
       UpdateHead head;
       std::memcpy(&head, answer.bytes().data(), sizeof head);
-      StepMade made{self_.step, head.rate, head.scale, std::vector<float>(floats)};
-      std::memcpy(made.gradient.data(), answer.bytes().data() + sizeof head, floats * sizeof(float));
-      repeat_step(self_, made);
+      const std::span<const std::byte> gradient = answer.bytes().subspan(sizeof head);
+      if (!repeat_step(self_, {self_.step, head.rate, head.scale, {gradient.begin(), gradient.end()}}))
+        return false;
     }
     return true;
   }
@@ -113,12 +115,11 @@ class StateFetch {
 // How this step was made; nothing where that was not kept.
 Message update_of(const NodeSelf& self, std::uint64_t step, MessagePool& pool) {
   const auto made = self.lending ? self.lending->step_made(step) : nullptr;
-  if (!made || made->gradient.empty()) return {};
-  const std::span<const std::byte> gradient = std::as_bytes(std::span(made->gradient));
+  if (!made) return {};
   const UpdateHead head{made->rate, made->scale};
-  Message message = pool.make(sizeof head + gradient.size());
+  Message message = pool.make(sizeof head + made->gradient.size());
   std::memcpy(message.writable<std::byte>().data(), &head, sizeof head);
-  std::ranges::copy(gradient, message.writable<std::byte>().begin() + sizeof head);
+  std::ranges::copy(made->gradient, message.writable<std::byte>().begin() + sizeof head);
   return message;
 }
 
@@ -126,9 +127,7 @@ Message update_of(const NodeSelf& self, std::uint64_t step, MessagePool& pool) {
 
 Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors, const Goal& goal) {
   StateFetch fetch(self, channel, donors);
-  // A gradient is one vector, a state at least two: where many are missing the state is sooner here.
-  const bool near = goal.hash != 0 && self.has_state && self.step < goal.step &&
-                    goal.step - self.step <= 1 + self.optimizer->state().size();
+  const bool near = goal.hash != 0 && self.has_state && self.step < goal.step;
   if (const std::uint64_t from = self.step;
       near && fetch.follow(goal.step) && state_hash(self) == goal.hash) {
     fetch.say_done();
