@@ -2,7 +2,6 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +35,9 @@ class Pool {
         return block + 1;
       }
     }
-    Block* block = new (fresh(sizeof(Block) + size)) Block{size};
+    void* memory = std::aligned_alloc(alignof(Block), sizeof(Block) + size);
+    if (memory == nullptr) throw std::bad_alloc();
+    Block* block = new (memory) Block{size};
     charge(*block);
     return block + 1;
   }
@@ -47,8 +48,9 @@ class Pool {
     const std::lock_guard lock(mutex_);
     used_ -= block->size;
     // Sizes of a phase that is over would fill the pool for ever: start again rather than choose. A step of a
-    // large batch is kept as a whole, or the next one would wait for the kernel a fifth of its time.
-    if (kept_ + block->size > std::max(kKeep, most_used_)) clear();
+    // large batch is kept as a whole, or the next one would wait for the kernel a sixth of its time; its
+    // sizes have their peaks at different times, so that it needs more blocks than are in use at once.
+    if (kept_ + block->size > std::max(kKeep, most_used_ + most_used_ / 2)) clear();
     kept_ += block->size;
     free_[block->size].push_back(block);
   }
@@ -64,16 +66,6 @@ class Pool {
     if (charged != nullptr) charged->take(block.size);
   }
   static constexpr std::size_t kKeep = std::size_t{512} << 20;
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-  // Large ones in pages of 2 MB, where the kernel has them for those who ask: fewer to map, and to find.
-  static void* fresh(std::size_t bytes) {
-    const bool large = bytes >= 2 * kHugePage;
-    void* memory = nullptr;
-    if (posix_memalign(&memory, large ? kHugePage : alignof(Block), bytes) != 0) throw std::bad_alloc();
-    if (large) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-    return memory;
-  }
 
   // At most an eighth more than asked for, so that slightly different sizes share blocks.
   static std::size_t rounded(std::size_t bytes) {
