@@ -43,7 +43,7 @@ TEST_P(Mean, NeverMoves) {
   const Assignments how = joined(GetParam().strategy, {"compress.codec=" + GetParam().codec});
   const std::vector<double> mean = testing::mean_start(kNodes);
   const auto start = average(how, 1);
-  for (const int steps : {7, 120}) {
+  for (const int steps : {7, 160}) {
     const auto nodes = average(how, steps);
     for (std::size_t i = 0; i < mean.size(); ++i) {
       double now = 0;
