@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <sstream>
+
 #include "veche/base/host_port.h"
 #include "veche/base/nearest.h"
 #include "veche/base/nesting.h"
@@ -144,6 +146,8 @@ void check_addresses(const Options& grid) {
   };
   check("listen", grid.get<std::string>("listen"));
   for (const std::string& text : grid.get<std::vector<std::string>>("address", {})) check("address", text);
+  std::istringstream tables(grid.get<std::string>("dht"));
+  for (std::string text; std::getline(tables, text, ',');) check("dht", text);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ VALID = {
     "99999999999999999999": NAMES,  # more digits than a number has: a word
     "no such word": NAMES,
     "[]": {"model.hidden", "optimizer.milestones"},
-    "": {"strategy.table"},
+    "": {"strategy.table", "grid.dht"},
 }
 FAILS = {("model.x0", "1e308")}
 # A sentence about these names what they name.

@@ -3,6 +3,7 @@
 
 #include "veche/comm/equal_everywhere.h"
 #include "veche/errors.h"
+#include "veche/train/compression/coder.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/optim/rate_schedule.h"
