@@ -120,7 +120,7 @@ void Membership::State::split_when_due(Time now) {
   }
   std::uint64_t own = 0;
   for (std::size_t i = 0; i < sizeof(own); ++i) own = own << 8U | self.id.bytes[i];
-  forking.emplace();
+  forking = Split{};
   // Nobody else makes the same one, nor this member again: so there is one view of this lineage and number.
   forking->lineage = RandomStream(random.next() ^ own, "lineage", self.incarnation).next();
   forking->begun = now;
