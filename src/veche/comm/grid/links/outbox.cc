@@ -1,5 +1,7 @@
 #include "veche/comm/grid/links/outbox.h"
 
+#include <utility>
+
 namespace veche::grid {
 
 void Outbox::call_writer(std::unique_lock<std::mutex>& lock) {
