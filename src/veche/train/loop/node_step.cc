@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "veche/comm/sleep.h"
+#include "veche/comm/views.h"
 #include "veche/compress/codec.h"
 #include "veche/random.h"
 #include "veche/train/loop/node.h"
@@ -172,8 +173,12 @@ Score Node::staged_pass(const Batch& batch, std::size_t samples) {
 Time Node::pause(Time length) {
   const Time start = now();
   const Time until = start + length;
-  while (now() < until && !services_->interrupted)
-    sleep_for(*endpoint_, std::min(until - now(), kBetweenStopChecksAsleep));
+  try {
+    while (now() < until && !services_->interrupted)
+      sleep_for(*endpoint_, std::min(until - now(), kBetweenStopChecksAsleep));
+  } catch (const ViewChanged&) {
+    // The next wait says so again: what was computed before this pause is not lost.
+  }
   return now() - start;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <stdexcept>
 
 #include "veche/errors.h"
 #include "veche/train/loop/measure.h"
@@ -23,9 +24,10 @@ struct Opening {
 };
 
 bool equal_models(const TrainingPlan& plan) {
-  if (plan.async()) return false;  // each goes on with what it has, at a pace of its own
   return plan.replicas() == Replicas::equal || plan.replicas() == Replicas::served;
 }
+
+[[noreturn]] void fail_without_state() { throw RunError("no member of this view has the state of the run"); }
 
 // Who gives its state and who takes it: the same on every node, as all know how everybody stands.
 class Parties {
@@ -37,7 +39,7 @@ class Parties {
     // All come back from a power cut, and what their strategy had in common is gone.
     for (int node = 0; donors_.empty() && node < view.nodes(); ++node)
       if (at(node).done_step == view.first_step) donors_.push_back(NodeId{node});
-    if (donors_.empty()) throw RunError("no member of this view has the state of the run");
+    if (donors_.empty()) fail_without_state();
     for (int node = 0; node < view.nodes(); ++node)
       if (lacks(node)) takers_.push_back(NodeId{node});
   }
@@ -105,11 +107,6 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
       if (all[node].hash != all.front().hash)
         throw RunError(fmt::format(
             "the models of nodes 0 and {} differ at step {} after one took the other's", node, self.step));
-  if (plan.async()) {  // numbers of checkpoints only grow, whoever counts
-    for (const Opening& one : all) self.last_checkpoint = std::max(self.last_checkpoint, one.saved);
-    self.evaluates_first = self.saves_first = false;
-    return;
-  }
   const auto due = [&](std::uint64_t every, std::uint64_t Opening::*done) {
     return every != 0 && self.step != 0 && self.step % every == 0 &&
            std::ranges::any_of(all, [&](const Opening& one) { return one.*done != self.step; });
@@ -135,8 +132,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     const std::vector<NodeId> donors = parties.donors_of(me);
     const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, parties.reference()});
     self.work.forget();
-    self.step = plan.async() ? view.standing[static_cast<std::size_t>(donors.front().value)].done_step
-                             : view.first_step;
+    self.step = view.first_step;
     // What was due at this step is no newcomer's. Who was behind makes up for it: its donor may not have done
     // it either, and may die before it does.
     if (!behind) self.last_evaluation = self.last_checkpoint = self.step;
@@ -149,7 +145,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
                              behind ? ", for this one was behind" : "");
   } else {
     serve_state(self, channel, parties.served_by(me));
-    if (self.step < view.first_step && !plan.async()) {
+    if (self.step < view.first_step) {
       finish_alone(self, plan);
       self.step = view.first_step;
     }
@@ -162,6 +158,14 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
                         told.empty() ? "" : "; ", node, view.first_step);
   agree(self, channel, plan);
   return told;
+}
+
+void go_on_in_view(NodeSelf& self, const View& view) {
+  if (std::ranges::none_of(view.standing, [](const Standing& one) { return one.state_hash != 0; }))
+    fail_without_state();
+  if (!self.has_state) throw std::logic_error("a node without a model was to go on");
+  if (self.is_new) self.last_evaluation = self.last_checkpoint = self.mean_step = self.step;
+  self.is_new = self.evaluates_first = self.saves_first = false;
 }
 
 }  // namespace veche

@@ -18,4 +18,8 @@ Standing standing_of(NodeSelf& self);
 // Throws ViewChanged or PeerLost like any wait: what was fetched is kept.
 std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan);
 
+// The same where nobody is waited for: each node goes on with the model that it has, at its own step. Throws
+// RunError where nobody has one; whoever lacks it has to catch up before.
+void go_on_in_view(NodeSelf& self, const View& view);
+
 }  // namespace veche
