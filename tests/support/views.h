@@ -108,6 +108,7 @@ struct Snapshot {
   std::uint64_t step = 0;
   std::vector<std::vector<float>> vectors;  // parameters, the optimiser's
   KeptWork work;
+  std::vector<std::vector<float>> common = {};  // of all, by their strategy
 };
 
 // Lenders of this process, who answer at once.
@@ -196,7 +197,7 @@ class ComingAndGoing {
 
  private:
   static Snapshot snapshot(NodeSelf& self) {
-    Snapshot all{self.step, {}, self.work};
+    Snapshot all{self.step, {}, self.work, self.common};
     const auto keep = [&](std::span<const float> part) {
       all.vectors.emplace_back(part.begin(), part.end());
     };
@@ -237,11 +238,10 @@ class ComingAndGoing {
   // A newcomer who has asked for copies before the view that has just ended, and now takes what was made.
   void let_in_who_follows() {
     const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
-    if (plan.common_state() || (plan.replicas() == Replicas::served && !plan.async())) return;
     if (coming_) {
       LivingLenders lenders(members);
       NodeSelf& self = coming_->part->self();
-      const CaughtUp caught = catch_up(self, lenders, plan.replicas() == Replicas::equal);
+      const CaughtUp caught = catch_up(self, lenders, shared_by(plan.strategy, plan.strategy_options));
       self.is_new = caught.done;
       if (async_ && !self.has_state) return;  // it tries again
       caught_up += caught.done ? 1 : 0;

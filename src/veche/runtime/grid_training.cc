@@ -248,14 +248,12 @@ class GridTraining::Member {
   // Nobody waits for it meanwhile. What cannot be had in this way comes in the first view.
   void catch_up_with(grid::Grid& grid) {
     const StrategyInfo& info = find_strategy(request_.settings.strategy.get<std::string>("name"));
-    const bool in_step = !at_own_pace();
-    const Replicas replicas = info.replicas(request_.settings.strategy);
-    if (info.common_state(request_.settings.strategy) || (replicas == Replicas::served && in_step)) return;
-    if (replicas != Replicas::equal && parts_.front()->self().has_state) return;  // it has a model of its own
+    const Shared shared = shared_by(info, request_.settings.strategy);
+    if (shared == Shared::nothing && parts_.front()->self().has_state) return;  // it has a model of its own
     MembersWhoLend lenders(grid, request_.interrupted);
     if (!lenders.wait_for_one()) return;
     NodeSelf& self = parts_.front()->self();
-    const CaughtUp caught = catch_up(self, lenders, replicas == Replicas::equal);
+    const CaughtUp caught = catch_up(self, lenders, shared);
     if (caught.of > 0)
       notice(
           fmt::format("fetched {} of {} pieces of step {} from {} member{} while they went on, and is at "
@@ -266,6 +264,7 @@ class GridTraining::Member {
       NodeSelf& other = part->self();
       other.is_new = caught.done;
       if (&other == &self || !self.has_state) continue;
+      other.common = self.common;
       const StatePieces from(self), to(other);
       for (std::size_t i = 0; i < from.count(); ++i) to.put(i, from[i]);
       other.step = self.step;

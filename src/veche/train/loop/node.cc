@@ -51,11 +51,7 @@ NodeSelf Node::leave_view() {
     if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
       self_.unpushed = holder->put_back(self_.learner->parameters());
   }
-  if (plan_.common_state()) {
-    self_.common.clear();
-    for (const std::span<float> part : strategy_->state().vectors)
-      self_.common.emplace_back(part.begin(), part.end());
-  }
+  keep_common();
   strategy_.reset();  // it refers to what goes on
   return std::move(self_);
 }
