@@ -197,6 +197,7 @@ class ComingAndGoing(Grid):
         c = self.member("o", "join", once)
         self.until_seated(a, "m", "n", "o")
         self.until_it_goes_on(c)
+        self.until(lambda: all(self.nodes_known(one) == 3 for one in (a, b, c)))
         spent = self.veche("grid", "join", once, *assignments({"run.out": self.folder, "run.name": "late"}))
         self.assertEqual((spent.returncode, spent.stdout), (2, ""))
         self.assertIn("the invitation is spent: it was good for 1", spent.stderr)
@@ -217,6 +218,11 @@ class ComingAndGoing(Grid):
             self.until_it_goes_on(one)
             one.process.send_signal(signal.SIGINT)
             self.ends(one, 130)
+
+    def nodes_known(self, who):
+        """Of how many nodes the live page of this member knows where they are."""
+        file = who.run / "nodes.json"
+        return len(json.loads(file.read_text())["nodes"]) if file.exists() else 0
 
     def test_comes_back(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 3000})
