@@ -58,12 +58,13 @@ class Soak(Grid):
 
     def test_steps_kept(self):
         every, faults = float(os.environ.get("GRID_EVERY", "30")), int(os.environ.get("GRID_FAULTS", "4"))
-        founder, invitation = self.found({"strategy.name": STRATEGY, "run.steps": 10**6, "cluster.stall": "[1, 0.1]",
-                                          "run.eval_every": 10**6, "run.checkpoint_every": 10**6})
+        founder, _ = self.found({"strategy.name": STRATEGY, "run.steps": 10**6, "cluster.stall": "[1, 0.1]",
+                                 "run.eval_every": 10**6, "run.checkpoint_every": 10**6})
+        self.until_it_goes_on(founder)
+        invitation = self.invitation(founder, "--uses", MEMBERS + faults)
         here = [founder, *(self.member(f"p{i}", "join", invitation) for i in range(1, MEMBERS))]
         self.until_seated(founder, *[one.name for one in here])
         self.until_it_goes_on(founder)
-        invitation = self.invitation(founder)
 
         def fault():
             here.pop().process.kill()
