@@ -134,7 +134,7 @@ std::vector<BenchCase> bench_grid(const BenchOptions& options) {
 }
 
 std::vector<BenchCase> bench_grid_slow(const BenchOptions& options) {
-  const double target = options.quick ? 0 : options.target / 100;
+  const double target = options.quick ? 0.1 : options.target / 100;
   const Words assignments = on_slow_links(target, kFarEnough);
   Rounds rounds(1);
   std::string steps;
