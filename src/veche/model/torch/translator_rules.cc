@@ -9,42 +9,44 @@
 namespace veche::torch_model {
 namespace {
 
-using torch::jit::Value;
+using TracedValue = torch::jit::Value;
 
-std::vector<std::int64_t> sizes_of(const Value* value) {
+std::vector<std::int64_t> sizes_of(const TracedValue* value) {
   return *value->type()->expectRef<c10::TensorType>().sizes().concrete_sizes();
 }
 
-std::int64_t dimensions_of(const Value* value) { return static_cast<std::int64_t>(sizes_of(value).size()); }
+std::int64_t dimensions_of(const TracedValue* value) {
+  return static_cast<std::int64_t>(sizes_of(value).size());
+}
 
-c10::IValue constant(const Value* value) { return *torch::jit::toIValue(value); }
-std::int64_t integer(const Value* value) { return constant(value).toInt(); }
-bool is_none(const Value* value) {
+c10::IValue constant(const TracedValue* value) { return *torch::jit::toIValue(value); }
+std::int64_t integer(const TracedValue* value) { return constant(value).toInt(); }
+bool is_none(const TracedValue* value) {
   const auto known = torch::jit::toIValue(value);
   return known && known->isNone();
 }
 // With whatever there is of samples, which are first.
-std::vector<std::int64_t> for_any_samples(const Value* value) {
+std::vector<std::int64_t> for_any_samples(const TracedValue* value) {
   std::vector<std::int64_t> shape = sizes_of(value);
   shape.front() = -1;
   return shape;
 }
 
 // From the front.
-std::int64_t dimension(const Value* value, const Value* of) {
+std::int64_t dimension(const TracedValue* value, const TracedValue* of) {
   const std::int64_t given = integer(value);
   return given < 0 ? given + dimensions_of(of) : given;
 }
 
-std::vector<std::int64_t> list_of_integers(const Value* value) {
+std::vector<std::int64_t> list_of_integers(const TracedValue* value) {
   if (const auto known = torch::jit::toIValue(value)) return known->toIntVector();
   std::vector<std::int64_t> values;
-  for (const Value* item : value->node()->inputs()) values.push_back(integer(item));
+  for (const TracedValue* item : value->node()->inputs()) values.push_back(integer(item));
   return values;
 }
 
 // For height and width, where one number may stand for both.
-std::vector<std::int64_t> two_integers(const Value* value) {
+std::vector<std::int64_t> two_integers(const TracedValue* value) {
   std::vector<std::int64_t> values = list_of_integers(value);
   if (values.size() == 1) values.push_back(values.front());
   return values;
@@ -149,7 +151,7 @@ void Translator::group_norm(const Node& node) {
   const std::int64_t groups = integer(node.input(1));
   const std::string normal =
       reshaped(normalised(node, groups, {0, groups, -1}), for_any_samples(node.input(0)));
-  const auto per_channel = [&](const Value* value) {
+  const auto per_channel = [&](const TracedValue* value) {
     const at::Tensor numbers = constant(value).toTensor();
     return tensor(numbers.view({-1, 1, 1}), names_.at(numbers.data_ptr()));
   };
@@ -242,7 +244,7 @@ void Translator::concatenation(const Node& node) {
   const std::int64_t axis = dimension(node.input(1), node.output());
   if (!repeated_.contains(items[0])) {
     std::vector<std::string> inputs;
-    for (const Value* item : items) inputs.push_back(name_of(item));
+    for (const TracedValue* item : items) inputs.push_back(name_of(item));
     call(node.output(), emit("Concat", std::move(inputs), {{"axis", axis}}));
     return;
   }
@@ -299,7 +301,7 @@ void Translator::parts(const Node& node) {
   const auto count = static_cast<std::int64_t>(outputs.size());
   if (size % count != 0) refuse(node, "its parts are not of one size");
   for (std::int64_t i = 0; i < count; ++i) {
-    const Value* output = outputs[static_cast<std::size_t>(i)];
+    const TracedValue* output = outputs[static_cast<std::size_t>(i)];
     if (sizes_of(output).front() != kSamples) refuse(node, "it divides samples");
     const std::int64_t width = size / count;
     const std::string part = slice_of(name_of(node.input(0)), axis, i * width, (i + 1) * width, 1);
