@@ -32,7 +32,7 @@ VARIANTS = [("cnn", {"norm": "group:8"}, 28), ("resnet20", {"norm": "layer"}, 32
 GROWN = {"resnet20": 0.5, "resnet32": 2.5, "resnet44": 2.7, "resnet56": 4, "resnet110": 9.8, "wrn-16-8": 0.8, "wrn-28-10": 1.8,
          "resnet18": 1, "resnet34": 2.5, "resnet50": 3, "wide_resnet50_2": 3.2, "mobilenet_v3_large": 2, "shufflenet_v2_x1_0": 1.5}
 # Gates (squeeze and excitation) open and shut for good at large numbers, where rounding then decides: norms keep these small.
-NORM_SCALE = {"efficientnet_v2_s": 0.8}
+NORM_SCALE = {"efficientnet_v2_s": 0.75}
 GATED = re.compile("mobilenet|efficientnet")
 PICTURES = 5
 NORMALIZATION = {"mean": [0.45, 0.4, 0.5], "deviation": [0.25, 0.2, 0.3]}
