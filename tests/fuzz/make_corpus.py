@@ -150,7 +150,7 @@ def membership():
     def member(key):
         return bytes([key]) + bytes(31) + struct.pack("<QI", 1, 4) + b"name" + struct.pack("<II", 1, 11) + b"host.x:4000" + \
             struct.pack("<Id", 1, 10.5) + bytes(32)
-    standing = struct.pack("<IQQ", 1, 5, 6)
+    standing = struct.pack("<IQQQB", 1, 5, 6, 7, 1)
     def view(number):
         return struct.pack("<QQQI", 7, 0, number, 2) + member(1) + member(2) + struct.pack("<QQ", 5, 6) + \
             struct.pack("<II", 1, 4) + b"invi" + struct.pack("<I", 1) + struct.pack("<I", 2) + bytes([1]) + bytes(31) + bytes([2]) + \
@@ -164,8 +164,8 @@ def membership():
         "revoke": bytes(32) + struct.pack("<I", 1) + b"\7", "refused": struct.pack("<I", 3) + b"why",
         "fork": struct.pack("<Q", 9), "follow": struct.pack("<Q", 9) + member(2) + standing}
     for kind, (name, body) in enumerate(bodies.items()):
-        save("membership", name, struct.pack("<BBQQQQ", 1, kind, 7, 0, 1, 1) + body)
-    stored = struct.pack("<BQQQ", 1, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
+        save("membership", name, struct.pack("<BBQQQQ", 2, kind, 7, 0, 1, 1) + body)
+    stored = struct.pack("<BQQQ", 2, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
     checksum = 0xcbf29ce484222325
     for byte in stored:
         checksum = (checksum ^ byte) * 0x100000001b3 % 2**64

@@ -295,6 +295,21 @@ class ComingAndGoing(Grid):
         said = self.veche("grid", "members", at.run, "--admit", waiting[0])
         self.assertEqual(said.returncode, 0, said.stderr)
 
+    def test_what_needs_the_same_nodes_is_refused(self):
+        for settings, named in (({"strategy.name": "hierarchical"}, 'strategy.name = "hierarchical"'),
+                                ({"strategy.name": "hogwild"}, 'strategy.name = "hogwild"'),
+                                ({"strategy.name": "parameter-server", "strategy.dedicated": "true", "cluster.nodes": 2},
+                                 "strategy.dedicated = true"),
+                                ({"strategy.name": "local-sgd", "strategy.update": "async"}, "the asynchronous form of"),
+                                ({"strategy.name": "local-sgd", "strategy.outer": "nesterov", "compress.codec": "int8"},
+                                 "an outer optimiser and a codec")):
+            tried = self.veche("grid", "start", *assignments(TRAINED, settings, {"run.out": self.folder / "runs"}))
+            self.assertEqual((tried.returncode, tried.stdout), (2, ""), tried.stderr)
+            self.assertIn(named, tried.stderr)
+            self.assertIn("cannot be used where members come and go; ", tried.stderr)
+            self.assertEqual(tried.stderr.strip().count("\n"), 0)
+            self.assertFalse((self.folder / "runs").exists())
+
     def test_other_data_are_refused(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 100000})
         other = self.veche("grid", "join", invitation, "--set", "data.batch=3")

@@ -34,6 +34,7 @@ class ViewPart {
   void leave();
 
   NodeSelf& self() { return self_; }
+  Standing standing();                              // between views
   bool ended() const { return last_.has_value(); }  // the run, not only the view
   const std::optional<Evaluation>& last() const { return last_; }
   // Of the last view: what people should know of its beginning, and how it was planned.

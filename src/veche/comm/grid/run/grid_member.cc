@@ -127,7 +127,10 @@ class GridMember : public Grid, private LinkEvents {
   }
 
   void report(std::uint64_t step, double speed) override {
-    own_.links->post([this, speed] { agreement_->membership().describe(own_.links->addresses(), speed); });
+    own_.links->post([this, step, speed] {
+      agreement_->membership().describe(own_.links->addresses(), speed);
+      agreement_->at_step(step);
+    });
     own_.links->set_heartbeat(Writer().number(step).real(speed).real(agreement_->to_stop().count()).take());
     const std::lock_guard lock(mutex_);
     reports_[me()] = {step, speed};
