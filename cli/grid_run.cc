@@ -50,7 +50,7 @@ grid::Options options_of(const GridArguments& arguments, const Settings& setting
   grid::Options options;
   options.folder = folder;
   options.name = arguments.name;
-  options.nodes = static_cast<std::uint32_t>(settings.nodes());
+  options.nodes = settings.is_cut() ? 1 : static_cast<std::uint32_t>(settings.nodes());
   options.slots = settings.cluster.get<int>("slots");
   options.listen = keys.get<std::string>("listen");
   options.addresses = keys.get<std::vector<std::string>>("address", {});

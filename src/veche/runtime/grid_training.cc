@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
+#include "veche/base/read_text.h"
 #include "veche/data/sets/pixel_set.h"
 #include "veche/errors.h"
 #include "veche/runtime/checkpoint.h"
@@ -102,28 +104,58 @@ class MembersWhoLend : public Lenders {
 // says of which view it is.
 class MembersCheckpoints : public Checkpointer {
  public:
-  MembersCheckpoints(const RunFolder& folder, int nodes)
-      : folder_(folder), store_(folder.checkpoints(), nodes) {}
+  // `staged`: of a model in stages, whose files are the stages of the member's replica; else null.
+  MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged)
+      : folder_(folder),
+        store_(folder.checkpoints(), nodes),
+        alone_(folder.path() / "stage", 1),
+        staged_(staged) {}
 
   void enter(std::uint64_t view, int nodes, NodeId first) {
     view_ = view;
     nodes_ = nodes;
-    first_ = first.value;
+    first_ = staged_ == nullptr ? first.value : 0;
   }
   void write(std::uint64_t number, NodeId node, const NodeState& state) override {
     store_.write(number, NodeId{node.value - first_}, state);
   }
   void commit(std::uint64_t number) override {
     store_.commit(number);
-    write_file(folder_.path() / "view.json",
-               nlohmann::json{{"view", view_}, {"step", number}, {"nodes", nodes_}}.dump() + "\n");
+    tell_view(number);
   }
+  // The stage that a node has, without the others.
+  void write_alone(NodeSelf& self) {
+    if (self.learner == nullptr || !self.has_state || self.step == 0 || self.last_checkpoint == self.step)
+      return;
+    alone_.write(self.step, NodeId{0}, state_of(self));
+    alone_.commit(self.step);
+    tell_view(self.step);
+  }
+  // Which it was; none: nothing was written yet.
+  std::optional<int> stage() const {
+    std::error_code unknown;
+    if (!std::filesystem::exists(file(), unknown)) return {};
+    const auto view = nlohmann::json::parse(read_text(file(), file().string(), kMostView), nullptr, false);
+    if (!view.is_object() || !view.contains("stage") || !view["stage"].is_number_integer())
+      throw RequestError(file().string() + " does not tell which stage this member had: it is damaged");
+    return view["stage"].get<int>();
+  }
+  CheckpointStore& alone() { return alone_; }
   CheckpointStore& store() { return store_; }
   NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
 
  private:
+  std::filesystem::path file() const { return folder_.path() / "view.json"; }
+  void tell_view(std::uint64_t step) const {
+    nlohmann::json view{{"view", view_}, {"step", step}, {"nodes", nodes_}};
+    if (staged_ != nullptr) view["stage"] = staged_->stage();
+    write_file(file(), view.dump() + "\n");
+  }
+
+  static constexpr std::uintmax_t kMostView = 1 << 20;
   const RunFolder& folder_;
-  CheckpointStore store_;
+  CheckpointStore store_, alone_;
+  const StagedPart* const staged_;
   std::uint64_t view_ = 0;
   int nodes_ = 0;
   int first_ = 0;  // seat of the first node here
@@ -135,7 +167,8 @@ class GridTraining::Member {
  public:
   explicit Member(GridRequest request)
       : request_(std::move(request)),
-        here_(request_.settings.nodes()),
+        staged_(request_.settings.is_cut()),
+        here_(staged_ ? 1 : request_.settings.nodes()),
         own_data_(!request_.settings.brings_data &&
                   request_.settings.grid.get<std::string>("data") == "own") {
     check_for_views(request_.settings);
@@ -149,6 +182,9 @@ class GridTraining::Member {
                           opened_.source.test != nullptr ? 1U : 0U};
       parts_.push_back(std::make_unique<ViewPart>(std::move(self), word, pool_));
     }
+    if (staged_)
+      parts_.front()->set_stages(std::make_unique<StagedPart>(
+          request_.settings.stages(), [this](int stage) { return make_stage(stage); }));
   }
 
   DataTraits data() const {
@@ -169,20 +205,22 @@ class GridTraining::Member {
     const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
     if (folder != nullptr) {
       info_.folder = folder->path();
-      checkpoints_.emplace(*folder, here_);
+      checkpoints_.emplace(*folder, staged_ ? request_.settings.stages() : here_, staged());
       if (how == As::returned) resume(*folder);
-      const Learner& learner = *parts_.front()->self().learner;
-      write_layout(*folder, model(), learner.parameter_layout(), learner.buffer_layout(), opened_.source);
+      write_models_layout(*folder);
     }
     for (const auto& part : parts_)
       if (how == As::newcomer) part->self().has_state = false;
     folder_ = folder;
-    if (how != As::founder) catch_up_with(grid);
-    lend_state(grid);
+    if (!staged_) {
+      if (how != As::founder) catch_up_with(grid);
+      lend_state(grid);
+    }
     Prefetcher prefetcher(request_.settings.data.get<int>("workers"));
     while (true) {
       const std::optional<View> view = next_view(views);
       if (!view) break;
+      if (staged_) call_by_name(grid);
       one_view(*view, prefetcher);
       if (interrupted() || std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
     }
@@ -210,6 +248,34 @@ class GridTraining::Member {
     NodesInView alone{.first_here = 0, .here = here_};
     if (own_data_) alone.samples.assign(static_cast<std::size_t>(here_), 1);
     return {request_.settings, opened_, alone};
+  }
+
+  StagedPart* staged() const { return parts_.front()->staged(); }
+
+  NodeSelf make_stage(int stage) const {
+    const RunPlan plan = plan_alone();
+    TrainingRequest making;
+    making.settings = request_.settings;
+    LearnersOfRun learners(making, plan);
+    return {learners.make(NodeId{stage}), plan.training};
+  }
+
+  // How the others know this node in what they say of stages.
+  void call_by_name(const grid::Grid& grid) const {
+    const grid::MemberId me = grid.me();
+    std::uint64_t number = 0;
+    std::memcpy(&number, me.bytes.data(), sizeof number);
+    std::string name = grid::short_name(me);
+    for (const grid::MemberStatus& one : grid.status().members)
+      if (one.member.id == me && !one.member.name.empty()) name = one.member.name;
+    staged()->call(number, name);
+  }
+
+  void write_models_layout(const RunFolder& folder) const {
+    const Learner& learner = *parts_.front()->self().learner;
+    const auto pipeline = staged_ ? plan_alone().training.pipeline : std::nullopt;
+    write_layout(folder, model(), pipeline ? pipeline->parameters : learner.parameter_layout(),
+                 pipeline ? pipeline->buffers : learner.buffer_layout(), opened_.source);
   }
 
   std::vector<std::unique_ptr<Learner>> make_learners(const RunPlan& plan, int count) const {
@@ -285,6 +351,9 @@ class GridTraining::Member {
     const PlanOfView plan = [&](std::span<const DataWord> words) { return plan_of(words, first); };
     std::vector<std::unique_ptr<Endpoint>> endpoints;
     for (const NodeId id : here) endpoints.push_back(view.cluster->endpoint(id));
+    parts_.front()->on_roles = [&](const std::string& sentence) {
+      notice(fmt::format("view {}: {}", view.number, sentence));
+    };
     parts_.front()->on_begin = [&](const TrainingPlan& made, const std::string& told) {
       begin(view, made, told);
     };
@@ -322,28 +391,32 @@ class GridTraining::Member {
 
   // By the thread of the first node here.
   void begin(const View& view, const TrainingPlan& plan, const std::string& told) {
-    info_.nodes = view.nodes();
+    info_.nodes = staged_ ? static_cast<int>(staged()->roles().nodes.size()) : view.nodes();
     info_.steps = plan.steps;
     info_.steps_per_epoch = plan.steps_per_epoch;
     if (!begun_) {
       begun_ = true;
-      info_.first_step = view.first_step;
+      info_.first_step = parts_.front()->self().step;
       info_.strategy = request_.settings.strategy.get<std::string>("name");
       info_.topology = plan.topology ? plan.topology->describe() : "";
       info_.codec = plan.compression ? plan.compression->spec.word() : "";
       info_.model = model();
       info_.data = opened_.source.name;
-      info_.parameters = parts_.front()->self().learner->parameters().size();
+      info_.stages = request_.settings.stages();
+      info_.parameters = plan.pipeline ? plan.pipeline->parameter_count()
+                                       : parts_.front()->self().learner->parameters().size();
       if (folder_ != nullptr) recorder_.emplace(*folder_, info_, request_.observer);
       late_.next = recorder_ ? &*recorder_ : static_cast<Observer*>(request_.observer);
       if (request_.observer != nullptr) request_.observer->on_start(info_);
     }
-    notice(fmt::format("view {}: {} node{} from step {}{}{}", view.number, view.nodes(),
-                       view.nodes() == 1 ? "" : "s", view.first_step, told.empty() ? "" : "; this member ",
-                       told));
+    const bool some_wait = info_.nodes < view.nodes();
+    notice(fmt::format("view {}: {} node{}{} from step {}{}{}", view.number, info_.nodes,
+                       info_.nodes == 1 ? "" : "s", some_wait ? fmt::format(" of {}", view.nodes()) : "",
+                       parts_.front()->self().step, told.empty() ? "" : "; this member ", told));
   }
 
   void resume(const RunFolder& folder) {
+    if (staged_) return resume_stage(folder);
     CheckpointStore& store = checkpoints_->store();
     store.remove_unfinished();
     const auto step = store.newest([&](const std::string& sentence) { notice(sentence); });
@@ -362,16 +435,44 @@ class GridTraining::Member {
       self.has_state = whole;  // what an outer optimiser had in common is not in the file
       NodeState state = state_of(self);
       store.read(*step, NodeId{static_cast<int>(i)}, state);
-      self.step = self.last_checkpoint = self.last_evaluation = self.mean_step = state.step;
-      self.train = state.train;
-      self.evaluated_train = state.evaluated;
-      self.sent = state.sent;
+      take(self, state);
     }
+  }
+
+  // Of all checkpoints the newest: those of the whole model, and the stage that it had when it left.
+  void resume_stage(const RunFolder& folder) {
+    const auto warn = [&](const std::string& sentence) { notice(sentence); };
+    NodeSelf& self = parts_.front()->self();
+    self.has_state = false;
+    const std::optional<int> stage = checkpoints_->stage();
+    if (!stage || *stage < 0 || *stage >= request_.settings.stages()) {
+      notice(folder.path().string() + " has no checkpoint yet: the state comes from the others");
+      return;
+    }
+    checkpoints_->store().remove_unfinished();
+    checkpoints_->alone().remove_unfinished();
+    const auto whole = checkpoints_->store().newest(warn), alone = checkpoints_->alone().newest(warn);
+    if (!whole && !alone) return;
+    staged()->hold(self, *stage);
+    NodeState state = state_of(self);
+    if (alone && (!whole || *alone >= *whole))
+      checkpoints_->alone().read(*alone, NodeId{0}, state);
+    else
+      checkpoints_->store().read(*whole, NodeId{*stage}, state);
+    take(self, state);
+  }
+
+  static void take(NodeSelf& self, const NodeState& state) {
+    self.step = self.last_checkpoint = self.last_evaluation = self.mean_step = state.step;
+    self.train = state.train;
+    self.evaluated_train = state.evaluated;
+    self.sent = state.sent;
   }
 
   // What this member has, by itself: it leaves, or cannot go on.
   void save() {
     if (!checkpoints_) return;
+    if (staged_) return checkpoints_->write_alone(parts_.front()->self());
     std::uint64_t step = 0;
     for (const auto& part : parts_) {
       if (!part->self().has_state || part->self().learner == nullptr) return;
@@ -402,7 +503,8 @@ class GridTraining::Member {
   }
 
   const GridRequest request_;
-  const int here_;  // nodes of this process
+  const bool staged_;  // each member has one stage of the model
+  const int here_;     // nodes of this process
   const bool own_data_;
   NodeFolders opened_;
   const MessagePool pool_;

@@ -22,11 +22,6 @@ struct Opening {
   std::uint64_t reached_target = 0;
 };
 
-bool equal_models(const TrainingPlan& plan) {
-  if (plan.async()) return false;  // each goes on with what it has, at a pace of its own
-  return plan.replicas() == Replicas::equal || plan.replicas() == Replicas::served;
-}
-
 // Who gives its state and who takes it: the same on every node, as all know how everybody stands.
 class Parties {
  public:
@@ -123,6 +118,11 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
 }
 
 }  // namespace
+
+bool equal_models(const TrainingPlan& plan) {
+  if (plan.async()) return false;  // each goes on with what it has, at a pace of its own
+  return plan.replicas() == Replicas::equal || plan.replicas() == Replicas::served;
+}
 
 Standing standing_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
 
