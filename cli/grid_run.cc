@@ -86,7 +86,10 @@ class Membership {
         settings_(std::move(settings)),
         view_(view),
         interrupts_(interrupts),
-        training_({.settings = settings_, .observer = &view, .interrupted = &interrupts.asked()}) {}
+        training_({.settings = settings_,
+                   .observer = &view,
+                   .name = arguments.name,
+                   .interrupted = &interrupts.asked()}) {}
 
   const Settings& settings() const { return settings_; }
   const GridTraining& training() const { return training_; }

@@ -265,10 +265,7 @@ class GridTraining::Member {
     const grid::MemberId me = grid.me();
     std::uint64_t number = 0;
     std::memcpy(&number, me.bytes.data(), sizeof number);
-    std::string name = grid::short_name(me);
-    for (const grid::MemberStatus& one : grid.status().members)
-      if (one.member.id == me && !one.member.name.empty()) name = one.member.name;
-    staged()->call(number, name);
+    staged()->call(number, request_.name.empty() ? grid::short_name(me) : request_.name);
   }
 
   void write_models_layout(const RunFolder& folder) const {

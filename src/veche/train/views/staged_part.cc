@@ -193,7 +193,7 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
       finish_alone(self, plan);
       self.step = roles_.first_step;
     }
-  } else if (!equal && work == Work::finish) {
+  } else if (!equal && has_its_stage(place_) && self.step < roles_.first_step) {
     finish_alone(self, plan);
     self.step = roles_.first_step;
   }
