@@ -268,6 +268,8 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
                                          const StagesComingAndGoing::Past& view, std::uint64_t until) {
   TrainingPlan plan = run.plan(static_cast<int>(view.members.size()) / stages);
   plan.steps = until;
+  // An ordinary run, but where what was kept of a step goes in, too.
+  plan.in_view = std::ranges::any_of(view.start, [](const Snapshot& one) { return one.work.there; });
   SeededCluster cluster(static_cast<int>(view.members.size()), testing::in_order_of(1));
   std::vector<std::unique_ptr<Node>> nodes;
   for (const NodeId id : cluster.here()) {
@@ -292,6 +294,18 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
     result[i] = {x.begin(), x.end()};
   });
   return result;
+}
+
+// All are there from the beginning to the end: the bits of an ordinary run.
+TEST(StagedViews, NobodyComesOrGoes) {
+  for (const char* strategy : {"allreduce", "consensus"}) {
+    StagesComingAndGoing run({std::string("strategy.name=") + strategy}, 2, 3);
+    ASSERT_TRUE(run.run(4, false));
+    ASSERT_EQ(run.past.size(), 1U);
+    const auto as_if = repeated(run, 2, run.past.front(), kSteps);
+    for (std::size_t i = 0; i < as_if.size(); ++i)
+      EXPECT_EQ(StagesComingAndGoing::values(*run.members[i]), as_if[i]) << strategy << " " << i;
+  }
 }
 
 class StagedViewsTest : public ::testing::TestWithParam<Assignments> {

@@ -10,7 +10,7 @@ from veche_runs import assignments
 
 STAGES = {"pipeline.stages": 2, "pipeline.micro_batches": 3, "grid.data": "common"}
 SLOWLY = {"cluster.stall": "[1, 0.03]"}  # so that members come and go within a few hundred steps
-STEPS = 1300  # far more
+STEPS = 1000  # far more
 
 
 class Stages(Grid):
@@ -87,9 +87,18 @@ class Stages(Grid):
         again = self.member("b", "join", "--resume", b.run)  # with what its folder holds
         self.until_seated(a, "a", "b")
         self.until_it_goes_on(a)
-        again.process.kill()
+        again.process.send_signal(signal.SIGINT)  # who leaves saves its stage as it is
+        self.ends(again, 130)
         self.until(lambda: a.told().count("nobody here has stage 1") == 2)
-        a.process.send_signal(signal.SIGINT)
+        self.assertEqual(len(list((b.run / "stage").glob("step-*"))), 1)
+        self.all.remove(again)
+        again.end()
+        again = self.member("b", "join", "--resume", b.run)
+        self.until_seated(a, "a", "b")
+        self.until_it_goes_on(a)
+        again.process.kill()
+        self.until(lambda: a.told().count("nobody here has stage 1") == 3)
+        a.process.send_signal(signal.SIGINT)  # while it waits
         self.ends(a, 130)
         self.assertIn("Come back with", a.told())
 
