@@ -35,7 +35,8 @@ SETS = {
     "cifar100": {"epochs": 200, "milestones": (0.5, 0.75), "set": {
         "model.name": "resnet20", "optimizer.name": "sgd", "optimizer.lr": 0.1, "optimizer.momentum": 0.9, "optimizer.weight_decay": 1e-4,
         "optimizer.schedule": "multi-step"}},
-    "fashion-mnist": {"epochs": 20, "milestones": (), "set": {"model.name": "cnn", "optimizer.name": "adam", "optimizer.lr": 0.001}},
+    "fashion-mnist": {"epochs": 20, "milestones": (), "set": {
+        "model.name": "cnn", "optimizer.name": "adam", "optimizer.lr": 0.001, "optimizer.schedule": "cosine"}},
 }
 DENSE, SPARSE = ("complete", 5), ("erdos-renyi:10:0.25@1", 10)  # stand for "a dense graph of 5" and "a sparse graph of 10", not described further
 RING, TORUS, EXPANDER, COMPLETE = ("ring", 4), ("torus:6x6", 36), ("expander:25", 25), ("complete", 36)

@@ -10,22 +10,26 @@ namespace veche {
 // MPI tells of what arrives only to those who poll. Whoever waits polls without pause for a moment, in which
 // most answers come; then offers its core to others between polls; then sleeps between them, longer each
 // time, so that a long wait takes no core. Where ranks outnumber cores, polling without pause would keep the
-// one waited for from running.
+// one waited for from running. Who polls for others that compute sleeps longer still: a share of the time in
+// which nothing has come, or each poll's change of threads would take a core from them too often.
 class Backoff {
  public:
   using Duration = std::chrono::nanoseconds;
+  static constexpr Duration kLongest = std::chrono::microseconds(500);
+  static constexpr Duration kLongestForOthers = std::chrono::milliseconds(4);
   explicit Backoff(bool oversubscribed) : spins_(oversubscribed ? 0 : kSpins) {}
 
-  // How long to sleep before the next poll; zero: poll at once.
-  Duration next() {
+  // How long to sleep before the next poll, at the most; zero: poll at once.
+  Duration next(Duration longest = kLongest) {
     ++count_;
     if (count_ <= spins_) return Duration::zero();
     if (count_ <= spins_ + kYields) {
       sched_yield();
       return Duration::zero();
     }
-    const Duration backoff = length_;
+    const Duration backoff = std::min(std::max(length_, slept_ / kShare), longest);
     length_ = std::min(2 * length_, kLongest);
+    slept_ += backoff;
     return backoff;
   }
 
@@ -33,17 +37,19 @@ class Backoff {
   void reset() {
     count_ = 0;
     length_ = kShortest;
+    slept_ = Duration::zero();
   }
 
  private:
   static constexpr int kSpins = 400;  // some tens of microseconds
   static constexpr int kYields = 30;
   static constexpr Duration kShortest = std::chrono::microseconds(20);
-  static constexpr Duration kLongest = std::chrono::microseconds(500);
+  static constexpr int kShare = 32;
 
   const int spins_;
   int count_ = 0;
   Duration length_ = kShortest;
+  Duration slept_ = Duration::zero();
 };
 
 }  // namespace veche

@@ -87,6 +87,7 @@ void MpiSums::start(Sum& sum) {
   const std::span<float> total = sum.total.writable<float>();
   for (std::size_t i = 1; i < nodes_here_; ++i) add_to(total, sum.copies[i].as<float>());
   sum.copies.clear();
+  ++progress_engine_.sums_under_way;
   in_parts(total, [&](float* data, int count) {
     MPI_Iallreduce(MPI_IN_PLACE, data, count, MPI_FLOAT, MPI_SUM, comm_, &sum.requests.emplace_back());
   });
@@ -97,6 +98,7 @@ void MpiSums::test(Sum& sum) {
   MPI_Testall(static_cast<int>(sum.requests.size()), sum.requests.data(), &done, MPI_STATUSES_IGNORE);
   if (done == 0) return;
   sum.end = End::done;
+  --progress_engine_.sums_under_way;
   changed_.notify_all();
 }
 

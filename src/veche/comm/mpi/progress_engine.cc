@@ -232,15 +232,20 @@ void ProgressEngine::poll_in_background(const std::stop_token& stop) {
       continue;
     }
     std::unique_lock lock(mutex);
-    if (const auto length = backoff.next(); length > Backoff::Duration::zero())
+    const auto longest = sums_under_way > 0 || under_way() ? Backoff::kLongest : Backoff::kLongestForOthers;
+    if (const auto length = backoff.next(longest); length > Backoff::Duration::zero())
       asked_to_stop.wait_for(lock, stop, length, [] { return false; });
   }
 }
 
+bool ProgressEngine::under_way() {
+  const std::lock_guard lock(mutex_);
+  return !arriving_.empty() || !sending_.empty();
+}
+
 bool ProgressEngine::idle() {
   if (std::ranges::any_of(alive_, [](const auto& flag) { return flag.load(); })) return false;
-  const std::lock_guard lock(mutex_);
-  return arriving_.empty() && sending_.empty();
+  return !under_way();
 }
 
 }  // namespace veche

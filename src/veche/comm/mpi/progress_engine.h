@@ -55,6 +55,8 @@ class ProgressEngine {
   // Asks MPI once what has come and gone; true when something did.
   bool poll();
 
+  std::atomic<int> sums_under_way = 0;  // which MPI gets on with only when polled
+
  private:
   struct Header;
   struct Arriving {
@@ -71,6 +73,7 @@ class ProgressEngine {
   bool finish_sending();
   bool mark_gone(NodeId node);  // tells whether it was there
   void poll_in_background(const std::stop_token& stop);
+  bool under_way();  // messages
   bool idle();
 
   const MPI_Comm comm_;

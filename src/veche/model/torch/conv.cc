@@ -75,12 +75,13 @@ void Conv::forget() {
 
 std::shared_ptr<Conv::Ready> Conv::ready(const at::Tensor& x, bool with_bias) const {
   const std::lock_guard lock(used_mutex_);
+  const bool rest = report->parameters_rest;
   for (const auto& ready : used_)
-    if (ready->plan->fits(options_, x.sizes(), weight, with_bias)) return ready;
+    if (ready->plan->fits(options_, x.sizes(), weight, with_bias, rest)) return ready;
   // A training batch, the last one of an epoch, those of an evaluation. Sizes without end start again.
   if (used_.size() == kMostPlans) used_.clear();
-  auto plan = plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias)
-                               : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias);
+  auto plan = plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias, rest)
+                               : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias, rest);
   used_.push_back(std::make_shared<Ready>(Ready{std::move(plan), {}, {}}));
   return used_.back();
 }

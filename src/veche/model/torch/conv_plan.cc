@@ -132,15 +132,26 @@ struct Geometry {
 
 // The convolution as winograd.h takes it, where that pays.
 std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
-                                         const at::Tensor& weight) {
+                                         const at::Tensor& weight, bool weights_rest) {
   const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
-  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size) &&
+  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size, weights_rest) &&
                     weight.is_contiguous(at::MemoryFormat::ChannelsLast);
   return fits ? std::make_optional(size) : std::nullopt;
 }
 
-at::Tensor room_for(const WinogradSize& size) {
-  return at::empty({static_cast<std::int64_t>(threaded::winograd_work(size))});
+at::Tensor room_for(std::size_t floats) { return at::empty({static_cast<std::int64_t>(floats)}); }
+
+at::Tensor for_winograd_forward(const WinogradSize& size, const at::Tensor& weight) {
+  const at::Tensor transformed = room_for(winograd_weights(size));
+  winograd_forward_weights(size, weight.data_ptr<float>(), transformed.data_ptr<float>(),
+                           room_for(winograd_taps(size)).data_ptr<float>());
+  return transformed;
+}
+
+at::Tensor for_winograd_backward(const WinogradSize& size, const at::Tensor& weight) {
+  const at::Tensor transformed = room_for(winograd_weights(size));
+  winograd_backward_weights(size, weight.data_ptr<float>(), transformed.data_ptr<float>());
+  return transformed;
 }
 
 struct Forward {
@@ -196,10 +207,11 @@ struct ParameterGradients {
   Reorder reorder, reorder_and_add;
 };
 
-// What weights become in some order, unless it is there.
-at::Tensor kept_or_made(at::Tensor* kept, const Reorder& reorder, const at::Tensor& weight) {
-  if (kept == nullptr) return reorder(weight);
-  if (!kept->defined()) *kept = reorder(weight);
+// What is made of the weights, unless it is there.
+template <class Make>
+at::Tensor kept_or_made(at::Tensor* kept, const Make& make) {
+  if (kept == nullptr) return make();
+  if (!kept->defined()) *kept = make();
   return *kept;
 }
 
@@ -230,34 +242,37 @@ struct ConvPlan::Passes {
 };
 
 ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-                   std::optional<Epilogue> ordered_ahead)
+                   bool weights_rest, std::optional<Epilogue> ordered_ahead)
     : options_(options),
       images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
+      weights_rest_(weights_rest),
       ordered_ahead_(ordered_ahead),
       threads_(at::get_num_threads()),
-      passes_(std::make_unique<Passes>(Geometry(options, images, weight, bias),
-                                       ordered_ahead ? std::nullopt : for_winograd(options, images, weight),
-                                       ordered_ahead.value_or(Epilogue::none))) {}
+      passes_(std::make_unique<Passes>(
+          Geometry(options, images, weight, bias),
+          ordered_ahead ? std::nullopt : for_winograd(options, images, weight, weights_rest),
+          ordered_ahead.value_or(Epilogue::none))) {}
 
 ConvPlan::~ConvPlan() = default;
 
 bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-                    std::optional<Epilogue> ordered_ahead) const {
+                    bool weights_rest, std::optional<Epilogue> ordered_ahead) const {
   return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_ &&
-         ordered_ahead == ordered_ahead_ && at::get_num_threads() == threads_;
+         weights_rest == weights_rest_ && ordered_ahead == ordered_ahead_ &&
+         at::get_num_threads() == threads_;
 }
 
 std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
-                                                  const at::Tensor& weight, bool bias,
+                                                  const at::Tensor& weight, bool bias, bool weights_rest,
                                                   std::optional<Epilogue> ordered_ahead) {
   const std::lock_guard lock(mutex_);  // while it is made, too: the others would only make the same
   for (const auto& plan : plans_)
-    if (plan->fits(options, images, weight, bias, ordered_ahead)) return plan;
+    if (plan->fits(options, images, weight, bias, weights_rest, ordered_ahead)) return plan;
   // Sizes without end start again.
   if (plans_.size() == kMostSharedPlans) plans_.clear();
-  plans_.push_back(std::make_shared<ConvPlan>(options, images, weight, bias, ordered_ahead));
+  plans_.push_back(std::make_shared<ConvPlan>(options, images, weight, bias, weights_rest, ordered_ahead));
   return plans_.back();
 }
 
@@ -266,12 +281,13 @@ at::Tensor ConvPlan::forward(const at::Tensor& x, const at::Tensor& weight, cons
   if (const auto& size = passes_->winograd) {
     const at::Tensor y = at::empty(passes_->geometry.output_size,
                                    at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
-    threaded::winograd_forward(*size, x.data_ptr<float>(), weight.data_ptr<float>(),
+    const at::Tensor transformed = kept_or_made(kept, [&] { return for_winograd_forward(*size, weight); });
+    threaded::winograd_forward(*size, x.data_ptr<float>(), transformed.data_ptr<float>(),
                                bias_ ? bias.data_ptr<float>() : nullptr, y.data_ptr<float>(),
-                               room_for(*size).data_ptr<float>());
+                               room_for(threaded::winograd_work(*size)).data_ptr<float>());
     return y;
   }
-  return forward_ordered(x, kept_or_made(kept, passes_->forward->reorder, weight), bias, {});
+  return forward_ordered(x, kept_or_made(kept, [&] { return ordered(weight); }), bias, {});
 }
 
 at::Tensor ConvPlan::ordered(const at::Tensor& weight) const { return passes_->forward->reorder(weight); }
@@ -296,12 +312,14 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
   const Geometry& geometry = passes_->geometry;
   const at::Tensor dx = at::empty(images_, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast));
   if (const auto& size = passes_->winograd) {
-    threaded::winograd_input_gradient(*size, dy.data_ptr<float>(), weight.data_ptr<float>(),
-                                      dx.data_ptr<float>(), room_for(*size).data_ptr<float>());
+    const at::Tensor transformed = kept_or_made(kept, [&] { return for_winograd_backward(*size, weight); });
+    threaded::winograd_input_gradient(*size, dy.data_ptr<float>(), transformed.data_ptr<float>(),
+                                      dx.data_ptr<float>(),
+                                      room_for(threaded::winograd_work(*size)).data_ptr<float>());
     return dx;
   }
   const InputGradientPass& pass = passes_->for_input();
-  const at::Tensor ordered = kept_or_made(kept, pass.reorder, weight);
+  const at::Tensor ordered = kept_or_made(kept, [&] { return pass.reorder(weight); });
   pass.primitive.run({{DNNL_ARG_DIFF_DST, over(geometry.output, dy)},
                       {DNNL_ARG_WEIGHTS, over(pass.ordered, ordered)},
                       {DNNL_ARG_DIFF_SRC, over(geometry.input, dx)}});
@@ -313,12 +331,11 @@ void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, co
   // Of this pass alone, where it is added.
   const at::Tensor of_bias = bias_ && add ? at::empty_like(dbias) : dbias;
   if (const auto& size = passes_->winograd) {
-    const at::Tensor of_weight = add ? at::empty_like(dweight) : dweight;
-    threaded::winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(),
-                                       of_weight.data_ptr<float>(), room_for(*size).data_ptr<float>());
+    threaded::winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(), add,
+                                       dweight.data_ptr<float>(),
+                                       room_for(threaded::winograd_gradient_work(*size)).data_ptr<float>());
     at::Tensor sum = of_bias;
     if (bias_) at::sum_out(sum, dy, {0, 2, 3});
-    if (add) dweight.add_(of_weight);
     if (add && bias_) dbias.add_(of_bias);
     return;
   }

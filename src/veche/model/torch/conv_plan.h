@@ -22,12 +22,13 @@ constexpr bool has_relu(Epilogue epilogue) {
 // threads may use it at a time.
 class ConvPlan {
  public:
-  // `ordered_ahead`: for forward_ordered, with this epilogue.
+  // `weights_rest`: the same ones serve several batches, and what is made of them is kept. `ordered_ahead`:
+  // for forward_ordered, with this epilogue.
   ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-           std::optional<Epilogue> ordered_ahead = {});
+           bool weights_rest, std::optional<Epilogue> ordered_ahead = {});
   ~ConvPlan();
   bool fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-            std::optional<Epilogue> ordered_ahead = {}) const;
+            bool weights_rest, std::optional<Epilogue> ordered_ahead = {}) const;
 
   bool with_bias() const { return bias_; }
 
@@ -51,7 +52,7 @@ class ConvPlan {
   const ConvOptions options_;
   const std::vector<std::int64_t> images_;
   const std::vector<std::int64_t> weight_strides_;
-  const bool bias_;
+  const bool bias_, weights_rest_;
   const std::optional<Epilogue> ordered_ahead_;
   const int threads_;  // it was made for
   const std::unique_ptr<Passes> passes_;
@@ -62,7 +63,7 @@ class ConvPlan {
 class ConvPlans {
  public:
   std::shared_ptr<ConvPlan> find_or_make(const ConvOptions& options, at::IntArrayRef images,
-                                         const at::Tensor& weight, bool bias,
+                                         const at::Tensor& weight, bool bias, bool weights_rest,
                                          std::optional<Epilogue> ordered_ahead = {});
 
  private:

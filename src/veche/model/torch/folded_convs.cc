@@ -27,9 +27,9 @@ at::Tensor FoldedConvs::run(const Conv& conv, const std::function<ChannelScale()
     Folded& folded = found->second;
     bias = folded.bias;
     for (const Ready& size : folded.sizes)
-      if (size.plan->fits(conv.options(), images.sizes(), folded.weight, true, epilogue)) ready = size;
+      if (size.plan->fits(conv.options(), images.sizes(), folded.weight, true, false, epilogue)) ready = size;
     if (ready.plan == nullptr) {
-      ready.plan = plans_.find_or_make(conv.options(), images.sizes(), folded.weight, true, epilogue);
+      ready.plan = plans_.find_or_make(conv.options(), images.sizes(), folded.weight, true, false, epilogue);
       ready.weight = ready.plan->ordered(folded.weight);
       folded.sizes.push_back(ready);
     }

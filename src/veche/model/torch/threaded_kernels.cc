@@ -69,14 +69,14 @@ WinogradSize largest_part(const WinogradSize& size) {
   part.images = (size.images + parts_of(size) - 1) / parts_of(size);
   return part;
 }
-std::int64_t weights_of(const WinogradSize& size) { return 9 * size.in * size.out; }
 
-// work(its size, x, y, room, part) for each part of the images, x and y of which are the first of its own.
+// work(its size, x, y, room, part) for each part of the images, x and y of which are the first of its own and
+// whose room is so large.
 template <class Work>
-void over_images(const WinogradSize& size, float* room, Work work) {
+void over_images(const WinogradSize& size, float* room, std::size_t room_of_each, Work work) {
   const std::int64_t x = size.height * size.width * size.in;
   const std::int64_t y = size.output_height() * size.output_width() * size.out;
-  const auto each = static_cast<std::int64_t>(torch_model::winograd_work(largest_part(size)));
+  const auto each = static_cast<std::int64_t>(room_of_each);
   in_parts(parts_of(size), size.images, [&](std::int64_t part, std::int64_t from, std::int64_t to) {
     WinogradSize its = size;
     its.images = to - from;
@@ -200,38 +200,41 @@ void combine_pool(const float* dy, const float* x, const ImageSize& size, const 
            });
 }
 
-// Room for each part, and for the weights' gradients of all but the first.
 std::size_t winograd_work(const WinogradSize& size) {
+  return static_cast<std::size_t>(parts_of(size)) * torch_model::winograd_work(largest_part(size));
+}
+// Room for each part, and for the gradients of all but the first.
+std::size_t winograd_gradient_work(const WinogradSize& size) {
   const auto parts = static_cast<std::size_t>(parts_of(size));
-  return parts * torch_model::winograd_work(largest_part(size)) +
-         (parts - 1) * static_cast<std::size_t>(weights_of(size));
+  return parts * torch_model::winograd_gradient_work(largest_part(size)) + (parts - 1) * winograd_taps(size);
 }
 
-void winograd_forward(const WinogradSize& size, const float* x, const float* weight, const float* bias,
+void winograd_forward(const WinogradSize& size, const float* x, const float* transformed, const float* bias,
                       float* y, float* work) {
-  over_images(size, work,
+  over_images(size, work, torch_model::winograd_work(largest_part(size)),
               [&](const WinogradSize& its, std::int64_t at_x, std::int64_t at_y, float* room, std::int64_t) {
-                torch_model::winograd_forward(its, x + at_x, weight, bias, y + at_y, room);
+                torch_model::winograd_forward(its, x + at_x, transformed, bias, y + at_y, room);
               });
 }
 
-void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx,
+void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* transformed, float* dx,
                              float* work) {
-  over_images(size, work,
+  over_images(size, work, torch_model::winograd_work(largest_part(size)),
               [&](const WinogradSize& its, std::int64_t at_x, std::int64_t at_y, float* room, std::int64_t) {
-                torch_model::winograd_input_gradient(its, dy + at_y, weight, dx + at_x, room);
+                torch_model::winograd_input_gradient(its, dy + at_y, transformed, dx + at_x, room);
               });
 }
 
-void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight,
-                              float* work) {
-  const std::int64_t parts = parts_of(size), weights = weights_of(size);
-  float* const others =
-      work + parts * static_cast<std::int64_t>(torch_model::winograd_work(largest_part(size)));
+void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, bool add,
+                              float* dweight, float* work) {
+  const std::int64_t parts = parts_of(size);
+  const auto weights = static_cast<std::int64_t>(winograd_taps(size));
+  const std::size_t each = torch_model::winograd_gradient_work(largest_part(size));
+  float* const others = work + parts * static_cast<std::int64_t>(each);
   over_images(
-      size, work,
+      size, work, each,
       [&](const WinogradSize& its, std::int64_t at_x, std::int64_t at_y, float* room, std::int64_t part) {
-        torch_model::winograd_weight_gradient(its, x + at_x, dy + at_y,
+        torch_model::winograd_weight_gradient(its, x + at_x, dy + at_y, part == 0 && add,
                                               part == 0 ? dweight : others + (part - 1) * weights, room);
       });
   for (std::int64_t part = 1; part < parts; ++part)

@@ -33,11 +33,12 @@ void combine_pool(const float* dy, const float* x, const ImageSize& size, const 
                   const float* shift, const float* mean, const float* b, const float* c, float* dx);
 
 std::size_t winograd_work(const WinogradSize& size);
-void winograd_forward(const WinogradSize& size, const float* x, const float* weight, const float* bias,
+std::size_t winograd_gradient_work(const WinogradSize& size);
+void winograd_forward(const WinogradSize& size, const float* x, const float* transformed, const float* bias,
                       float* y, float* work);
-void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx,
+void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* transformed, float* dx,
                              float* work);
-void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight,
-                              float* work);
+void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, bool add,
+                              float* dweight, float* work);
 
 }  // namespace veche::torch_model::threaded

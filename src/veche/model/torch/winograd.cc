@@ -15,7 +15,8 @@ constexpr std::int64_t kTile = 4;   // a tile's side
 constexpr std::int64_t kPatch = 6;  // of what it is made from
 constexpr std::int64_t kPoints = 36;
 constexpr std::int64_t kTaps = 9;
-constexpr std::int64_t kBlock = 60;  // tiles at a time: what is made of them stays in the caches
+constexpr std::int64_t kBlock = 64;   // tiles at a time: what is made of them stays in the caches
+constexpr std::int64_t kFilters = 8;  // whose gradients, too, where all tiles are one block
 
 // Tiles over images of a size, one after the other.
 struct Tiles {
@@ -33,6 +34,13 @@ struct Tiles {
 struct Images {
   std::int64_t count, height, width, channels;
 };
+
+// Some where tiles are one block, so that their sums do not leave the caches; else all, since a block is
+// transformed once.
+std::int64_t filters_at_a_time(const WinogradSize& size) {
+  const Tiles tiles(size.images, size.output_height(), size.output_width());
+  return tiles.count <= kBlock ? kFilters : size.out;
+}
 
 // An element (i, k) is at numbers + i * row + k * column.
 struct Factor {
@@ -217,6 +225,8 @@ HWY_INLINE void multiply_columns(Factor a, const float* b, std::int64_t rows, st
   constexpr int kRows = 6;  // with two vectors of columns: as many sums as hide the latency and fit registers
   for (; rows >= kRows; rows -= kRows, a.numbers += kRows * a.row, c += kRows * width)
     multiply_part<kRows, P>(a, b, inner, width, add, c);
+  for (; rows >= 4; rows -= 4, a.numbers += 4 * a.row, c += 4 * width)
+    multiply_part<4, P>(a, b, inner, width, add, c);
   for (; rows >= 2; rows -= 2, a.numbers += 2 * a.row, c += 2 * width)
     multiply_part<2, P>(a, b, inner, width, add, c);
   if (rows == 1) multiply_part<1, P>(a, b, inner, width, add, c);
@@ -264,51 +274,69 @@ void convolve(const float* x, const Images& input, std::int64_t padding, const f
   }
 }
 
-void forward(const WinogradSize& size, const float* x, const float* weight, const float* bias, float* y,
+void forward_weights(const WinogradSize& size, const float* weight, float* transformed, float* turned) {
+  for (std::int64_t o = 0; o < size.out; ++o)  // to [tap][in][out]
+    for (std::int64_t i = 0; i < kTaps * size.in; ++i)
+      turned[i * size.out + o] = weight[o * kTaps * size.in + i];
+  transform_weights(turned, size.in * size.out, size.out, size.in, size.out, false, transformed);
+}
+
+void forward(const WinogradSize& size, const float* x, const float* transformed, const float* bias, float* y,
              float* work) {
   const Images input{size.images, size.height, size.width, size.in};
   const Images output{size.images, size.output_height(), size.output_width(), size.out};
-  float* const turned = work;  // [tap][in][out]
-  for (std::int64_t o = 0; o < size.out; ++o)
-    for (std::int64_t i = 0; i < kTaps * size.in; ++i)
-      turned[i * size.out + o] = weight[o * kTaps * size.in + i];
-  float* const weights = turned + kTaps * size.in * size.out;
-  transform_weights(turned, size.in * size.out, size.out, size.in, size.out, false, weights);
-  convolve(x, input, size.padding, weights, bias, output, y, weights + kPoints * size.in * size.out);
+  convolve(x, input, size.padding, transformed, bias, output, y, work);
+}
+
+void backward_weights(const WinogradSize& size, const float* weight, float* transformed) {
+  transform_weights(weight, size.in, kTaps * size.in, size.out, size.in, true, transformed);
 }
 
 // The gradient is the convolution of dy with the weights turned round, padded so that all of x is reached.
-void input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx, float* work) {
+void input_gradient(const WinogradSize& size, const float* dy, const float* transformed, float* dx,
+                    float* work) {
   const Images input{size.images, size.height, size.width, size.in};
   const Images output{size.images, size.output_height(), size.output_width(), size.out};
-  float* const weights = work;
-  transform_weights(weight, size.in, kTaps * size.in, size.out, size.in, true, weights);
-  convolve(dy, output, 2 - size.padding, weights, nullptr, input, dx, weights + kPoints * size.in * size.out);
+  convolve(dy, output, 2 - size.padding, transformed, nullptr, input, dx, work);
 }
 
-void weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight, float* work) {
+// Of the filters from `first` on: from [point][filter][in] to [filter][tap][in].
+void write_gradients(const float* sums, std::int64_t filters, std::int64_t in, bool add, float* dweight) {
+  for (std::int64_t o = 0; o < filters; ++o)
+    for (std::int64_t c = 0; c < in; c += kLanes) {
+      V all[kPoints];
+      for (int i = 0; i < kPoints; ++i) all[i] = hn::LoadU(D(), sums + (i * filters + o) * in + c);
+      in_both(all, kPatch, 3, to_taps);
+      for (int i = 0; i < kTaps; ++i) {
+        float* const to = dweight + (o * kTaps + i) * in + c;
+        const V gradient = all[i / 3 * kPatch + i % 3];
+        hn::StoreU(add ? hn::Add(hn::LoadU(D(), to), gradient) : gradient, D(), to);
+      }
+    }
+}
+
+void weight_gradient(const WinogradSize& size, const float* x, const float* dy, bool add, float* dweight,
+                     float* work) {
   const Images input{size.images, size.height, size.width, size.in};
   const Images output{size.images, size.output_height(), size.output_width(), size.out};
   const Tiles tiles(output.count, output.height, output.width);
-  float* const sums = work;  // [point][out][in]
-  float* const patches = sums + kPoints * size.in * size.out;
+  const std::int64_t filters = filters_at_a_time(size);
+  float* const patches = work;
   float* const gradients = patches + kPoints * kBlock * size.in;
-  for (std::int64_t first = 0; first < tiles.count; first += kBlock) {
-    const std::int64_t count = std::min(kBlock, tiles.count - first);
-    transform_patches(x, input, size.padding, tiles, first, count, patches);
-    transform_tiles(dy, output, tiles, first, count, gradients);
-    for (std::int64_t i = 0; i < kPoints; ++i)
-      multiply({gradients + i * kBlock * size.out, 1, size.out}, patches + i * kBlock * size.in, size.out,
-               count, size.in, first > 0, sums + i * size.in * size.out);
-  }
-  for (std::int64_t o = 0; o < size.out; ++o)
-    for (std::int64_t c = 0; c < size.in; c += kLanes) {
-      V all[kPoints];
-      for (int i = 0; i < kPoints; ++i) all[i] = hn::LoadU(D(), sums + (i * size.out + o) * size.in + c);
-      in_both(all, kPatch, 3, to_taps);
-      for (int i = 0; i < kTaps; ++i)
-        hn::StoreU(all[i / 3 * kPatch + i % 3], D(), dweight + (o * kTaps + i) * size.in + c);
+  float* const sums = gradients + kPoints * kBlock * size.out;  // [point][filter][in]
+  for (std::int64_t o = 0; o < size.out; o += filters) {
+    for (std::int64_t first = 0; first < tiles.count; first += kBlock) {
+      const std::int64_t count = std::min(kBlock, tiles.count - first);
+      if (o == 0) {  // again only where this is the first and only time
+        transform_patches(x, input, size.padding, tiles, first, count, patches);
+        transform_tiles(dy, output, tiles, first, count, gradients);
+      }
+      for (std::int64_t i = 0; i < kPoints; ++i)
+        multiply({gradients + i * kBlock * size.out + o, 1, size.out}, patches + i * kBlock * size.in,
+                 filters, count, size.in, first > 0, sums + i * filters * size.in);
     }
+    write_gradients(sums, filters, size.in, add, dweight + o * kTaps * size.in);
+  }
 }
 
 }  // namespace
@@ -320,39 +348,58 @@ HWY_AFTER_NAMESPACE();
 namespace veche::torch_model {
 namespace {
 
+HWY_EXPORT(forward_weights);
 HWY_EXPORT(forward);
+HWY_EXPORT(backward_weights);
 HWY_EXPORT(input_gradient);
 HWY_EXPORT(weight_gradient);
 
 }  // namespace
 
-bool winograd_pays(const WinogradSize& size) {
-  constexpr std::int64_t kMostLanes = 16;  // of any instruction set: channels have no remainder
-  constexpr std::int64_t kSide = 6;        // of results: where tiles are not mostly edge
-  constexpr std::int64_t kFewest = 24;     // tiles
+bool winograd_pays(const WinogradSize& size, bool weights_rest) {
+  constexpr std::int64_t kMostLanes = 16;              // of any instruction set: channels have no remainder
+  constexpr std::int64_t kSide = 6;                    // of results: where tiles are not mostly edge
+  const std::int64_t fewest = weights_rest ? 12 : 24;  // tiles
   return size.in % kMostLanes == 0 && size.out % kMostLanes == 0 && size.padding <= 2 &&
          size.output_height() >= kSide && size.output_width() >= kSide &&
-         Tiles(size.images, size.output_height(), size.output_width()).count >= kFewest;
+         Tiles(size.images, size.output_height(), size.output_width()).count >= fewest;
 }
 
+std::size_t winograd_weights(const WinogradSize& size) {
+  return static_cast<std::size_t>(kPoints * size.in * size.out);
+}
+std::size_t winograd_taps(const WinogradSize& size) {
+  return static_cast<std::size_t>(kTaps * size.in * size.out);
+}
 std::size_t winograd_work(const WinogradSize& size) {
-  return static_cast<std::size_t>((kTaps + kPoints) * size.in * size.out +
-                                  kPoints * kBlock * (size.in + size.out));
+  return static_cast<std::size_t>(kPoints * kBlock * (size.in + size.out));
+}
+std::size_t winograd_gradient_work(const WinogradSize& size) {
+  return winograd_work(size) + static_cast<std::size_t>(kPoints * filters_at_a_time(size) * size.in);
 }
 
-void winograd_forward(const WinogradSize& size, const float* x, const float* weight, const float* bias,
-                      float* y, float* work) {
-  HWY_DYNAMIC_DISPATCH(forward)(size, x, weight, bias, y, work);
-}
-
-void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* weight, float* dx,
-                             float* work) {
-  HWY_DYNAMIC_DISPATCH(input_gradient)(size, dy, weight, dx, work);
-}
-
-void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, float* dweight,
+void winograd_forward_weights(const WinogradSize& size, const float* weight, float* transformed,
                               float* work) {
-  HWY_DYNAMIC_DISPATCH(weight_gradient)(size, x, dy, dweight, work);
+  HWY_DYNAMIC_DISPATCH(forward_weights)(size, weight, transformed, work);
+}
+
+void winograd_forward(const WinogradSize& size, const float* x, const float* transformed, const float* bias,
+                      float* y, float* work) {
+  HWY_DYNAMIC_DISPATCH(forward)(size, x, transformed, bias, y, work);
+}
+
+void winograd_backward_weights(const WinogradSize& size, const float* weight, float* transformed) {
+  HWY_DYNAMIC_DISPATCH(backward_weights)(size, weight, transformed);
+}
+
+void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* transformed, float* dx,
+                             float* work) {
+  HWY_DYNAMIC_DISPATCH(input_gradient)(size, dy, transformed, dx, work);
+}
+
+void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, bool add,
+                              float* dweight, float* work) {
+  HWY_DYNAMIC_DISPATCH(weight_gradient)(size, x, dy, add, dweight, work);
 }
 
 }  // namespace veche::torch_model

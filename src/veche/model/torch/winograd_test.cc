@@ -62,18 +62,26 @@ TEST_P(Winograd, IsTheConvolutionAndItsGradients) {
       want_dweight[k] += static_cast<double>(dy[o]) * static_cast<double>(x[i]);
     });
     std::vector<float> y(dy.size(), 7), dx(x.size(), 7), dweight(weight.size(), 7);
-    std::vector<float> work(winograd_work(size), NAN);
-    winograd_forward(size, x.data(), weight.data(), nullptr, y.data(), work.data());
+    std::vector<float> forth(winograd_weights(size), NAN), back(winograd_weights(size), NAN);
+    std::vector<float> work(winograd_gradient_work(size) + winograd_taps(size), NAN);
+    winograd_forward_weights(size, weight.data(), forth.data(), work.data());
+    winograd_backward_weights(size, weight.data(), back.data());
+    std::ranges::fill(work, NAN);
+    winograd_forward(size, x.data(), forth.data(), nullptr, y.data(), work.data());
     expect_close(y, want_y);
     for (std::size_t i = 0; i < want_y.size(); ++i) want_y[i] += bias[i % bias.size()];
     std::ranges::fill(work, NAN);
-    winograd_forward(size, x.data(), weight.data(), bias.data(), y.data(), work.data());
+    winograd_forward(size, x.data(), forth.data(), bias.data(), y.data(), work.data());
     expect_close(y, want_y);
     std::ranges::fill(work, NAN);
-    winograd_input_gradient(size, dy.data(), weight.data(), dx.data(), work.data());
+    winograd_input_gradient(size, dy.data(), back.data(), dx.data(), work.data());
     expect_close(dx, want_dx);
     std::ranges::fill(work, NAN);
-    winograd_weight_gradient(size, x.data(), dy.data(), dweight.data(), work.data());
+    winograd_weight_gradient(size, x.data(), dy.data(), false, dweight.data(), work.data());
+    expect_close(dweight, want_dweight);
+    for (double& gradient : want_dweight) gradient *= 2;
+    std::ranges::fill(work, NAN);
+    winograd_weight_gradient(size, x.data(), dy.data(), true, dweight.data(), work.data());
     expect_close(dweight, want_dweight);
   }
 }
@@ -85,6 +93,7 @@ TEST(WinogradChoice, IsForManyChannelsAndWholeTiles) {
   EXPECT_FALSE(winograd_pays({32, 32, 32, 40, 64, 1}));
   EXPECT_FALSE(winograd_pays({32, 4, 4, 64, 64, 1}));
   EXPECT_FALSE(winograd_pays({2, 8, 8, 64, 64, 1})) << "its weights would take longer than its tiles";
+  EXPECT_TRUE(winograd_pays({4, 8, 8, 64, 64, 1}, true)) << "its weights are there";
 }
 
 }  // namespace

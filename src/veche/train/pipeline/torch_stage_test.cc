@@ -115,7 +115,8 @@ TEST(Stages, KeepStatisticsAsIfEveryMicroBatchWereABatch) {
   for (const bool recompute : {false, true}) {
     CutModel cut(spec, 3, recompute);
     cut.step(samples.batch(), Schedule::one_f_one_b, 4);
-    EXPECT_EQ(cut.joined(&Learner::buffers), copy(learner->buffers()));
+    // Small parts take another way through a convolution where its weights rest: the fifth digit may differ.
+    EXPECT_LT(difference(cut.joined(&Learner::buffers), learner->buffers()), 1e-5);
   }
 }
 
