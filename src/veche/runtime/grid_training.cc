@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
-#include "veche/base/read_text.h"
 #include "veche/data/sets/pixel_set.h"
 #include "veche/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
+#include "veche/runtime/members_checkpoints.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run_plan.h"
@@ -98,67 +97,6 @@ class MembersWhoLend : public Lenders {
   const std::atomic<bool>* const interrupted_;
   const std::unique_ptr<grid::Grid::Fetches> fetches_;
   std::vector<grid::MemberId> known_;
-};
-
-// The checkpoints of this member: nodes are numbered from 0 whatever their seats are, and each checkpoint
-// says of which view it is.
-class MembersCheckpoints : public Checkpointer {
- public:
-  // `staged`: of a model in stages, whose files are the stages of the member's replica; else null.
-  MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged)
-      : folder_(folder),
-        store_(folder.checkpoints(), nodes),
-        alone_(folder.path() / "stage", 1),
-        staged_(staged) {}
-
-  void enter(std::uint64_t view, int nodes, NodeId first) {
-    view_ = view;
-    nodes_ = nodes;
-    first_ = staged_ == nullptr ? first.value : 0;
-  }
-  void write(std::uint64_t number, NodeId node, const NodeState& state) override {
-    store_.write(number, NodeId{node.value - first_}, state);
-  }
-  void commit(std::uint64_t number) override {
-    store_.commit(number);
-    tell_view(number);
-  }
-  // The stage that a node has, without the others.
-  void write_alone(NodeSelf& self) {
-    if (self.learner == nullptr || !self.has_state || self.step == 0 || self.last_checkpoint == self.step)
-      return;
-    alone_.write(self.step, NodeId{0}, state_of(self));
-    alone_.commit(self.step);
-    tell_view(self.step);
-  }
-  // Which it was; none: nothing was written yet.
-  std::optional<int> stage() const {
-    std::error_code unknown;
-    if (!std::filesystem::exists(file(), unknown)) return {};
-    const auto view = nlohmann::json::parse(read_text(file(), file().string(), kMostView), nullptr, false);
-    if (!view.is_object() || !view.contains("stage") || !view["stage"].is_number_integer())
-      throw RequestError(file().string() + " does not tell which stage this member had: it is damaged");
-    return view["stage"].get<int>();
-  }
-  CheckpointStore& alone() { return alone_; }
-  CheckpointStore& store() { return store_; }
-  NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
-
- private:
-  std::filesystem::path file() const { return folder_.path() / "view.json"; }
-  void tell_view(std::uint64_t step) const {
-    nlohmann::json view{{"view", view_}, {"step", step}, {"nodes", nodes_}};
-    if (staged_ != nullptr) view["stage"] = staged_->stage();
-    write_file(file(), view.dump() + "\n");
-  }
-
-  static constexpr std::uintmax_t kMostView = 1 << 20;
-  const RunFolder& folder_;
-  CheckpointStore store_, alone_;
-  const StagedPart* const staged_;
-  std::uint64_t view_ = 0;
-  int nodes_ = 0;
-  int first_ = 0;  // seat of the first node here
 };
 
 }  // namespace
@@ -436,27 +374,17 @@ class GridTraining::Member {
     }
   }
 
-  // Of all checkpoints the newest: those of the whole model, and the stage that it had when it left.
   void resume_stage(const RunFolder& folder) {
-    const auto warn = [&](const std::string& sentence) { notice(sentence); };
     NodeSelf& self = parts_.front()->self();
-    self.has_state = false;
     const std::optional<int> stage = checkpoints_->stage();
-    if (!stage || *stage < 0 || *stage >= request_.settings.stages()) {
-      notice(folder.path().string() + " has no checkpoint yet: the state comes from the others");
-      return;
+    if (stage) {
+      staged()->hold(self, *stage);
+      NodeState state = state_of(self);
+      if (checkpoints_->read_stage(*stage, state, [&](const std::string& sentence) { notice(sentence); }))
+        return take(self, state);
     }
-    checkpoints_->store().remove_unfinished();
-    checkpoints_->alone().remove_unfinished();
-    const auto whole = checkpoints_->store().newest(warn), alone = checkpoints_->alone().newest(warn);
-    if (!whole && !alone) return;
-    staged()->hold(self, *stage);
-    NodeState state = state_of(self);
-    if (alone && (!whole || *alone >= *whole))
-      checkpoints_->alone().read(*alone, NodeId{0}, state);
-    else
-      checkpoints_->store().read(*whole, NodeId{*stage}, state);
-    take(self, state);
+    self.has_state = false;
+    notice(folder.path().string() + " has no checkpoint yet: the state comes from the others");
   }
 
   static void take(NodeSelf& self, const NodeState& state) {
@@ -469,7 +397,7 @@ class GridTraining::Member {
   // What this member has, by itself: it leaves, or cannot go on.
   void save() {
     if (!checkpoints_) return;
-    if (staged_) return checkpoints_->write_alone(parts_.front()->self());
+    if (staged_) return checkpoints_->write_stage(parts_.front()->self());
     std::uint64_t step = 0;
     for (const auto& part : parts_) {
       if (!part->self().has_state || part->self().learner == nullptr) return;
