@@ -256,6 +256,19 @@ inline void StagesComingAndGoing::look_back() {
       most = std::max(most, member->part->self().step);
       steps.insert(member->part->self().step);
     }
+  // Who is behind another stage of its replica has what it needs to make that step; where models are equal,
+  // all have.
+  const bool equal = plan(2).replicas() != Replicas::own;
+  for (std::size_t i = 0; i < view.members.size(); ++i)
+    for (std::size_t k = 0; k < view.members.size(); ++k) {
+      const Member *ahead = find(view.members[i]), *behind = find(view.members[k]);
+      const auto stages = static_cast<std::size_t>(stages_);
+      if (ahead == nullptr || behind == nullptr || view.start[k].vectors.empty() ||
+          ahead->part->self().step <= behind->part->self().step || (!equal && i / stages != k / stages))
+        continue;
+      EXPECT_EQ(ahead->part->self().step, behind->part->self().step + 1);
+      EXPECT_TRUE(behind->part->self().work.there) << "member " << view.members[k];
+    }
   view.all_alike = steps.size() < 2;
   for (const auto& [stage, step] : furthest_of) view.torn = view.torn || step != *steps.rbegin();
   torn += view.torn ? 1 : 0;
