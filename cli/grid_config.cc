@@ -30,11 +30,21 @@ void set_own(Config& config, const std::vector<std::string>& assignments) {
   }
 }
 
-Settings resolved(Config config) {
-  // One process, one node, unless somebody wants more of them: how many the run has in all nobody can say.
-  if (!config.has("cluster", "nodes")) config.set("cluster.nodes=1");
+// One process, one node, unless somebody wants more of them: how many the run has in all nobody can say. Of a
+// model in stages it is one node, too: what is counted are those of a replica.
+Settings with_own_nodes(Config config) {
+  if (config.has("cluster", "nodes")) return config.resolve();
+  if (Settings settings = config.resolve(); settings.stages() > 1) {
+    settings.cluster.set("nodes", {std::int64_t{settings.stages()}});
+    return settings;
+  }
+  config.set("cluster.nodes=1");
+  return config.resolve();
+}
+
+Settings resolved(const Config& config) {
   const bool says_uneven = config.has("data", "uneven");
-  Settings settings = config.resolve();
+  Settings settings = with_own_nodes(config);
   if (settings.grid.get<std::string>("weight") == "equal" && !says_uneven)
     settings.data.set("uneven", {std::string("repeat")});
   return settings;
@@ -58,13 +68,13 @@ SharedConfig SharedConfig::of(const std::string& text) {
 Settings founders_settings(const std::string& file, const std::vector<std::string>& assignments) {
   Config config = file.empty() ? Config{} : Config::from_file(file);
   for (const std::string& assignment : assignments) config.set(assignment);
-  return resolved(std::move(config));
+  return resolved(config);
 }
 
 Settings members_own_settings(const std::vector<std::string>& assignments) {
   Config config;
   set_own(config, assignments);
-  return resolved(std::move(config));
+  return resolved(config);
 }
 
 SharedConfig shared_config(const Settings& settings, const DataTraits& data) {
@@ -90,13 +100,13 @@ Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::s
   set_own(config, assignments);
   if (shared.own_path && !config.has("data", "path"))
     throw RequestError("the run trains on data that each member has itself: give --set data.path=FOLDER");
-  return resolved(std::move(config));
+  return resolved(config);
 }
 
 Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments) {
   Config config = Config::from_file(RunFolder::open(run).config());
   set_own(config, assignments);
-  return resolved(std::move(config));
+  return resolved(config);
 }
 
 }  // namespace veche::cli

@@ -50,7 +50,7 @@ grid::Options options_of(const GridArguments& arguments, const Settings& setting
   grid::Options options;
   options.folder = folder;
   options.name = arguments.name;
-  options.nodes = static_cast<std::uint32_t>(settings.nodes());
+  options.nodes = settings.is_cut() ? 1 : static_cast<std::uint32_t>(settings.nodes());
   options.slots = settings.cluster.get<int>("slots");
   options.listen = keys.get<std::string>("listen");
   options.addresses = keys.get<std::vector<std::string>>("address", {});
@@ -86,7 +86,10 @@ class Membership {
         settings_(std::move(settings)),
         view_(view),
         interrupts_(interrupts),
-        training_({.settings = settings_, .observer = &view, .interrupted = &interrupts.asked()}) {}
+        training_({.settings = settings_,
+                   .observer = &view,
+                   .name = arguments.name,
+                   .interrupted = &interrupts.asked()}) {}
 
   const Settings& settings() const { return settings_; }
   const GridTraining& training() const { return training_; }

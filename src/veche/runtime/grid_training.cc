@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cstring>
 
 #include "veche/base/denormals.h"
 #include "veche/base/files.h"
@@ -11,6 +11,7 @@
 #include "veche/errors.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
+#include "veche/runtime/members_checkpoints.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run_plan.h"
@@ -98,44 +99,14 @@ class MembersWhoLend : public Lenders {
   std::vector<grid::MemberId> known_;
 };
 
-// The checkpoints of this member: nodes are numbered from 0 whatever their seats are, and each checkpoint
-// says of which view it is.
-class MembersCheckpoints : public Checkpointer {
- public:
-  MembersCheckpoints(const RunFolder& folder, int nodes)
-      : folder_(folder), store_(folder.checkpoints(), nodes) {}
-
-  void enter(std::uint64_t view, int nodes, NodeId first) {
-    view_ = view;
-    nodes_ = nodes;
-    first_ = first.value;
-  }
-  void write(std::uint64_t number, NodeId node, const NodeState& state) override {
-    store_.write(number, NodeId{node.value - first_}, state);
-  }
-  void commit(std::uint64_t number) override {
-    store_.commit(number);
-    write_file(folder_.path() / "view.json",
-               nlohmann::json{{"view", view_}, {"step", number}, {"nodes", nodes_}}.dump() + "\n");
-  }
-  CheckpointStore& store() { return store_; }
-  NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
-
- private:
-  const RunFolder& folder_;
-  CheckpointStore store_;
-  std::uint64_t view_ = 0;
-  int nodes_ = 0;
-  int first_ = 0;  // seat of the first node here
-};
-
 }  // namespace
 
 class GridTraining::Member {
  public:
   explicit Member(GridRequest request)
       : request_(std::move(request)),
-        here_(request_.settings.nodes()),
+        staged_(request_.settings.is_cut()),
+        here_(staged_ ? 1 : request_.settings.nodes()),
         own_data_(!request_.settings.brings_data &&
                   request_.settings.grid.get<std::string>("data") == "own") {
     check_for_views(request_.settings);
@@ -149,6 +120,9 @@ class GridTraining::Member {
                           opened_.source.test != nullptr ? 1U : 0U};
       parts_.push_back(std::make_unique<ViewPart>(std::move(self), word, pool_));
     }
+    if (staged_)
+      parts_.front()->set_stages(std::make_unique<StagedPart>(
+          request_.settings.stages(), [this](int stage) { return make_stage(stage); }));
   }
 
   DataTraits data() const {
@@ -170,20 +144,22 @@ class GridTraining::Member {
     const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
     if (folder != nullptr) {
       info_.folder = folder->path();
-      checkpoints_.emplace(*folder, here_);
+      checkpoints_.emplace(*folder, staged_ ? request_.settings.stages() : here_, staged());
       if (how == As::returned) resume(*folder);
-      const Learner& learner = *parts_.front()->self().learner;
-      write_layout(*folder, model(), learner.parameter_layout(), learner.buffer_layout(), opened_.source);
+      write_models_layout(*folder);
     }
     for (const auto& part : parts_)
       if (how == As::newcomer) part->self().has_state = false;
     folder_ = folder;
-    if (how != As::founder) catch_up_with(grid);
-    lend_state(grid);
+    if (!staged_) {
+      if (how != As::founder) catch_up_with(grid);
+      lend_state(grid);
+    }
     Prefetcher prefetcher(request_.settings.data.get<int>("workers"));
     while (true) {
       const std::optional<View> view = next_view(views);
       if (!view) break;
+      if (staged_) call_by_name(grid);
       if (at_own_pace() && !parts_.front()->self().has_state && someone_has_state(*view)) {
         catch_up_with(grid);
         if (!parts_.front()->self().has_state && !interrupted()) continue;
@@ -217,6 +193,31 @@ class GridTraining::Member {
     return {request_.settings, opened_, alone};
   }
 
+  StagedPart* staged() const { return parts_.front()->staged(); }
+
+  NodeSelf make_stage(int stage) const {
+    const RunPlan plan = plan_alone();
+    TrainingRequest making;
+    making.settings = request_.settings;
+    LearnersOfRun learners(making, plan);
+    return {learners.make(NodeId{stage}), plan.training};
+  }
+
+  // How the others know this node in what they say of stages.
+  void call_by_name(const grid::Grid& grid) const {
+    const grid::MemberId me = grid.me();
+    std::uint64_t number = 0;
+    std::memcpy(&number, me.bytes.data(), sizeof number);
+    staged()->call(number, request_.name.empty() ? grid::short_name(me) : request_.name);
+  }
+
+  void write_models_layout(const RunFolder& folder) const {
+    const Learner& learner = *parts_.front()->self().learner;
+    const auto pipeline = staged_ ? plan_alone().training.pipeline : std::nullopt;
+    write_layout(folder, model(), pipeline ? pipeline->parameters : learner.parameter_layout(),
+                 pipeline ? pipeline->buffers : learner.buffer_layout(), opened_.source);
+  }
+
   std::vector<std::unique_ptr<Learner>> make_learners(const RunPlan& plan, int count) const {
     TrainingRequest making;
     making.settings = request_.settings;
@@ -237,8 +238,8 @@ class GridTraining::Member {
   }
 
   bool at_own_pace() const {
-    return find_strategy(request_.settings.strategy.get<std::string>("name"))
-               .pace(request_.settings.strategy) != Pace::in_step;
+    return !staged_ && find_strategy(request_.settings.strategy.get<std::string>("name"))
+                               .pace(request_.settings.strategy) != Pace::in_step;
   }
 
   static bool someone_has_state(const View& view) {
@@ -298,6 +299,9 @@ class GridTraining::Member {
     const PlanOfView plan = [&](std::span<const DataWord> words) { return plan_of(words, first); };
     std::vector<std::unique_ptr<Endpoint>> endpoints;
     for (const NodeId id : here) endpoints.push_back(view.cluster->endpoint(id));
+    parts_.front()->on_roles = [&](const std::string& sentence) {
+      notice(fmt::format("view {}: {}", view.number, sentence));
+    };
     parts_.front()->on_begin = [&](const TrainingPlan& made, const std::string& told) {
       begin(view, made, told);
     };
@@ -335,28 +339,32 @@ class GridTraining::Member {
 
   // By the thread of the first node here.
   void begin(const View& view, const TrainingPlan& plan, const std::string& told) {
-    info_.nodes = view.nodes();
+    info_.nodes = staged_ ? static_cast<int>(staged()->roles().nodes.size()) : view.nodes();
     info_.steps = plan.steps;
     info_.steps_per_epoch = plan.steps_per_epoch;
     if (!begun_) {
       begun_ = true;
-      info_.first_step = view.first_step;
+      info_.first_step = parts_.front()->self().step;
       info_.strategy = request_.settings.strategy.get<std::string>("name");
       info_.topology = plan.topology ? plan.topology->describe() : "";
       info_.codec = plan.compression ? plan.compression->spec.word() : "";
       info_.model = model();
       info_.data = opened_.source.name;
-      info_.parameters = parts_.front()->self().learner->parameters().size();
+      info_.stages = request_.settings.stages();
+      info_.parameters = plan.pipeline ? plan.pipeline->parameter_count()
+                                       : parts_.front()->self().learner->parameters().size();
       if (folder_ != nullptr) recorder_.emplace(*folder_, info_, request_.observer);
       late_.next = recorder_ ? &*recorder_ : static_cast<Observer*>(request_.observer);
       if (request_.observer != nullptr) request_.observer->on_start(info_);
     }
-    notice(fmt::format("view {}: {} node{} from step {}{}{}", view.number, view.nodes(),
-                       view.nodes() == 1 ? "" : "s", view.first_step, told.empty() ? "" : "; this member ",
-                       told));
+    const bool some_wait = info_.nodes < view.nodes();
+    notice(fmt::format("view {}: {} node{}{} from step {}{}{}", view.number, info_.nodes,
+                       info_.nodes == 1 ? "" : "s", some_wait ? fmt::format(" of {}", view.nodes()) : "",
+                       parts_.front()->self().step, told.empty() ? "" : "; this member ", told));
   }
 
   void resume(const RunFolder& folder) {
+    if (staged_) return resume_stage(folder);
     CheckpointStore& store = checkpoints_->store();
     store.remove_unfinished();
     const auto step = store.newest([&](const std::string& sentence) { notice(sentence); });
@@ -375,16 +383,34 @@ class GridTraining::Member {
       self.has_state = whole;  // what an outer optimiser had in common is not in the file
       NodeState state = state_of(self);
       store.read(*step, NodeId{static_cast<int>(i)}, state);
-      self.step = self.last_checkpoint = self.last_evaluation = self.mean_step = state.step;
-      self.train = state.train;
-      self.evaluated_train = state.evaluated;
-      self.sent = state.sent;
+      take(self, state);
     }
+  }
+
+  void resume_stage(const RunFolder& folder) {
+    NodeSelf& self = parts_.front()->self();
+    const std::optional<int> stage = checkpoints_->stage();
+    if (stage) {
+      staged()->hold(self, *stage);
+      NodeState state = state_of(self);
+      if (checkpoints_->read_stage(*stage, state, [&](const std::string& sentence) { notice(sentence); }))
+        return take(self, state);
+    }
+    self.has_state = false;
+    notice(folder.path().string() + " has no checkpoint yet: the state comes from the others");
+  }
+
+  static void take(NodeSelf& self, const NodeState& state) {
+    self.step = self.last_checkpoint = self.last_evaluation = self.mean_step = state.step;
+    self.train = state.train;
+    self.evaluated_train = state.evaluated;
+    self.sent = state.sent;
   }
 
   // What this member has, by itself: it leaves, or cannot go on.
   void save() {
     if (!checkpoints_) return;
+    if (staged_) return checkpoints_->write_stage(parts_.front()->self());
     std::uint64_t step = 0;
     for (const auto& part : parts_) {
       if (!part->self().has_state || part->self().learner == nullptr) return;
@@ -415,7 +441,8 @@ class GridTraining::Member {
   }
 
   const GridRequest request_;
-  const int here_;  // nodes of this process
+  const bool staged_;  // each member has one stage of the model
+  const int here_;     // nodes of this process
   const bool own_data_;
   NodeFolders opened_;
   const MessagePool pool_;

@@ -26,6 +26,7 @@ struct DataTraits {
 struct GridRequest {
   Settings settings;  // cluster.nodes: those of this process
   RunObserver* observer = nullptr;
+  std::string name = {};                           // of this member, for people; empty: its id
   const std::atomic<bool>* interrupted = nullptr;  // set it to leave the others after the step under way
   // A learner of the caller's own for each node of this process; none: the model that the settings name.
   std::function<std::unique_ptr<Learner>(NodeId)> learner = {};

@@ -260,7 +260,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                            std::optional<PipelinePlan> pipeline, const NodesInView* view) {
   const Options& run = settings.run;
   // Who is alone has nobody to talk to.
-  const bool alone = view != nullptr && settings.nodes() == 1 && strategy_of(settings).uses_topology();
+  const bool alone = view != nullptr && settings.replicas() == 1 && strategy_of(settings).uses_topology();
   DataPlan data = plan_data(settings, speeds, folders, view);
   std::shared_ptr<const Topology> topology = alone             ? nullptr
                                              : view != nullptr ? build_topology_of_view(settings)
@@ -348,6 +348,25 @@ std::optional<PipelinePlan> plan_stages(const Settings& settings, const DataSour
   return plan_pipeline(settings, model_spec_of(settings, source, NodeId{0}), simulation);
 }
 
+[[noreturn]] void refuse(const std::string& what, const std::string& instead) {
+  throw RequestError(fmt::format("{} cannot be used where members come and go; {}", what, instead));
+}
+
+// Of models in stages there.
+void check_stages_for_views(const Settings& settings, const StrategyInfo& info) {
+  if (is_async(settings))
+    refuse(fmt::format("pipeline.stages with the asynchronous form of strategy.name = \"{}\"", info.name),
+           "choose the one in step");
+  if (info.common_state(settings.strategy))
+    refuse("pipeline.stages with an outer optimiser", "leave out strategy.outer");
+  if (settings.grid.get<std::string>("data") == "own")
+    refuse("pipeline.stages with grid.data = \"own\", as the last stage needs the first one's labels,",
+           "choose grid.data = \"common\"");
+  if (settings.nodes() != settings.stages())
+    refuse(fmt::format("pipeline.stages with cluster.nodes = {}", settings.nodes()),
+           "each member has one stage: leave out cluster.nodes");
+}
+
 }  // namespace
 
 void RunPlan::cut_at(Cut cut) {
@@ -372,14 +391,11 @@ RunPlan::RunPlan(const Settings& given, NodeFolders opened, const NodesInView& v
     : settings(given),
       folders(std::move(opened)),
       source(folders.source),
-      training(plan_training(settings, read_node_speeds(settings.cluster, settings.nodes(), false), folders,
-                             {}, {}, &view)) {}
+      training(plan_training(settings, read_speeds(settings, false), folders, {},
+                             plan_stages(settings, source, {}), &view)) {}
 
 void check_for_views(const Settings& settings) {
   const StrategyInfo& info = strategy_of(settings);
-  const auto refuse = [](const std::string& what, const std::string& instead) {
-    throw RequestError(fmt::format("{} cannot be used where members come and go; {}", what, instead));
-  };
   const std::string strategy = fmt::format("strategy.name = \"{}\"", info.name);
   if (info.one_learner || info.replicas(settings.strategy) == Replicas::bound)
     refuse(strategy, "choose another, such as allreduce or consensus");
@@ -402,7 +418,7 @@ void check_for_views(const Settings& settings) {
            "samples stay where they are: choose data.shuffle = \"local\"");
   if (settings.model.has("prune") && settings.model.get<double>("prune") > 0)
     refuse("model.prune", "leave it out");
-  if (settings.is_cut()) refuse("pipeline.stages", "let each node have the whole model");
+  if (settings.is_cut()) check_stages_for_views(settings, info);
   if (settings.cluster.has("speed")) refuse("cluster.speed, a list of nodes,", "leave it out");
   if (settings.model.get<std::string>("start") == "different")
     refuse("model.start = \"different\"", "newcomers take the state of the others: leave it out");

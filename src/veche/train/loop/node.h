@@ -111,6 +111,8 @@ class Node {
   void open_data();
   void compute(const Batch& batch, std::size_t samples);
   bool take_gradient();
+  void keep_gradient(bool has_samples);
+  void forget_gradient();
   void exchange_and_step(bool has_samples);
   void update();
   void undo_step();

@@ -40,14 +40,8 @@ void Node::train_step() {
     const bool lost = computes && plan_.samples.lost(replica(), self_.step);
     self_.lost += lost ? 1 : 0;
     has_samples = computes && !lost;
-    // Not its turn, out of samples or all in vain: it goes on mixing.
-    if (!has_samples) std::ranges::fill(self_.learner->gradients(), 0.0F);
-    if (keeper_) {
-      keeper_->complete();
-      self_.work.there = true;
-      self_.work.has_samples = has_samples;
-      if (plan_.replicas() != Replicas::equal) keep(self_.work.before, self_.learner->parameters());
-    }
+    if (!has_samples) forget_gradient();
+    if (keeper_ && !self_.work.there) keep_gradient(has_samples);
   }
   if (!plan_.in_view) {
     exchange_and_step(has_samples);
@@ -75,6 +69,18 @@ bool Node::take_gradient() {
   return self_.work.has_samples;
 }
 
+// Not its turn, out of samples or all in vain: it goes on mixing.
+void Node::forget_gradient() { std::ranges::fill(self_.learner->gradients(), 0.0F); }
+
+// Before anybody changes it.
+void Node::keep_gradient(bool has_samples) {
+  if (!has_samples) forget_gradient();
+  keeper_->complete();
+  self_.work.there = true;
+  self_.work.has_samples = has_samples;
+  if (plan_.replicas() != Replicas::equal) keep(self_.work.before, self_.learner->parameters());
+}
+
 void Node::exchange_and_step(bool has_samples) {
   updated_ = false;
   Gradient gradient = Gradient::own;
@@ -88,7 +94,8 @@ void Node::exchange_and_step(bool has_samples) {
 void Node::update() {
   const Time computing = now();
   if (!self_.work.stepped) self_.pruner.apply(self_.learner->gradients());
-  const double clipped = self_.work.stepped ? 1 : clip_scale();
+  // Stages add up their norms together, also where one of them has made its step before.
+  const double clipped = self_.work.stepped && !pipeline_ ? 1 : clip_scale();
   const std::span<float> target = strategy_->step_target(self_.step);
   const std::span<float> into = target.empty() ? self_.learner->parameters() : target;
   if (self_.work.stepped) {
@@ -183,7 +190,12 @@ Score Node::staged_pass(const Batch& batch, std::size_t samples) {
   std::function<void(Time)> slow_down;
   if (!plan_.slowness.empty())
     slow_down = [this](Time took) { self_.compute += pause((plan_.slowness[me()] - 1) * took); };
-  const Score score = pipeline_->train(batch, self_.step, samples, slow_down);
+  std::function<void()> passed;
+  if (keeper_) passed = [this] { keep_gradient(!plan_.samples.lost(replica(), self_.step)); };
+  const Score score = pipeline_->train(batch, self_.step, samples, slow_down, passed);
+  // Who goes on to the exchange may be the only one whose step is completed. The other stages of its replica
+  // must then be able to complete theirs.
+  if (plan_.in_view) pipeline_->settle();
   const StageReport after = pipeline_->report();
   self_.compute += Time(after.compute_seconds - before.compute_seconds);
   self_.waiting += Time(after.bubble_seconds - before.bubble_seconds);

@@ -52,7 +52,8 @@ Pipeline::Pipeline(Endpoint& all, MessagePool& pool, Patience& patience, Stage& 
       tests_(*replica_, pool, patience, tags::stage_control.child(1)),
       room_(*replica_, pool, patience, tags::stage_control.child(2)),
       scores_(*replica_, pool, patience, tags::stage_control.child(3)),
-      steering_(*replica_, pool, patience, tags::stage_control.child(4)) {}
+      steering_(*replica_, pool, patience, tags::stage_control.child(4)),
+      settled_(*replica_, pool, patience, tags::stage_control.child(5)) {}
 
 Message Pipeline::expect(Channel& channel, int stage) {
   const Time start = all_.now();
@@ -81,7 +82,9 @@ void Pipeline::pass(const char* name, const MicroBatch& part, std::size_t sample
 }
 
 Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t samples,
-                      const std::function<void(Time)>& after_pass) {
+                      const std::function<void(Time)>& after_pass, const std::function<void()>& passed) {
+  stage_.take_score();  // of passes that somebody's loss has cut off
+  int back = 0;         // parts that have come back
   const int parts = static_cast<int>(
       std::min(static_cast<std::size_t>(plan_.micro_batches), std::max<std::size_t>(samples, 1)));
   const auto s = static_cast<std::size_t>(stage_number_);
@@ -120,10 +123,17 @@ Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t sample
       pass(
           "backward", part, count, (kBackward + again) * flops,
           [&] { made = stage_.backward(part, gradient, pool_); }, after_pass);
+      if (++back == parts && passed) passed();
       if (!first()) gradients_.send(NodeId{stage_number_ - 1}, std::move(made));
     }
   }
   return tell_first(stage_.take_score());
+}
+
+// The first stage is the last to have its gradient.
+void Pipeline::settle() {
+  for (int s = 1; s < plan_.stages && first(); ++s) settled_.send(NodeId{s}, pool_.make(1));
+  if (!first()) expect(settled_, 0);
 }
 
 Score Pipeline::tell_first(const Score& score) {

@@ -32,9 +32,12 @@ class Pipeline {
 
   // The passes of a step over so many samples, which are in `batch` at the first stage and need not be there
   // elsewhere. Afterwards the stage's gradient is that of the batch's mean loss. The first stage is told the
-  // score. `after_pass` hears how long each took.
+  // score. `after_pass` hears how long each took, and `passed`, which may be empty, when this stage has its
+  // gradient: before another one can.
   Score train(const Batch& batch, std::uint64_t step, std::size_t samples,
-              const std::function<void(Time)>& after_pass);
+              const std::function<void(Time)>& after_pass, const std::function<void()>& passed = {});
+  // After `train`: returns when all stages have their gradients.
+  void settle();
 
   // The test score of these samples with the stages' own models or others; the first stage is told.
   Score test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested = {},
@@ -68,8 +71,8 @@ class Pipeline {
   Trace* const trace_;
   const std::unique_ptr<Endpoint> replica_;  // its stages
   const std::unique_ptr<Endpoint> peers_;
-  Channel activations_, gradients_, labels_, sums_;  // of training
-  Channel tests_, room_, scores_, steering_;         // of evaluations and orders
+  Channel activations_, gradients_, labels_, sums_;     // of training
+  Channel tests_, room_, scores_, steering_, settled_;  // of evaluations and orders
   Time computing_{0}, waiting_{0};
 };
 

@@ -1,9 +1,16 @@
 #include "veche/train/views/view_part.h"
 
+#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
+#include "veche/train/loop/measure.h"
 
 namespace veche {
+namespace {
+
+enum ViewTalk : std::uint64_t { kDataWords, kStates };  // staged_part.cc has others
+
+}  // namespace
 
 Standing ViewPart::standing() {
   Standing all = standing_of(self_);
@@ -19,7 +26,7 @@ void ViewPart::begin(Endpoint& endpoint, const View& view, const PlanOfView& pla
   if (plan_->async()) return go_on_in_view(self_, view);
   MessagePool pool = pool_;
   Patience patience;
-  Channel states(endpoint, pool, patience, tags::state);
+  Channel states = Channel(endpoint, pool, patience, tags::state).child(kStates);
   told_ = start_view(self_, states, view, *plan_);
 }
 
@@ -28,6 +35,7 @@ void ViewPart::run(std::unique_ptr<Endpoint> endpoint, const View& view, const P
   told_.clear();
   last_.reset();
   try {
+    if (staged_) return run_staged(std::move(endpoint), view, plan, services);
     begin(*endpoint, view, plan);
     if (on_begin && endpoint->id() == services.speaker) on_begin(*plan_, told_);
     node_ = std::make_unique<Node>(std::move(endpoint), std::move(self_), *plan_, pool_);
@@ -39,9 +47,43 @@ void ViewPart::run(std::unique_ptr<Endpoint> endpoint, const View& view, const P
   }
 }
 
+void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, const PlanOfView& plan,
+                          const NodeServices& services) {
+  all_ = std::move(endpoint);
+  MessagePool pool = pool_;
+  Patience patience;
+  const Channel talk(*all_, pool, patience, tags::state);
+  Channel words = talk.child(kDataWords), states = talk.child(kStates);
+  const Gathered<DataWord> data(words, data_);
+  const Roles& roles = staged_->take_role(self_, states, view.number);
+  if (on_roles && !staged_->told().empty()) on_roles(staged_->told());
+  if (staged_->place() < 0) {
+    last_ = staged_->wait(self_, *all_, plan_.get(), services.interrupted);
+    return;
+  }
+  std::vector<DataWord> of_roles;
+  for (const NodeId node : roles.nodes) of_roles.push_back(data.all()[static_cast<std::size_t>(node.value)]);
+  plan_ = plan(of_roles);
+  auto training = make_group(*all_, roles.nodes);
+  Channel starting(*training, pool, patience, states.tag);
+  told_ = staged_->start(self_, starting, view.number, *plan_);
+  if (on_begin) on_begin(*plan_, told_);
+  NodeServices here = services;
+  here.speaker = training->id();
+  std::optional<WholeModelCheckpoints> whole;
+  if (services.checkpointer != nullptr)
+    here.checkpointer = &whole.emplace(*services.checkpointer, *training, roles.stages);
+  node_ = std::make_unique<Node>(std::move(training), std::move(self_), *plan_, pool_);
+  const Evaluation last = node_->run(here);
+  last_ = last;
+  Channel ending(node_->endpoint(), pool, patience, states.tag);
+  if (last.stopped != "interrupted") staged_->end(*all_, ending, last);
+}
+
 void ViewPart::leave() {
   if (node_ != nullptr) self_ = node_->leave_view();
   node_.reset();
+  all_.reset();
 }
 
 }  // namespace veche

@@ -8,6 +8,7 @@
 
 #include "veche/comm/views.h"
 #include "veche/train/loop/node.h"
+#include "veche/train/views/staged_part.h"
 #include "veche/train/views/view_start.h"
 
 namespace veche {
@@ -34,7 +35,10 @@ class ViewPart {
   void leave();
 
   NodeSelf& self() { return self_; }
-  Standing standing();                              // between views
+  Standing standing();  // between views
+  // The model is in stages: which one the node has follows from each view, and it may have to wait.
+  void set_stages(std::unique_ptr<StagedPart> staged) { staged_ = std::move(staged); }
+  StagedPart* staged() const { return staged_.get(); }
   bool ended() const { return last_.has_value(); }  // the run, not only the view
   const std::optional<Evaluation>& last() const { return last_; }
   // Of the last view: what people should know of its beginning, and how it was planned.
@@ -42,13 +46,19 @@ class ViewPart {
   const TrainingPlan* plan() const { return plan_.get(); }
   // Called by the speaker of the process before its first step in a view.
   std::function<void(const TrainingPlan& plan, const std::string& told)> on_begin;
+  // Where the model is in stages, before that: what people should know of who has which.
+  std::function<void(const std::string& sentence)> on_roles;
 
  private:
   void begin(Endpoint& endpoint, const View& view, const PlanOfView& plan);
+  void run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, const PlanOfView& plan,
+                  const NodeServices& services);
 
   NodeSelf self_;
   const DataWord data_;
   const MessagePool pool_;
+  std::unique_ptr<StagedPart> staged_;  // may be null
+  std::unique_ptr<Endpoint> all_;       // of whom only some train
   std::unique_ptr<const TrainingPlan> plan_;
   std::unique_ptr<Node> node_;  // of the present view; has self_ then
   std::optional<Evaluation> last_;

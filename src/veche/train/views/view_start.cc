@@ -121,6 +121,8 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
 
 }  // namespace
 
+bool equal_models(const TrainingPlan& plan) { return shared_in(plan) == Shared::models; }
+
 Standing standing_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
 
 std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan) {

@@ -8,6 +8,9 @@
 
 namespace veche {
 
+// Whether all nodes have the same model at every step.
+bool equal_models(const TrainingPlan& plan);
+
 // How a node stands after a view, or before its first one.
 Standing standing_of(NodeSelf& self);
 

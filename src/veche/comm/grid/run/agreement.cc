@@ -211,7 +211,12 @@ void Agreement::install(const AgreedView& agreed) {
     own_.links->want(member.id, member.addresses);
   }
   std::vector<Known> known;
-  for (const Member& member : roll.members) known.push_back({member.id, member.addresses});
+  std::vector<MemberId> present{own_.id()};
+  for (const Member& member : roll.members) {
+    known.push_back({member.id, member.addresses});
+    present.push_back(member.id);
+  }
+  own_.trust->keep(present);
   try {
     own_.files.write_members(known);
   } catch (const RunError&) {

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "veche/runtime/checkpoint.h"
+#include "veche/runtime/run_folder.h"
+#include "veche/train/views/staged_part.h"
+
+namespace veche {
+
+// The checkpoints of a member of a grid: nodes are numbered from 0 whatever their seats are, and view.json
+// says of which view the last one is. Of a model in stages the files are the stages of the member's replica,
+// and the stage that it had when it left by itself lies in stage/.
+class MembersCheckpoints : public Checkpointer {
+ public:
+  // Both outlive it. `staged`: null where every node has the whole model.
+  MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged);
+
+  void enter(std::uint64_t view, int nodes, NodeId first);
+  void write(std::uint64_t number, NodeId node, const NodeState& state) override;
+  void commit(std::uint64_t number) override;
+  CheckpointStore& store() { return store_; }
+  NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
+
+  // Of a model in stages. The one that this member had; none: nothing was written yet. Throws RequestError
+  // where view.json is damaged.
+  std::optional<int> stage() const;
+  // Writes its stage without the others.
+  void write_stage(NodeSelf& self);
+  // The newest that there is of this stage, into `state`; false: none is. `warn` hears of damaged ones.
+  bool read_stage(int stage, NodeState& state, const std::function<void(const std::string&)>& warn);
+
+ private:
+  std::filesystem::path view_file() const { return folder_.path() / "view.json"; }
+  void tell_view(std::uint64_t step) const;
+
+  const RunFolder& folder_;
+  CheckpointStore store_, alone_;
+  const StagedPart* const staged_;
+  std::uint64_t view_ = 0;
+  int nodes_ = 0;
+  int first_ = 0;  // seat of the first node here
+};
+
+}  // namespace veche

@@ -1,0 +1,287 @@
+#include "veche/train/views/staged_part.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "veche/collectives.h"
+#include "veche/comm/group/group.h"
+#include "veche/comm/tags.h"
+#include "veche/errors.h"
+#include "veche/train/loop/measure.h"
+#include "veche/train/views/view_start.h"
+#include "veche/vector_math.h"
+
+namespace veche {
+namespace {
+
+// Children of tags::state; view_part.cc has the first ones.
+enum StagedTalk : std::uint64_t {
+  kRolesTaken = 8,
+  kStageStates,
+  kCompleted,
+  kAllStages,
+  kRunEnded,
+  kAllEnded,
+  kParts
+};
+
+constexpr Time kLooksUp{0.2};  // who waits, whether somebody wants it to end
+
+// What must be the same on all who train, though each stage has found it by itself.
+struct Due {
+  std::uint32_t evaluation = 0, checkpoint = 0, not_saved = 0, reached_target = 0;
+};
+
+// An evaluation on its way to who waits; the reports of the nodes follow.
+struct EndWord {
+  std::uint64_t step = 0;
+  double seconds = 0, images_per_second = 0, rate = 0, cv = 0;
+  Score average_model;
+  std::array<char, 32> stopped = {};
+};
+
+template <std::size_t N>
+std::array<char, N> word_of(const std::string& text) {
+  std::array<char, N> word = {};
+  std::copy_n(text.begin(), std::min(text.size(), N - 1), word.begin());
+  return word;
+}
+
+Message message_of(const Evaluation& last, MessagePool& pool) {
+  const EndWord word{last.step, last.seconds,       last.images_per_second,   last.rate,
+                     last.cv,   last.average_model, word_of<32>(last.stopped)};
+  Message message = pool.make(sizeof word + last.nodes.size() * sizeof(NodeReport));
+  const std::span<std::byte> bytes = message.writable<std::byte>();
+  std::memcpy(bytes.data(), &word, sizeof word);
+  if (!last.nodes.empty())
+    std::memcpy(bytes.data() + sizeof word, last.nodes.data(), last.nodes.size() * sizeof(NodeReport));
+  return message;
+}
+
+Evaluation evaluation_in(const Message& message) {
+  const std::span<const std::byte> bytes = message.bytes();
+  if (bytes.size() < sizeof(EndWord) || (bytes.size() - sizeof(EndWord)) % sizeof(NodeReport) != 0)
+    throw RunError("what a member says of the run's end is damaged");
+  EndWord word;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  word.stopped.back() = 0;
+  Evaluation last{word.step,
+                  word.seconds,
+                  word.images_per_second,
+                  word.rate,
+                  word.average_model,
+                  word.cv,
+                  std::vector<NodeReport>((bytes.size() - sizeof word) / sizeof(NodeReport)),
+                  word.stopped.data()};
+  if (!last.nodes.empty())
+    std::memcpy(last.nodes.data(), bytes.data() + sizeof word, bytes.size() - sizeof word);
+  return last;
+}
+
+std::vector<NodeId> every(int first, int step, int count) {
+  std::vector<NodeId> nodes;
+  for (int i = 0; i < count; ++i) nodes.push_back(NodeId{first + i * step});
+  return nodes;
+}
+
+}  // namespace
+
+void StagedPart::call(std::uint64_t member, std::string name) {
+  member_ = member;
+  name_ = std::move(name);
+}
+
+void StagedPart::hold(NodeSelf& self, int stage) {
+  self.learner.reset();  // before the other takes its memory
+  self = make_(stage);
+  stage_ = stage;
+}
+
+// The same as before where its replica is.
+std::uint64_t StagedPart::unit_of(int place, std::uint64_t view) const {
+  if (place < 0) return 0;
+  const int first = place / stages_ * stages_;
+  bool whole = at(first).unit != 0;
+  for (int other = first; other < first + stages_; ++other)
+    whole = whole && has_its_stage(other) && at(other).unit == at(first).unit;
+  constexpr int kReplicaBits = 24;
+  return whole ? at(first).unit : (view << kReplicaBits) + static_cast<std::uint64_t>(place / stages_) + 1;
+}
+
+const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64_t view) {
+  Channel talk = channel.child(kRolesTaken);
+  const HeldStage mine{.member = member_,
+                       .name = word_of<24>(name_),
+                       .stage = self.has_state ? stage_ : -1,
+                       .has_work = self.work.there ? 1U : 0U,
+                       .has_samples = self.work.there && self.work.has_samples ? 1U : 0U,
+                       .has_state = self.has_state ? 1U : 0U,
+                       .step = self.has_state ? self.step : 0,
+                       .unit = self.has_state ? unit_ : 0};
+  const Gathered<HeldStage> gathered(talk, mine);
+  held_.assign(gathered.all().begin(), gathered.all().end());
+  for (const HeldStage& one : held_)
+    if (one.stage < -1 || one.stage >= stages_)
+      throw RunError(fmt::format("a member says that it has stage {} of {}", one.stage, stages_));
+  roles_ = assign_roles(held_, stages_);
+  told_ = told_of_roles(before_, held_, roles_);
+  place_ = roles_.place_of(channel.me());
+  unit_ = unit_of(place_, view);
+  before_.clear();
+  for (int place = 0; place < static_cast<int>(roles_.nodes.size()); ++place)
+    before_.push_back({at(place).member, at(place).called(), place / stages_, place % stages_});
+  if (place_ < 0) {
+    if (!roles_.nodes.empty())
+      told_ += fmt::format("{}this member waits until there are enough for another replica",
+                           told_.empty() ? "" : "; ");
+    self.work.forget();
+    // The run has gone beyond its beginning: who never took part has nothing of it.
+    if (self.step == 0 && roles_.first_step > 0) self.has_state = false;
+  }
+  return roles_;
+}
+
+StagedPart::Work StagedPart::work_of(int place, bool equal) const {
+  const HeldStage& mine = at(place);
+  if (!has_its_stage(place) || mine.has_work == 0) return Work::forget;
+  const int first = place / stages_ * stages_;
+  bool all_keep = true, others_made_it = true;
+  for (int other = first; other < first + stages_; ++other) {
+    const HeldStage& one = at(other);
+    const bool same = has_its_stage(other) && one.step == mine.step && one.has_work != 0;
+    all_keep = all_keep && same && one.unit == mine.unit && mine.unit != 0;
+    others_made_it = others_made_it && (same || (has_its_stage(other) && one.step > mine.step));
+  }
+  if (mine.step == roles_.first_step) return all_keep ? Work::keep : Work::forget;
+  if (!equal) return others_made_it ? Work::finish : Work::forget;
+  // Equal models: who of its stage has made the step gives it to all of them.
+  for (int peer = place % stages_; peer < static_cast<int>(roles_.nodes.size()); peer += stages_)
+    if (has_its_stage(peer) && at(peer).step > mine.step) return Work::forget;
+  return mine.step + 1 == roles_.first_step ? Work::finish : Work::forget;
+}
+
+// Where no node of a stage has made the step that another stage has.
+std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan) {
+  const bool equal = equal_models(plan);
+  const Work work = work_of(place_, equal);
+  if (work == Work::forget) self.work.forget();
+  std::string told;
+  std::uint64_t furthest = 0;
+  float finishers = 0;
+  for (int peer = place_ % stages_; peer < static_cast<int>(roles_.nodes.size()); peer += stages_) {
+    if (!has_its_stage(peer)) continue;
+    furthest = std::max(furthest, at(peer).step);
+    if (work_of(peer, equal) == Work::finish && at(peer).has_samples != 0) ++finishers;
+  }
+  if (equal && furthest < roles_.first_step) {
+    if (finishers > 0) {  // the mean of what they have, as they would have made it together
+      std::vector<float> mean(self.learner->parameters().size());
+      if (work == Work::finish && self.work.has_samples) mean = self.work.gradient;
+      all_reduce(peers, mean);
+      scale(mean, 1 / finishers);
+      if (work == Work::finish) {
+        self.work.gradient = std::move(mean);
+        self.work.has_samples = true;
+      }
+    }
+    if (has_its_stage(place_) && at(place_).step == furthest) {
+      if (furthest + 1 < roles_.first_step)
+        told = fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
+                           furthest);
+      finish_alone(self, plan);
+      self.step = roles_.first_step;
+    }
+  } else if (!equal && has_its_stage(place_) && self.step < roles_.first_step) {
+    finish_alone(self, plan);
+    self.step = roles_.first_step;
+  }
+  return told;
+}
+
+std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t view,
+                              const TrainingPlan& plan) {
+  const int stage = place_ % stages_;
+  if (!has_its_stage(place_)) {
+    if (stage != stage_) hold(self, stage);
+    self.has_state = roles_.first_step == 0;
+    self.is_new = true;
+    self.step = 0;
+  }
+  const auto group = make_group(channel.endpoint, every(stage, stages_, roles_.replicas()));
+  Channel completed = channel.child(kCompleted, *group);
+  std::string told = complete_step(self, completed, plan);
+  const Gathered<Standing> standing(completed, standing_of(self));
+  const View of_stage{.number = view,
+                      .first_step = roles_.first_step,
+                      .standing = {standing.all().begin(), standing.all().end()},
+                      .cluster = {}};
+  Channel states = channel.child(kStageStates, *group);
+  const std::string taken = start_view(self, states, of_stage, plan);
+  told += told.empty() || taken.empty() ? taken : "; " + taken;
+  Channel all = channel.child(kAllStages);
+  const Gathered<Due> due(all, {self.evaluates_first ? 1U : 0U, self.saves_first ? 1U : 0U,
+                                self.last_checkpoint == self.step ? 0U : 1U, self.reached_target ? 1U : 0U});
+  const auto any = [&](std::uint32_t Due::*what) {
+    return std::ranges::any_of(due.all(), [&](const Due& one) { return one.*what != 0; });
+  };
+  self.evaluates_first = any(&Due::evaluation);
+  self.saves_first = any(&Due::checkpoint);
+  self.reached_target = any(&Due::reached_target);
+  if (any(&Due::not_saved)) self.last_checkpoint = 0;
+  return told;
+}
+
+std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const TrainingPlan* last_plan,
+                                           const std::atomic<bool>& interrupted) const {
+  // The others had their last word, and this one was cut off before it heard of it.
+  if (roles_.nodes.empty() && last_plan != nullptr && self.has_state && self.step >= last_plan->steps) {
+    Evaluation last;
+    last.step = self.step;
+    last.stopped = "steps";
+    return last;
+  }
+  while (!interrupted) {
+    const Received received = all.receive({}, tags::state.child(kRunEnded), all.now() + kLooksUp);
+    if (received.outcome == Received::Outcome::message) return evaluation_in(received.message);
+  }
+  return {};
+}
+
+void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) const {
+  const Message word = message_of(last, channel.pool);
+  for (int node = 0; node < all.size(); ++node)
+    if (roles_.place_of(NodeId{node}) < 0) all.send(NodeId{node}, tags::state.child(kRunEnded), word);
+  Channel ended = channel.child(kAllEnded);
+  barrier(ended);
+  all.flush();
+}
+
+WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, int stages)
+    : inner_(inner),
+      replica_(make_group(training, every(training.id().value / stages * stages, 1, stages))),
+      parts_(*replica_, pool_, patience_, tags::state.child(kParts)) {}
+WholeModelCheckpoints::~WholeModelCheckpoints() = default;
+
+void WholeModelCheckpoints::write(std::uint64_t number, NodeId /*node*/, const NodeState& state) {
+  const NodeId me = replica_->id();
+  constexpr std::size_t kShared = 2;  // parameters and buffers: what an export is of
+  for (int stage = 0; stage < replica_->size(); ++stage)
+    for (std::size_t i = 0; i < kShared && NodeId{stage} != me; ++i)
+      parts_.send(NodeId{stage}, pool_.copy_of(std::span<const float>(state.vectors[i])));
+  inner_.write(number, me, state);
+  for (int stage = 0; stage < replica_->size(); ++stage) {
+    if (NodeId{stage} == me) continue;
+    NodeState other{.step = state.step, .train = {}, .evaluated = {}, .sent = {}};
+    std::vector<float> vectors[kShared];
+    for (std::vector<float>& vector : vectors) {
+      const Message part = parts_.expect(NodeId{stage});
+      vector.assign(part.as<float>().begin(), part.as<float>().end());
+      other.vectors.emplace_back(vector);
+    }
+    inner_.write(number, NodeId{stage}, other);
+  }
+}
+
+}  // namespace veche

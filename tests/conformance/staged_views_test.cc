@@ -1,0 +1,199 @@
+// Models in stages whose members die, leave and join at random points of a run, in many orders on the seeded
+// engine: complete replicas go on, no step is lost, and each view ends with the bits of a run that never
+// changes.
+#include "tests/support/staged_views.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace veche {
+namespace {
+
+using testing::Assignments;
+using testing::Snapshot;
+using testing::StagesComingAndGoing;
+
+constexpr std::uint64_t kSteps = testing::kStepsInStages;
+
+// The same steps by the members of one view alone, from where it began.
+std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int stages,
+                                         const StagesComingAndGoing::Past& view, std::uint64_t until) {
+  TrainingPlan plan = run.plan(static_cast<int>(view.members.size()) / stages);
+  plan.steps = until;
+  // An ordinary run, but where what was kept of a step goes in, too.
+  plan.in_view = std::ranges::any_of(view.start, [](const Snapshot& one) { return one.work.there; });
+  SeededCluster cluster(static_cast<int>(view.members.size()), testing::in_order_of(1));
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (const NodeId id : cluster.here()) {
+    const Snapshot& start = view.start[static_cast<std::size_t>(id.value)];
+    NodeSelf self = run.make(id.value % stages);
+    std::ranges::copy(start.vectors[0], self.learner->parameters().begin());
+    const auto moments = self.optimizer->state();
+    for (std::size_t k = 0; k < moments.size(); ++k)
+      std::ranges::copy(start.vectors[k + 1], moments[k].begin());
+    self.step = start.step;
+    self.work = start.work;
+    nodes.push_back(std::make_unique<Node>(cluster.endpoint(id), std::move(self), plan, MessagePool{}));
+  }
+  Prefetcher prefetcher(0);
+  static const std::atomic<bool> never = false;
+  const NodeServices services{.prefetcher = prefetcher, .interrupted = never};
+  std::vector<std::vector<float>> result(nodes.size());
+  cluster.run([&](NodeId id) {
+    const auto i = static_cast<std::size_t>(id.value);
+    nodes[i]->run(services);
+    const std::span<const float> x = nodes[i]->learner().parameters();
+    result[i] = {x.begin(), x.end()};
+  });
+  return result;
+}
+
+// All are there from the beginning to the end: the bits of an ordinary run.
+TEST(StagedViews, NobodyComesOrGoes) {
+  for (const char* strategy : {"allreduce", "consensus"}) {
+    StagesComingAndGoing run({std::string("strategy.name=") + strategy}, 2, 3);
+    ASSERT_TRUE(run.run(4, false));
+    ASSERT_EQ(run.past.size(), 1U);
+    const auto as_if = repeated(run, 2, run.past.front(), kSteps);
+    for (std::size_t i = 0; i < as_if.size(); ++i)
+      EXPECT_EQ(StagesComingAndGoing::values(*run.members[i]), as_if[i]) << strategy << " " << i;
+  }
+}
+
+class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
+ protected:
+  static std::uint64_t compare_with_repetition(const StagesComingAndGoing& run, int stages, bool equal) {
+    std::uint64_t compared = 0;
+    for (std::size_t v = 0; v < run.past.size(); ++v) {
+      const auto& view = run.past[v];
+      std::size_t next = v + 1;  // in which somebody trained
+      while (next < run.past.size() && run.past[next].members.empty()) ++next;
+      const bool last = next == run.past.size();
+      const std::uint64_t until = last ? kSteps : run.past[next].first_step;
+      if (view.members.empty() || view.torn || until == view.first_step || (!equal && !view.all_alike) ||
+          std::ranges::any_of(view.start, [](const Snapshot& one) { return one.vectors.empty(); }))
+        continue;
+      const auto as_if = repeated(run, stages, view, until);
+      for (std::size_t i = 0; i < view.members.size(); ++i) {
+        std::vector<float> now;
+        if (last) {
+          if (const auto* member = run.find(view.members[i]); member != nullptr)
+            now = StagesComingAndGoing::values(*member);
+        } else {
+          const auto& then = run.past[next];
+          for (std::size_t k = 0; k < then.members.size(); ++k)
+            if (then.members[k] == view.members[i] && !then.start[k].vectors.empty() &&
+                static_cast<int>(k) % stages == static_cast<int>(i) % stages)
+              now = then.start[k].vectors[0];
+        }
+        if (now.empty()) continue;  // it is gone, or waits
+        EXPECT_EQ(now, as_if[i]) << "view " << v + 1 << ", steps " << view.first_step << " to " << until
+                                 << ", member " << view.members[i];
+        ++compared;
+      }
+    }
+    return compared;
+  }
+
+  static void check_end(const StagesComingAndGoing& run, int stages, bool equal) {
+    std::map<int, std::vector<float>> of_stage;
+    for (const auto& member : run.members) {
+      ASSERT_TRUE(member->part->ended());
+      EXPECT_EQ(member->part->last()->stopped, "steps");
+      if (member->part->staged()->place() < 0) continue;
+      EXPECT_EQ(member->part->self().step, kSteps);
+      const int stage = member->part->staged()->stage();
+      const std::vector<float> mine = StagesComingAndGoing::values(*member);
+      for (const float x : mine) EXPECT_LT(std::abs(x), 10);
+      if (equal) {
+        EXPECT_EQ(of_stage.try_emplace(stage, mine).first->second, mine);
+      }
+      // Each has saved the whole model.
+      ASSERT_FALSE(member->saved.empty());
+      EXPECT_EQ(member->saved.back(), kSteps);
+      const auto& whole = member->written.at(kSteps);
+      ASSERT_EQ(whole.size(), static_cast<std::size_t>(stages));
+      EXPECT_EQ(whole.at(stage), mine);
+      for (const auto& [other, values] : whole)
+        if (equal && of_stage.contains(other)) {
+          EXPECT_EQ(values, of_stage.at(other));
+        }
+    }
+  }
+};
+
+TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
+  std::uint64_t deaths = 0, compared = 0, torn = 0, lost = 0, waited = 0;
+  const std::uint64_t seeds = testing::seeds() / 4;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const int stages = seed % 3 == 2 ? 3 : 2;
+    StagesComingAndGoing run(GetParam(), stages, seed);
+    bool ended = false;
+    ASSERT_NO_THROW(ended = run.run(3 + seed % 5));
+    deaths += run.deaths;
+    torn += run.torn;
+    waited += run.waited;
+    const bool equal = run.plan(2).replicas() != Replicas::own;
+    if (ended) {
+      check_end(run, stages, equal);
+      compared += compare_with_repetition(run, stages, equal);
+    } else if (!run.members.empty()) {
+      // All wait, by name, and nobody makes a step of a model that is not whole.
+      ++lost;
+      const std::uint64_t before = run.furthest();
+      run.one_view(1000, false);
+      EXPECT_EQ(run.furthest(), before);
+      for (const auto& member : run.members) {
+        // But after the last one there is nothing to wait for.
+        EXPECT_EQ(member->part->ended(), before == kSteps && member->part->self().step == kSteps);
+        EXPECT_NE(member->told.back().find("nobody here has stage"), std::string::npos)
+            << member->told.back();
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(deaths, seeds / 4);
+  EXPECT_GT(compared, seeds);
+  EXPECT_GT(torn, 0U);
+  EXPECT_GT(waited, seeds / 2);
+  EXPECT_GT(lost, 0U);
+  EXPECT_LT(lost, seeds / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, StagedViewsTest,
+    ::testing::Values(Assignments{"strategy.name=allreduce"},
+                      Assignments{"strategy.name=allreduce", "optimizer.momentum=0.9", "optimizer.clip=0.5"},
+                      Assignments{"strategy.name=parameter-server"}, Assignments{"strategy.name=consensus"},
+                      Assignments{"strategy.name=consensus", "optimizer.momentum=0.9", "optimizer.clip=0.5"},
+                      Assignments{"strategy.name=local-sgd", "strategy.period=3"},
+                      Assignments{"strategy.name=gossip"}),
+    [](const auto& info) { return testing::test_name_of(info.param); });
+
+// Stage 0 has made a step that nobody of stage 1 has: these make it of the gradients they have kept.
+TEST(StagedViews, AStageCompletesTheStepThatAnotherHasMade) {
+  StagesComingAndGoing run({"strategy.name=allreduce"}, 2, 1);
+  for (int i = 0; i < 4; ++i) run.add(true);
+  for (int i = 0; i < 4; ++i) {
+    auto& member = *run.members[static_cast<std::size_t>(i)];
+    member.part->staged()->hold(member.part->self(), i % 2);
+  }
+  for (int i = 0; i < 4; ++i) {
+    NodeSelf& self = run.members[static_cast<std::size_t>(i)]->part->self();
+    self.step = i % 2 == 0 ? 2 : 1;
+    self.work.there = self.work.has_samples = i % 2 == 1;
+    self.work.gradient = {static_cast<float>(i), 2, 0.5F};
+    self.learner->parameters()[0] = 1;
+  }
+  run.one_view(1, false);
+  ASSERT_EQ(run.past.front().first_step, 2U);
+  const Snapshot& one = run.past.front().start.at(1);
+  EXPECT_EQ(one.step, 2U);
+  EXPECT_NEAR(one.vectors[0][0], 1 - 0.01 * (1 + 3) / 2, 1e-6);  // the mean of both
+  EXPECT_EQ(one.vectors, run.past.front().start.at(3).vectors);
+}
+
+}  // namespace
+}  // namespace veche
