@@ -36,6 +36,7 @@ soak: build
 	GRID_MEMBER=build/release/bin/grid_member python3 -B tests/grid/recovery.py
 	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test
+	TRIES=10000 build/release/bin/grid_links_test --gtest_filter='Admission.*'
 	@scripts/setup soak
 	scripts/fuzz
 	scripts/soak-cifar build/veche $(CIFAR10)

@@ -71,6 +71,8 @@ std::vector<Bench> benches() {
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
+      {"grid-slow", "four members of a grid at 100 Mbit/s beside four ranks; minutes, needs root",
+       bench_grid_slow, true},
       {"pipeline", "resnet50 in two stages on two ranks beside two cores and PyTorch; the memory of stages",
        bench_pipeline},
       {"slow-network", "four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root", bench_slow_network,
@@ -206,7 +208,9 @@ void add_bench(CLI::App& app) {
   command->add_option(
       "--only", arguments->options.only,
       "compress, slow-network, reality, pipeline: only cases with this in their name, such as powersgd");
-  command->add_option("--target", arguments->options.target, "slow-network: the accuracy to reach, per cent")
+  command
+      ->add_option("--target", arguments->options.target,
+                   "slow-network, grid-slow: the accuracy to reach, per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command

@@ -17,29 +17,31 @@ struct ExportWords {
   std::string run, out;
   int node = -1;
   bool average = false;
+  bool onnx = false;
 };
 
 void export_it(const ExportWords& words, const CLI::Option& node) {
   ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
   if (node.count() > 0) request.node = NodeId{words.node};
-  const ExportResult result = export_model(request);
+  const bool onnx = words.onnx || request.out.extension() == ".onnx";
+  const ExportResult result = onnx ? export_onnx(request) : export_model(request);
   for (const std::string& sentence : result.notices) tell("note: {}\n", one_line(sentence));
-  tell("{}: {} of step {}, {} tensors, {}\n", words.out,
-       request.node        ? fmt::format("node {}", words.node)
-       : result.nodes == 1 ? "the model"
-                           : fmt::format("the average of {} nodes", result.nodes),
-       result.step, result.tensors, bytes(static_cast<double>(result.bytes)));
+  tell("{}: {} of step {}, {} tensors, {}\n", words.out, result.who, result.step, result.tensors,
+       bytes(static_cast<double>(result.bytes)));
 }
 
 void add_export(CLI::App& model) {
   CLI::App* command =
-      model.add_subcommand("export", "Write the newest checkpoint of a run as a safetensors file");
+      model.add_subcommand("export", "Write the newest checkpoint of a run as a safetensors or ONNX file");
   auto words = std::make_shared<ExportWords>();
-  command->add_option("run", words->run, "the run's folder, such as runs/NAME")->required();
+  command
+      ->add_option("run", words->run, "the run's folder, such as runs/NAME; for ONNX also a file of weights")
+      ->required();
   command->add_option("out", words->out, "the file, such as model.safetensors")->required();
   CLI::Option* node = command->add_option("--node", words->node, "the model of this node");
   command->add_flag("--average", words->average, "the mean over the nodes, which is the default")
       ->excludes(node);
+  command->add_flag("--onnx", words->onnx, "write ONNX, which a file that is called *.onnx is anyway");
   command->callback([words, node] { export_it(*words, *node); });
 }
 

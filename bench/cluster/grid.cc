@@ -1,11 +1,13 @@
 #include "bench/cluster/grid.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <iostream>
 
+#include "bench/cluster/lab_hosts.h"
 #include "bench/cluster/program.h"
 #include "bench/cluster/sides.h"
 #include "bench/rounds.h"
@@ -16,12 +18,19 @@
 namespace veche {
 namespace {
 
+constexpr int kSlow = 100;        // Mbit/s
+constexpr int kFarEnough = 3000;  // steps
+constexpr int kRaces = 3;
+
 struct Measured {
   double images_per_second = 0;
   double disagreement = 0;
+  double seconds = 0;
+  double accuracy = 0;  // of the average model
+  std::uint64_t steps = 0;
 };
 
-Words grid_assignments(int steps) {
+Words on_loopback(int steps) {
   return {"model.name=resnet20",
           "data.name=synthetic",
           "data.shape=[3,32,32]",
@@ -36,30 +45,59 @@ Words grid_assignments(int steps) {
           "run.out=/tmp/veche-bench-grid"};
 }
 
-Measured train_as(const grid::FixedMembers& mine, int steps) {
+// What bench slow-network found to be soonest there.
+Words on_slow_links(double target, int steps) {
+  return {"model.name=cnn",
+          "model.dropout=0",
+          "data.name=fashion-mnist",
+          "data.batch=25",
+          "optimizer.name=adam",
+          "optimizer.lr=0.001",
+          "strategy.name=local-sgd",
+          "strategy.period=4",
+          "compress.codec=topk:0.02",
+          "run.eval_every=32",
+          "run.checkpoint_every=1000000",
+          "run.target_accuracy=" + std::to_string(target),
+          "run.steps=" + std::to_string(steps),
+          "run.out=/tmp/veche-bench-grid"};
+}
+
+Measured train_as(const grid::FixedMembers& mine, const Words& assignments) {
   const auto job = grid::fixed_job(mine);
   Config config = Config::from_text("");
-  for (const std::string& assignment : grid_assignments(steps)) config.set(assignment);
+  for (const std::string& assignment : assignments) config.set(assignment);
   TrainingRequest request;
   request.settings = settings_for(config, job.get());
   request.keep = false;
   request.job = job.get();
-  const RunResult result = run_training(request);
-  return {result.last.images_per_second, result.last.cv};
+  const Evaluation last = run_training(request).last;
+  return {last.images_per_second, last.cv, last.seconds, last.average_model.accuracy(), last.step};
 }
 
-// A process for each member; the first tells.
-Measured on_the_grid(int members, int steps) {
+void move_to(const LabHosts& hosts, std::vector<grid::FixedMembers>& members) {
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    close(members[rank].listening);
+    const LabHosts::Socket socket = hosts.listen_on(rank);
+    members[rank].listening = socket.descriptor;
+    for (grid::FixedMembers& each : members) each.addresses[rank] = socket.address;
+  }
+}
+
+// A process for each member, on a host of its own where there are such; the first tells.
+Measured on_the_grid(int members, const Words& assignments, const LabHosts* hosts) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw RunError("no pipe can be made");
-  const auto made = grid::fixed_members(members);
+  auto made = grid::fixed_members(members);
+  if (hosts != nullptr) move_to(*hosts, made);
   std::vector<pid_t> children;
   for (const auto& mine : made) {
     children.push_back(fork());
     if (children.back() != 0) continue;
     int code = 1;
     try {
-      const Measured measured = train_as(mine, steps);
+      if (hosts != nullptr) hosts->enter(static_cast<std::size_t>(mine.rank));
+      const Measured measured = train_as(mine, assignments);
       code = mine.rank == 0 && write(ends[1], &measured, sizeof measured) != sizeof measured ? 1 : 0;
     } catch (const std::exception& error) {
       std::cerr << "bench grid: " << error.what() << "\n";
@@ -87,12 +125,40 @@ std::vector<BenchCase> bench_grid(const BenchOptions& options) {
   const int steps = options.quick ? 4 : 60;
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, 5)); ++round) {
-    const Measured ours = on_the_grid(2, steps);
+    const Measured ours = on_the_grid(2, on_loopback(steps), nullptr);
     if (ours.disagreement != 0) throw RunError("bench grid: nodes that share every gradient differ");
     rounds.ours(ours.images_per_second);
-    rounds.theirs(0, run_ours(mpirun(2), grid_assignments(steps))["images_per_second"].get<double>());
+    rounds.theirs(0, run_ours(mpirun(2), on_loopback(steps))["images_per_second"].get<double>());
   }
   return {rounds.result(0, "resnet20 batch 32, 2 members, allreduce over TLS", "images/s", "MPI", 0.9)};
+}
+
+std::vector<BenchCase> bench_grid_slow(const BenchOptions& options) {
+  const double target = options.quick ? 0.1 : options.target / 100;
+  const Words assignments = on_slow_links(target, kFarEnough);
+  Rounds rounds(1);
+  std::string steps;
+  for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, kRaces)); ++round) {
+    const Measured ours = [&] {
+      const LabHosts hosts(kSlow);
+      return on_the_grid(4, assignments, &hosts);
+    }();
+    const auto theirs = run_ours(netlab(kSlow, "mpirun"), assignments);
+    if (std::min(ours.accuracy, theirs["accuracy"]["average_model"].get<double>()) < target)
+      throw RunError("bench grid-slow: the accuracy is not reached");
+    rounds.ours(1 / ours.seconds);
+    rounds.theirs(0, 1 / theirs["seconds"].get<double>());
+    steps = fmt::format("{} steps, under MPI {}", ours.steps, theirs["steps"].get<int>());
+  }
+  BenchCase result = rounds.result(0,
+                                   fmt::format("{:g} % in 4 members at {} Mbit/s, local-sgd every 4 with "
+                                               "topk:0.02",
+                                               100 * target, kSlow),
+                                   "s", "MPI", 1 / 1.1);
+  result.value = 1 / result.value;
+  result.peer_value = 1 / result.peer_value;
+  result.note = steps;
+  return {result};
 }
 
 }  // namespace veche

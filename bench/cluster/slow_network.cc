@@ -4,14 +4,13 @@
 
 #include <map>
 
+#include "bench/cluster/lab_hosts.h"
 #include "bench/cluster/program.h"
 #include "bench/cluster/sides.h"
 #include "bench/rounds.h"
 #include "veche/errors.h"
 
 namespace veche {
-
-extern const char kNetlab[];  // the text of scripts/netlab
 
 namespace {
 
@@ -24,11 +23,6 @@ constexpr int kStepsPerRound = 12;  // of a side, from the start, to compare ima
 constexpr int kShortSteps = 120;    // PowerSGD's, whose peer begins with two sums of all
 constexpr int kRounds = 3;
 constexpr int kMinutes = 40;  // the peer takes some ten to the end
-
-// Links of so many Mbit/s.
-Words netlab(int rate, const std::string& how) {
-  return {"bash", "-c", kNetlab, "netlab", "--hosts", "4", "--rate", std::to_string(rate) + "mbit", how};
-}
 
 // How far to go: so many steps, or to an accuracy that is measured every so many.
 struct Course {

@@ -62,6 +62,7 @@ Viewer::~Viewer() {
 }
 
 void Viewer::watch(int port) try {
+  number_ = static_cast<int>(gettid());
   int answers = connected_to(port);
   // A connection that was silent for a while is closed by the server: as browsers do, once more on a new one.
   const auto fetched = [&](const std::string& path) {

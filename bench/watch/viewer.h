@@ -18,6 +18,8 @@ class Viewer {
 
   // Versions that it has heard of and fetched; any thread.
   std::size_t updates() const { return updates_; }
+  // The system's number of its thread, once it runs: 0 before.
+  int thread() const { return number_; }
 
  private:
   void watch(int port);
@@ -25,6 +27,7 @@ class Viewer {
   const std::string run_;
   const int events_;  // the connection that stays
   std::atomic<std::size_t> updates_ = 0;
+  std::atomic<int> number_ = 0;
   std::thread thread_;  // the last
 };
 

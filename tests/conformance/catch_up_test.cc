@@ -35,7 +35,19 @@ NodeSelf make_self() {
 
 // One that has trained, and goes on when it is told to.
 struct Trainer {
+  // Where a strategy has something in common: every third step is a round that changes it on all alike.
+  void step_of_own() {
+    const bool round = self.step % 3 == 2;
+    const auto n = static_cast<float>(self.step + 1);
+    self.learner->parameters()[self.step] += name + n;
+    if (round) self.common[0][self.step] = self.common[1][7] = n;
+    if (round) std::ranges::copy(self.common[0], self.learner->parameters().begin());
+    if (lending.follows()) lending.made(self, round);
+    ++self.step;
+    if (lending.due(self.step, Time(static_cast<double>(self.step)))) lending.take(self);
+  }
   void step() {
+    if (!self.common.empty()) return step_of_own();
     const std::uint64_t sparse = self.step % 3 == 0 ? 1 : 30;  // every so many numbers are not zero
     std::vector<float> gradient(kLarge);
     for (std::size_t i = 0; i < kLarge; i += sparse)
@@ -49,13 +61,19 @@ struct Trainer {
   }
   NodeSelf self = make_self();
   StateLending lending;
+  float name = 0;
   int answers_left = 1 << 30;  // then it is gone
   bool lies = false;
 };
 
 class Trainers : public testing::LendersHere {
  public:
-  explicit Trainers(std::size_t count) : all(count) {
+  explicit Trainers(std::size_t count, bool common = false) : all(count) {
+    float name = 0;
+    for (Trainer& one : all) {
+      one.name = ++name;
+      if (common) one.self.common.assign(2, std::vector<float>(kLarge));
+    }
     for (int step = 0; step < 3; ++step) go_on();
   }
   void go_on() {
@@ -95,7 +113,7 @@ TEST(CatchUp, IsWhereTheOthersAre) {
   Trainers trainers(3);
   NodeSelf newcomer = make_self();
   newcomer.has_state = false;
-  const CaughtUp caught = catch_up(newcomer, trainers, true);
+  const CaughtUp caught = catch_up(newcomer, trainers, Shared::models);
   EXPECT_TRUE(caught.done);
   EXPECT_EQ(caught.lenders, 3);
   EXPECT_EQ(caught.of, 6);
@@ -104,9 +122,24 @@ TEST(CatchUp, IsWhereTheOthersAre) {
   EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
   // Who comes back at once with all of it asks for nothing more than it lacks.
   const std::size_t before = trainers.pieces;
-  const CaughtUp again = catch_up(newcomer, trainers, false);
+  const CaughtUp again = catch_up(newcomer, trainers, Shared::nothing);
   EXPECT_TRUE(again.done);
   EXPECT_EQ(again.pieces, trainers.pieces - before);
+}
+
+// Models are each one's own: what a strategy has in common is what must be the same.
+TEST(CatchUp, HasWhatTheOthersHaveInCommon) {
+  Trainers trainers(2, true);
+  NodeSelf newcomer = make_self();
+  newcomer.has_state = false;
+  const CaughtUp caught = catch_up(newcomer, trainers, Shared::common);
+  EXPECT_TRUE(caught.done);
+  EXPECT_EQ(caught.lenders, 1);
+  EXPECT_GT(newcomer.step, caught.copied + 3);  // a round at least
+  EXPECT_EQ(newcomer.step, trainers.all[0].self.step);
+  EXPECT_EQ(newcomer.common, trainers.all[0].self.common);
+  EXPECT_EQ(newcomer.common, trainers.all[1].self.common);
+  EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[1].self));
 }
 
 TEST(CatchUp, GoesOnWithTheOthersWhenALenderDies) {
@@ -116,7 +149,7 @@ TEST(CatchUp, GoesOnWithTheOthersWhenALenderDies) {
     trainers.all[0].answers_left = answers;
     NodeSelf newcomer = make_self();
     newcomer.has_state = false;
-    const CaughtUp caught = catch_up(newcomer, trainers, true);
+    const CaughtUp caught = catch_up(newcomer, trainers, Shared::models);
     EXPECT_TRUE(caught.done);
     EXPECT_EQ(newcomer.step, trainers.all[1].self.step);
     EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[1].self));
@@ -127,7 +160,7 @@ TEST(CatchUp, BelievesNoPieceThatIsDamaged) {
   Trainers trainers(2);
   trainers.all[1].lies = true;
   NodeSelf newcomer = make_self();
-  EXPECT_TRUE(catch_up(newcomer, trainers, true).done);
+  EXPECT_TRUE(catch_up(newcomer, trainers, Shared::models).done);
   EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
 }
 
@@ -137,7 +170,7 @@ TEST(CatchUp, KeepsWhatItHadWhenNobodyLends) {
   NodeSelf newcomer = make_self();
   newcomer.has_state = false;
   const std::uint64_t before = state_hash(newcomer);
-  EXPECT_FALSE(catch_up(newcomer, trainers, true).done);
+  EXPECT_FALSE(catch_up(newcomer, trainers, Shared::models).done);
   EXPECT_FALSE(newcomer.has_state);
   EXPECT_EQ(state_hash(newcomer), before);
 }
@@ -153,8 +186,11 @@ TEST(StateLending, CodesAGradientToTheBit) {
     }
   }
   NodeSelf self = make_self();
-  EXPECT_FALSE(repeat_step(self, {0, 0.1, 1, std::vector<std::byte>(7)}));                   // half a number
-  EXPECT_FALSE(repeat_step(self, {0, 0.1, 1, std::vector<std::byte>(8, std::byte{0xff})}));  // behind the end
+  const auto half_a_number = std::vector<std::byte>(7), behind_the_end = std::vector(8, std::byte{0xff});
+  EXPECT_FALSE(repeat_step(self, {.rate = 0.1, .bytes = half_a_number}));
+  EXPECT_FALSE(repeat_step(self, {.rate = 0.1, .bytes = behind_the_end}));
+  EXPECT_FALSE(repeat_step(self, {.by = StepMade::By::result, .bytes = half_a_number}));
+  EXPECT_FALSE(repeat_step(self, {.by = StepMade::By::nothing, .steps = 0}));
   EXPECT_EQ(self.step, 0);
 }
 

@@ -107,7 +107,7 @@ class ViewsTest : public ::testing::TestWithParam<Assignments> {
 
 TEST_P(ViewsTest, TheRunGoesOn) {
   std::uint64_t views = 0, deaths = 0, compared = 0, caught_up = 0, steps_followed = 0;
-  bool comparable = false, catches_up = false, follows = false;
+  bool comparable = false, follows = false;
   for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ComingAndGoing run(GetParam(), seed, kSteps);
@@ -120,8 +120,7 @@ TEST_P(ViewsTest, TheRunGoesOn) {
     ASSERT_LT(run.views, 59);
     const TrainingPlan plan = RunPlan(run.settings(2), NodeFolders{}, NodesInView{}).training;
     const bool equal = plan.replicas() != Replicas::own;
-    follows = plan.replicas() == Replicas::equal;
-    catches_up = follows || (!equal && !plan.common_state());
+    follows = shared_by(plan.strategy, plan.strategy_options) != Shared::nothing;
     for (const auto& view : run.past)
       for (const Snapshot& one : view.start) {
         if (one.vectors.empty()) continue;
@@ -129,6 +128,10 @@ TEST_P(ViewsTest, TheRunGoesOn) {
         for (const Snapshot& other : view.start)
           if (equal && !other.vectors.empty()) {
             ASSERT_EQ(one.vectors, other.vectors);
+          }
+        for (const Snapshot& other : view.start)
+          if (!one.common.empty() && !other.common.empty()) {  // else it has not begun: it is the model
+            ASSERT_EQ(one.common, other.common);
           }
       }
     for (const auto& member : run.members) {
@@ -155,9 +158,7 @@ TEST_P(ViewsTest, TheRunGoesOn) {
   }
   EXPECT_GT(views, seeds());
   EXPECT_GT(deaths, seeds() / 5);
-  if (catches_up) {
-    EXPECT_GT(caught_up, seeds() / 20);
-  }
+  EXPECT_GT(caught_up, seeds() / 20);
   if (follows) {
     EXPECT_GT(steps_followed, seeds() / 20);
   }

@@ -20,13 +20,26 @@ void must_be(std::string_view written, std::string_view read) {
   if (written != read) std::abort();
 }
 
+// Warrants and revocations, and a certificate: none of them can be good.
+void told_by_a_stranger(const std::string& bytes) {
+  static const grid::KeyPair root = grid::KeyPair::of({1}), founder = grid::KeyPair::of({2});
+  static const grid::Instant now = std::chrono::system_clock::now();
+  static grid::Trust trust(make_root(root, now));
+  static const bool knows = trust.learn(make_root_warrant(root, founder.get(), now));
+  const auto certificate = grid::read_certificate(bytes);
+  if (!knows || trust.learn(bytes) || (certificate && !trust.refusal(certificate.get(), nullptr, now)))
+    std::abort();
+  learn_trust(trust, bytes);
+  if (trust.warrants().size() != 1 || !trust.revocations().empty()) std::abort();
+}
+
 }  // namespace
 
 void grid_frame(std::span<const std::uint8_t> bytes) {
   if (bytes.empty()) return;
   const std::string own(bytes.begin() + 1, bytes.end());
   try {
-    switch (bytes.front() % 15) {
+    switch (bytes.front() % 16) {
       case 0:
         if (own.size() < grid::kHeaderBytes) return;
         must_be(coded(grid::read_header(
@@ -68,6 +81,8 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
         return must_be(coded(grid::read_lan_word(own)), own);
       case 14:
         return must_be(coded(grid::read_address_record(own)), own);
+      case 15:
+        return told_by_a_stranger(own);
     }
   } catch (const grid::Damaged&) {
   }

@@ -150,7 +150,7 @@ def membership():
     def member(key):
         return bytes([key]) + bytes(31) + struct.pack("<QI", 1, 4) + b"name" + struct.pack("<II", 1, 11) + b"host.x:4000" + \
             struct.pack("<Id", 1, 10.5) + bytes(32)
-    standing = struct.pack("<IQQ", 1, 5, 6)
+    standing = struct.pack("<IQQQB", 1, 5, 6, 7, 1)
     def view(number):
         return struct.pack("<QQQI", 7, 0, number, 2) + member(1) + member(2) + struct.pack("<QQ", 5, 6) + \
             struct.pack("<II", 1, 4) + b"invi" + struct.pack("<I", 1) + struct.pack("<I", 2) + bytes([1]) + bytes(31) + bytes([2]) + \
@@ -164,8 +164,8 @@ def membership():
         "revoke": bytes(32) + struct.pack("<I", 1) + b"\7", "refused": struct.pack("<I", 3) + b"why",
         "fork": struct.pack("<Q", 9), "follow": struct.pack("<Q", 9) + member(2) + standing}
     for kind, (name, body) in enumerate(bodies.items()):
-        save("membership", name, struct.pack("<BBQQQQ", 1, kind, 7, 0, 1, 1) + body)
-    stored = struct.pack("<BQQQ", 1, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
+        save("membership", name, struct.pack("<BBQQQQ", 2, kind, 7, 0, 1, 1) + body)
+    stored = struct.pack("<BQQQ", 2, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
     checksum = 0xcbf29ce484222325
     for byte in stored:
         checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
@@ -177,9 +177,9 @@ def grid():
     def text(of):
         return struct.pack("<I", len(of)) + of
     key, signature = bytes(range(32)), bytes(range(64))
-    ticket = key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature
+    ticket = key + key + struct.pack("<qI", 1 << 31, 5) + signature
     members = struct.pack("<I", 1) + key + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
-    hello = struct.pack("<H", 2) + key + struct.pack("<QI", 3, 2) + text(b"lab") + bytes([1]) + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    hello = struct.pack("<H", 3) + key + struct.pack("<QI", 3, 2) + text(b"lab") + bytes([1]) + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
     frames = {
         "header": struct.pack("<BBHIQ", 6, 0, 0, 1 << 20, 7),
         "data-head": struct.pack("<QQQII", 3, 1, 1 << 22, 0, 1),
@@ -189,7 +189,7 @@ def grid():
                    + text(members),
         "sign": key + ticket,
         "signed": text(b"certificate") + text(b""),
-        "revocation": key + struct.pack("<q", 1 << 31) + key + signature,
+        "revocation": key + struct.pack("<q", 1 << 31) + key + struct.pack("<I", 2) + key + key + signature,
         "status": struct.pack("<QQQI", 1, 2, 3, 1) + key + struct.pack("<Q", 1) + text(b"lab") + struct.pack("<I", 0)
                   + struct.pack("<Id", 1, 0.5) + key + struct.pack("<i", 0) + text(b"linked") + struct.pack("<dQ", 1e9, 7)
                   + text(b"10.0.0.7:4000") + struct.pack("<dQQ", 0.001, 1, 2),
@@ -199,11 +199,13 @@ def grid():
         "id": key,
         "lan": b"VECHELA1" + bytes([2]) + key + struct.pack("<HQ", 4000, 7),
         "address-record": text(b"certificate") + text(b"warrant") + struct.pack("<qI", 1 << 31, 1) + text(b"10.0.0.7:4000") + signature,
+        "trust": struct.pack("<I", 1) + text(b"warrant") + struct.pack("<I", 1)
+                 + text(key + struct.pack("<q", 1 << 31) + key + struct.pack("<I", 1) + key + signature),
     }
     for which, (name, content) in enumerate(frames.items()):
         save("grid_frame", name, bytes([which]) + content)
     for name, addresses in {"none": [], "two": [b"10.0.0.7:4000", b"[fe80::1]:4000"]}.items():
-        body = key + key + key + struct.pack("<qIB", 1 << 31, 5, 1) + signature + bytes([len(addresses)])
+        body = key + key + key + struct.pack("<qI", 1 << 31, 5) + signature + bytes([len(addresses)])
         body += b"".join(bytes([len(each)]) + each for each in addresses)
         body += hashlib.sha256(body).digest()[:4]
         save("invitation", name, b"VECHE1-" + base64.urlsafe_b64encode(body).rstrip(b"="))

@@ -117,7 +117,8 @@ int run(const std::vector<std::string>& words) {
   }
   grid::Options options;
   options.folder = folder;
-  options.listen = "127.0.0.1:0";
+  const char* const place = std::getenv("GRID_LISTEN");
+  options.listen = place == nullptr ? "127.0.0.1:0" : place;
   options.name = std::filesystem::path(folder).filename();
   options.interrupted = &stopping;
   options.say = [](const std::string& sentence) { std::cerr << sentence << std::endl; };

@@ -17,8 +17,9 @@ LIMIT = 40  # seconds for what must happen; nothing waits for it to pass
 class Process:
     """A member, and what it has said."""
 
-    def __init__(self, *words):
-        self.child = subprocess.Popen([MEMBER, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, *words, prefix=()):
+        self.prefix, self.folder = prefix, words[1]
+        self.child = subprocess.Popen([*prefix, MEMBER, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True)
         self.lines, self.errors = [], []
         self.changed = threading.Condition()
@@ -60,8 +61,8 @@ class Process:
                 stream.close()
 
 
-def ask(*words):
-    return subprocess.run([MEMBER, *map(str, words)], capture_output=True, text=True, timeout=LIMIT)
+def ask(*words, prefix=()):
+    return subprocess.run([*prefix, MEMBER, *map(str, words)], capture_output=True, text=True, timeout=LIMIT)
 
 
 class MembersTest(unittest.TestCase):
@@ -72,15 +73,15 @@ class MembersTest(unittest.TestCase):
         self.started = []
         self.addCleanup(lambda: [each.end() for each in self.started])
 
-    def start(self, *words):
-        self.started.append(Process(*words))
+    def start(self, *words, prefix=()):
+        self.started.append(Process(*words, prefix=prefix))
         return self.started[-1]
 
-    def grid(self, members, uses=20):
-        first = self.start("found", self.root / "m0")
+    def grid(self, members, uses=20, inside=lambda member: ()):
+        first = self.start("found", self.root / "m0", prefix=inside(0))
         first.wait_nodes(1)
-        self.invitation = ask("invite", self.root / "m0", uses, 600).stdout.strip()
-        others = [self.start("join", self.root / f"m{i}", self.invitation) for i in range(1, members)]
+        self.invitation = ask("invite", self.root / "m0", uses, 600, prefix=inside(0)).stdout.strip()
+        others = [self.start("join", self.root / f"m{i}", self.invitation, prefix=inside(i)) for i in range(1, members)]
         everybody = [first, *others]
         for each in everybody:
             each.wait_nodes(members)

@@ -3,6 +3,9 @@ The state is about 100 MB. Needs root and the network laboratory:
 
   VECHE=build/veche scripts/netlab --hosts 3 --rate 100mbit each python3 -B tests/process/grid_join_cost.py FOLDER
 
+A step waits for a tenth of a second besides (cluster.stall): three members on two cores would otherwise take each other's time,
+which machines of their own do not. JOIN_STALL changes it.
+
 Host 1 prints the steps a second before the join and until the newcomer is let in; at least 0.9 of them must be kept."""
 
 import json
@@ -20,7 +23,8 @@ QUIET = 30  # seconds that are measured before the join
 MODEL = ["data.name=synthetic", "data.samples=2000", "data.test_samples=10", "data.shape=[1,32,32]", "model.name=mlp",
          "model.hidden=[3000,3000]", "data.batch=4", "optimizer.name=sgd", "optimizer.lr=0.001", "optimizer.momentum=0.9",
          "strategy.name=allreduce", "compress.codec=topk:0.001", "run.steps=1000000", "run.eval_every=1000000",
-         "run.checkpoint_every=1000000", "data.workers=0", "model.threads=1"]
+         "run.checkpoint_every=1000000", "data.workers=0", "model.threads=1",
+         f"cluster.stall=[1, {os.environ.get('JOIN_STALL', '0.1')}]"]
 
 
 def grid(*words, keys=()):

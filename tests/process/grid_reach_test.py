@@ -9,9 +9,9 @@ import sys
 import unittest
 
 from grid_test import Grid
+from lab import Lab
 from veche_runs import LONGEST
 
-NETLAB = os.environ["NETLAB"]
 UPNP = """ext_ifname=net0
 ext_ip={outer}
 listening_ip=inside
@@ -40,27 +40,6 @@ def namespaces():
 
 def rules():
     return subprocess.run(["nft", "list", "ruleset"], capture_output=True, text=True, check=True).stdout
-
-
-class Lab:
-    """Hosts and NATs by name: 1, 2, ..., nat1, ...; gone when it is closed."""
-
-    def __init__(self, *words):
-        self.process = subprocess.Popen([NETLAB, *words, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.places = {}
-        for line in self.process.stdout:
-            if line == "ready\n":
-                break
-            name, space, address = line.split()
-            self.places[name] = (space, address)
-
-    def inside(self, host):
-        return ["ip", "netns", "exec", self.places[host][0]]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        return self.process.wait(LONGEST)
 
 
 class InNamespaces(Grid):

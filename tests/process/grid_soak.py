@@ -28,10 +28,10 @@ class Soak(Grid):
         chance = random.Random(SEED)
         print(f"seed {SEED}, {ROUNDS} rounds", file=sys.stderr)
         founder, _ = self.found({"strategy.name": STRATEGY, "run.steps": 10**6})
-        here, gone = [founder], []
+        here = [founder]
         for number in range(ROUNDS):
             while len(here) < MEMBERS:
-                here.append(self.newcomer(f"m{number}-{len(here)}", here, gone))
+                here.append(self.member(f"m{number}-{len(here)}", "join", self.invitation(chance.choice(here))))
                 self.until_seated(here[0], *[one.name for one in here])
             leaver = here.pop(chance.randrange(len(here)))
             how = chance.choice(["kill", "stop", "leave"])
@@ -43,21 +43,11 @@ class Soak(Grid):
             leaver.process.wait(LONGEST)
             self.all.remove(leaver)
             leaver.end()
-            gone = [leaver]
             if number % 10 == 9:
                 print(f"{number + 1} rounds, step {here[0].step()}", file=sys.stderr)
         for one in here:
             one.process.send_signal(signal.SIGINT)
             self.ends(one, 130)
-
-    def newcomer(self, name, here, gone):
-        """By an invitation of whoever may invite, or where nobody is left who may, one that was here before."""
-        for one in here:
-            asked = self.veche("grid", "invite", one.run, "--json")
-            if asked.returncode == 0:
-                return self.member(name, "join", json.loads(asked.stdout)["invitation"])
-        back = gone.pop()
-        return self.member(back.name, "join", "--resume", back.run)
 
     def pace(self, who, seconds, then=lambda: None):
         """Steps a second, of a while at whose beginning something happens."""
@@ -68,12 +58,13 @@ class Soak(Grid):
 
     def test_steps_kept(self):
         every, faults = float(os.environ.get("GRID_EVERY", "30")), int(os.environ.get("GRID_FAULTS", "4"))
-        founder, invitation = self.found({"strategy.name": STRATEGY, "run.steps": 10**6, "cluster.stall": "[1, 0.1]",
-                                          "run.eval_every": 10**6, "run.checkpoint_every": 10**6})
+        founder, _ = self.found({"strategy.name": STRATEGY, "run.steps": 10**6, "cluster.stall": "[1, 0.1]",
+                                 "run.eval_every": 10**6, "run.checkpoint_every": 10**6})
+        self.until_it_goes_on(founder)
+        invitation = self.invitation(founder, "--uses", MEMBERS + faults)
         here = [founder, *(self.member(f"p{i}", "join", invitation) for i in range(1, MEMBERS))]
         self.until_seated(founder, *[one.name for one in here])
         self.until_it_goes_on(founder)
-        invitation = self.invitation(founder)
 
         def fault():
             here.pop().process.kill()

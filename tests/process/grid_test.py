@@ -1,7 +1,10 @@
 """Members of a grid on this machine: killed, stopped, joined and sent away while they train; the others go on."""
 
+import base64
+import hashlib
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -78,11 +81,20 @@ class Grid(RunsTest):
         self.assertTrue(invitation, founder.told())
         return founder, invitation[0]
 
-    def invitation(self, who):
+    def invitation(self, who, *terms):
         """From a member that is in."""
-        asked = self.veche("grid", "invite", who.run, "--json", prefix=who.prefix)
+        asked = self.veche("grid", "invite", who.run, "--json", *terms, prefix=who.prefix)
         self.assertEqual(asked.returncode, 0, asked.stderr)
         return json.loads(asked.stdout)["invitation"]
+
+    @staticmethod
+    def at(who, invitation):
+        """The same one, to be shown to this member."""
+        letters = invitation.removeprefix("VECHE1-")
+        promise = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))[:172]  # what comes before the addresses
+        address = (who.run / "grid" / "address").read_bytes()
+        body = promise + bytes([1, len(address)]) + address
+        return "VECHE1-" + base64.urlsafe_b64encode(body + hashlib.sha256(body).digest()[:4]).decode().rstrip("=")
 
     def until(self, what):
         try:
@@ -170,6 +182,48 @@ class ComingAndGoing(Grid):
             self.assertEqual(json.loads((member.run / "summary.json").read_text())["stopped"], "steps")
         self.assertIn("while they went on", d.told())
 
+    def test_whoever_was_let_in_lets_others_in(self):
+        """Also when the founder and its folder are gone for ever."""
+        founder, invitation = self.found({"strategy.name": "allreduce", "run.steps": 10**6})
+        a = self.member("m", "join", invitation)
+        self.until_seated(founder, "a", "m")
+        b = self.member("n", "join", self.invitation(a))
+        self.until_seated(founder, "a", "m", "n")
+        founder.process.kill()
+        founder.process.wait(LONGEST)
+        shutil.rmtree(founder.run)
+        self.until_seated(b, "m", "n")
+        once = self.invitation(b, "--uses", "1")
+        c = self.member("o", "join", once)
+        self.until_seated(a, "m", "n", "o")
+        self.until_it_goes_on(c)
+        self.until(lambda: all(self.nodes_known(one) == 3 for one in (a, b, c)))
+        spent = self.veche("grid", "join", once, *assignments({"run.out": self.folder, "run.name": "late"}))
+        self.assertEqual((spent.returncode, spent.stdout), (2, ""))
+        self.assertIn("the invitation is spent: it was good for 1", spent.stderr)
+        self.assertFalse((self.folder / "late").exists())
+
+        # Who let others in is sent away by one of them: they stay, and let others in.
+        sent_away = next(one["id"] for one in c.members()["members"] if one["name"] == "n")
+        old = self.invitation(b)
+        self.assertEqual(self.veche("grid", "revoke", c.run, sent_away).returncode, 0)
+        self.ends(b, 1)
+        self.until_seated(c, "m", "o")
+        refused = self.veche("grid", "join", self.at(c, old), *assignments({"run.out": self.folder, "run.name": "late"}))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("the invitation is by nobody who may invite", refused.stderr)
+        d = self.member("p", "join", self.invitation(c))
+        self.until_seated(a, "m", "o", "p")
+        for one in (a, c, d):
+            self.until_it_goes_on(one)
+            one.process.send_signal(signal.SIGINT)
+            self.ends(one, 130)
+
+    def nodes_known(self, who):
+        """Of how many nodes the live page of this member knows where they are."""
+        file = who.run / "nodes.json"
+        return len(json.loads(file.read_text())["nodes"]) if file.exists() else 0
+
     def test_comes_back(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 3000})
         b = self.member("b", "join", invitation)
@@ -240,6 +294,21 @@ class ComingAndGoing(Grid):
                                           if one["state"] == "waits for approval" and one["name"] == name) or waiting)
         said = self.veche("grid", "members", at.run, "--admit", waiting[0])
         self.assertEqual(said.returncode, 0, said.stderr)
+
+    def test_what_needs_the_same_nodes_is_refused(self):
+        for settings, named in (({"strategy.name": "hierarchical"}, 'strategy.name = "hierarchical"'),
+                                ({"strategy.name": "hogwild"}, 'strategy.name = "hogwild"'),
+                                ({"strategy.name": "parameter-server", "strategy.dedicated": "true", "cluster.nodes": 2},
+                                 "strategy.dedicated = true"),
+                                ({"strategy.name": "local-sgd", "strategy.update": "async"}, "the asynchronous form of"),
+                                ({"strategy.name": "local-sgd", "strategy.outer": "nesterov", "compress.codec": "int8"},
+                                 "an outer optimiser and a codec")):
+            tried = self.veche("grid", "start", *assignments(TRAINED, settings, {"run.out": self.folder / "runs"}))
+            self.assertEqual((tried.returncode, tried.stdout), (2, ""), tried.stderr)
+            self.assertIn(named, tried.stderr)
+            self.assertIn("cannot be used where members come and go; ", tried.stderr)
+            self.assertEqual(tried.stderr.strip().count("\n"), 0)
+            self.assertFalse((self.folder / "runs").exists())
 
     def test_other_data_are_refused(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 100000})

@@ -61,6 +61,7 @@ struct Fate {
   std::optional<NodeId> dies;
   std::uint64_t dies_at = 0;
   std::optional<std::uint64_t> ends_at;
+  std::optional<std::uint64_t> ends_after_death;  // where nobody stops by itself
   std::uint64_t calls = 0;
   std::map<int, std::uint64_t> calls_of;
   bool ended = false;
@@ -93,8 +94,11 @@ class FatedEndpoint : public Endpoint {
 
  private:
   void call() {
-    if (fate_.ends_at && ++fate_.calls >= *fate_.ends_at) fate_.ended = true;
-    if (fate_.dies == id() && ++fate_.calls_of[id().value] >= fate_.dies_at) throw Died();
+    ++fate_.calls;
+    if (fate_.ends_at && fate_.calls >= *fate_.ends_at) fate_.ended = true;
+    if (fate_.dies != id() || ++fate_.calls_of[id().value] < fate_.dies_at) return;
+    if (fate_.ends_after_death && !fate_.ends_at) fate_.ends_at = fate_.calls + *fate_.ends_after_death;
+    throw Died();
   }
   const std::unique_ptr<Endpoint> inner_;
   Fate& fate_;
@@ -104,6 +108,7 @@ struct Snapshot {
   std::uint64_t step = 0;
   std::vector<std::vector<float>> vectors;  // parameters, the optimiser's
   KeptWork work;
+  std::vector<std::vector<float>> common = {};  // of all, by their strategy
 };
 
 // Lenders of this process, who answer at once.
@@ -154,7 +159,11 @@ class ComingAndGoing {
   };
 
   ComingAndGoing(const Assignments& variant, std::uint64_t seed, int steps)
-      : variant_(variant), seed_(seed), steps_(steps), random_(seed, "coming and going") {}
+      : variant_(variant),
+        seed_(seed),
+        steps_(steps),
+        async_(RunPlan(settings(2), NodeFolders{}, NodesInView{}).training.async()),
+        random_(seed, "coming and going") {}
 
   void run() {
     const std::size_t first = 1 + random_.below(5);
@@ -188,7 +197,7 @@ class ComingAndGoing {
 
  private:
   static Snapshot snapshot(NodeSelf& self) {
-    Snapshot all{self.step, {}, self.work};
+    Snapshot all{self.step, {}, self.work, self.common};
     const auto keep = [&](std::span<const float> part) {
       all.vectors.emplace_back(part.begin(), part.end());
     };
@@ -229,12 +238,12 @@ class ComingAndGoing {
   // A newcomer who has asked for copies before the view that has just ended, and now takes what was made.
   void let_in_who_follows() {
     const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
-    if (plan.common_state() || (plan.replicas() == Replicas::served && !plan.async())) return;
     if (coming_) {
       LivingLenders lenders(members);
       NodeSelf& self = coming_->part->self();
-      const CaughtUp caught = catch_up(self, lenders, plan.replicas() == Replicas::equal);
+      const CaughtUp caught = catch_up(self, lenders, shared_by(plan.strategy, plan.strategy_options));
       self.is_new = caught.done;
+      if (async_ && !self.has_state) return;  // it tries again
       caught_up += caught.done ? 1 : 0;
       steps_followed += caught.done ? caught.step - caught.copied : 0;
       members.push_back(std::move(coming_));
@@ -245,6 +254,18 @@ class ComingAndGoing {
       const std::string at = "copy/" + std::to_string(step + 1 + random_.below(2));
       for (const auto& member : members) member->lending->give(at, 0, 0);
     }
+  }
+
+  // A newcomer with the state that somebody has now.
+  void let_in_with_copy() {
+    auto member = make(false);
+    NodeSelf &from = members[random_.below(members.size())]->part->self(), &self = member->part->self();
+    if (!from.has_state) return;
+    const StatePieces has(from), takes(self);
+    for (std::size_t i = 0; i < has.count(); ++i) takes.put(i, has[i]);
+    self.step = from.step;
+    self.has_state = self.is_new = true;
+    members.push_back(std::move(member));
   }
 
   void draw(Fate& fate) {
@@ -258,6 +279,7 @@ class ComingAndGoing {
     if (what == 0 && others > 0) {
       fate.dies = NodeId{static_cast<int>(victim)};
       fate.dies_at = soon;
+      if (async_) fate.ends_after_death = 1 + random_.below(100);
     } else {
       fate.ends_at = soon * members.size();
     }
@@ -271,7 +293,7 @@ class ComingAndGoing {
     const SeededOptions options = in_order_of(seed_ * 1000 + number);
     View view{.number = number, .first_step = 0, .standing = {}, .cluster = {}};
     view.cluster = std::make_shared<SeededCluster>(static_cast<int>(nodes), options);
-    for (const auto& member : members) view.standing.push_back(standing_of(member->part->self()));
+    for (const auto& member : members) view.standing.push_back(member->part->standing());
     for (const Standing& one : view.standing) view.first_step = std::max(view.first_step, one.done_step);
     past.push_back({.members = {}, .start = std::vector<Snapshot>(nodes), .first_step = view.first_step});
     for (const auto& member : members) past.back().members.push_back(member->name);
@@ -325,8 +347,9 @@ class ComingAndGoing {
   void change_members() {
     if (past.size() > 8) return;
     let_in_who_follows();
-    if (random_.below(3) == 0) add(false);
-    if (random_.below(5) == 0) add(false);
+    // Nobody waits in a view for who has nothing yet: it catches up before.
+    if (random_.below(3) == 0) async_ ? let_in_with_copy() : add(false);
+    if (random_.below(5) == 0) async_ ? let_in_with_copy() : add(false);
     // Somebody leaves, but not the last who has the state.
     if (random_.below(4) != 0 || members.size() < 2) return;
     const std::size_t leaver = random_.below(members.size());
@@ -342,6 +365,7 @@ class ComingAndGoing {
   const Assignments variant_;
   const std::uint64_t seed_;
   const int steps_;
+  const bool async_;
   RandomStream random_;
   int next_name_ = 0;
   std::unique_ptr<Member> coming_;  // may be null

@@ -9,10 +9,13 @@
 
 namespace veche {
 
-// How far a node has come when a view ends: what the members of the next one agree on.
+// How far a node has come when a view ends, and what everybody must know of its data: what the members of the
+// next one agree on.
 struct Standing {
   std::uint64_t done_step = 0;   // steps whose exchange is complete here
   std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps; 0: it has none
+  std::uint64_t samples = 0;     // that it trains on
+  bool has_test = false;         // it has others to test with
   bool operator==(const Standing&) const = default;
 };
 
@@ -40,6 +43,10 @@ class Views {
   // agreed on the next view that this one is in; nothing: somebody wants this member to leave instead. Throws
   // RunError where it is in none any more: revoked, or cut off with a minority that shall not go on.
   virtual std::optional<View> next(const std::vector<Standing>& here) = 0;
+  // Before the first `next`: the nodes here wait for nobody, so views are agreed on while they go on. Their
+  // waits throw ViewChanged when the next view is there already, which `next` then returns at once; or when
+  // this member is cut off, or out.
+  virtual void never_stop() = 0;
   // Takes no part any more: the others agree on a view without this member.
   virtual void leave() = 0;
 };

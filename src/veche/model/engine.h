@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
+#include "veche/model/operators.h"
 #include "veche/model/stage.h"
 #include "veche/model/zoo.h"
 
@@ -20,6 +22,9 @@ class ModelEngine {
                                             Learner* like) const = 0;
   virtual std::vector<BlockDescription> describe_blocks(const ModelSpec& spec) const = 0;
   virtual ModelDescription describe(const ModelSpec& spec) const = 0;
+  // See operators_of.
+  virtual OperatorGraph operators(const ModelSpec& spec, std::span<const float> parameters,
+                                  std::span<const float> buffers) const = 0;
 };
 
 // The one symbol such a module exports, as extern "C"; the caller owns the engine.

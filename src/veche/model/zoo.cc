@@ -106,6 +106,18 @@ std::vector<BlockDescription> describe_blocks(const ModelSpec& spec) {
   return torch_engine()->describe_blocks(spec);
 }
 
+OperatorGraph operators_of(const ModelSpec& spec, std::span<const float> parameters,
+                           std::span<const float> buffers) {
+  find_model(spec.name);
+  const auto refuse = [&](const std::string& why) {
+    throw RequestError("model.name: '" + spec.name + "' cannot be written as ONNX: " + why);
+  };
+  if (own_models().find(spec.name) != nullptr) refuse("it is a learner of this program's own");
+  if (is_plain(spec.name)) refuse("it is no network");
+  if (spec.name == "torchscript") refuse("it is a module of yours, which PyTorch's torch.onnx.export writes");
+  return torch_engine()->operators(spec, parameters, buffers);
+}
+
 // Written here and not in the module, so that looking at the list is quick; a test makes each and counts.
 const std::vector<ModelInfo>& list_models() {
   constexpr Shape digits{1, 28, 28}, cifar{3, 32, 32}, imagenet{3, 224, 224};

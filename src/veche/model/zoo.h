@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct ModelDescription {
 };
 
 class ModelEngine;
+struct OperatorGraph;
 
 // Makes learners that share what they prepare for their passes: for many nodes, make them with one of these.
 // It may go before they do.
@@ -58,6 +60,11 @@ ModelDescription describe_model(const ModelSpec& spec);
 
 // The blocks between which it can be cut. RequestError where it cannot.
 std::vector<BlockDescription> describe_blocks(const ModelSpec& spec);
+
+// The network of the spec with these numbers, which lie as in its learner's vectors, in words that other
+// programs know. RequestError where there are none: a model of somebody's own, or one without layers.
+OperatorGraph operators_of(const ModelSpec& spec, std::span<const float> parameters,
+                           std::span<const float> buffers);
 
 // All models, whether or not their module is there; loads nothing.
 const std::vector<ModelInfo>& list_models();

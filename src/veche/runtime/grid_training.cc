@@ -142,6 +142,7 @@ class GridTraining::Member {
 
   RunResult run(grid::Grid& grid, As how, const RunFolder* folder) {
     Views& views = grid.views();
+    if (at_own_pace()) views.never_stop();
     const FlushDenormals flush;  // in all nodes alike, or sums would depend on who adds up
     if (folder != nullptr) {
       info_.folder = folder->path();
@@ -161,6 +162,10 @@ class GridTraining::Member {
       const std::optional<View> view = next_view(views);
       if (!view) break;
       if (staged_) call_by_name(grid);
+      if (at_own_pace() && !parts_.front()->self().has_state && someone_has_state(*view)) {
+        catch_up_with(grid);
+        if (!parts_.front()->self().has_state && !interrupted()) continue;
+      }
       one_view(*view, prefetcher);
       if (interrupted() || std::ranges::all_of(parts_, [](const auto& part) { return part->ended(); })) break;
     }
@@ -234,17 +239,24 @@ class GridTraining::Member {
     });
   }
 
+  bool at_own_pace() const {
+    return !staged_ && find_strategy(request_.settings.strategy.get<std::string>("name"))
+                               .pace(request_.settings.strategy) != Pace::in_step;
+  }
+
+  static bool someone_has_state(const View& view) {
+    return std::ranges::any_of(view.standing, [](const Standing& one) { return one.state_hash != 0; });
+  }
+
   // Nobody waits for it meanwhile. What cannot be had in this way comes in the first view.
   void catch_up_with(grid::Grid& grid) {
     const StrategyInfo& info = find_strategy(request_.settings.strategy.get<std::string>("name"));
-    const bool in_step = info.pace(request_.settings.strategy) == Pace::in_step;
-    const Replicas replicas = info.replicas(request_.settings.strategy);
-    if (info.common_state(request_.settings.strategy) || (replicas == Replicas::served && in_step)) return;
-    if (replicas != Replicas::equal && parts_.front()->self().has_state) return;  // it has a model of its own
+    const Shared shared = shared_by(info, request_.settings.strategy);
+    if (shared == Shared::nothing && parts_.front()->self().has_state) return;  // it has a model of its own
     MembersWhoLend lenders(grid, request_.interrupted);
     if (!lenders.wait_for_one()) return;
     NodeSelf& self = parts_.front()->self();
-    const CaughtUp caught = catch_up(self, lenders, replicas == Replicas::equal);
+    const CaughtUp caught = catch_up(self, lenders, shared);
     if (caught.of > 0)
       notice(
           fmt::format("fetched {} of {} pieces of step {} from {} member{} while they went on, and is at "
@@ -255,6 +267,7 @@ class GridTraining::Member {
       NodeSelf& other = part->self();
       other.is_new = caught.done;
       if (&other == &self || !self.has_state) continue;
+      other.common = self.common;
       const StatePieces from(self), to(other);
       for (std::size_t i = 0; i < from.count(); ++i) to.put(i, from[i]);
       other.step = self.step;
@@ -264,7 +277,7 @@ class GridTraining::Member {
 
   std::optional<View> next_view(Views& views) {
     std::vector<Standing> standing;
-    for (const auto& part : parts_) standing.push_back(standing_of(part->self()));
+    for (const auto& part : parts_) standing.push_back(part->standing());
     try {
       return views.next(standing);
     } catch (...) {

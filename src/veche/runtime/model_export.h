@@ -10,7 +10,7 @@
 namespace veche {
 
 struct ExportRequest {
-  std::filesystem::path run;
+  std::filesystem::path run;  // its folder; for export_onnx also a file that export_model has written
   std::filesystem::path out;
   // Of a model in stages a replica. None: the mean over the nodes that train, which evaluations call the
   // average model, to the bit.
@@ -20,7 +20,7 @@ struct ExportRequest {
 
 struct ExportResult {
   std::uint64_t step = 0;
-  int nodes = 0;  // whose average it is
+  std::string who = {};  // "the average of 4 nodes", "node 2"
   std::size_t tensors = 0;
   std::uint64_t bytes = 0;
   std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
@@ -33,5 +33,9 @@ inline constexpr char kModelInput[] = "veche.input";  // what it sees (model_inp
 // Writes the newest whole checkpoint as safetensors. Throws RequestError when the run, the node or the place
 // is wrong, before anything is written; what fails leaves the place as it was.
 ExportResult export_model(const ExportRequest& request);
+
+// The same as ONNX: from pixels (where the run normalised any) to logits, for batches of any size. Throws
+// RequestError also for a model that ONNX has no words for.
+ExportResult export_onnx(const ExportRequest& request);
 
 }  // namespace veche

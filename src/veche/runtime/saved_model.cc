@@ -167,4 +167,9 @@ FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node)
   }
 }
 
+std::string who_of(const std::optional<NodeId>& node, int averaged, int stages) {
+  if (node) return fmt::format("{} {}", stages > 1 ? "replica" : "node", node->value);
+  return averaged == 1 ? "the model" : fmt::format("the average of {} nodes", averaged);
+}
+
 }  // namespace veche

@@ -46,5 +46,7 @@ struct FoundModel {
 // train, which evaluations call the average model, to the bit; of a model in stages it is a replica. Throws
 // RequestError: there is none, or no such node.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node);
+// For people: "node 2", "the average of 4 nodes".
+std::string who_of(const std::optional<NodeId>& node, int averaged, int stages);
 
 }  // namespace veche

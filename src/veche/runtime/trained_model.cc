@@ -59,18 +59,16 @@ TrainedModel::TrainedModel(const fs::path& place, std::optional<NodeId> node, in
 
 void TrainedModel::make_learner_of(const std::string& model_keys, int threads) {
   const Settings settings = Config::from_text(model_keys, place_.string()).resolve();
-  model_ = settings.model.get<std::string>("name");
-  ModelSpec spec;
-  spec.name = model_;
-  spec.options = settings.model;
-  spec.input = input_.shape;
-  spec.classes = settings.model.get<int>("classes", input_.classes);
-  spec.evaluation_threads = threads;
-  learner_ = make_learner(spec);
+  spec_.name = settings.model.get<std::string>("name");
+  spec_.options = settings.model;
+  spec_.input = input_.shape;
+  spec_.classes = settings.model.get<int>("classes", input_.classes);
+  spec_.evaluation_threads = threads;
+  learner_ = make_learner(spec_);
   predictor_ = dynamic_cast<Predictor*>(learner_.get());
   if (predictor_ == nullptr)
     throw RequestError(
-        fmt::format("'{}' has the model '{}', which knows no classes", place_.string(), model_));
+        fmt::format("'{}' has the model '{}', which knows no classes", place_.string(), spec_.name));
 }
 
 void TrainedModel::open_run(std::optional<NodeId> node, int threads) {
@@ -121,11 +119,7 @@ void TrainedModel::open_weights(std::optional<NodeId> node, int threads) {
   name_ = place_.filename().string();
 }
 
-std::string TrainedModel::who() const {
-  if (node_) return fmt::format("{} {}", stages_ > 1 ? "replica" : "node", node_->value);
-  if (nodes_ == 0 || averaged_ == 1) return "the model";
-  return fmt::format("the average of {} nodes", averaged_);
-}
+std::string TrainedModel::who() const { return who_of(node_, averaged_, stages_); }
 
 bool TrainedModel::become(std::optional<NodeId> node) {
   const CheckpointStore store = CheckpointStore::of_run(RunFolder::open(place_).checkpoints());
@@ -138,6 +132,10 @@ bool TrainedModel::become(std::optional<NodeId> node) {
   }
   node_ = node;
   return true;
+}
+
+OperatorGraph TrainedModel::operators() const {
+  return operators_of(spec_, learner_->parameters(), learner_->buffers());
 }
 
 DataSource TrainedModel::data() const {

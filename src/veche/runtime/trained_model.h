@@ -9,7 +9,9 @@
 
 #include "veche/data/sets/source.h"
 #include "veche/learner.h"
+#include "veche/model/operators.h"
 #include "veche/model/predictor.h"
+#include "veche/model_spec.h"
 #include "veche/node_id.h"
 #include "veche/runtime/model_input.h"
 
@@ -25,9 +27,9 @@ class TrainedModel {
 
   const ModelInput& input() const { return input_; }
   int classes() const { return predictor_->classes(); }
-  const std::string& model() const { return model_; }  // "cnn"
-  const std::string& name() const { return name_; }    // of the run, or the file
-  std::string who() const;                             // "the average of 4 nodes", "node 2"
+  const std::string& model() const { return spec_.name; }  // "cnn"
+  const std::string& name() const { return name_; }        // of the run, or the file
+  std::string who() const;                                 // "the average of 4 nodes", "node 2"
   std::uint64_t step() const { return step_; }
   int nodes() const { return nodes_; }  // whose own models can be had; 0: none can, this is a file
   const std::vector<std::string>& notices() const { return notices_; }
@@ -42,6 +44,10 @@ class TrainedModel {
     predictor_->predict(images, probabilities);
   }
 
+  // As other programs know it, from normalised samples to logits. Throws RequestError for a model that they
+  // have no words for.
+  OperatorGraph operators() const;
+
   // The data that the run was taught with, from where its configuration says. Throws RequestError, also for
   // a file of weights.
   DataSource data() const;
@@ -52,7 +58,8 @@ class TrainedModel {
   void make_learner_of(const std::string& model_keys, int threads);
 
   const std::filesystem::path place_;
-  std::string model_, name_;
+  std::string name_;
+  ModelSpec spec_;
   ModelInput input_;
   std::uint64_t step_ = 0;
   int nodes_ = 0;

@@ -44,7 +44,6 @@ struct Options {
 struct Terms {
   std::uint32_t uses = 5;
   std::chrono::seconds valid = std::chrono::hours(24);
-  bool may_invite = true;  // who comes by it may invite others, and renew certificates
 };
 
 // How a member does, as this one knows it.

@@ -1,5 +1,7 @@
 #include "veche/model/engine.h"
 
+#include <algorithm>
+
 #include "veche/base/module_api.h"
 #include "veche/errors.h"
 #include "veche/model/torch/allocator.h"
@@ -9,6 +11,7 @@
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/models.h"
 #include "veche/model/torch/stage.h"
+#include "veche/model/torch/written_down.h"
 
 namespace veche::torch_model {
 namespace {
@@ -33,6 +36,17 @@ class TorchEngine : public ModelEngine {
     const bool channels_last = network->channels_last();
     return {lay_out(trained_tensors(network->module()), channels_last),
             lay_out(other_tensors(network->module()), channels_last), multiply_adds(*network, spec.input)};
+  }
+
+  OperatorGraph operators(const ModelSpec& spec, std::span<const float> parameters,
+                          std::span<const float> buffers) const override {
+    const std::shared_ptr<Network> network = make_network(spec);
+    const Flat flat(network->module(), network->channels_last());
+    if (parameters.size() != flat.parameters().size() || buffers.size() != flat.buffers().size())
+      throw RequestError("model.name: '" + spec.name + "' has other tensors than those to be written");
+    std::ranges::copy(parameters, flat.parameters().begin());
+    std::ranges::copy(buffers, flat.buffers().begin());
+    return written_down(*network, spec);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "veche/comm/sleep.h"
 #include "veche/comm/tags.h"
 #include "veche/train/async/coordinator.h"
 #include "veche/train/loop/measure.h"
@@ -123,8 +124,12 @@ class AsyncLoop {
   std::optional<Order> obey(Time deadline) {
     for (;;) {
       const Received received = node_.peers().receive(NodeId{0}, tags::from_coordinator, deadline);
-      if (received.outcome == Received::Outcome::peer_lost)
-        throw PeerLost(NodeId{0}, "is gone: nobody counts the steps any more");
+      if (received.outcome == Received::Outcome::peer_lost) {
+        // In the next view somebody else does.
+        if (!plan_.in_view) throw PeerLost(NodeId{0}, "is gone: nobody counts the steps any more");
+        sleep_for(node_.endpoint(), deadline - node_.now());
+        return {};
+      }
       if (received.outcome != Received::Outcome::message) return {};
       const Order& order = received.message.as<Order>().front();
       if (order.kind == Order::Kind::stop) return order;
@@ -199,6 +204,7 @@ class AsyncLoop {
 
   Message written(NodeMessage what, std::span<const float> parameters, std::span<const float> buffers) {
     what.steps = node_.step();
+    what.saved = node_.last_checkpoint();
     what.progress = node_.take_progress();
     return with_numbers(what, parameters, buffers);
   }

@@ -44,6 +44,8 @@ void Coordinator::hear(Time deadline) {
     deadline = node_.now();
     if (received.outcome == Received::Outcome::message)
       take(received.from, std::move(received.message));
+    else if (plan_.in_view)
+      continue;                                           // the next view is without it
     else if (!stopped_ || owes_something(received.from))  // else it has ended as it was told to
       throw PeerLost(received.from, "is gone in the middle of the run");
   }
@@ -59,6 +61,7 @@ void Coordinator::take(NodeId from, Message message) {
   std::memcpy(&told, message.bytes().last(sizeof told).data(), sizeof told);
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
+  save_number_ = std::max(save_number_, told.saved);  // numbers only grow, whoever counts
   interrupted_ = interrupted_ || told.progress.interrupted;
   const Score before = progress_[node].train;
   progress_[node] = told.progress;

@@ -20,6 +20,7 @@ namespace veche {
 struct NodeMessage {
   enum class Kind { progress, snapshot, saved } kind = Kind::progress;
   std::uint64_t steps = 0;  // of its own, in all
+  std::uint64_t saved = 0;  // the last checkpoint that it has
   ProgressReport progress = {};
   NodeReport report = {};  // of a snapshot
 };
@@ -38,8 +39,8 @@ class Coordinator {
   explicit Coordinator(Node& node);
 
   // Until the nodes have been told to stop and everything is put away, which it then tells node 0 (`done`).
-  // Throws what ends the run: a node that is lost, a test sample that is damaged, a checkpoint that cannot be
-  // saved.
+  // Throws what ends the run: a node that is lost where no other view follows, a test sample that is damaged,
+  // a checkpoint that cannot be saved.
   void run();
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "veche/comm/equal_everywhere.h"
 #include "veche/train/compression/difference_passes.h"
@@ -74,6 +75,11 @@ void Copies::start_with_all(std::span<const float> x) {
   for (const NodeId source : sources_) hear_all(source, channel_.expect(source));
 }
 
+void Copies::start_apart() {
+  for (Out& each : outs_) each.first = true;
+  unheard_ = sources_;
+}
+
 Copies::Out& Copies::out(std::optional<NodeId> reader) {
   return outs_.size() == 1 || !reader ? outs_.front() : outs_[place(readers_, *reader)];
 }
@@ -81,6 +87,7 @@ std::vector<float>& Copies::copy_of(NodeId source) { return ins_[place(sources_,
 
 Message Copies::tell(std::span<const float> x, std::optional<NodeId> reader) {
   Out& told = out(reader);
+  if (std::exchange(told.first, false)) return tell_all(x, reader);
   change_.resize(length_);
   coder_.timed([&] { subtract_pass(change_.data(), x.data(), told.copy.data(), length_); });
   Message code = told.stream.encode(change_);
@@ -89,6 +96,7 @@ Message Copies::tell(std::span<const float> x, std::optional<NodeId> reader) {
 }
 
 void Copies::hear(NodeId source, const Message& code) {
+  if (std::erase(unheard_, source) > 0) return hear_all(source, code);
   outs_.front().stream.add(source, code, 1, copy_of(source));
 }
 

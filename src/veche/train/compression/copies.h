@@ -28,6 +28,8 @@ class Copies {
   // The same for nodes that wait for nobody, whose copies no checkpoint can keep, for what was under way is
   // lost: unequal neighbours tell each other everything.
   void start_with_all(std::span<const float> x);
+  // The same by each node for itself: the first that a reader is told is everything.
+  void start_apart();
 
   // The code of what has changed, for one reader, or for all.
   Message tell(std::span<const float> x, std::optional<NodeId> reader = {});
@@ -56,6 +58,7 @@ class Copies {
   struct Out {
     CodedStream stream;
     std::vector<float> copy;
+    bool first = false;  // all of it is due
   };
   void become(std::span<const float> x);  // all of them
   Out& out(std::optional<NodeId> reader);
@@ -67,6 +70,7 @@ class Copies {
   const std::size_t length_;
   std::vector<Out> outs_;                // one, or one a reader
   std::vector<std::vector<float>> ins_;  // by source
+  std::vector<NodeId> unheard_;          // sources whose first is due
   std::vector<float> change_;            // scratch
   std::uint64_t started_ = 0;
 };

@@ -31,6 +31,11 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
   if (strategy_ == nullptr)
     throw RequestError("strategy.name = \"" + plan.strategy.name +
                        "\": the program that registered it made none");
+  if (plan.in_view && plan.async()) {
+    if (auto* form = dynamic_cast<WaitsForNobody*>(strategy_.get())) form->wait_for_nobody();
+    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
+      holder->go_on(schedule_step(), std::move(self_.unpushed));
+  }
   talk_.set_sent(self_.sent);
   const std::vector<std::span<float>> common =
       self_.common.empty() ? std::vector<std::span<float>>{} : strategy_->state().vectors;
@@ -44,13 +49,9 @@ NodeSelf Node::leave_view() {
   if (plan_.async()) {
     strategy_->look_at_rest([] {});  // where the model is not the learner's, it is now
     if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
-      holder->put_back(self_.learner->parameters());
+      self_.unpushed = holder->put_back(self_.learner->parameters());
   }
-  if (plan_.common_state()) {
-    self_.common.clear();
-    for (const std::span<float> part : strategy_->state().vectors)
-      self_.common.emplace_back(part.begin(), part.end());
-  }
+  keep_common();
   strategy_.reset();  // it refers to what goes on
   return std::move(self_);
 }

@@ -117,8 +117,9 @@ class Node {
   void update();
   void undo_step();
   void count_step_made();
-  bool models_equal() const;
   void lend();
+  void tell_followers();
+  bool keep_common();
   Score pass(const Batch& batch, std::size_t samples);
   Score staged_pass(const Batch& batch, std::size_t samples);
   Trace* traced() { return plan_.trace ? &trace_ : nullptr; }

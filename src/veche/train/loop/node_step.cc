@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "veche/comm/sleep.h"
+#include "veche/comm/views.h"
 #include "veche/compress/codec.h"
 #include "veche/random.h"
 #include "veche/train/loop/node.h"
@@ -52,6 +53,7 @@ void Node::train_step() {
       throw;
     }
     self_.work.forget();
+    if (keeper_) tell_followers();
   }
   ++self_.step;
   prune();
@@ -102,7 +104,7 @@ void Node::update() {
     const double rate = plan_.schedule.rate(schedule_step());
     self_.optimizer->update(into, self_.learner->parameters(), self_.learner->gradients(),
                             {rate, clipped, self_.step + 1, plan_.threads});
-    if (self_.lending && self_.lending->follows() && models_equal())
+    if (self_.lending && self_.lending->follows() && plan_.replicas() == Replicas::equal)
       self_.lending->made(self_.step, self_.learner->gradients(), rate, clipped);
     if (keeper_ && plan_.replicas() == Replicas::own) {
       keep(self_.work.after, into);
@@ -120,13 +122,33 @@ void Node::undo_step() {
     std::ranges::copy(self_.work.before, self_.learner->parameters().begin());
 }
 
-// Of one node, whatever its strategy, there is only one.
-bool Node::models_equal() const { return plan_.replicas() == Replicas::equal || nodes() == 1; }
-
 // Between two steps: a newcomer may have asked for a copy.
 void Node::lend() {
-  if (self_.lending && self_.lending->due(self_.step, now()))
-    strategy_->look_at_rest([this] { self_.lending->take(self_); });
+  if (!self_.lending || !self_.lending->due(self_.step, now())) return;
+  keep_common();
+  strategy_->look_at_rest([this] { self_.lending->take(self_); });
+}
+
+// A step that is no optimiser's of this node: what it has made of what all share.
+void Node::tell_followers() {
+  if (!self_.lending || !self_.lending->follows() || plan_.replicas() == Replicas::equal) return;
+  const bool served = plan_.replicas() == Replicas::served;
+  if (served || plan_.common_state()) self_.lending->made(self_, keep_common() || served);
+}
+
+// What the strategy has in common, as it is now; whether that is news.
+bool Node::keep_common() {
+  if (!plan_.common_state()) return false;
+  bool changed = false;
+  const std::vector<std::span<float>> now = strategy_->state().vectors;
+  self_.common.resize(now.size());
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const std::span<const float> before = self_.common[i];
+    if (std::ranges::equal(std::as_bytes(now[i]), std::as_bytes(before))) continue;
+    self_.common[i].assign(now[i].begin(), now[i].end());
+    changed = true;
+  }
+  return changed;
 }
 
 // Where nobody is waited for, a step is made when the optimiser has made it.
@@ -184,8 +206,12 @@ Score Node::staged_pass(const Batch& batch, std::size_t samples) {
 Time Node::pause(Time length) {
   const Time start = now();
   const Time until = start + length;
-  while (now() < until && !services_->interrupted)
-    sleep_for(*endpoint_, std::min(until - now(), kBetweenStopChecksAsleep));
+  try {
+    while (now() < until && !services_->interrupted)
+      sleep_for(*endpoint_, std::min(until - now(), kBetweenStopChecksAsleep));
+  } catch (const ViewChanged&) {
+    // The next wait says so again: what was computed before this pause is not lost.
+  }
   return now() - start;
 }
 

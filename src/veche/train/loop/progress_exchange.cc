@@ -8,6 +8,7 @@ namespace veche {
 namespace {
 
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;
+constexpr int kSquareOfAFew = 32;
 
 }  // namespace
 
@@ -49,9 +50,17 @@ void ProgressExchange::answer() {
              std::ranges::any_of(all, &ProgressReport::interrupted)};
   const Progress progress = summed(all, begun_, took_.count(), node_.stages());
   // Who comes and goes watches for itself.
-  const Message message = node_.plan().in_view ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress})
-                                               : channel().pool.copy_of_item(answer_);
+  const bool with_nodes = node_.plan().in_view && tells_nodes();
+  const Message message = node_.plan().in_view
+                              ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress, with_nodes})
+                              : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
+  if (with_nodes) {
+    std::vector<NodeGoing> going;
+    for (const ProgressReport& report : all) going.push_back(report.going);
+    const Message nodes = channel().pool.copy_of(std::span<const NodeGoing>(going));
+    for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, nodes);
+  }
   answered_ = true;
   if (Observer* observer = node_.observer()) {
     observer->on_progress(progress);
@@ -67,7 +76,20 @@ void ProgressExchange::hear() {
   }
   const WatchedAnswer& told = message.as<WatchedAnswer>().front();
   answer_ = told.answer;
-  if (Observer* observer = node_.observer()) observer->on_progress(told.progress);
+  Observer* const observer = node_.observer();
+  if (observer != nullptr) observer->on_progress(told.progress);
+  if (!told.nodes) return;
+  const Message nodes = channel().expect(NodeId{0});
+  std::vector<ProgressReport> all;
+  for (const NodeGoing& going : nodes.as<NodeGoing>()) all.emplace_back().going = going;
+  if (observer != nullptr) observer->on_nodes(begun_, all);
+}
+
+// All to everybody: the more there are, the rarer, so that it stays at some kilobytes a second.
+bool ProgressExchange::tells_nodes() {
+  if (++quiet_ < channel().size() * channel().size() / kSquareOfAFew) return false;
+  quiet_ = 0;
+  return true;
 }
 
 bool ProgressExchange::read_answer() {

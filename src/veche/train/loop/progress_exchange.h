@@ -27,8 +27,10 @@ class ProgressExchange {
   struct WatchedAnswer {
     Answer answer;
     Progress progress;
+    bool nodes = false;  // another message tells where all are
   };
 
+  bool tells_nodes();
   void begin();
   void hear();
   void answer();
@@ -46,6 +48,7 @@ class ProgressExchange {
   Time trained_{0};          // until begun_
   ProgressReport mine_;
   Answer answer_;  // the last one
+  int quiet_ = 0;  // answers since node 0 told where all are
 };
 
 }  // namespace veche

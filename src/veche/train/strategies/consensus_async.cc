@@ -14,7 +14,7 @@ namespace {
 // new parameters only when it has taken the last ones, so that a slow one is never buried. With a codec each
 // is told how the parameters have changed since, and what is mixed are copies: x_i += gamma sum_j w_ij
 // (x^_j - x^_i).
-class AsyncConsensus : public Strategy {
+class AsyncConsensus : public Strategy, public WaitsForNobody {
  public:
   explicit AsyncConsensus(StrategyContext context)
       : context_(std::move(context)),
@@ -30,8 +30,11 @@ class AsyncConsensus : public Strategy {
     copies_.emplace(coder_, models_, coder_.whole(true), around, around, Copies::Told::to_each);
   }
 
+  void wait_for_nobody() override { alone_ = true; }
+
   void start() override {
-    if (copies_) copies_->start_with_all(context_.learner.parameters());
+    if (!copies_) return;
+    alone_ ? copies_->start_apart() : copies_->start_with_all(context_.learner.parameters());
   }
 
   void after_step(std::uint64_t step) override {
@@ -128,6 +131,7 @@ class AsyncConsensus : public Strategy {
   Channel receipts_ = context_.channel.child(1);
   std::optional<Copies> copies_;  // none without a codec
   std::vector<Pull> pulls_;
+  bool alone_ = false;  // begins without the others
   const std::uint64_t every_;
   const std::uint64_t oldest_;  // steps; 0: any age
   std::vector<Newest> newest_;  // by node

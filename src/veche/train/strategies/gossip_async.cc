@@ -27,7 +27,7 @@ namespace {
 // changed, the one asked answers with its own change, and each goes gamma/2 of the way between the copies,
 // which are the same at both ends: what one gains the other loses. Who refuses has heard the change all the
 // same.
-class AsyncGossip : public Strategy {
+class AsyncGossip : public Strategy, public WaitsForNobody {
  public:
   explicit AsyncGossip(StrategyContext context)
       : context_(std::move(context)),
@@ -46,8 +46,10 @@ class AsyncGossip : public Strategy {
       copies_.emplace(coder_, talk_, coder_.whole(true), neighbours_, neighbours_, Copies::Told::to_each);
   }
 
+  void wait_for_nobody() override { alone_ = true; }
+
   void start() override {
-    if (copies_) copies_->start_with_all(model_);
+    if (copies_) alone_ ? copies_->start_apart() : copies_->start_with_all(model_);
     if (!neighbours_.empty()) context_.channel.endpoint.spawn([this] { average_beside(); });
   }
 
@@ -270,6 +272,7 @@ class AsyncGossip : public Strategy {
   const std::uint64_t every_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
+  bool alone_ = false;          // begins without the others
   std::mutex mutex_;            // never held across a message
   std::vector<float> model_;    // guarded by mutex_
   std::uint64_t averaged_ = 0;  // times; guarded by mutex_

@@ -28,14 +28,15 @@ std::optional<Item> item_in(const std::optional<Message>& message) {
 
 class CatchUp {
  public:
-  CatchUp(NodeSelf& self, Lenders& lenders, bool equal) : self_(self), lenders_(lenders), equal_(equal) {}
+  CatchUp(NodeSelf& self, Lenders& lenders, Shared shared)
+      : self_(self), lenders_(lenders), shared_(shared) {}
 
   CaughtUp run() {
     for (int tries = 0; tries < kTries && lenders_.count() > 0; ++tries) {
       // Who cannot help now is asked last the next time.
       first_ = static_cast<std::size_t>(tries) % lenders_.count();
       if (!take_copy()) continue;
-      result_.done = !equal_ || follow();
+      result_.done = shared_ == Shared::nothing || follow();
       result_.step = self_.step;
       if (result_.done || stopped_) break;
     }
@@ -70,7 +71,7 @@ class CatchUp {
     const std::uint64_t at =
         word->copy != StateLending::kNone ? word->copy : word->step + 2 + static_cast<std::uint64_t>(ahead);
     chosen_.clear();
-    const std::size_t most = equal_ ? kMostLenders : 1;
+    const std::size_t most = shared_ == Shared::models ? kMostLenders : 1;
     for (std::size_t i = 0; i < lenders_.count() && chosen_.size() < most; ++i) {
       const std::size_t lender = (first_ + i) % lenders_.count();
       if (ask(lender, "copy/" + std::to_string(at))) chosen_.push_back(lender);
@@ -119,9 +120,10 @@ class CatchUp {
       if (!answer) return false;
       if (answer->size() == 0) return true;  // nobody has made it
       const auto word = item_in<StateLending::UpdateWord>(answer);
-      if (!word || word->bytes > self_.learner->gradients().size_bytes()) return false;
-      StepMade made{self_.step, word->rate, word->scale, std::vector<std::byte>(word->bytes)};
-      const std::span<std::byte> bytes = made.gradient;
+      if (!word || word->bytes > bytes_in(shared_vectors(self_))) return false;
+      StepMade made{word->by,   self_.step,  word->steps,
+                    word->rate, word->scale, std::vector<std::byte>(word->bytes)};
+      const std::span<std::byte> bytes = made.bytes;
       std::vector<std::uint64_t> parts((bytes.size() + kMostAsked - 1) / kMostAsked, 1);
       PiecePlan plan(parts, {}, chosen_.size());
       const bool all = fetch(
@@ -171,7 +173,7 @@ class CatchUp {
 
   NodeSelf& self_;
   Lenders& lenders_;
-  const bool equal_;
+  const Shared shared_;
   std::vector<std::size_t> chosen_;  // lenders that have the copy
   std::size_t first_ = 0;
   std::uint64_t id_ = 0;
@@ -181,8 +183,8 @@ class CatchUp {
 
 }  // namespace
 
-CaughtUp catch_up(NodeSelf& self, Lenders& lenders, bool equal) {
-  return CatchUp(self, lenders, equal).run();
+CaughtUp catch_up(NodeSelf& self, Lenders& lenders, Shared shared) {
+  return CatchUp(self, lenders, shared).run();
 }
 
 }  // namespace veche

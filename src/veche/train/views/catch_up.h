@@ -34,9 +34,9 @@ struct CaughtUp {
 };
 
 // Brings a node that is in no view yet to where those who train are, while they train on: a copy of the state
-// in pieces, from up to four of them where models are `equal`, and then the steps that they have made since,
-// until there is none that it has not. Not done: nobody lends, or it could not keep up; the node then has
+// in pieces, from up to four of them where models are shared, and then the steps that have changed since what
+// is, until there is none that it has not. Not done: nobody lends, or it could not keep up; the node then has
 // what it had before, or a later state that somebody had.
-CaughtUp catch_up(NodeSelf& self, Lenders& lenders, bool equal);
+CaughtUp catch_up(NodeSelf& self, Lenders& lenders, Shared shared);
 
 }  // namespace veche

@@ -43,6 +43,7 @@ struct NodeSelf {
   bool is_new = false;    // it was in no view yet
   KeptWork work;
   std::vector<std::vector<float>> common;  // the strategy's state that is the same on all nodes
+  std::vector<float> unpushed;             // gradients that no server has been sent, added up
   std::shared_ptr<StateLending> lending;   // to newcomers; may be null
   std::map<std::uint64_t, std::vector<std::byte>> fetched;  // pieces of a state that is not whole, by hash
   Traffic sent;                                             // by strategies of views before

@@ -51,16 +51,38 @@ std::vector<std::byte> coded_gradient(std::span<const float> gradient) {
   return code;
 }
 
+Shared shared_by(const StrategyInfo& strategy, const Options& options) {
+  if (strategy.pace(options) != Pace::in_step) return Shared::nothing;
+  if (strategy.common_state(options)) return Shared::common;
+  const Replicas replicas = strategy.replicas(options);
+  return replicas == Replicas::equal || replicas == Replicas::served ? Shared::models : Shared::nothing;
+}
+
 bool repeat_step(NodeSelf& self, const StepMade& made) {
+  if (made.by == StepMade::By::nothing) {
+    self.step = made.step + made.steps;
+    return made.steps > 0;
+  }
+  if (made.by == StepMade::By::result) {
+    const std::vector<std::span<float>> shared = shared_vectors(self);
+    if (made.bytes.size() != bytes_in(shared)) return false;
+    std::size_t at = 0;
+    for (const std::span<float> vector : shared) {
+      if (!vector.empty()) std::memcpy(vector.data(), made.bytes.data() + at, vector.size_bytes());
+      at += vector.size_bytes();
+    }
+    self.step = made.step + 1;
+    return true;
+  }
   const std::span<float> gradient = self.learner->gradients();
-  if (made.gradient.size() == gradient.size_bytes()) {
-    std::memcpy(gradient.data(), made.gradient.data(), made.gradient.size());
+  if (made.bytes.size() == gradient.size_bytes()) {
+    std::memcpy(gradient.data(), made.bytes.data(), made.bytes.size());
   } else {
-    if (made.gradient.size() % sizeof(Nonzero) != 0) return false;
+    if (made.bytes.size() % sizeof(Nonzero) != 0) return false;
     std::ranges::fill(gradient, 0.0F);
-    for (std::size_t at = 0; at < made.gradient.size(); at += sizeof(Nonzero)) {
+    for (std::size_t at = 0; at < made.bytes.size(); at += sizeof(Nonzero)) {
       Nonzero one;
-      std::memcpy(&one, made.gradient.data() + at, sizeof one);
+      std::memcpy(&one, made.bytes.data() + at, sizeof one);
       if (one.index >= gradient.size()) return false;
       gradient[one.index] = one.value;
     }
@@ -101,10 +123,24 @@ void StateLending::made(std::uint64_t step, std::span<const float> gradient, dou
   one->step = step;
   one->rate = rate;
   one->scale = scale;
-  one->gradient = coded_gradient(gradient);
+  one->bytes = coded_gradient(gradient);
+  keep(std::move(one));
+}
+
+void StateLending::made(NodeSelf& self, bool changed) {
+  auto one = std::make_shared<StepMade>();
+  one->by = changed ? StepMade::By::result : StepMade::By::nothing;
+  one->step = self.step;
+  for (const std::span<const float> vector : shared_vectors(self))
+    if (changed)
+      one->bytes.insert(one->bytes.end(), std::as_bytes(vector).begin(), std::as_bytes(vector).end());
+  keep(std::move(one));
+}
+
+void StateLending::keep(std::shared_ptr<const StepMade> one) {
   const std::lock_guard lock(mutex_);
-  const bool goes_on = copy_ && step == (steps_.empty() ? copy_->step : steps_.back()->step + 1);
-  kept_ += one->gradient.size();
+  const bool goes_on = copy_ && one->step == (steps_.empty() ? copy_->step : steps_.back()->step + 1);
+  kept_ += one->bytes.size();
   if (!goes_on || kept_ > kMostKept) return forget_all();
   steps_.push_back(std::move(one));
 }
@@ -131,7 +167,14 @@ bool StateLending::good_enough() const {
 std::shared_ptr<const StepMade> StateLending::step_made(std::uint64_t step) const {
   const std::lock_guard lock(mutex_);
   if (steps_.empty() || step < steps_.front()->step || step > steps_.back()->step) return nullptr;
-  return steps_[step - steps_.front()->step];
+  const std::shared_ptr<const StepMade> first = steps_[step - steps_.front()->step];
+  if (first->by != StepMade::By::nothing) return first;
+  const auto changes =
+      std::ranges::find_if(steps_.begin() + static_cast<std::ptrdiff_t>(step - steps_.front()->step),
+                           steps_.end(), [](const auto& each) { return each->by != StepMade::By::nothing; });
+  auto row = std::make_shared<StepMade>(*first);
+  row->steps = (changes == steps_.end() ? steps_.back()->step + 1 : (*changes)->step) - step;
+  return row;
 }
 
 std::optional<Message> StateLending::give(const std::string& name, std::uint64_t offset,
@@ -188,9 +231,9 @@ std::optional<Message> StateLending::give_step(const std::string& what, std::uin
     const std::lock_guard lock(mutex_);
     return copy_ && step >= step_ ? std::optional(Message{}) : std::nullopt;
   }
-  if (what == "gradient") return cut_from(made->gradient, offset, length, pool_);
-  return pool_.copy_of_item(
-      UpdateWord{made->rate, made->scale, made->gradient.size(), content_hash(made->gradient)});
+  if (what == "gradient") return cut_from(made->bytes, offset, length, pool_);
+  return pool_.copy_of_item(UpdateWord{made->by, made->steps, made->rate, made->scale, made->bytes.size(),
+                                       content_hash(made->bytes)});
 }
 
 }  // namespace veche

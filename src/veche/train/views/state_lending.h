@@ -14,21 +14,35 @@
 
 namespace veche {
 
-// How equal models got from one step to the next: enough to go the same way, to the bit.
+// What is the same on all nodes between two steps, so that a newcomer must have it too.
+enum class Shared {
+  nothing,  // each has a model of its own
+  common,   // so it is, but for what a strategy has in common, such as an outer optimiser
+  models,   // all of the model
+};
+Shared shared_by(const StrategyInfo& strategy, const Options& options);
+
+// How those who share something got from one step to the next: enough to go the same way, to the bit.
 struct StepMade {
-  std::uint64_t step = 0;  // that was done before
+  enum class By : std::uint64_t {
+    gradient,  // the optimiser's step of the mean, which coded_gradient has made `bytes`
+    result,    // as parameters and what is common are then: others made the step, or all together
+    nothing,   // what is shared has not changed
+  } by = By::gradient;
+  std::uint64_t step = 0;   // that was done before
+  std::uint64_t steps = 1;  // of those that change nothing: so many in a row
   double rate = 0, scale = 1;
-  std::vector<std::byte> gradient;  // the mean, as coded_gradient makes it
+  std::vector<std::byte> bytes = {};
 };
 
 // As it is, or where most of it is zero, as a codec leaves it, the rest and where that is.
 std::vector<std::byte> coded_gradient(std::span<const float> gradient);
-// Puts a node's model where that step has brought the others'; false: the gradient is damaged, or of another
+// Puts what a node shares with the others where that step has brought it; false: it is damaged, or of another
 // model.
 bool repeat_step(NodeSelf& self, const StepMade& made);
 
 // What a node lends to newcomers while it trains on: its state between two steps, copied when somebody has
-// asked for it, and after that the steps that equal models make. Nothing is kept while nobody asks. The
+// asked for it, and after that the steps that change what all share. Nothing is kept while nobody asks. The
 // node's thread tells what happens, any thread gives.
 class StateLending {
  public:
@@ -40,9 +54,10 @@ class StateLending {
   // Whether a copy is due now that so many steps are done; `take` it then.
   bool due(std::uint64_t step, Time now);
   void take(NodeSelf& self);
-  // Equal models: whether steps are kept, and the one to keep.
+  // Whether somebody may follow, and the step to keep: as it was made, or by what has become of the node.
   bool follows() const { return follows_; }
   void made(std::uint64_t step, std::span<const float> gradient, double rate, double scale);
+  void made(NodeSelf& self, bool changed);
   // The state is not what the steps have made of it any more.
   void clear();
 
@@ -52,7 +67,7 @@ class StateLending {
   //   manifest/S    its step, lengths and hashes
   //   piece/S/I     of the copy
   //   update/T      how step T was made: UpdateWord
-  //   gradient/T    the gradient of that step, from an offset on
+  //   gradient/T    its bytes, from an offset on
   std::optional<Message> give(const std::string& name, std::uint64_t offset, std::uint32_t length);
   std::shared_ptr<const StepMade> step_made(std::uint64_t step) const;
 
@@ -62,8 +77,10 @@ class StateLending {
     double seconds = 0;          // that a step takes
   };
   struct UpdateWord {
+    StepMade::By by = StepMade::By::gradient;
+    std::uint64_t steps = 1;
     double rate = 0, scale = 1;
-    std::uint64_t bytes = 0, hash = 0;  // of the gradient, coded
+    std::uint64_t bytes = 0, hash = 0;
   };
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -75,6 +92,7 @@ class StateLending {
   std::optional<Message> give_copy(const std::string& what, std::uint64_t number, std::uint64_t piece);
   std::optional<Message> give_step(const std::string& what, std::uint64_t step, std::uint64_t offset,
                                    std::uint32_t length);
+  void keep(std::shared_ptr<const StepMade> one);
   void forget_all();         // with the lock, as
   bool good_enough() const;  // is the copy for somebody who asks now
 

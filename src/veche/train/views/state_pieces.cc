@@ -100,8 +100,24 @@ void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths) {
   for (std::size_t i = 0; i < common.size(); ++i) self.common[i].resize(common[i]);
 }
 
+std::vector<std::span<float>> shared_vectors(NodeSelf& self) {
+  std::vector<std::span<float>> all{self.learner->parameters()};
+  for (std::vector<float>& part : self.common) all.emplace_back(part);
+  return all;
+}
+
+std::size_t bytes_in(std::span<const std::span<float>> vectors) {
+  std::size_t sum = 0;
+  for (const std::span<float> vector : vectors) sum += vector.size_bytes();
+  return sum;
+}
+
 std::uint64_t state_hash(NodeSelf& self) {
-  std::uint64_t hash = content_hash(std::as_bytes(self.learner->parameters()));
+  std::uint64_t hash = 0;
+  for (const std::vector<float>& part : self.common)
+    hash = content_hash(std::as_bytes(std::span<const float>(part)), hash);
+  if (!self.common.empty()) return hash == 0 ? 1 : hash;
+  hash = content_hash(std::as_bytes(self.learner->parameters()));
   for (const std::span<float> part : self.optimizer->state()) hash = content_hash(std::as_bytes(part), hash);
   return hash == 0 ? 1 : hash;
 }

@@ -54,8 +54,12 @@ class StatePieces {
 // Makes room for a state of these lengths; throws RunError where it is of another model.
 void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths);
 
-// Of what must be the same on all nodes whose models are equal: all but buffers, which are each node's own
-// statistics. Never 0.
+// What steps change in nodes that share something: the parameters, and what the strategy has in common.
+std::vector<std::span<float>> shared_vectors(NodeSelf& self);
+std::size_t bytes_in(std::span<const std::span<float>> vectors);
+
+// Of what must be the same on all nodes: what the strategy has in common; where that is nothing, the model
+// and its optimiser's, but no buffers, which are each node's own statistics. Never 0.
 std::uint64_t state_hash(NodeSelf& self);
 
 }  // namespace veche

@@ -19,8 +19,10 @@ struct StateRequest {
   std::uint64_t piece = 0;  // or step, of an update
 };
 
-// Of an answer to `update`, before the gradient.
+// Of an answer to `update`, before the bytes.
 struct UpdateHead {
+  StepMade::By by = StepMade::By::gradient;
+  std::uint64_t steps = 1;
   double rate = 0, scale = 1;
 };
 
@@ -74,8 +76,9 @@ class StateFetch {
       if (answer.size() < sizeof(UpdateHead) || answer.size() * (until - self_.step) > whole) return false;
       UpdateHead head;
       std::memcpy(&head, answer.bytes().data(), sizeof head);
-      const std::span<const std::byte> gradient = answer.bytes().subspan(sizeof head);
-      if (!repeat_step(self_, {self_.step, head.rate, head.scale, {gradient.begin(), gradient.end()}}))
+      const std::span<const std::byte> bytes = answer.bytes().subspan(sizeof head);
+      if (!repeat_step(self_, {head.by, self_.step, head.steps, head.rate, head.scale,
+                               std::vector<std::byte>(bytes.begin(), bytes.end())}))
         return false;
     }
     return true;
@@ -116,10 +119,10 @@ class StateFetch {
 Message update_of(const NodeSelf& self, std::uint64_t step, MessagePool& pool) {
   const auto made = self.lending ? self.lending->step_made(step) : nullptr;
   if (!made) return {};
-  const UpdateHead head{made->rate, made->scale};
-  Message message = pool.make(sizeof head + made->gradient.size());
+  const UpdateHead head{made->by, made->steps, made->rate, made->scale};
+  Message message = pool.make(sizeof head + made->bytes.size());
   std::memcpy(message.writable<std::byte>().data(), &head, sizeof head);
-  std::ranges::copy(made->gradient, message.writable<std::byte>().begin() + sizeof head);
+  std::ranges::copy(made->bytes, message.writable<std::byte>().begin() + sizeof head);
   return message;
 }
 

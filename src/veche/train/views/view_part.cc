@@ -12,14 +12,21 @@ enum ViewTalk : std::uint64_t { kDataWords, kStates };  // staged_part.cc has ot
 
 }  // namespace
 
+Standing ViewPart::standing() {
+  Standing all = standing_of(self_);
+  all.samples = data_.samples;
+  all.has_test = data_.has_test != 0;
+  return all;
+}
+
 void ViewPart::begin(Endpoint& endpoint, const View& view, const PlanOfView& plan) {
+  std::vector<DataWord> words;
+  for (const Standing& one : view.standing) words.push_back({one.samples, one.has_test ? 1U : 0U});
+  plan_ = plan(words);
+  if (plan_->async()) return go_on_in_view(self_, view);
   MessagePool pool = pool_;
   Patience patience;
-  const Channel talk(endpoint, pool, patience, tags::state);
-  Channel words = talk.child(kDataWords);
-  const Gathered<DataWord> data(words, data_);
-  plan_ = plan(data.all());
-  Channel states = talk.child(kStates);
+  Channel states = Channel(endpoint, pool, patience, tags::state).child(kStates);
   told_ = start_view(self_, states, view, *plan_);
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <stdexcept>
 
 #include "veche/errors.h"
 #include "veche/train/loop/measure.h"
+#include "veche/train/views/state_lending.h"
 #include "veche/train/views/state_transfer.h"
 
 namespace veche {
@@ -22,27 +24,31 @@ struct Opening {
   std::uint64_t reached_target = 0;
 };
 
+Shared shared_in(const TrainingPlan& plan) { return shared_by(plan.strategy, plan.strategy_options); }
+
+[[noreturn]] void fail_without_state() { throw RunError("no member of this view has the state of the run"); }
+
 // Who gives its state and who takes it: the same on every node, as all know how everybody stands.
 class Parties {
  public:
-  Parties(const View& view, bool equal) : view_(view), equal_(equal) {
-    if (equal) reference_ = most_common();
+  Parties(const View& view, Shared shared) : view_(view), shared_(shared) {
+    if (shared != Shared::nothing) reference_ = most_common();
     for (int node = 0; node < view.nodes(); ++node)
       if (whole(node)) donors_.push_back(NodeId{node});
     // All come back from a power cut, and what their strategy had in common is gone.
     for (int node = 0; donors_.empty() && node < view.nodes(); ++node)
       if (at(node).done_step == view.first_step) donors_.push_back(NodeId{node});
-    if (donors_.empty()) throw RunError("no member of this view has the state of the run");
+    if (donors_.empty()) fail_without_state();
     for (int node = 0; node < view.nodes(); ++node)
       if (lacks(node)) takers_.push_back(NodeId{node});
   }
 
   // Whom a node that takes may ask: where models differ it is one model's pieces that are put together.
-  std::uint64_t reference() const { return reference_; }  // hash of the models; 0: they are not equal
+  std::uint64_t reference() const { return reference_; }  // hash of what is shared; 0: nothing is
   std::vector<NodeId> donors_of(NodeId taker) const {
     const auto turn = static_cast<std::size_t>(std::ranges::find(takers_, taker) - takers_.begin());
     std::vector<NodeId> asked;
-    for (std::size_t i = 0; i < std::min(equal_ ? kMostDonors : 1, donors_.size()); ++i)
+    for (std::size_t i = 0; i < std::min(shared_ == Shared::models ? kMostDonors : 1, donors_.size()); ++i)
       asked.push_back(donors_[(turn + i) % donors_.size()]);
     return asked;
   }
@@ -53,10 +59,10 @@ class Parties {
       if (std::ranges::count(donors_of(taker), donor) > 0) served.push_back(taker);
     return served;
   }
-  // Whose model differs though they have made the same steps: a fault of a machine or of Veche.
+  // In whom it differs though they have made the same steps: a fault of a machine or of Veche.
   std::vector<int> strayed() const {
     std::vector<int> all;
-    for (int node = 0; equal_ && node < view_.nodes(); ++node)
+    for (int node = 0; reference_ != 0 && node < view_.nodes(); ++node)
       if (at(node).done_step == view_.first_step && at(node).state_hash != 0 && !whole(node))
         all.push_back(node);
     return all;
@@ -66,12 +72,13 @@ class Parties {
   const Standing& at(int node) const { return view_.standing[static_cast<std::size_t>(node)]; }
   bool whole(int node) const {
     const Standing& one = at(node);
-    return one.done_step == view_.first_step && (equal_ ? one.state_hash == reference_ : true) &&
-           one.state_hash != 0;
+    return one.done_step == view_.first_step && one.state_hash != 0 &&
+           (shared_ == Shared::nothing || one.state_hash == reference_);
   }
   bool lacks(int node) const {
     if (std::ranges::find(donors_, NodeId{node}) != donors_.end()) return false;
-    return equal_ || at(node).state_hash == 0;
+    if (shared_ == Shared::models) return true;
+    return at(node).state_hash == 0 || (shared_ == Shared::common && at(node).state_hash != reference_);
   }
   std::uint64_t most_common() const {
     std::map<std::uint64_t, int> counts;
@@ -86,7 +93,7 @@ class Parties {
   }
 
   const View& view_;
-  const bool equal_;
+  const Shared shared_;
   std::uint64_t reference_ = 0;
   std::vector<NodeId> donors_, takers_;
 };
@@ -95,16 +102,11 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
   const Gathered<Opening> gathered(
       channel, {state_hash(self), self.last_evaluation, self.last_checkpoint, self.reached_target ? 1U : 0U});
   const std::span<const Opening> all = gathered.all();
-  if (equal_models(plan))
+  if (shared_in(plan) != Shared::nothing)
     for (std::size_t node = 0; node < all.size(); ++node)
       if (all[node].hash != all.front().hash)
-        throw RunError(fmt::format(
-            "the models of nodes 0 and {} differ at step {} after one took the other's", node, self.step));
-  if (plan.async()) {  // numbers of checkpoints only grow, whoever counts
-    for (const Opening& one : all) self.last_checkpoint = std::max(self.last_checkpoint, one.saved);
-    self.evaluates_first = self.saves_first = false;
-    return;
-  }
+        throw RunError(fmt::format("what nodes 0 and {} share differs at step {} after one took the other's",
+                                   node, self.step));
   const auto due = [&](std::uint64_t every, std::uint64_t Opening::*done) {
     return every != 0 && self.step != 0 && self.step % every == 0 &&
            std::ranges::any_of(all, [&](const Opening& one) { return one.*done != self.step; });
@@ -119,15 +121,12 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
 
 }  // namespace
 
-bool equal_models(const TrainingPlan& plan) {
-  if (plan.async()) return false;  // each goes on with what it has, at a pace of its own
-  return plan.replicas() == Replicas::equal || plan.replicas() == Replicas::served;
-}
+bool equal_models(const TrainingPlan& plan) { return shared_in(plan) == Shared::models; }
 
 Standing standing_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
 
 std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan) {
-  const Parties parties(view, equal_models(plan));
+  const Parties parties(view, shared_in(plan));
   const NodeId me = channel.me();
   std::string told;
   if (parties.takes(me)) {
@@ -135,8 +134,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     const std::vector<NodeId> donors = parties.donors_of(me);
     const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, parties.reference()});
     self.work.forget();
-    self.step = plan.async() ? view.standing[static_cast<std::size_t>(donors.front().value)].done_step
-                             : view.first_step;
+    self.step = view.first_step;
     // What was due at this step is no newcomer's. Who was behind makes up for it: its donor may not have done
     // it either, and may die before it does.
     if (!behind) self.last_evaluation = self.last_checkpoint = self.step;
@@ -149,7 +147,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
                              behind ? ", for this one was behind" : "");
   } else {
     serve_state(self, channel, parties.served_by(me));
-    if (self.step < view.first_step && !plan.async()) {
+    if (self.step < view.first_step) {
       finish_alone(self, plan);
       self.step = view.first_step;
     }
@@ -162,6 +160,14 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
                         told.empty() ? "" : "; ", node, view.first_step);
   agree(self, channel, plan);
   return told;
+}
+
+void go_on_in_view(NodeSelf& self, const View& view) {
+  if (std::ranges::none_of(view.standing, [](const Standing& one) { return one.state_hash != 0; }))
+    fail_without_state();
+  if (!self.has_state) throw std::logic_error("a node without a model was to go on");
+  if (self.is_new) self.last_evaluation = self.last_checkpoint = self.mean_step = self.step;
+  self.is_new = self.evaluates_first = self.saves_first = false;
 }
 
 }  // namespace veche

@@ -228,7 +228,7 @@ std::vector<FixedMembers> make_fixed_members(int count) {
   const KeyPair founder = KeyPair::make();
   FixedMembers common;
   common.root = make_root(root, now);
-  common.warrants = {make_warrant(root, founder.get(), now)};
+  common.warrants = {make_root_warrant(root, founder.get(), now)};
   std::vector<FixedMembers> made(static_cast<std::size_t>(count));
   asio::io_context context;
   for (FixedMembers& each : made) {

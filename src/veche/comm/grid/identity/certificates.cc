@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "veche/comm/grid/coding.h"
@@ -55,23 +56,40 @@ std::string make(const Wanted& wanted, Instant now) {
   return der_of(it);
 }
 
-// A name has at most 64 letters; what counts is the key.
-std::string run_name(const MemberId& root) { return "run " + hex(root).substr(0, 40); }
-std::string inviter_name(const MemberId& inviter) { return "inviter " + hex(inviter).substr(0, 40); }
+std::string text_of(X509_NAME* name) {
+  std::array<char, 65> text{};
+  const int length =
+      X509_NAME_get_text_by_NID(name, NID_commonName, text.data(), static_cast<int>(text.size()));
+  return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
+}
 
-}  // namespace
-
-std::string make_root(const KeyPair& root, Instant now) {
-  const std::string name = run_name(root.id());
-  return make({name, name, root.get(), root, 2 * kWarrantLife, "critical,CA:TRUE,pathlen:1",
+std::string make_warrant_by(const KeyPair& signer, const std::string& name, EVP_PKEY* member, Instant now) {
+  return make({inviter_name(id_of(member)), name, member, signer, kWarrantLife, "critical,CA:TRUE",
                "critical,keyCertSign,cRLSign"},
               now);
 }
 
-std::string make_warrant(const KeyPair& root, EVP_PKEY* inviter, Instant now) {
-  return make({inviter_name(id_of(inviter)), run_name(root.id()), inviter, root, kWarrantLife,
-               "critical,CA:TRUE,pathlen:0", "critical,keyCertSign,cRLSign"},
-              now);
+}  // namespace
+
+// At most 64 letters.
+std::string run_name(const MemberId& run) { return "run " + hex(run).substr(0, 40); }
+std::string inviter_name(const MemberId& inviter) { return "inviter " + hex(inviter).substr(0, 40); }
+std::string subject_of(X509* certificate) { return text_of(X509_get_subject_name(certificate)); }
+std::string issuer_of(X509* certificate) { return text_of(X509_get_issuer_name(certificate)); }
+
+std::string make_root(const KeyPair& root, Instant now) {
+  const std::string name = run_name(root.id());
+  return make(
+      {name, name, root.get(), root, 2 * kWarrantLife, "critical,CA:TRUE", "critical,keyCertSign,cRLSign"},
+      now);
+}
+
+std::string make_root_warrant(const KeyPair& root, EVP_PKEY* founder, Instant now) {
+  return make_warrant_by(root, run_name(root.id()), founder, now);
+}
+
+std::string make_warrant(const KeyPair& inviter, EVP_PKEY* member, Instant now) {
+  return make_warrant_by(inviter, inviter_name(inviter.id()), member, now);
 }
 
 std::string make_member(const KeyPair& inviter, EVP_PKEY* member, Instant now) {
@@ -113,12 +131,7 @@ MemberId id_of(X509* certificate) {
   return id_of(key);
 }
 
-bool is_newcomer(X509* certificate) {
-  std::array<char, sizeof kNewcomer + 1> name{};
-  const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName,
-                                               name.data(), static_cast<int>(name.size()));
-  return length == sizeof kNewcomer - 1 && std::string_view(name.data()) == kNewcomer;
-}
+bool is_newcomer(X509* certificate) { return subject_of(certificate) == kNewcomer; }
 
 Instant expiry_of(X509* certificate) {
   std::tm when{};

@@ -10,17 +10,22 @@ namespace veche::grid {
 using Instant = std::chrono::system_clock::time_point;
 
 // Three kinds of certificates, in DER:
-//   the root      of the run, signed by itself. The run's id is that of its key.
-//   a warrant     signed by the root's key: this key may sign members' certificates, invitations, revocations
-//   a member's    signed by a key with a warrant, for a day
+//   the root      of the run, signed by itself. The run's id is that of its key, which signs the founder's
+//                 warrant and is then forgotten.
+//   a warrant     signed by the root's key or by one with a warrant: this key may sign warrants, members'
+//                 certificates, invitations and revocations
+//   a member's    signed by a key with a warrant, its own as a rule, for a day
 // and one that only carries a key: what somebody shows who has no certificate yet.
 std::string make_root(const KeyPair& root, Instant now);
-std::string make_warrant(const KeyPair& root, EVP_PKEY* inviter, Instant now);
+std::string make_root_warrant(const KeyPair& root, EVP_PKEY* founder, Instant now);
+std::string make_warrant(const KeyPair& inviter, EVP_PKEY* member, Instant now);
 std::string make_member(const KeyPair& inviter, EVP_PKEY* member, Instant now);
 std::string make_newcomer(const KeyPair& newcomer, Instant now);
 
 inline constexpr std::chrono::hours kMemberLife{24};
 inline constexpr std::chrono::hours kWarrantLife{24 * 3650};
+// From the founder's warrant to the last: who has that one lets others in as before, without a warrant.
+inline constexpr int kLongestChain = 256;
 
 // Null where it is no certificate.
 Openssl<X509> read_certificate(const std::string& der);
@@ -28,6 +33,11 @@ std::string der_of(X509* certificate);
 // Of its key; throws Damaged where it has none of ours.
 MemberId id_of(X509* certificate);
 bool is_newcomer(X509* certificate);
+// The names that lead from a certificate to that of who signed it. What counts is the key.
+std::string subject_of(X509* certificate);
+std::string issuer_of(X509* certificate);
+std::string run_name(const MemberId& run);
+std::string inviter_name(const MemberId& inviter);
 Instant expiry_of(X509* certificate);
 
 }  // namespace veche::grid

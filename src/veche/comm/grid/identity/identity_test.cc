@@ -15,7 +15,7 @@ struct TestedRun {
   const Instant now = std::chrono::system_clock::now();
   const KeyPair root = KeyPair::make();
   const KeyPair founder = KeyPair::make();
-  const std::string warrant = make_warrant(root, founder.get(), now);
+  const std::string warrant = make_root_warrant(root, founder.get(), now);
   Trust trust{make_root(root, now)};
 
   TestedRun() { EXPECT_TRUE(trust.learn(warrant)); }
@@ -23,7 +23,7 @@ struct TestedRun {
     return trust.refusal(read_certificate(certificate).get(), nullptr, when);
   }
   InvitationLine invite(std::uint32_t uses, Instant expires) const {
-    return make_invitation(trust.run(), founder, {"10.0.0.7:4000", "[fe80::1]:1"}, uses, expires, true);
+    return make_invitation(trust.run(), founder, {"10.0.0.7:4000", "[fe80::1]:1"}, uses, expires);
   }
 };
 
@@ -75,7 +75,7 @@ TEST(Identity, StrangersAreRefused) {
 TEST(Identity, AWarrantMayComeWithTheCertificate) {
   const TestedRun run;
   const KeyPair second = KeyPair::make(), member = KeyPair::make();
-  const std::string warrant = make_warrant(run.root, second.get(), run.now);
+  const std::string warrant = make_warrant(run.founder, second.get(), run.now);
   const auto certificate = read_certificate(make_member(second, member.get(), run.now));
   EXPECT_NE(run.trust.refusal(certificate.get(), nullptr, run.now), std::nullopt) << "not known yet";
   const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
@@ -86,7 +86,7 @@ TEST(Identity, AWarrantMayComeWithTheCertificate) {
 TEST(Identity, WhoWasRevokedIsRefusedAndSoIsWhatItSigned) {
   TestedRun run;
   const KeyPair second = KeyPair::make(), member = KeyPair::make();
-  ASSERT_TRUE(run.trust.learn(make_warrant(run.root, second.get(), run.now)));
+  ASSERT_TRUE(run.trust.learn(make_warrant(run.founder, second.get(), run.now)));
   const std::string of_member = make_member(second, member.get(), run.now);
   EXPECT_EQ(run.refusal(of_member, run.now), std::nullopt);
 
@@ -102,6 +102,162 @@ TEST(Identity, WhoWasRevokedIsRefusedAndSoIsWhatItSigned) {
   EXPECT_NE(run.refusal(of_member, run.now), std::nullopt) << "who signed it was revoked";
   EXPECT_EQ(run.refusal(make_member(run.founder, member.get(), run.now), run.now), std::nullopt) << "renewed";
   EXPECT_FALSE(run.trust.learn(revoke(run.trust.run(), run.founder.id(), second, run.now)));
+}
+
+// Members that let each other in, one after the other: 0 is the founder.
+struct TestedChain : TestedRun {
+  std::vector<KeyPair> members{founder};
+
+  bool grow() {
+    members.push_back(KeyPair::make());
+    return trust.learn(make_warrant(members[members.size() - 2], members.back().get(), now));
+  }
+  void grow_to(std::size_t count) {
+    while (members.size() < count) EXPECT_TRUE(grow()) << members.size();
+  }
+  std::string daily(std::size_t i) const { return make_member(members[i], members[i].get(), now); }
+  bool may_invite(std::size_t i) const { return trust.inviter(members[i].id()) != nullptr; }
+  bool revokes(std::size_t by, std::size_t whom) {
+    return trust.learn(
+        revoke(trust.run(), members[whom].id(), members[by], now, trust.invited_by(members[whom].id())));
+  }
+};
+
+TEST(Chain, WhoWasLetInLetsOthersInAndItsProofsAreEnoughForAStranger) {
+  TestedChain run;
+  run.grow_to(5);
+  const auto proofs = run.trust.proofs_of(run.daily(4));
+  ASSERT_EQ(proofs.size(), 5U);
+  const Trust newcomer(run.trust.root());  // knows the root alone
+  const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
+  const auto certificate = read_certificate(run.daily(4));
+  for (const std::string& proof : proofs) {
+    EXPECT_NE(newcomer.refusal(certificate.get(), shown.get(), run.now), std::nullopt) << "one is missing";
+    sk_X509_push(shown.get(), read_certificate(proof).release());
+  }
+  EXPECT_EQ(newcomer.refusal(certificate.get(), shown.get(), run.now), std::nullopt);
+  EXPECT_NE(newcomer.refusal(certificate.get(), shown.get(), run.now + hours(25)), std::nullopt) << "expired";
+  EXPECT_NE(Trust(TestedRun().trust.root()).refusal(certificate.get(), shown.get(), run.now), std::nullopt)
+      << "foreign";
+}
+
+TEST(Chain, WarrantsAreLearnedInTheOrderInWhichTheyAreTold) {
+  TestedChain run;
+  run.grow_to(20);
+  Trust other(run.trust.root()), late(run.trust.root());
+  for (const std::string& warrant : run.trust.warrants()) EXPECT_TRUE(other.learn(warrant));
+  EXPECT_NE(other.inviter(run.members.back().id()), nullptr);
+  EXPECT_FALSE(late.learn(run.trust.warrants().back())) << "nobody knows who signed it";
+  const KeyPair stranger = KeyPair::make(), friend_of_it = KeyPair::make();
+  EXPECT_FALSE(other.learn(make_warrant(stranger, friend_of_it.get(), run.now)));
+  EXPECT_FALSE(other.learn(make_warrant(stranger, stranger.get(), run.now)));
+  EXPECT_FALSE(other.learn(make_member(run.founder, stranger.get(), run.now))) << "no warrant";
+  EXPECT_FALSE(other.learn("no certificate"));
+}
+
+TEST(Chain, HasAnEndAndSoHasWhatIsRemembered) {
+  TestedChain run;
+  run.grow_to(kLongestChain);
+  EXPECT_EQ(run.refusal(run.daily(kLongestChain - 1), run.now), std::nullopt);
+  std::size_t bytes = 0;
+  for (const std::string& proof : run.trust.proofs_of(run.daily(kLongestChain - 1))) bytes += proof.size();
+  EXPECT_LT(bytes, 120'000U) << "OpenSSL is told to take 128 KB of certificates from a peer";
+  EXPECT_FALSE(run.grow()) << "one too many";
+  EXPECT_FALSE(run.may_invite(kLongestChain));
+  const auto certificate = read_certificate(
+      make_member(run.members[kLongestChain - 1], run.members[kLongestChain].get(), run.now));
+  EXPECT_EQ(run.trust.refusal(certificate.get(), nullptr, run.now), std::nullopt) << "but it may take part";
+
+  std::size_t learned = run.members.size() - 1;
+  while (learned <= 5000 && run.trust.learn(make_warrant(run.founder, KeyPair::make().get(), run.now)))
+    ++learned;
+  EXPECT_EQ(learned, 4096U);
+  bytes = 0;
+  for (const std::string& warrant : run.trust.warrants()) bytes += warrant.size() + 4;
+  EXPECT_LT(bytes, 3U << 20) << "a greeting has at most 4 MB";
+  EXPECT_EQ(run.refusal(run.daily(5), run.now), std::nullopt);
+
+  run.trust.keep({run.members[9].id(), run.members[3].id()});
+  EXPECT_EQ(run.trust.warrants().size(), 10U) << "those who take part and who let them in";
+  EXPECT_TRUE(run.may_invite(9));
+  run.trust.keep({run.founder.id()});
+  EXPECT_TRUE(run.may_invite(9)) << "there is room";
+}
+
+TEST(Chain, WhomARevokedMemberHadLetInStaysAndMayInvite) {
+  TestedChain run;
+  run.grow_to(6);
+  ASSERT_TRUE(run.revokes(5, 2)) << "anybody may revoke, also who has let it in";
+  EXPECT_NE(run.refusal(run.daily(2), run.now), std::nullopt);
+  EXPECT_FALSE(run.may_invite(2));
+  for (const std::size_t i : {0U, 1U, 3U, 4U, 5U}) {
+    EXPECT_TRUE(run.may_invite(i)) << i;
+    EXPECT_EQ(run.refusal(run.daily(i), run.now), std::nullopt) << i;
+  }
+  ASSERT_TRUE(run.revokes(3, 0)) << "the founder is nothing special";
+  EXPECT_FALSE(run.may_invite(0));
+  EXPECT_TRUE(run.may_invite(5));
+  run.grow_to(8);
+  EXPECT_TRUE(run.may_invite(7));
+  // Whoever hears of all this later believes the same.
+  Trust other(run.trust.root());
+  for (const std::string& warrant : run.trust.warrants()) other.learn(warrant);
+  for (const Revocation& told : run.trust.revocations()) EXPECT_TRUE(other.learn(told));
+  for (std::size_t i = 0; i < run.members.size(); ++i)
+    EXPECT_EQ(other.inviter(run.members[i].id()) != nullptr, run.may_invite(i)) << i;
+}
+
+TEST(Chain, WhatARevokedMemberSignsLaterIsWorthless) {
+  TestedChain run;
+  run.grow_to(4);
+  const KeyPair late = KeyPair::make(), late_friend = KeyPair::make();
+  const std::string unknown = make_warrant(run.members[2], late.get(), run.now);  // nobody has heard of it
+  ASSERT_TRUE(run.revokes(1, 2));
+  EXPECT_FALSE(run.trust.learn(unknown));
+  const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
+  for (const std::string& proof : {make_warrant(late, late_friend.get(), run.now), unknown,
+                                   make_warrant(run.members[1], run.members[2].get(), run.now)})
+    sk_X509_push(shown.get(), read_certificate(proof).release());
+  for (const std::string& certificate :
+       {make_member(late, late.get(), run.now), make_member(late_friend, late_friend.get(), run.now),
+        make_member(run.members[2], late.get(), run.now)})
+    EXPECT_NE(run.trust.refusal(read_certificate(certificate).get(), shown.get(), run.now), std::nullopt);
+  // One that takes part nonetheless is signed for by another.
+  EXPECT_TRUE(run.trust.learn(make_warrant(run.members[3], late.get(), run.now)));
+  EXPECT_EQ(run.refusal(make_member(late, late.get(), run.now), run.now), std::nullopt);
+  EXPECT_FALSE(run.revokes(2, 1)) << "who was revoked revokes nobody";
+}
+
+TEST(Chain, OfTwoRevocationsTheEarlierStaysWithEverybody) {
+  TestedChain run;
+  run.grow_to(4);
+  const MemberId whom = run.members[2].id(), spared = run.members[3].id();
+  const Revocation first = revoke(run.trust.run(), whom, run.members[0], run.now - hours(1), {spared});
+  const Revocation second = revoke(run.trust.run(), whom, run.members[1], run.now);
+  Trust other(run.trust.root());
+  for (const std::string& warrant : run.trust.warrants()) other.learn(warrant);
+  EXPECT_TRUE(run.trust.learn(second));
+  EXPECT_FALSE(run.may_invite(3));
+  EXPECT_FALSE(run.trust.learn(first)) << "it was revoked already";
+  EXPECT_TRUE(other.learn(first));
+  EXPECT_FALSE(other.learn(second));
+  EXPECT_TRUE(run.may_invite(3));
+  EXPECT_NE(other.inviter(spared), nullptr);
+}
+
+TEST(Chain, ARevocationNamesAFewAndIsReadBack) {
+  TestedRun run;
+  std::vector<MemberId> many(kMostSpared + 1, run.founder.id());
+  const Revocation made = revoke(run.trust.run(), KeyPair::make().id(), run.founder, run.now, many);
+  EXPECT_EQ(made.spared.size(), kMostSpared);
+  EXPECT_LE(made.coded().size(), 4096U) << "so much of it is told";
+  EXPECT_EQ(Revocation::parse(made.coded()).coded(), made.coded());
+  Revocation forged = made;
+  forged.spared.pop_back();
+  EXPECT_FALSE(run.trust.learn(forged));
+  EXPECT_TRUE(run.trust.learn(made));
+  for (std::size_t i = 0; i < made.coded().size(); i += 5)
+    EXPECT_THROW(Revocation::parse(made.coded().substr(0, i)), Damaged);
 }
 
 TEST(Invitation, IsOneLineThatCanBeReadBack) {

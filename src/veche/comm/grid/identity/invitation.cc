@@ -65,7 +65,6 @@ std::string promise(const MemberId& run, const Ticket& ticket) {
       .bytes(ticket.inviter.bytes)
       .number(ticket.expires)
       .number(ticket.uses)
-      .number(static_cast<std::uint8_t>(ticket.may_invite))
       .take();
 }
 
@@ -84,14 +83,7 @@ std::string session_text(const MemberId& run, const Ticket& ticket, std::string_
 }  // namespace
 
 std::string Ticket::coded() const {
-  return Writer()
-      .bytes(secret_of)
-      .bytes(inviter.bytes)
-      .number(expires)
-      .number(uses)
-      .number(static_cast<std::uint8_t>(may_invite))
-      .bytes(signature)
-      .take();
+  return Writer().bytes(secret_of).bytes(inviter.bytes).number(expires).number(uses).bytes(signature).take();
 }
 
 Ticket Ticket::read(Reader& reader) {
@@ -100,7 +92,6 @@ Ticket Ticket::read(Reader& reader) {
   ticket.inviter.bytes = reader.bytes<32>();
   ticket.expires = reader.number<std::int64_t>();
   ticket.uses = reader.number<std::uint32_t>();
-  ticket.may_invite = reader.number<std::uint8_t>() != 0;
   ticket.signature = reader.bytes<64>();
   return ticket;
 }
@@ -111,7 +102,7 @@ std::string InvitationLine::text() const {
   // What follows from the secret is left out.
   Writer writer;
   writer.bytes(run.bytes).bytes(secret).bytes(ticket.inviter.bytes).number(ticket.expires);
-  writer.number(ticket.uses).number(static_cast<std::uint8_t>(ticket.may_invite)).bytes(ticket.signature);
+  writer.number(ticket.uses).bytes(ticket.signature);
   writer.number(static_cast<std::uint8_t>(addresses.size()));
   for (const std::string& address : addresses)
     writer.number(static_cast<std::uint8_t>(address.size())).raw(address);
@@ -137,7 +128,6 @@ InvitationLine InvitationLine::parse(std::string_view text) {
     invitation.ticket.inviter.bytes = reader.bytes<32>();
     invitation.ticket.expires = reader.number<std::int64_t>();
     invitation.ticket.uses = reader.number<std::uint32_t>();
-    invitation.ticket.may_invite = reader.number<std::uint8_t>() != 0;
     invitation.ticket.signature = reader.bytes<64>();
     invitation.ticket.secret_of = KeyPair::of(invitation.secret).public_key();
     const std::size_t addresses = reader.number<std::uint8_t>();
@@ -152,14 +142,13 @@ InvitationLine InvitationLine::parse(std::string_view text) {
 }
 
 InvitationLine make_invitation(const MemberId& run, const KeyPair& inviter,
-                               std::vector<std::string> addresses, std::uint32_t uses, Instant expires,
-                               bool may_invite) {
+                               std::vector<std::string> addresses, std::uint32_t uses, Instant expires) {
   const KeyPair secret = KeyPair::make();
   InvitationLine invitation{run, secret.seed(), {}, std::move(addresses)};
   if (invitation.addresses.size() > kMostPlaces) invitation.addresses.resize(kMostPlaces);
   std::erase_if(invitation.addresses, [](const std::string& each) { return each.size() >= kLongestAddress; });
   invitation.ticket = {
-      secret.public_key(), inviter.id(), std::chrono::system_clock::to_time_t(expires), uses, may_invite, {}};
+      secret.public_key(), inviter.id(), std::chrono::system_clock::to_time_t(expires), uses, {}};
   invitation.ticket.signature = inviter.sign(promise(run, invitation.ticket));
   return invitation;
 }

@@ -13,7 +13,6 @@ struct Ticket {
   MemberId inviter;
   std::int64_t expires = 0;  // seconds since 1970
   std::uint32_t uses = 0;
-  bool may_invite = false;
   Signature signature = {};  // of the inviter
 
   std::string coded() const;
@@ -36,8 +35,7 @@ struct InvitationLine {
 };
 
 InvitationLine make_invitation(const MemberId& run, const KeyPair& inviter,
-                               std::vector<std::string> addresses, std::uint32_t uses, Instant expires,
-                               bool may_invite);
+                               std::vector<std::string> addresses, std::uint32_t uses, Instant expires);
 
 // Why a ticket is not good at `now`, after `used` uses; nothing: it is.
 std::optional<std::string> refusal(const Trust& trust, const Ticket& ticket, std::uint32_t used, Instant now);

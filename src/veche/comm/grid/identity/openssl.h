@@ -13,7 +13,6 @@ namespace veche::grid {
 struct OpensslFree {
   void operator()(EVP_PKEY* it) const { EVP_PKEY_free(it); }
   void operator()(X509* it) const { X509_free(it); }
-  void operator()(X509_STORE* it) const { X509_STORE_free(it); }
   void operator()(X509_STORE_CTX* it) const { X509_STORE_CTX_free(it); }
   void operator()(STACK_OF(X509) * it) const { sk_X509_pop_free(it, X509_free); }
   void operator()(EVP_MD_CTX* it) const { EVP_MD_CTX_free(it); }

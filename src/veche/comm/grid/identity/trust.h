@@ -10,19 +10,26 @@
 
 namespace veche::grid {
 
-// Somebody who may invite says that a member comes in no more.
+// Somebody who may invite says that a member comes in no more. What that one has signed counts no more, but
+// for those it had let in before, who are named: nobody else can tell what was signed before and what since.
 struct Revocation {
   MemberId member;
   std::int64_t time = 0;  // seconds since 1970
   MemberId by;
+  std::vector<MemberId> spared;
   Signature signature = {};
 
   std::string coded() const;
   static Revocation parse(std::string_view text);  // throws Damaged
 };
-Revocation revoke(const MemberId& run, const MemberId& member, const KeyPair& inviter, Instant now);
+// Of more than kMostSpared the rest need another's signature.
+inline constexpr std::size_t kMostSpared = 120;
+Revocation revoke(const MemberId& run, const MemberId& member, const KeyPair& inviter, Instant now,
+                  std::vector<MemberId> spared = {});
 
 // Whom this member believes: the run's root, those who may invite, those who were revoked. Any thread.
+// A warrant counts that the root has signed, or somebody whose own counts and who was not revoked, or only
+// with a word that spares this one.
 class Trust {
  public:
   // Throws Damaged where it is no root.
@@ -34,29 +41,45 @@ class Trust {
   // Why somebody with this certificate, shown with those others, is no member now; nothing: it is one.
   std::optional<std::string> refusal(X509* certificate, STACK_OF(X509) * shown, Instant now) const;
 
-  // A warrant that the run's root has signed; tells whether it is good and new.
+  // Tells whether it counts and is new. Who signed it must be known: learn them in the order of warrants().
   bool learn(const std::string& warrant);
   std::vector<std::string> warrants() const;
-  // The key of an inviter that is not revoked; null: it has no warrant that is known here.
+  // Of who signed this certificate, of who let that one in, and so on up to the founder's.
+  std::vector<std::string> proofs_of(const std::string& certificate) const;
+  // The key of an inviter that is not revoked; null: it has no warrant that is known here and counts.
   Openssl<EVP_PKEY> inviter(const MemberId& id) const;
+  // Where many are known: forgets all but those that lead to who is there. Others bring their own.
+  void keep(const std::vector<MemberId>& present);
+  // Who has a warrant by it.
+  std::vector<MemberId> invited_by(const MemberId& id) const;
 
-  // Tells whether it is good and new.
+  // Tells whether it is good and new. Of two about one member the earlier stays, with everybody.
   bool learn(const Revocation& revocation);
-  std::vector<Revocation> revocations() const;
+  std::vector<Revocation> revocations() const;  // the earliest first: who was revoked may have revoked before
   bool is_revoked(const MemberId& id) const;
 
  private:
+  struct Warrant {
+    MemberId holder;
+    std::string by;  // name
+    std::string der;
+  };
+  // All that lead from this one to the root's; nothing: it does not count. With mutex_, as are the next two.
+  std::vector<const Warrant*> chain(const std::string& name) const;
+  bool stands(const MemberId& signer, const MemberId& whom) const;
+  // The root or a warrant that counts. Takes mutex_.
+  Openssl<X509> good_one(const std::string& name) const;
+
   const std::string root_;
   Openssl<X509> root_certificate_;
   MemberId run_;
-  Openssl<X509_STORE> store_;
+  std::string root_name_;
 
   mutable std::mutex mutex_;
-  std::map<MemberId, std::string> warrants_;    // guarded by mutex_
-  std::map<MemberId, Revocation> revocations_;  // guarded by mutex_
+  // Guarded by mutex_.
+  std::map<std::string, Warrant> warrants_;  // by the holder's name
+  std::map<MemberId, Revocation> revocations_;
+  std::size_t revoked_bytes_ = 0;
 };
-
-// What of it proves a member's certificate: the warrant of who signed that.
-std::vector<std::string> proofs_of(const std::string& certificate, const Trust& trust);
 
 }  // namespace veche::grid

@@ -51,7 +51,7 @@ LinkTable::LinkTable(const KeyPair& key, std::shared_ptr<Trust> trust, const Lin
 }
 
 void LinkTable::set_certificate(const std::string& certificate) {
-  std::vector<std::string> proofs = proofs_of(certificate, *trust_);
+  std::vector<std::string> proofs = trust_->proofs_of(certificate);
   proofs.push_back(trust_->root());
   auto made = make_context(key_, certificate, proofs);
   const std::lock_guard lock(mutex_);

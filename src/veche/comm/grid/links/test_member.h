@@ -18,7 +18,7 @@ struct TestRun {
   const Instant now = std::chrono::system_clock::now();
   const KeyPair root = KeyPair::make(), founder = KeyPair::make();
   const std::string certificate = make_root(root, now);
-  const std::string warrant = make_warrant(root, founder.get(), now);
+  const std::string warrant = make_root_warrant(root, founder.get(), now);
 
   std::shared_ptr<Trust> trust() const {
     auto made = std::make_shared<Trust>(certificate);

@@ -39,7 +39,7 @@ std::shared_ptr<SSL_CTX> make_context(const KeyPair& key, const std::string& cer
   SSL_CTX_set_mode(it, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(it, 1);
   SSL_CTX_set_default_read_buffer_len(it, kReadAhead);
-  SSL_CTX_set_max_cert_list(it, 32 * 1024);
+  SSL_CTX_set_max_cert_list(it, 128 * 1024);  // the longest chain
   const auto own = read_certificate(certificate);
   if (!own || SSL_CTX_use_certificate(it, own.get()) != 1 || SSL_CTX_use_PrivateKey(it, key.get()) != 1)
     openssl_failed("the member's certificate");

@@ -7,17 +7,19 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kStoredVersion = 1;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kStoredVersion = 2;
 constexpr std::size_t kMostName = 64, kMostAddresses = 8, kMostAddress = 262, kMostInvitation = 128;
 constexpr std::size_t kMostNodes = 1024, kMostSigned = 4096, kMostWhy = 1024;
-constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStandingBytes = 16;
+constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStandingBytes = 25;
 constexpr std::size_t kLeastMember = 2 * kIdBytes + 28;
 
 void put(Writer& out, const MemberId& id) { out.bytes(id.bytes); }
 void put(Writer& out, const Standing& standing) {
   out.number(standing.done_step);
   out.number(standing.state_hash);
+  out.number(standing.samples);
+  out.number(std::uint8_t{standing.has_test});
 }
 void put(Writer& out, const std::vector<Standing>& standing) {
   out.list(standing, [&](const Standing& one) { put(out, one); });
@@ -74,6 +76,8 @@ std::vector<Standing> get_standing(Reader& in) {
   for (Standing& one : standing) {
     one.done_step = in.number<std::uint64_t>();
     one.state_hash = in.number<std::uint64_t>();
+    one.samples = in.number<std::uint64_t>();
+    one.has_test = in.flag();
   }
   return standing;
 }

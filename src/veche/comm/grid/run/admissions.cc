@@ -46,10 +46,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
   const auto finish = [this, asker, request, answer, reply](const std::optional<Message>& given) {
     if (!given) return reply(refused, "nobody who may sign is linked now: try again");
     const Signed certificates = read_signed(letters_of(*given));
-    if (!certificates.warrant.empty()) {
-      own_.trust->learn(certificates.warrant);
-      own_.files.write_trust(*own_.trust);
-    }
+    if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
     agreement_.membership().vouch(asker.id, {request.ticket.name(), request.ticket.uses}, own_.now());
     JoinAnswer said{welcome,
                     "",
@@ -77,8 +74,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
 }
 
 std::optional<Message> Admissions::signed_here(const SignRequest& wanted) {
-  return as_message(coded(sign_for(own_.key, own_.authority, wanted.key, wanted.ticket.may_invite,
-                                   std::chrono::system_clock::now())));
+  return as_message(coded(sign_for(own_.key, wanted.key, std::chrono::system_clock::now())));
 }
 
 void Admissions::sign(const SignRequest& wanted, Answer answer) {

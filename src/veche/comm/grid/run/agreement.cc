@@ -36,9 +36,10 @@ Agreement::Agreement(OwnPart& own, WayIn way) : own_(own), way_(way) {
 
 std::optional<View> Agreement::next(const std::vector<Standing>& here) {
   own_.links->post([this, here] {
+    last_standing_ = here;
+    if (has_view_for_next()) return;
     const bool first = !asked_;
     asked_ = waits_ = true;
-    last_standing_ = here;
     if (frozen_at_ >= Time(0)) stopped_after(now() - frozen_at_);
     frozen_at_ = Time(-1);
     if (first && way_ == WayIn::found)
@@ -65,6 +66,20 @@ std::optional<View> Agreement::next(const std::vector<Standing>& here) {
   View view = std::move(*pending_);
   pending_.reset();
   return view;
+}
+
+void Agreement::never_stop() {
+  on_links(*own_.links, [this] { never_stops_ = true; });
+}
+
+bool Agreement::has_view_for_next() const {
+  const std::lock_guard lock(mutex_);
+  return pending_.has_value();
+}
+
+void Agreement::at_step(std::uint64_t step) {
+  for (Standing& one : last_standing_)
+    if (never_stops_) one.done_step = std::max(one.done_step, step);
 }
 
 void Agreement::leave() {
@@ -151,12 +166,13 @@ void Agreement::act() {
       shut_out(revoked.id);
       on_revoked();  // if it was signed by that one
     }
-    if (output.freeze) {
+    if (output.freeze && !goes_on()) {
       if (const auto present = router_.present()) present->end_view();
       if (!waits_) frozen_at_ = now();
-      // Nobody trains here any more who would say so: the others need its vote to go on without it.
-      if (leaving_) membership_->frozen(last_standing_, now());
     }
+    // Nobody trains here any more who would say so: the others need its vote to go on without it. Or nobody
+    // stops: its word is that of a moment.
+    if (output.freeze && (leaving_ || goes_on())) membership_->frozen(last_standing_, now());
     if (output.installed) install(*output.installed);
     if (output.refused) {
       const std::lock_guard lock(mutex_);
@@ -165,6 +181,9 @@ void Agreement::act() {
     }
     if (output.removed) removed();
   }
+  // Also those who do not stop for others, who would go on by themselves.
+  if (const auto present = router_.present(); present && never_stops_ && membership_->cut_off())
+    present->end_view();
   {
     const std::lock_guard lock(mutex_);
     roll_ = membership_->present();
@@ -192,7 +211,12 @@ void Agreement::install(const AgreedView& agreed) {
     own_.links->want(member.id, member.addresses);
   }
   std::vector<Known> known;
-  for (const Member& member : roll.members) known.push_back({member.id, member.addresses});
+  std::vector<MemberId> present{own_.id()};
+  for (const Member& member : roll.members) {
+    known.push_back({member.id, member.addresses});
+    present.push_back(member.id);
+  }
+  own_.trust->keep(present);
   try {
     own_.files.write_members(known);
   } catch (const RunError&) {

@@ -25,6 +25,7 @@ class Agreement : public Views {
 
   // Views: one thread.
   std::optional<View> next(const std::vector<Standing>& here) override;
+  void never_stop() override;
   void leave() override;
 
   // Any thread.
@@ -35,6 +36,9 @@ class Agreement : public Views {
   void stopped_after(Time took);
   // How long this member may need to stop, from what was measured.
   Time to_stop() const;
+
+  // How far the nodes here are, who do not stop to say so.
+  void at_step(std::uint64_t step);
 
   // What links tell.
   void up(const MemberId& peer);
@@ -56,6 +60,8 @@ class Agreement : public Views {
 
  private:
   void follow_measurements();
+  bool has_view_for_next() const;
+  bool goes_on() const { return never_stops_ && !waits_ && !membership_->cut_off(); }
   Membership make_membership();
   void install(const AgreedView& agreed);
   void removed();
@@ -76,6 +82,7 @@ class Agreement : public Views {
   bool asked_ = false;  // for a view, once
   bool waits_ = false;  // in `next`
   bool leaving_ = false;
+  bool never_stops_ = false;
   std::vector<Standing> last_standing_;
   std::map<MemberId, Time> needs_;   // to stop, by member
   Time frozen_at_{-1};               // it was told to stop then, and has not yet

@@ -19,21 +19,25 @@ void CertificateRenewal::watch() {
 void CertificateRenewal::renew() {
   const auto read = read_certificate(certificate_);
   const Instant wall = std::chrono::system_clock::now();
-  if (read && expiry_of(read.get()) > wall + kMemberLife / 2 &&
+  const bool signs = own_.trust->inviter(own_.id()) != nullptr;
+  if (signs && read && expiry_of(read.get()) > wall + kMemberLife / 2 &&
       !own_.trust->refusal(read.get(), nullptr, wall))
     return;
-  if (own_.trust->inviter(own_.id())) return take(make_member(own_.key, own_.key.get(), wall));
+  if (signs) return take(make_member(own_.key, own_.key.get(), wall));
   for (const Member& member : agreement_.membership().present().members)
     if (own_.trust->inviter(member.id) && own_.links->is_up(member.id))
       return own_.links->ask(member.id, Service::renew, "", [this](const std::optional<Message>& given) {
         if (!given) return;
         try {
-          take(read_signed(letters_of(*given)).certificate);
+          const Signed certificates = read_signed(letters_of(*given));
+          if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
+          take(certificates.certificate);
         } catch (const Damaged&) {
           // Asked again later.
         }
       });
 }
+
 void CertificateRenewal::take(const std::string& der) {
   const auto read = read_certificate(der);
   if (!read || id_of(read.get()) != own_.id() ||

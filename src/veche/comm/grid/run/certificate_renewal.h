@@ -6,8 +6,8 @@
 
 namespace veche::grid {
 
-// This member's certificate: renewed at half of its life, and when who signed it was revoked. The links'
-// thread.
+// This member's certificate: renewed at half of its life by itself, or, where its warrant counts no more
+// because who signed that was revoked, with a new one by another. The links' thread.
 class CertificateRenewal {
  public:
   CertificateRenewal(OwnPart& own, Agreement& agreement)

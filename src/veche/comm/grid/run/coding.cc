@@ -96,7 +96,6 @@ std::string coded(const Request& request) {
       .text(request.id)
       .number(request.terms.uses)
       .number(static_cast<std::int64_t>(request.terms.valid.count()))
-      .number(static_cast<std::uint8_t>(request.terms.may_invite))
       .take();
 }
 
@@ -109,7 +108,6 @@ Request read_request(std::string_view text) {
   request.id = reader.text(64);
   request.terms.uses = reader.number<std::uint32_t>();
   request.terms.valid = std::chrono::seconds(reader.number<std::int64_t>());
-  request.terms.may_invite = reader.number<std::uint8_t>() != 0;
   reader.end();
   return request;
 }

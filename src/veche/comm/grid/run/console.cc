@@ -21,10 +21,9 @@ std::string ask_member(const std::filesystem::path& folder, const Request& reque
   if (address.empty())
     throw RequestError("no member runs in " + folder.string() + ": start it with veche grid join --resume " +
                        folder.string());
-  std::vector<std::string> proofs = trust->warrants();
   OneQuestion question;
   question.addresses = {address};
-  question.context = make_context(key, files.certificate(), proofs);
+  question.context = make_context(key, files.certificate(), trust->proofs_of(files.certificate()));
   question.verify = [&](X509* shown, STACK_OF(X509)*) -> std::optional<std::string> {
     if (id_of(shown) != key.id()) return "it is not the member of this folder";
     return {};

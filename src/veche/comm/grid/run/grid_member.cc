@@ -127,7 +127,10 @@ class GridMember : public Grid, private LinkEvents {
   }
 
   void report(std::uint64_t step, double speed) override {
-    own_.links->post([this, speed] { agreement_->membership().describe(own_.links->addresses(), speed); });
+    own_.links->post([this, step, speed] {
+      agreement_->membership().describe(own_.links->addresses(), speed);
+      agreement_->at_step(step);
+    });
     own_.links->set_heartbeat(Writer().number(step).real(speed).real(agreement_->to_stop().count()).take());
     const std::lock_guard lock(mutex_);
     reports_[me()] = {step, speed};
@@ -135,21 +138,21 @@ class GridMember : public Grid, private LinkEvents {
 
   std::string invite(const Terms& terms) override {
     if (!own_.trust->inviter(me()))
-      throw RequestError("this member may not invite: ask one that may, or the founder of the run");
+      throw RequestError("this member has no warrant now: let another one invite");
     if (terms.uses == 0 || terms.valid <= std::chrono::seconds(0))
       throw RequestError("an invitation must be good for at least one member and one second");
     return make_invitation(own_.trust->run(), own_.key, meeting_points(), terms.uses,
-                           std::chrono::system_clock::now() + terms.valid, terms.may_invite)
+                           std::chrono::system_clock::now() + terms.valid)
         .text();
   }
 
   void revoke(const std::string& id) override {
     if (!own_.trust->inviter(me()))
-      throw RequestError("this member may not revoke: it may not invite either");
+      throw RequestError("this member has no warrant now: let another one revoke");
     const MemberId member = find(id);
     if (member == me()) throw RequestError("this member cannot revoke itself: let it leave");
-    const Revocation made =
-        grid::revoke(own_.trust->run(), member, own_.key, std::chrono::system_clock::now());
+    const Revocation made = grid::revoke(own_.trust->run(), member, own_.key,
+                                         std::chrono::system_clock::now(), own_.trust->invited_by(member));
     own_.trust->learn(made);
     own_.files.write_trust(*own_.trust);
     on_links(*own_.links, [&] {
@@ -260,9 +263,9 @@ class GridMember : public Grid, private LinkEvents {
       case Service::piece:
         return give_piece(text, std::move(answer));
       case Service::renew:
-        if (!own_.trust->inviter(me())) return answer({});
-        return answer(
-            as_message(coded(sign_for(own_.key, {}, asker.key, false, std::chrono::system_clock::now()))));
+        // Who takes part was let in by all, whoever signed for it then.
+        if (!own_.trust->inviter(me()) || !agreement_->is_seated(asker.id)) return answer({});
+        return answer(as_message(coded(sign_for(own_.key, asker.key, std::chrono::system_clock::now()))));
       case Service::own:
         return admissions_->sign(read_sign_request(text), std::move(answer));
       case Service::console:

@@ -19,13 +19,10 @@ std::string_view text_in(const Message& message) {
 
 }  // namespace
 
-Signed sign_for(const KeyPair& inviter, const std::optional<KeyPair>& root, const PublicKey& key,
-                bool may_invite, Instant now) {
+Signed sign_for(const KeyPair& inviter, const PublicKey& key, Instant now) {
   const auto pair = as_key(key);
   if (!pair) throw Damaged("this is no key");
-  Signed certificates{make_member(inviter, pair.get(), now), {}};
-  if (may_invite && root) certificates.warrant = make_warrant(*root, pair.get(), now);
-  return certificates;
+  return {make_member(inviter, pair.get(), now), make_warrant(inviter, pair.get(), now)};
 }
 
 JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, JoinRequest request,

@@ -27,15 +27,15 @@ struct JoinAnswer {
   enum class Verdict : std::uint8_t { welcome = 1, refused, wait } verdict = Verdict::refused;
   std::string sentence;  // why not, or what is waited for
   // Where it is welcome:
-  std::string root, certificate, warrant;  // no warrant: it may not invite
-  std::string trust;                       // warrants and revocations
+  std::string root, certificate, warrant;
+  std::string trust;  // warrants and revocations
   std::string configuration;
   std::vector<Known> members;
 };
 std::string coded(const JoinAnswer& answer);
 JoinAnswer read_join_answer(std::string_view text);  // throws Damaged
 
-// What one who may not sign asks of one who may, for a newcomer that it has heard.
+// What one without a warrant asks of one with, for a newcomer that it has heard.
 struct SignRequest {
   PublicKey key = {};
   Ticket ticket;
@@ -48,9 +48,8 @@ struct Signed {
 std::string coded(const Signed& certificates);
 Signed read_signed(std::string_view text);  // throws Damaged
 
-// Certificates for a key: by one who may sign, with a warrant where it has the run's own key.
-Signed sign_for(const KeyPair& inviter, const std::optional<KeyPair>& root, const PublicKey& key,
-                bool may_invite, Instant now);
+// Certificates for a key, by one with a warrant.
+Signed sign_for(const KeyPair& inviter, const PublicKey& key, Instant now);
 
 // Goes from address to address until one lets the newcomer in; waits where approval is waited for, as long as
 // `go_on` says so. Where none of the addresses answers, `search` may know others. Throws RequestError with

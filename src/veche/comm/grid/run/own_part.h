@@ -26,7 +26,6 @@ struct OwnPart {
       : options(given),
         files(given.folder),
         key(files.key()),
-        authority(files.authority()),
         trust(files.trust()),
         configuration(files.configuration()) {}
 
@@ -40,7 +39,6 @@ struct OwnPart {
   const Options options;
   const RunFolder files;
   const KeyPair key;
-  const std::optional<KeyPair> authority;  // the run's own key, where the run was founded
   const std::shared_ptr<Trust> trust;
   const std::string configuration;
   const Clock::time_point start = Clock::now();

@@ -76,11 +76,6 @@ void RunFolder::write(const char* name, const std::string& bytes, bool secret) c
 
 KeyPair RunFolder::key() const { return KeyPair::from_pem(read("key.pem")); }
 void RunFolder::write_key(const KeyPair& key) const { write("key.pem", key.pem(), true); }
-std::optional<KeyPair> RunFolder::authority() const {
-  if (!has("authority.pem")) return {};
-  return KeyPair::from_pem(read("authority.pem"));
-}
-void RunFolder::write_authority(const KeyPair& root) const { write("authority.pem", root.pem(), true); }
 
 std::shared_ptr<Trust> RunFolder::trust() const {
   try {
@@ -157,12 +152,8 @@ void learn_trust(Trust& trust, std::string_view text) {
   Reader reader(text);
   for (std::size_t left = reader.count(kMostProofs, 4); left > 0; --left)
     trust.learn(reader.text(kLongestProof));
-  // In the order of time: who was revoked later may have revoked before.
-  std::vector<Revocation> revocations;
   for (std::size_t left = reader.count(kMostProofs, 4); left > 0; --left)
-    revocations.push_back(Revocation::parse(reader.text(kLongestProof)));
-  std::ranges::sort(revocations, {}, &Revocation::time);
-  for (const Revocation& revocation : revocations) trust.learn(revocation);
+    trust.learn(Revocation::parse(reader.text(kLongestProof)));
   reader.end();
 }
 

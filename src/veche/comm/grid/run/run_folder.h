@@ -18,7 +18,6 @@ struct Known {
 
 // What a member keeps in the folder grid/ of its run, each file written whole and synced:
 //   key.pem          its key, for its owner alone
-//   authority.pem    the run's key: where the run was founded
 //   root.der, certificate.der, trust.bin   the run's certificate, its own, warrants and revocations
 //   configuration.toml   what the founder gave
 //   members.bin      who was seen where
@@ -33,8 +32,6 @@ class RunFolder {
   bool holds_a_member() const;
   KeyPair key() const;
   void write_key(const KeyPair& key) const;
-  std::optional<KeyPair> authority() const;
-  void write_authority(const KeyPair& root) const;
   std::shared_ptr<Trust> trust() const;
   void write_trust(const Trust& trust) const;
   std::string certificate() const;

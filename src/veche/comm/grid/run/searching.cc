@@ -83,7 +83,7 @@ void Searching::look() {
 
 void Searching::announce() {
   const std::string certificate = own_.files.certificate();
-  const auto proofs = proofs_of(certificate, *own_.trust);
+  const auto proofs = own_.trust->proofs_of(certificate);
   const AddressRecord record =
       make_address_record(own_.trust->run(), own_.key, certificate, proofs.empty() ? "" : proofs.front(),
                           own_.links->addresses(), std::chrono::system_clock::now());

@@ -26,13 +26,12 @@ std::unique_ptr<Grid> found_here(const Options& options, const std::string& conf
   const Instant now = std::chrono::system_clock::now();
   const KeyPair root = KeyPair::make(), key = KeyPair::make();
   Trust trust(make_root(root, now));
-  trust.learn(make_warrant(root, key.get(), now));
+  trust.learn(make_root_warrant(root, key.get(), now));
   files.write_key(key);
-  files.write_authority(root);
   files.write_configuration(configuration);
   files.write_trust(trust);
   files.write_certificate(make_member(key, key.get(), now));
-  return make_member_of_run(options, WayIn::found);
+  return make_member_of_run(options, WayIn::found);  // the root's key is nowhere any more: nobody is special
 }
 
 std::unique_ptr<Grid> join_here(const Options& options, const std::string& text) {
@@ -58,12 +57,14 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   } catch (const Damaged& error) {
     throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
   }
-  if (!answer.warrant.empty()) trust.learn(answer.warrant);
+  trust.learn(answer.warrant);
   files.write_key(key);
   files.write_configuration(answer.configuration);
   files.write_members(answer.members);
   files.write_trust(trust);
-  files.write_certificate(answer.certificate);
+  files.write_certificate(trust.inviter(key.id())
+                              ? make_member(key, key.get(), std::chrono::system_clock::now())
+                              : answer.certificate);
   Options known = options;
   if (options.configured) options.configured(answer.configuration, known);
   return make_member_of_run(known, WayIn::join);
@@ -73,8 +74,13 @@ std::unique_ptr<Grid> resume_here(const Options& options) {
   const RunFolder files(options.folder);
   if (!files.holds_a_member())
     throw RequestError(options.folder.string() + " holds no member of a grid that could go on");
-  if (files.trust()->is_revoked(files.key().id()))
+  const auto trust = files.trust();
+  const KeyPair key = files.key();
+  if (trust->is_revoked(key.id()))
     throw RequestError("the member of " + options.folder.string() + " was revoked: ask for a new invitation");
+  // It may have been away for longer than a day, as may all others.
+  if (trust->inviter(key.id()))
+    files.write_certificate(make_member(key, key.get(), std::chrono::system_clock::now()));
   return make_member_of_run(options, WayIn::resume);
 }
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/optim/rate_schedule.h"
@@ -12,8 +14,9 @@ namespace {
 // w <- w - lr g by an optimiser of the server's own, with the gradient's age taken into account on request.
 class OptimizerRule : public ServerRule {
  public:
-  OptimizerRule(const StrategyContext& context, const ServerPolicy& policy)
+  OptimizerRule(const StrategyContext& context, const ServerPolicy& policy, const std::uint64_t& first_step)
       : schedule_(context.schedule),
+        first_step_(first_step),
         optimizer_(
             make_optimizer(context.optimizer_options,
                            layers_of(context.learner,
@@ -34,7 +37,7 @@ class OptimizerRule : public ServerRule {
     }
     const double damping = policy_.damp ? 1.0 / (1.0 + static_cast<double>(staleness)) : 1;
     optimizer_->update(parameters, pushed,
-                       {.rate = schedule_.rate(update / updates_per_step_),
+                       {.rate = schedule_.rate(first_step_ + update / updates_per_step_),
                         .gradient_scale = damping,
                         .number = update + 1});
   }
@@ -42,6 +45,7 @@ class OptimizerRule : public ServerRule {
 
  private:
   const RateSchedule& schedule_;
+  const std::uint64_t& first_step_;  // that updates are counted from
   const std::unique_ptr<Optimizer> optimizer_;
   const ServerPolicy policy_;
   const std::uint64_t updates_per_step_;
@@ -55,8 +59,9 @@ class AsyncParameterServer : public Strategy, public HoldsPart {
       : context_(std::move(context)),
         policy_(read_policy(context_.options)),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
-        link_(context_, server_tree(context_), policy_,
-              [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_); }) {
+        link_(context_, server_tree(context_), policy_, [this](std::size_t) {
+          return std::make_unique<OptimizerRule>(context_, policy_, first_step_);
+        }) {
     if (policy_.mean && !policy_.sync)
       share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
   }
@@ -64,8 +69,8 @@ class AsyncParameterServer : public Strategy, public HoldsPart {
   void start() override { link_.start(); }
 
   void before_backward(std::uint64_t step) override {
-    if (!joined_) link_.join(context_.learner.parameters(), step);
-    joined_ = true;
+    if (std::exchange(joined_, true)) return;
+    alone_ ? link_.join_alone(step) : link_.join(context_.learner.parameters(), step);
   }
   Gradient after_backward(std::uint64_t step) override {
     context_.limit_gradient();
@@ -73,13 +78,29 @@ class AsyncParameterServer : public Strategy, public HoldsPart {
     delay_.pass(gradient);
     if (share_ != 1) scale(gradient, share_);
     const bool lost = context_.samples.lost(context_.me(), step);
-    link_.exchange(lost ? std::span<const float>() : gradient, context_.learner.parameters(), step);
+    const std::span<const float> pushed = lost ? std::span<const float>() : gradient;
+    const std::span<float> pulled = context_.learner.parameters();
+    if (alone_)
+      link_.exchange_alone(pushed, pulled, step, context_.schedule.rate(step));
+    else
+      link_.exchange(pushed, pulled, step);
     return Gradient::used;
   }
-  void leave() override { link_.leave(); }
-  void finish() override { link_.finish(context_.learner.parameters()); }
+  void leave() override { alone_ ? link_.leave_alone() : link_.leave(); }
+  void finish() override {
+    const std::span<float> pulled = context_.learner.parameters();
+    alone_ ? link_.finish_alone(pulled) : link_.finish(pulled);
+  }
 
-  void put_back(std::span<float> parameters) override { link_.put_back(parameters); }
+  void go_on(std::uint64_t step, std::vector<float> unpushed) override {
+    alone_ = true;
+    first_step_ = step;
+    link_.wait_for_nobody(std::move(unpushed));
+  }
+  std::vector<float> put_back(std::span<float> parameters) override {
+    link_.put_back(parameters);
+    return link_.take_unpushed();
+  }
   void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
   Staleness staleness() const override { return link_.staleness(); }
   Coding coding() const override { return link_.coding(); }
@@ -94,6 +115,8 @@ class AsyncParameterServer : public Strategy, public HoldsPart {
   const ServerPolicy policy_;
   DelayLine delay_;
   float share_ = 1;
+  bool alone_ = false;            // where members come and go
+  std::uint64_t first_step_ = 0;  // of this view
   bool joined_ = false;
   ServerLink link_;
 };

@@ -152,6 +152,7 @@ bool ServerLink::hear(Time deadline) {
 // Workers notice for themselves when the node they ask is gone, but not when one further up is, or one whose
 // push their answer waits for.
 void ServerLink::check_answers_can_come() {
+  if (alone_) return;  // the next view does without it
   const auto lost = std::ranges::find(gone_, true);
   if (lost != gone_.end() && server_ && server_->holds_answers())
     to_servers_.give_up(NodeId{static_cast<int>(lost - gone_.begin())}, Received::Outcome::peer_lost);

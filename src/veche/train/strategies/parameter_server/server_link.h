@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "veche/strategy.h"
 #include "veche/train/compression/coder.h"
@@ -28,6 +29,16 @@ class ServerLink {
   void exchange(std::span<const float> pushed, std::span<float> pulled, std::uint64_t clock);
   void leave();
   void finish(std::span<float> pulled);  // all have left
+
+  // Instead of these, where servers come and go: see server_link_alone.cc. `unpushed`: gradients that went to
+  // nobody before; empty: none. `rate`: of this node's own steps until a server answers.
+  void wait_for_nobody(std::vector<float> unpushed);
+  void join_alone(std::uint64_t clock);
+  void exchange_alone(std::span<const float> pushed, std::span<float> pulled, std::uint64_t clock,
+                      double rate);
+  void leave_alone();
+  void finish_alone(std::span<float> pulled);
+  std::vector<float> take_unpushed() { return alone_ ? std::move(alone_->unpushed) : std::vector<float>(); }
 
   void look_at_rest(const std::function<void()>& look) {
     const std::lock_guard lock(mutex_);
@@ -64,6 +75,13 @@ class ServerLink {
   // Sends it, and counts what a codec saves.
   void send(Channel& channel, NodeId to, Message message, std::size_t floats);
 
+  std::span<float> unpushed_part(std::size_t server) {
+    return tree_.part(std::span<float>(alone_->unpushed), server);
+  }
+  void push_kept(std::size_t server, std::uint64_t clock);
+  void await_owed(const std::vector<bool>& asked, std::span<float> pulled, double rate, Time deadline);
+  void take_answer(const ServerMessage& answer, std::span<float> pulled, double rate);
+
   // The helper.
   void serve();
   // Takes one message or loss; whether there was one before the deadline.
@@ -90,6 +108,17 @@ class ServerLink {
     std::vector<float> numbers;
   };
 
+  // Of a worker that waits for nobody.
+  struct Alone {
+    std::vector<float> given;         // by servers, the last time
+    std::vector<float> unpushed;      // the sum of gradients
+    std::vector<bool> waits;          // by server: there is some in its part
+    std::vector<std::uint64_t> owed;  // by server: answers
+    std::vector<bool> lost;           // by node
+    Time ended{0};                    // the exchange before
+    Time usual_wait{0};
+  };
+
   StrategyContext& context_;
   Coder coder_;
   std::deque<CodedStream> pushes_, pulls_;  // of the worker, by server; empty without a codec
@@ -101,6 +130,7 @@ class ServerLink {
   const ServerTree tree_;
   const ServerPolicy policy_;
   std::vector<std::uint64_t> versions_;  // of each server's part that the worker has
+  std::optional<Alone> alone_;
   std::mutex mutex_;                     // never held across a message
   std::unique_ptr<Server> server_;       // of this node's part, if it has one; guarded by mutex_
   std::deque<ServerMessage> backlog_;    // of the helper
