@@ -50,6 +50,15 @@ Settings resolved(const Config& config) {
   return settings;
 }
 
+// What a person gives: config.toml of a run has a number.
+void check_stages(const Config& config, const Settings& settings) {
+  if (settings.stages() > 1 && config.has("cluster", "nodes"))
+    throw RequestError(
+        "pipeline.stages with cluster.nodes cannot be used where members come and go; each member has one "
+        "stage: "
+        "leave out cluster.nodes");
+}
+
 }  // namespace
 
 std::string SharedConfig::text() const {
@@ -68,7 +77,9 @@ SharedConfig SharedConfig::of(const std::string& text) {
 Settings founders_settings(const std::string& file, const std::vector<std::string>& assignments) {
   Config config = file.empty() ? Config{} : Config::from_file(file);
   for (const std::string& assignment : assignments) config.set(assignment);
-  return resolved(config);
+  Settings settings = resolved(config);
+  check_stages(config, settings);
+  return settings;
 }
 
 Settings members_own_settings(const std::vector<std::string>& assignments) {
@@ -100,7 +111,9 @@ Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::s
   set_own(config, assignments);
   if (shared.own_path && !config.has("data", "path"))
     throw RequestError("the run trains on data that each member has itself: give --set data.path=FOLDER");
-  return resolved(config);
+  Settings settings = resolved(config);
+  check_stages(config, settings);
+  return settings;
 }
 
 Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments) {

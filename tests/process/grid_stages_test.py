@@ -105,6 +105,7 @@ class Stages(Grid):
     def test_wrong_input(self):
         for given, sentence in (({"grid.data": "own"}, 'choose grid.data = "common"'),
                                 ({"cluster.nodes": 4}, "each member has one stage: leave out cluster.nodes"),
+                                ({"cluster.nodes": 2}, "each member has one stage: leave out cluster.nodes"),
                                 ({"strategy.name": "gossip", "strategy.async": "true"}, "choose the one in step"),
                                 ({"strategy.name": "local-sgd", "strategy.outer": "nesterov"}, "leave out strategy.outer"),
                                 ({"pipeline.stages": 20}, "choose at most"),

@@ -110,6 +110,8 @@ class GridTraining::Member {
         own_data_(!request_.settings.brings_data &&
                   request_.settings.grid.get<std::string>("data") == "own") {
     check_for_views(request_.settings);
+    if (staged_ && request_.learner)
+      throw RequestError("pipeline.stages: a learner of this program's own cannot be cut into stages");
     opened_ = open_data_for_views(request_.settings);
     const RunPlan plan = plan_alone();
     auto learners = make_learners(plan, here_);
@@ -340,11 +342,12 @@ class GridTraining::Member {
   // By the thread of the first node here.
   void begin(const View& view, const TrainingPlan& plan, const std::string& told) {
     info_.nodes = staged_ ? static_cast<int>(staged()->roles().nodes.size()) : view.nodes();
+    const std::uint64_t first_step = staged_ ? staged()->roles().first_step : view.first_step;
     info_.steps = plan.steps;
     info_.steps_per_epoch = plan.steps_per_epoch;
     if (!begun_) {
       begun_ = true;
-      info_.first_step = parts_.front()->self().step;
+      info_.first_step = first_step;
       info_.strategy = request_.settings.strategy.get<std::string>("name");
       info_.topology = plan.topology ? plan.topology->describe() : "";
       info_.codec = plan.compression ? plan.compression->spec.word() : "";
@@ -360,7 +363,7 @@ class GridTraining::Member {
     const bool some_wait = info_.nodes < view.nodes();
     notice(fmt::format("view {}: {} node{}{} from step {}{}{}", view.number, info_.nodes,
                        info_.nodes == 1 ? "" : "s", some_wait ? fmt::format(" of {}", view.nodes()) : "",
-                       parts_.front()->self().step, told.empty() ? "" : "; this member ", told));
+                       first_step, told.empty() ? "" : "; this member ", told));
   }
 
   void resume(const RunFolder& folder) {

@@ -48,7 +48,8 @@ class GridCluster : public Cluster {
   void deliver(const MemberId& from, const DataHead& head, bool ended, Message message);
   // Its nodes are lost.
   void lose(const MemberId& member);
-  // All waits of the nodes here throw ViewChanged from now on, and nobody is told that they end.
+  // All waits of the nodes here throw ViewChanged from now on, and nobody is told that they end. What has
+  // come already they still take.
   void end_view();
 
  private:
