@@ -34,6 +34,7 @@ soak: build
 	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
 	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
 	GRID_MEMBER=build/release/bin/grid_member python3 -B tests/grid/recovery.py
+	GRID_MEMBER=build/release/bin/grid_member GRID_AT_ONCE=3 GRID_KILLS=30000 python3 -B tests/grid/recovery.py
 	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test
 	TRIES=10000 build/release/bin/grid_links_test --gtest_filter='Admission.*'

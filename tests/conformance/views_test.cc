@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iostream>
 
 namespace veche {
 namespace {
@@ -15,6 +16,20 @@ using testing::MembersLearner;
 using testing::Snapshot;
 
 constexpr int kSteps = 18;
+
+// How much was tried, told at the end.
+struct Totals : ::testing::Environment {
+  static inline std::uint64_t views = 0, deaths = 0, joins = 0;
+  static void add(const ComingAndGoing& run) {
+    views += run.views;
+    deaths += run.deaths;
+    joins += run.joins();
+  }
+  void TearDown() override {
+    std::cout << deaths << " deaths and " << joins << " joins in " << views << " views\n";
+  }
+};
+const auto* const totals = ::testing::AddGlobalTestEnvironment(new Totals);
 
 // The same steps by the members of one view alone, from where it began, in a run that never changes.
 std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::Past& view,
@@ -112,6 +127,7 @@ TEST_P(ViewsTest, TheRunGoesOn) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ComingAndGoing run(GetParam(), seed, kSteps);
     ASSERT_NO_THROW(run.run());
+    Totals::add(run);
     views += run.views;
     deaths += run.deaths;
     caught_up += run.caught_up;
@@ -208,6 +224,7 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ComingAndGoing run(GetParam(), seed, kSteps);
     ASSERT_NO_THROW(run.run());
+    Totals::add(run);
     views += run.views;
     deaths += run.deaths;
     ASSERT_FALSE(run.members.empty());

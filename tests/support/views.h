@@ -193,6 +193,7 @@ class ComingAndGoing {
   std::vector<std::unique_ptr<Member>> members;
   std::vector<Past> past;
   std::uint64_t views = 0, deaths = 0;
+  std::uint64_t joins() const { return newcomers_ - (coming_ ? 1 : 0); }
   std::uint64_t caught_up = 0, steps_followed = 0;  // by newcomers before they were let in
 
  private:
@@ -209,6 +210,7 @@ class ComingAndGoing {
   std::unique_ptr<Member> make(bool founds) {
     auto member = std::make_unique<Member>(next_name_++);
     member->founded = founds;
+    newcomers_ += founds ? 0 : 1;
     const RunPlan plan(settings(2), NodeFolders{}, NodesInView{});
     NodeSelf self(std::make_unique<MembersLearner>(member->name), plan.training);
     self.has_state = founds;
@@ -369,6 +371,7 @@ class ComingAndGoing {
   RandomStream random_;
   int next_name_ = 0;
   std::unique_ptr<Member> coming_;  // may be null
+  std::uint64_t newcomers_ = 0;
 };
 
 }  // namespace veche::testing
