@@ -12,6 +12,7 @@
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
 #include "veche/runtime/members_checkpoints.h"
+#include "veche/runtime/members_who_lend.h"
 #include "veche/runtime/recorder.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run_plan.h"
@@ -50,53 +51,6 @@ class LateObserver : public Observer {
     if (next != nullptr) next->on_evaluation(evaluation);
   }
   Observer* next = nullptr;
-};
-
-// Members that are linked, asked for their state.
-class MembersWhoLend : public Lenders {
- public:
-  MembersWhoLend(grid::Grid& grid, const std::atomic<bool>* interrupted)
-      : grid_(grid), interrupted_(interrupted), fetches_(grid.fetches()) {}
-
-  // False: nobody is there.
-  bool wait_for_one() {
-    constexpr int kMostPauses = 100;
-    for (int pauses = 0; count() == 0; ++pauses)
-      if (pauses == kMostPauses || !pause()) return false;
-    return true;
-  }
-  std::size_t count() override {
-    for (const grid::MemberId& id : grid_.donors())
-      if (std::ranges::find(known_, id) == known_.end()) known_.push_back(id);
-    return known_.size();
-  }
-  void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
-           std::uint32_t length) override {
-    fetches_->ask(id, known_[lender], name, offset, length);
-  }
-  std::optional<Answer> next() override {
-    std::optional<Answer> came;
-    for (Time waited{0}; waited < kLongestSilence && goes_on(); waited += kLookUp)
-      if (const auto answer = fetches_->next(kLookUp)) {
-        came.emplace(Answer{answer->id, answer->message});
-        break;
-      }
-    return came;
-  }
-  bool pause() override {
-    fetches_->next(kPause);
-    return goes_on();
-  }
-
- private:
-  bool goes_on() const { return interrupted_ == nullptr || !*interrupted_; }
-
-  // A link that is silent is closed long before, and what was asked over it is then answered.
-  static constexpr Time kLongestSilence{60}, kLookUp{0.1};
-  grid::Grid& grid_;
-  const std::atomic<bool>* const interrupted_;
-  const std::unique_ptr<grid::Grid::Fetches> fetches_;
-  std::vector<grid::MemberId> known_;
 };
 
 }  // namespace
