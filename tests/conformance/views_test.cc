@@ -240,7 +240,9 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
       EXPECT_EQ(member->part->last()->stopped, "steps");
-      EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 10);
+      // Far below the 1e6 that a newcomer begins with. Not 10, as in step: sums of stale gradients that many
+      // push at once swing, with momentum once in a thousand orders to 20.
+      EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 100);
       EXPECT_FALSE(member->saved.empty());
       EXPECT_TRUE(std::ranges::is_sorted(member->saved));
       newcomers += member->founded ? 0 : 1;

@@ -151,7 +151,7 @@ class AsyncLoop {
 
   // All have saved: where each process has a folder of its own, each says so in it.
   void keep(std::uint64_t number) {
-    node_.self().last_checkpoint = number;
+    node_.self().last_checkpoint = node_.self().newest_checkpoint = number;
     if (node_.endpoint().id() == node_.services().speaker) node_.services().checkpointer->commit(number);
   }
 

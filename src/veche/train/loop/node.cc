@@ -151,11 +151,13 @@ void Node::save(std::uint64_t number) {
 
 void Node::checkpoint(std::uint64_t number) {
   if (services_->checkpointer == nullptr || number == self_.last_checkpoint) return;
-  save(number);
+  // Who was left alone by others that had no common steps is behind the number that they agreed on last.
+  const std::uint64_t kept = number < self_.newest_checkpoint ? self_.newest_checkpoint + 1 : number;
+  save(kept);
   barrier(control_);
   self_.last_checkpoint = number;
-  if (plan_.in_view ? endpoint_->id() == services_->speaker : first())
-    services_->checkpointer->commit(number);
+  self_.newest_checkpoint = kept;
+  if (plan_.in_view ? endpoint_->id() == services_->speaker : first()) services_->checkpointer->commit(kept);
 }
 
 }  // namespace veche

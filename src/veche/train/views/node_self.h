@@ -35,7 +35,8 @@ struct NodeSelf {
   std::int64_t images = 0;  // trained on by this process
   std::uint64_t lost = 0;
   Time compute{0}, waiting{0}, communication{0}, training{0};
-  std::uint64_t last_checkpoint = 0;  // a resumed run need not save what it has just read
+  std::uint64_t last_checkpoint = 0;    // a resumed run need not save what it has just read
+  std::uint64_t newest_checkpoint = 0;  // numbers only grow
   std::uint64_t mean_step = 0;
 
   // Where views change.

@@ -116,6 +116,8 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
   // Whoever has saved this step does so again with those who have not: all take part, or nobody.
   if (std::ranges::any_of(all, [&](const Opening& one) { return one.saved != self.step; }))
     self.last_checkpoint = 0;
+  // Who comes when every step is made has saved nothing: all do so once more before they end.
+  if (self.step >= plan.steps) self.last_checkpoint = 0;
   self.reached_target = std::ranges::any_of(all, [](const Opening& one) { return one.reached_target != 0; });
 }
 
