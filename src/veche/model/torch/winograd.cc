@@ -300,7 +300,7 @@ void input_gradient(const WinogradSize& size, const float* dy, const float* tran
   convolve(dy, output, 2 - size.padding, transformed, nullptr, input, dx, work);
 }
 
-// Of the filters from `first` on: from [point][filter][in] to [filter][tap][in].
+// From sums [point][filter][in] to gradients [filter][tap][in].
 void write_gradients(const float* sums, std::int64_t filters, std::int64_t in, bool add, float* dweight) {
   for (std::int64_t o = 0; o < filters; ++o)
     for (std::int64_t c = 0; c < in; c += kLanes) {
