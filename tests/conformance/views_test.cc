@@ -240,8 +240,9 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
       EXPECT_EQ(member->part->last()->stopped, "steps");
-      // Far below the 1e6 that a newcomer begins with. Not 10, as in step: sums of stale gradients that many
-      // push at once swing, with momentum once in a thousand orders to 20.
+      // Far below the 1e6 that a newcomer begins with. Not 10, as in step: one order in a thousand of servers
+      // with momentum ended at 20, where nine workers pushed sums of stale gradients. That this is all there
+      // is to it is not proved.
       EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 100);
       EXPECT_FALSE(member->saved.empty());
       EXPECT_TRUE(std::ranges::is_sorted(member->saved));
