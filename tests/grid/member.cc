@@ -23,7 +23,12 @@ namespace {
 using namespace veche;
 
 constexpr std::uint64_t kTell = 50;  // steps
-constexpr Time kPause{0.002};        // a step takes so long
+
+// Seconds, as the environment has them.
+Time seconds(const char* name, double otherwise) {
+  const char* const told = std::getenv(name);
+  return Time(told == nullptr ? otherwise : std::stod(told));
+}
 
 std::atomic<bool> stopping = false;
 
@@ -52,6 +57,7 @@ void go_together(Endpoint& endpoint, MessagePool& pool, std::uint64_t step) {
 }
 
 void train(grid::Grid& member) {
+  const Time pause = seconds("GRID_STEP", 0.002);
   std::atomic<std::uint64_t> done = 0;
   member.serve(
       [&](const std::string& name, std::uint64_t offset, std::uint32_t length) -> std::optional<Message> {
@@ -84,7 +90,7 @@ void train(grid::Grid& member) {
           if (done % kTell == 0)
             print("step " + std::to_string(done) + " view " + std::to_string(view.number));
           member.report(done, 1);
-          endpoint.receive(endpoint.id(), Tag{99}, endpoint.now() + kPause);
+          endpoint.receive(endpoint.id(), Tag{99}, endpoint.now() + pause);
         }
       });
     } catch (const ViewChanged&) {
@@ -119,6 +125,7 @@ int run(const std::vector<std::string>& words) {
   options.folder = folder;
   const char* const place = std::getenv("GRID_LISTEN");
   options.listen = place == nullptr ? "127.0.0.1:0" : place;
+  options.gather = seconds("GRID_GATHER", 1);
   options.name = std::filesystem::path(folder).filename();
   options.interrupted = &stopping;
   options.say = [](const std::string& sentence) { std::cerr << sentence << std::endl; };

@@ -31,6 +31,7 @@ struct Options {
   bool upnp = false;                   // asks the router for a port (grid.upnp)
   std::string dht;  // HOST:PORT,... by which OpenDHT is reached (grid.dht); empty: it is not
   std::shared_ptr<Directory> directory;  // which then is here; made by `found`, `join` and `resume`
+  Time gather{1};                        // newcomers wait so long for each other, to share a change of view
   bool approve = false;  // newcomers wait until somebody says admit() (grid.admit = "approved")
   bool fork = false;     // a minority that is cut off goes on by itself (grid.partition = "fork")
   bool force = false;    // resume: goes on without a quorum of the last view

@@ -46,9 +46,10 @@ struct GridCluster::Shared {
   bool is_here(NodeId node) const { return node.value >= first && node.value < first + count; }
   Mailbox& mailbox(NodeId local) { return mailboxes.at(static_cast<std::size_t>(local.value - first)); }
   NodeThreads& threads_of(NodeId local) { return threads.at(static_cast<std::size_t>(local.value - first)); }
-  const MemberId& member_of(NodeId node) const {
-    return seating.seats[seat_of.at(static_cast<std::size_t>(node.value))].member;
+  const Seating::Seat& seat(NodeId node) const {
+    return seating.seats[seat_of.at(static_cast<std::size_t>(node.value))];
   }
+  const MemberId& member_of(NodeId node) const { return seat(node).member; }
   bool is_alive(NodeId node) const { return alive.at(static_cast<std::size_t>(node.value)); }
 
   void lose(NodeId node) {
@@ -66,9 +67,9 @@ struct GridCluster::Shared {
     lost_any = true;
     wake_all();
     if (!first_time || ended) return;
-    for (std::size_t seat = 0; seat < seating.seats.size(); ++seat)
-      if (seat != seating.mine)
-        links->send_ended(seating.seats[seat].member,
+    for (std::size_t i = 0; i < seating.seats.size(); ++i)
+      if (i != seating.mine)
+        links->send_ended(seating.seats[i].recipient(),
                           {seating.view, 0, 0, static_cast<std::uint32_t>(node.value), 0});
   }
 
@@ -113,7 +114,7 @@ class GridEndpoint : public Endpoint {
     if (shared_->is_here(to)) return shared_->mailbox(to).put(id_, tag, std::move(message));
     const DataHead head{shared_->seating.view, tag.value, message.size(),
                         static_cast<std::uint32_t>(id_.value), static_cast<std::uint32_t>(to.value)};
-    shared_->links->send(shared_->member_of(to), head, std::move(message),
+    shared_->links->send(shared_->seat(to).recipient(), head, std::move(message),
                          [&] { return alive(to) && !shared_->ended; });
   }
 

@@ -19,6 +19,8 @@ struct Seating {
   struct Seat {
     MemberId member;
     int nodes = 1;
+    std::uint64_t incarnation = 0;
+    Recipient recipient() const { return {member, incarnation}; }
   };
   std::uint64_t view = 0;
   std::vector<Seat> seats;

@@ -65,7 +65,7 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
     }
   }
   if (peer.incarnation != 0 && peer.incarnation != hello.incarnation) {
-    box->forget(true);
+    box->start_anew(hello.incarnation);
     peer.expected = 0;
   }
   peer.incarnation = hello.incarnation;

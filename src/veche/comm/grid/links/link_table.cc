@@ -147,7 +147,6 @@ void LinkTable::forget(const MemberId& peer, const std::string& why) {
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return;
   found->second.wanted = false;
-  outbox(peer)->forget(false);
   if (found->second.link) found->second.link->say_bye(why);
 }
 void LinkTable::close(const MemberId& peer, const std::string& why) {

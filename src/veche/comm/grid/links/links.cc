@@ -29,6 +29,7 @@ void Links::meet(const std::vector<std::string>& addresses) {
 }
 bool Links::lacks() const { return state_->lacks(); }
 void Links::forget(const MemberId& peer, const std::string& why) {
+  state_->outbox(peer)->forget();  // at once: what is sent from now on is for who comes back
   post([state = state_.get(), peer, why] { state->forget(peer, why); });
 }
 void Links::forget_views_before(std::uint64_t view) {
@@ -38,12 +39,13 @@ void Links::close(const MemberId& peer, const std::string& why) {
   post([state = state_.get(), peer, why] { state->close(peer, why); });
 }
 
-void Links::send(const MemberId& to, const DataHead& head, Message message,
+void Links::send(const Recipient& to, const DataHead& head, Message message,
                  const std::function<bool()>& go_on) {
-  state_->outbox(to)->put({0, 0, head, std::move(message)}, state_->options().backlog, go_on);
+  state_->outbox(to.id)->put({0, to.incarnation, 0, head, std::move(message)}, state_->options().backlog,
+                             go_on);
 }
-void Links::send_ended(const MemberId& to, const DataHead& head) {
-  state_->outbox(to)->put({0, kNodeEnded, head, {}}, state_->options().backlog, {});
+void Links::send_ended(const Recipient& to, const DataHead& head) {
+  state_->outbox(to.id)->put({0, to.incarnation, kNodeEnded, head, {}}, state_->options().backlog, {});
 }
 void Links::tell(const MemberId& to, std::string word) {
   if (!is_up(to)) return;
@@ -69,7 +71,7 @@ bool Links::flush(Time limit) {
   std::vector<std::pair<std::shared_ptr<Outbox>, std::uint64_t>> asked;
   for (const auto& [peer, box] : state_->outboxes())
     if (is_up(peer))
-      asked.emplace_back(box, box->put({0, kAnswerAtOnce, {}, {}}, state_->options().backlog, {}));
+      asked.emplace_back(box, box->put({0, 0, kAnswerAtOnce, {}, {}}, state_->options().backlog, {}));
   bool all = true;
   for (const auto& [box, number] : asked) all = box->wait_until_acknowledged(number, until) && all;
   return all;

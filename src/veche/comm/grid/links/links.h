@@ -25,6 +25,14 @@ using Answer = std::function<void(std::optional<Message>)>;
 
 class LinkTable;
 
+// Whom a message between nodes is for. With an incarnation it waits for that one, also where an earlier one
+// was linked before.
+struct Recipient {
+  Recipient(const MemberId& member, std::uint64_t of = 0) : id(member), incarnation(of) {}
+  MemberId id;
+  std::uint64_t incarnation;  // 0: the one that is linked, or is linked next
+};
+
 // What links tell. All are called by the links' thread and must not wait.
 class LinkEvents {
  public:
@@ -111,9 +119,9 @@ class Links {
   void close(const MemberId& peer, const std::string& why);
 
   // A message between nodes. Waits while too much waits already, as long as `go_on` says so.
-  void send(const MemberId& to, const DataHead& head, Message message,
+  void send(const Recipient& to, const DataHead& head, Message message,
             const std::function<bool()>& go_on = {});
-  void send_ended(const MemberId& to, const DataHead& head);
+  void send_ended(const Recipient& to, const DataHead& head);
   // Of the agreement on views; dropped where there is no link.
   void tell(const MemberId& to, std::string word);
   // Nothing: no link, no answer within the limit, or the answer that there is none. Not by the links' thread.

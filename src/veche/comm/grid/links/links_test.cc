@@ -89,16 +89,18 @@ TEST(Links, APeerThatStartsAnewIsAnotherOne) {
     ASSERT_TRUE(b.wait([&] { return b.messages.size() == 1; }));
   }
   ASSERT_TRUE(a.wait([&] { return a.downs.contains(key.id()); }));
-  a.links.send(key.id(), {1, 2, 3, 0, 0}, filled(a.links.pool(), 3, 0));  // for who is gone
+  a.links.send(key.id(), {1, 2, 3, 0, 0}, filled(a.links.pool(), 3, 0));       // for who is gone
+  a.links.send({key.id(), 2}, {2, 3, 3, 0, 0}, filled(a.links.pool(), 3, 0));  // for who comes
   LinkOptions again;
   again.incarnation = 2;
   TestMember b(run, again, key);
   b.links.want(a.id(), a.links.addresses());
   ASSERT_TRUE(b.wait_up(a));
   ASSERT_TRUE(a.wait([&] { return a.ups[key.id()] == 2; }));
-  a.links.send(b.id(), {1, 3, 3, 0, 0}, filled(a.links.pool(), 3, 0));
-  ASSERT_TRUE(b.wait([&] { return !b.messages.empty(); }));
-  EXPECT_EQ(b.messages.front().head.tag, 3U);
+  a.links.send(b.id(), {2, 4, 3, 0, 0}, filled(a.links.pool(), 3, 0));
+  ASSERT_TRUE(b.wait([&] { return b.messages.size() == 2; }));
+  EXPECT_EQ(b.messages[0].head.tag, 3U);
+  EXPECT_EQ(b.messages[1].head.tag, 4U);
 }
 
 TEST(Links, RevokedMembersAreClosedOutAndStayOut) {
@@ -351,6 +353,8 @@ TEST(Links, APeerThatSaysNothingIsLeft) {
   impatient.silence = Time(0.5);
   TestMember a(run, impatient);
   Rogue rogue(run, a);
+  ASSERT_TRUE(a.wait([&] { return a.ups.contains(rogue.key.id()); }));
+  EXPECT_FALSE(a.links.flush(Time(3600))) << "it has acknowledged nothing, and is gone long before the limit";
   ASSERT_TRUE(a.wait([&] { return a.downs.contains(rogue.key.id()); }));
   EXPECT_NE(a.downs[rogue.key.id()].find("silent"), std::string::npos) << a.downs[rogue.key.id()];
 }

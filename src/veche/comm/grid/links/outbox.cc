@@ -57,8 +57,13 @@ void Outbox::acknowledged(std::uint64_t next) {
 }
 
 bool Outbox::wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until) {
+  constexpr std::chrono::milliseconds kMadeAnew{
+      500};  // a connection that is there again by then was not lost
   std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, until, [&] { return acknowledged_ > number; });
+  const auto arrived = [&] { return acknowledged_ > number; };
+  while (changed_.wait_until(lock, until, [&] { return arrived() || !connected_; }) && !arrived())
+    if (!changed_.wait_for(lock, kMadeAnew, [&] { return arrived() || connected_; })) return false;
+  return arrived();
 }
 
 void Outbox::rewind(std::uint64_t next) {
@@ -67,35 +72,43 @@ void Outbox::rewind(std::uint64_t next) {
   waiting_ += on_their_way_;
   on_their_way_ = 0;
   taken_ = 0;
+  connected_ = true;
+  changed_.notify_all();
   call_writer(lock);
 }
 
 void Outbox::disconnect() {
   const std::lock_guard lock(mutex_);
+  connected_ = false;
+  changed_.notify_all();
   small_.clear();
   pieces_.clear();
   asleep_ = false;
 }
 
-void Outbox::forget(bool anew) {
+void Outbox::forget() {
   const std::lock_guard lock(mutex_);
-  items_.clear();
-  taken_ = 0;
-  on_their_way_ = waiting_ = 0;
-  if (anew) next_number_ = acknowledged_ = 0;
-  changed_.notify_all();
+  keep_only([](const Item&) { return false; });
+}
+
+void Outbox::start_anew(std::uint64_t incarnation) {
+  const std::lock_guard lock(mutex_);
+  keep_only([&](const Item& item) { return item.incarnation >= incarnation; });
+  next_number_ = acknowledged_ = 0;
+  for (Item& item : items_) item.number = next_number_++;
 }
 
 void Outbox::forget_views_before(std::uint64_t view) {
   const std::lock_guard lock(mutex_);
-  const auto old = [&](const Item& item) {
-    return item.head.view < view && (item.flags & kAnswerAtOnce) == 0;
-  };
+  keep_only([&](const Item& item) { return item.head.view >= view || (item.flags & kAnswerAtOnce) != 0; });
+}
+
+void Outbox::keep_only(const std::function<bool(const Item&)>& wanted) {
   std::deque<Item> kept;
   std::size_t taken = 0;
   on_their_way_ = waiting_ = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (old(items_[i])) continue;
+    if (!wanted(items_[i])) continue;
     (i < taken_ ? on_their_way_ : waiting_) += items_[i].message.size();
     taken += i < taken_ ? 1 : 0;
     kept.push_back(std::move(items_[i]));

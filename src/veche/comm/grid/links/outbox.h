@@ -19,6 +19,7 @@ class Outbox {
  public:
   struct Item {
     std::uint64_t number = 0;
+    std::uint64_t incarnation = 0;  // of the peer that it is for
     std::uint8_t flags = 0;
     DataHead head;
     Message message;
@@ -38,13 +39,16 @@ class Outbox {
 
   // The peer has all before this one.
   void acknowledged(std::uint64_t next);
+  // False: not by then, or the connection is gone and not made anew.
   bool wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until);
   // A new connection: everything from this one on is sent (again).
   void rewind(std::uint64_t next);
   // The connection is gone: what was for it alone.
   void disconnect();
-  // Forgets all messages; `anew`: and counts from zero.
-  void forget(bool anew);
+  // Forgets all messages.
+  void forget();
+  // The peer was started anew: what was for those before it is forgotten, and counted is from zero.
+  void start_anew(std::uint64_t incarnation);
   void forget_views_before(std::uint64_t view);
 
   // The writer's. Those that return nothing have nothing, or must not yet.
@@ -60,12 +64,14 @@ class Outbox {
   }
   void call_writer(std::unique_lock<std::mutex>& lock);
   void drop_before(std::uint64_t number);
+  void keep_only(const std::function<bool(const Item&)>& wanted);
 
   const std::function<void()> wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
   bool asleep_ = false;
+  bool connected_ = false;
   std::string small_;
   std::deque<Piece> pieces_;
   std::deque<Item> items_;          // not acknowledged yet

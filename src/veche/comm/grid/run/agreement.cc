@@ -135,6 +135,7 @@ Membership Agreement::make_membership() {
   self.nodes = own_.options.nodes;
   self.addresses = own_.links->addresses();
   MembershipOptions how;
+  how.gather = own_.options.gather;
   if (own_.options.fork) how.fork_after = kForkAfter;
   how.genuine = [this](const MemberId& id, std::span<const std::uint8_t> bytes) {
     try {
@@ -206,7 +207,7 @@ void Agreement::install(const AgreedView& agreed) {
   for (std::size_t seat = 0; seat < roll.members.size(); ++seat) {
     const Member& member = roll.members[seat];
     if (member.id == own_.id()) seating.mine = seat;
-    seating.seats.push_back({member.id, static_cast<int>(member.nodes)});
+    seating.seats.push_back({member.id, static_cast<int>(member.nodes), member.incarnation});
     view.standing.insert(view.standing.end(), agreed.standings[seat].begin(), agreed.standings[seat].end());
     own_.links->want(member.id, member.addresses);
   }
