@@ -33,8 +33,8 @@ soak: build
 	KILLS=10 ctest --preset release --tests-regex mpi_job_test
 	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
 	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
-	GRID_MEMBER=build/release/bin/grid_member python3 -B tests/grid/recovery.py
-	GRID_MEMBER=build/release/bin/grid_member GRID_AT_ONCE=3 GRID_KILLS=30000 python3 -B tests/grid/recovery.py
+	GRID_MEMBER=build/release/bin/grid_member GRID_MOST=1 python3 -B tests/grid/recovery.py
+	GRID_MEMBER=build/release/bin/grid_member GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=30000 GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
 	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test
 	TRIES=10000 build/release/bin/grid_links_test --gtest_filter='Admission.*'

@@ -1,6 +1,7 @@
 """How long members stand still when one of them is killed, any of them, and until it is back: from the signal to the first step
 that all others have made together, and from its start to the first step with it. GRID_MEMBERS (8), GRID_KILLS (100), up to
-GRID_AT_ONCE (1) of them in the same moment. Prints the figures; at most 1 s at the 99th percentile.
+GRID_AT_ONCE (1) of them in the same moment. Prints the figures; with GRID_MOST fails where the 99th percentile is longer. What members hear besides:
+GRID_STEP and GRID_GATHER, seconds that a step takes and that newcomers wait for each other.
 With NETLAB=scripts/netlab (root) each member has a host of its own on a network of namespaces, otherwise all share loopback.
 
 Members of tests/grid/member.cc compute nothing, so that many of them fit on few cores: it is the time of the links and of the
@@ -24,7 +25,8 @@ MEMBERS = int(os.environ.get("GRID_MEMBERS", "8"))
 KILLS = int(os.environ.get("GRID_KILLS", "100"))
 AT_ONCE = int(os.environ.get("GRID_AT_ONCE", "1"))
 SEED = int(os.environ.get("VECHE_TEST_SEED", random.SystemRandom().randrange(10**6)))
-MOST = 1.0  # seconds
+MOST = float(os.environ.get("GRID_MOST", "inf"))  # seconds
+TELL = 1000  # kills
 
 
 def figures(times):
@@ -61,7 +63,7 @@ class Recovery(MembersTest):
     def test_kills(self):
         chance = random.Random(SEED)
         here = self.grid(MEMBERS, inside=self.hosts())
-        stood, joined, kills = [], [], 0
+        stood, joined, kills, began = [], [], 0, time.monotonic()
         while kills < KILLS:
             victims = [here.pop(chance.randrange(len(here))) for _ in range(min(chance.randint(1, AT_ONCE), KILLS - kills))]
             kills += len(victims)
@@ -75,11 +77,14 @@ class Recovery(MembersTest):
             at = time.monotonic()
             here += [self.start("resume", victim.folder, prefix=victim.prefix) for victim in victims]  # with the highest seats
             joined.append(max(self.went_on(one, MEMBERS, at) for one in here) - at)
+            if kills // TELL > (kills - len(victims)) // TELL:
+                self.same_views(here)
+                print(f"{kills} kills, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         self.same_views(here)
         told = {"members": MEMBERS, "kills": KILLS, "at_once": AT_ONCE, "seed": SEED, "hosts": "NETLAB" in os.environ,
                 "kill_to_step": figures(stood), "start_to_step": figures(joined)}
         print(json.dumps(told), file=sys.stderr)
-        self.assertLessEqual(told["kill_to_step"]["p99"], MOST, sorted(stood)[-5:])
+        self.assertLessEqual(told["kill_to_step"]["p99"], MOST, f"the longest: {sorted(stood)[-5:]}")
 
 
 if __name__ == "__main__":

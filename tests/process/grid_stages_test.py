@@ -3,8 +3,8 @@ place, and where a stage is missing all wait and say so."""
 
 import json
 import signal
-import unittest
 
+import at_once
 from grid_test import Grid, TRAINED
 from veche_runs import assignments
 
@@ -119,4 +119,4 @@ class Stages(Grid):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    at_once.main(2)

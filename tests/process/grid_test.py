@@ -8,8 +8,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import unittest
 
+import at_once
 from veche_runs import LONGEST, RunsTest, VECHE, assignments, wait_for
 
 # Steps of some milliseconds whatever the machine, so that things can happen between them.
@@ -98,7 +98,7 @@ class Grid(RunsTest):
 
     def until(self, what):
         try:
-            wait_for(what)
+            wait_for(what, pause=0.05)  # most ask a member, by a process
         except TimeoutError:
             self.fail("\n".join(f"--- {one.name}\n{one.told()[-3000:]}" for one in self.all))
 
@@ -320,4 +320,4 @@ class ComingAndGoing(Grid):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    at_once.main(4)

@@ -75,7 +75,7 @@ def put_in_the_way(place):
         place.mkdir()
 
 
-def wait_for(what, process=None, seconds=LONGEST):
+def wait_for(what, process=None, seconds=LONGEST, pause=0.002):
     """Waits until what() is true or the process has ended; tells whether it became true."""
     deadline = time.monotonic() + seconds
     while not what():
@@ -83,7 +83,7 @@ def wait_for(what, process=None, seconds=LONGEST):
             return what()
         if time.monotonic() > deadline:
             raise TimeoutError("waited in vain")
-        time.sleep(0.002)
+        time.sleep(pause)
     return True
 
 
