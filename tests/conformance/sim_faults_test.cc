@@ -2,6 +2,7 @@
 // way.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "tests/support/async_forms.h"
@@ -61,6 +62,19 @@ TEST(SimFaults, AsynchronousNodesGoOnWithoutAHostThatIsAway) {
     EXPECT_LT(away.steps[3], away.steps[0]) << name;
     EXPECT_LT(away.seconds, quiet.seconds + 8) << name;
   }
+}
+
+// What copies say of each other pulls once when it is new, not in every step that one of them is silent.
+TEST(SimFaults, CopiesOfAHostThatIsAwayPullNobodyAway) {
+  const Assignments run =
+      joined(kFour, {"strategy.name=consensus", "strategy.async=true", "compress.codec=int8",
+                     "compress.small=0", "model.b=[-1,0,0,1]", "optimizer.lr=0.002", "run.steps=3000"});
+  const Simulated away = simulate(configured(joined(
+      run,
+      {R"(network.loss_of_nodes=[{node = 3, at = "10.05s", for = "100s"}, {node = 3, at = "150.05s", for = "100s"}])"})));
+  EXPECT_EQ(away.failure, "");
+  for (const auto& node : away.parameters)
+    for (const float x : node) EXPECT_LT(std::abs(x), 1) << "outside of all optima";
 }
 
 // In step nobody can do without it; asynchronous nodes could, but who counts their steps and tests their

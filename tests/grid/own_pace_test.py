@@ -130,6 +130,9 @@ class OwnPace(unittest.TestCase):
     def test_consensus(self):
         self.never_stops("strategy.name=consensus", "strategy.async=true")
 
+    def test_coded_consensus(self):
+        self.never_stops("strategy.name=consensus", "strategy.async=true", "compress.codec=int8")
+
     def test_servers(self):
         self.never_stops("strategy.name=parameter-server", "strategy.update=async", "strategy.servers=2")
 

@@ -13,7 +13,8 @@ namespace {
 // weight of one who has sent nothing, or nothing new enough, stays with the node itself. A neighbour is sent
 // new parameters only when it has taken the last ones, so that a slow one is never buried. With a codec each
 // is told how the parameters have changed since, and what is mixed are copies: x_i += gamma sum_j w_ij
-// (x^_j - x^_i).
+// (x^_j - x^_i), once for each time that either copy has changed: one pull a step would add up without end
+// where a neighbour is silent.
 class AsyncConsensus : public Strategy, public WaitsForNobody {
  public:
   explicit AsyncConsensus(StrategyContext context)
@@ -22,7 +23,8 @@ class AsyncConsensus : public Strategy, public WaitsForNobody {
         every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
         oldest_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("max_age"))),
         newest_(context_.nodes()),
-        taken_(context_.nodes(), true) {
+        taken_(context_.nodes(), true),
+        changed_(context_.nodes()) {
     if (!coder_.on()) return;
     std::vector<NodeId> around;
     for (const int node : context_.topology->graph().neighbors(context_.channel.me().value))
@@ -78,6 +80,7 @@ class AsyncConsensus : public Strategy, public WaitsForNobody {
     for (const int reader : mixing->readers(me)) {
       if (reader == me || !taken_[static_cast<std::size_t>(reader)]) continue;
       taken_[static_cast<std::size_t>(reader)] = false;
+      changed_[static_cast<std::size_t>(reader)] = true;
       if (copies_)
         copies_->send(NodeId{reader}, copies_->tell(x, NodeId{reader}));
       else
@@ -97,6 +100,8 @@ class AsyncConsensus : public Strategy, public WaitsForNobody {
       }
       staleness_.note(age);
       if (copies_) {
+        if (!changed_[static_cast<std::size_t>(weight.node)]) continue;
+        changed_[static_cast<std::size_t>(weight.node)] = false;
         pulls_.push_back({copies_->of(NodeId{weight.node}), copies_->own(NodeId{weight.node}), weight.value});
         continue;
       }
@@ -114,6 +119,7 @@ class AsyncConsensus : public Strategy, public WaitsForNobody {
       if (received.outcome == Received::Outcome::timed_out) break;
       if (received.outcome == Received::Outcome::peer_lost) continue;
       if (copies_) copies_->hear(received.from, received.message);
+      changed_[static_cast<std::size_t>(received.from.value)] = true;
       newest_[static_cast<std::size_t>(received.from.value)] = {std::move(received.message), step, true};
       receipts_.send(received.from, Message{});
     }
@@ -136,6 +142,7 @@ class AsyncConsensus : public Strategy, public WaitsForNobody {
   const std::uint64_t oldest_;  // steps; 0: any age
   std::vector<Newest> newest_;  // by node
   std::vector<bool> taken_;     // by node: it has read what it was sent last
+  std::vector<bool> changed_;   // by node: its copy, or what it has of this node, since it was pulled
   Staleness staleness_;
   std::vector<std::span<const float>> inputs_;
   std::vector<float> weights_;
