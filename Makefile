@@ -35,6 +35,7 @@ soak: build
 	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
 	GRID_MEMBER=build/release/bin/grid_member GRID_MOST=1 python3 -B tests/grid/recovery.py
 	GRID_MEMBER=build/release/bin/grid_member GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=30000 GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
+	GRID_MEMBER=build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
 	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test
 	TRIES=10000 build/release/bin/grid_links_test --gtest_filter='Admission.*'

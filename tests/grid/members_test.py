@@ -37,12 +37,16 @@ class Process:
             if not self.changed.wait_for(lambda: condition(self.lines), limit):
                 raise AssertionError(f"no {what}: {self.lines[-5:]} {self.errors[-5:]}")
 
-    def wait_nodes(self, nodes):
+    def step(self):
+        """Of which it told last."""
+        return next((int(line.split()[1]) for line in reversed(self.lines) if line.startswith("step ")), 0)
+
+    def wait_nodes(self, nodes, limit=LIMIT):
         """Until it goes in step in a view with so many nodes."""
         def there(lines):
             views = [i for i, line in enumerate(lines) if line.startswith("view ")]
-            return views and f" nodes {nodes} " in lines[views[-1]] and any(line.startswith("step ") for line in lines[views[-1]:])
-        self.wait(f"view of {nodes} nodes", there)
+            return views and f" nodes {nodes} " in lines[views[-1]] and any(line.startswith("went on ") for line in lines[views[-1]:])
+        self.wait(f"view of {nodes} nodes", there, limit)
 
     def views(self):
         return {int(m[1]): (int(m[2]), int(m[3])) for m in

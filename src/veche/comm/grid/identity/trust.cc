@@ -161,10 +161,17 @@ void Trust::keep(const std::vector<MemberId>& present) {
   for (const MemberId& id : present)
     for (const Warrant* each : chain(inviter_name(id))) kept.emplace(inviter_name(each->holder), *each);
   warrants_ = std::move(kept);
+  known_.clear();
+  for (const auto& [name, warrant] : warrants_) known_.insert(warrant.der);
 }
 
 bool Trust::learn(const std::string& warrant) {
   if (warrant.size() > kLongestWarrant) return false;
+  {
+    // Everybody brings those of all: to read them again would take longer than all else in a greeting.
+    const std::lock_guard lock(mutex_);
+    if (known_.contains(warrant)) return false;
+  }
   const auto read = read_certificate(warrant);
   if (!read || X509_check_ca(read.get()) == 0) return false;
   try {
@@ -184,7 +191,9 @@ bool Trust::learn(const std::string& warrant) {
         X509_verify(read.get(), X509_get0_pubkey(signer ? signer.get() : root_certificate_.get())) == 1;
     ERR_clear_error();
     if (!good || warrants_.size() >= kMostWarrants) return false;
+    if (const auto old = warrants_.find(name); old != warrants_.end()) known_.erase(old->second.der);
     warrants_.insert_or_assign(name, std::move(given));
+    known_.insert(warrant);
     return true;
   } catch (const Damaged&) {
     return false;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "veche/comm/grid/identity/certificates.h"
@@ -78,6 +79,7 @@ class Trust {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, Warrant> warrants_;  // by the holder's name
+  std::unordered_set<std::string> known_;    // the same, as they came
   std::map<MemberId, Revocation> revocations_;
   std::size_t revoked_bytes_ = 0;
 };

@@ -5,6 +5,8 @@
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <future>
+#include <random>
+#include <thread>
 
 #include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/address.h"
@@ -17,8 +19,11 @@ namespace {
 
 constexpr std::chrono::seconds kToConnect{3};  // where nobody is, often nobody says so
 
+constexpr std::chrono::milliseconds kPause{100}, kLongestPause{500};
+
 struct Outcome {
   bool connected = false;
+  bool is_busy = false;  // it takes no more connections now, or does not answer in time
   std::optional<Message> answer;
   std::string why = "it did not answer in time";
 };
@@ -48,25 +53,41 @@ asio::awaitable<void> ask_at(TlsStream& stream, const OneQuestion& question, con
     outcome.answer = std::move(message);
   } catch (const std::exception& error) {
     outcome.why = error.what();
+    outcome.is_busy = outcome.connected && !stream.has_heard();
   }
   stream.close();
+}
+
+Outcome ask_there(const OneQuestion& question, const std::string& address) {
+  Outcome outcome;
+  asio::io_context context(1);
+  TlsStream stream(asio::ip::tcp::socket(context), question.context, question.verify);
+  asio::co_spawn(context, ask_at(stream, question, address, outcome), asio::detached);
+  context.run_for(kToConnect);
+  if (outcome.connected)
+    context.run_for(std::chrono::duration_cast<std::chrono::nanoseconds>(question.limit));
+  outcome.is_busy = outcome.is_busy || (outcome.connected && !context.stopped());
+  stream.close();
+  return outcome;
 }
 
 // In a thread of its own, which no broken pipe ends.
 Message ask_in_turn(const OneQuestion& question) {
   block_broken_pipes();
+  std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<int> pause(kPause.count(), kLongestPause.count());
   std::string last = "it has no address";
-  for (const std::string& address : question.addresses) {
-    asio::io_context context(1);
-    TlsStream stream(asio::ip::tcp::socket(context), question.context, question.verify);
-    Outcome outcome;
-    asio::co_spawn(context, ask_at(stream, question, address, outcome), asio::detached);
-    context.run_for(kToConnect);
-    if (outcome.connected)
-      context.run_for(std::chrono::duration_cast<std::chrono::nanoseconds>(question.limit));
-    if (outcome.answer) return *outcome.answer;
-    last = address + ": " + outcome.why;
-    stream.close();
+  const auto began = std::chrono::steady_clock::now();
+  for (bool again = true; again;) {
+    bool busy = false;
+    for (const std::string& address : question.addresses) {
+      const Outcome outcome = ask_there(question, address);
+      if (outcome.answer) return *outcome.answer;
+      busy = busy || outcome.is_busy;
+      last = address + ": " + outcome.why;
+    }
+    again = busy && std::chrono::steady_clock::now() - began < question.while_busy;
+    if (again) std::this_thread::sleep_for(std::chrono::milliseconds(pause(random)));
   }
   throw RequestError("no member answers; the last that was asked, " + last);
 }

@@ -259,10 +259,9 @@ void Connection::check_link(Clock::time_point now) {
     not_acknowledged_ = 0;
     outbox_->put(frame(Kind::ack, owner_.expected(peer_, 0)));
   }
-  if (now - last_heartbeat_ >= options.heartbeat) {
+  if (const Time every = owner_.heartbeat_every(); now - last_heartbeat_ >= every) {
     last_heartbeat_ = now;
-    if (!waits || now - *waits < options.heartbeat)
-      outbox_->put(frame(Kind::heartbeat, ticks_now(), owner_.heartbeat()));
+    if (!waits || now - *waits < every) outbox_->put(frame(Kind::heartbeat, ticks_now(), owner_.heartbeat()));
   }
   owner_.measured(*this, round_trip_, silent);
 }

@@ -32,6 +32,7 @@ class ConnectionOwner {
   virtual MessagePool& pool() = 0;
   virtual std::string hello() = 0;
   virtual std::string heartbeat() = 0;
+  virtual Time heartbeat_every() const = 0;
   // Both have greeted. True: it shall be the link of the two, as far as this side has the say.
   virtual bool greeted(Connection& connection, const Hello& hello) = 0;
   // The first message that is expected of the peer, and that it has come.

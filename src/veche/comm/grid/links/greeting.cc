@@ -70,6 +70,8 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   }
   peer.incarnation = hello.incarnation;
   peer.hello = hello;
+  peer.hello.warrants.clear();  // they were learned; every member has one, and this is copied often
+  peer.hello.revocations.clear();
   peer.link = connection;
   peer.chosen = nullptr;
   const Route& route = connection->route();
@@ -80,7 +82,8 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   if (peer.dialling == connection) peer.dialling.reset();
   peer.retry = kFirstRetry;
   box->rewind(peer_expects);
-  publish(*connection, Time(0), Time(0));
+  publish(*connection);
+  measured(*connection, Time(0), Time(0));
   if (!was_up) events_.up(id, hello);
   return box;
 }

@@ -138,6 +138,13 @@ std::vector<LinkState> LinkTable::states() const {
   for (const auto& [peer, state] : published_) all.push_back(state);
   return all;
 }
+Time LinkTable::longest_round_trip() const {
+  const std::lock_guard lock(mutex_);
+  Time longest{0};
+  for (const auto& [peer, state] : published_)
+    if (state.up) longest = std::max(longest, state.round_trip);
+  return longest;
+}
 void LinkTable::set_heartbeat(std::string text) {
   const std::lock_guard lock(mutex_);
   heartbeat_ = std::move(text);
@@ -194,17 +201,29 @@ void LinkTable::fail_questions(Peer& peer) {
   for (auto& [number, told] : std::exchange(peer.asked, {})) told({});
 }
 
-void LinkTable::publish(Connection& connection, Time round_trip, Time silent) {
+void LinkTable::publish(Connection& connection) {
   const std::lock_guard lock(mutex_);
-  published_[connection.peer()] = {connection.peer(),
-                                   peers_[connection.peer()].hello,
-                                   connection.address(),
-                                   !connection.route().addresses.empty() && !connection.route().relay,
-                                   true,
-                                   silent,
-                                   round_trip,
-                                   connection.stream().bytes_written(),
-                                   connection.stream().bytes_read()};
+  LinkState& state = published_[connection.peer()];
+  state.peer = connection.peer();
+  state.hello = peers_[connection.peer()].hello;
+  state.address = connection.address();
+  state.dialled = !connection.route().addresses.empty() && !connection.route().relay;
+  state.up = true;
+}
+
+void LinkTable::measured(Connection& connection, Time round_trip, Time silent) {
+  const std::lock_guard lock(mutex_);
+  LinkState& state = published_[connection.peer()];
+  state.silent = silent;
+  state.round_trip = round_trip;
+  state.sent = connection.stream().bytes_written();
+  state.received = connection.stream().bytes_read();
+}
+
+Time LinkTable::heartbeat_every() const {
+  constexpr Time kOfALink{0.01}, kLongest{1};  // with many links, so that they do not take the processor
+  return std::max<Time>(options_.heartbeat,
+                        std::min<Time>(kLongest, kOfALink * static_cast<double>(connections_.size())));
 }
 
 }  // namespace veche::grid

@@ -37,6 +37,7 @@ class LinkTable : public ConnectionOwner {
   std::map<MemberId, std::shared_ptr<Outbox>> outboxes();
   bool is_up(const MemberId& peer) const;
   std::vector<LinkState> states() const;
+  Time longest_round_trip() const;
   void set_heartbeat(std::string text);
 
   // The links' thread, as all that follows.
@@ -74,7 +75,7 @@ class LinkTable : public ConnectionOwner {
 
   std::shared_ptr<SSL_CTX> tls() const;
   void wake(const MemberId& id);
-  void publish(Connection& connection, Time round_trip, Time silent);
+  void publish(Connection& connection);
   static void fail_questions(Peer& peer);
   static bool was_refused_by_its_host(const Connection& connection, const Peer& peer);
 
@@ -107,9 +108,8 @@ class LinkTable : public ConnectionOwner {
                                 std::uint64_t peer_expects) override;
   bool arrived(const MemberId& id, std::uint64_t number) override;
   void answered(const MemberId& id, std::uint64_t number, std::optional<Message> answer) override;
-  void measured(Connection& connection, Time round_trip, Time silent) override {
-    publish(connection, round_trip, silent);
-  }
+  void measured(Connection& connection, Time round_trip, Time silent) override;
+  Time heartbeat_every() const override;
   void relay(const Token& token, asio::ip::tcp::socket socket) override;
   bool reaches(const MemberId& from, Service service, const std::string& text, const Answer& answer) override;
   void closed(const std::shared_ptr<Connection>& connection, const std::string& why) override;

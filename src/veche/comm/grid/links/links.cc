@@ -80,6 +80,7 @@ bool Links::flush(Time limit) {
 void Links::set_heartbeat(std::string text) { state_->set_heartbeat(std::move(text)); }
 bool Links::is_up(const MemberId& peer) const { return state_->is_up(peer); }
 std::vector<LinkState> Links::states() const { return state_->states(); }
+Time Links::longest_round_trip() const { return state_->longest_round_trip(); }
 MessagePool& Links::pool() { return state_->pool(); }
 void Links::post(std::function<void()> what) { asio::post(state_->context(), std::move(what)); }
 void Links::after(Time delay, std::function<void()> what) {

@@ -136,6 +136,7 @@ class Links {
 
   bool is_up(const MemberId& peer) const;
   std::vector<LinkState> states() const;
+  Time longest_round_trip() const;  // of the links that are up
   MessagePool& pool();
   // Done by the links' thread, soon or after a while. Not any more when this is destroyed.
   void post(std::function<void()> what);
@@ -154,6 +155,8 @@ struct OneQuestion {
   Service service = Service::join;
   std::function<std::string(const std::string& session, const MemberId& host)> make;
   Time limit{10};
+  Time while_busy{
+      0};  // who takes no more connections, or does not answer by then, is asked again for so long
 };
 Message ask_once(const OneQuestion& question);
 

@@ -10,6 +10,7 @@
 #include <asio/use_awaitable.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 
 #include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/invitation.h"
@@ -120,7 +121,9 @@ TEST(Links, RevokedMembersAreClosedOutAndStayOut) {
 // A connection to a member with any key, certificate and bytes.
 class Intruder {
  public:
-  Intruder(const std::string& address, const KeyPair& key, const std::string& certificate) {
+  Intruder(const std::string& address, const KeyPair& key, const std::string& certificate,
+           Time while_busy = Time(0)) {
+    question_.while_busy = while_busy;
     question_.addresses = {address};
     question_.context = make_context(key, certificate, {});
     question_.verify = [](X509*, STACK_OF(X509)*) { return std::nullopt; };
@@ -218,6 +221,24 @@ TEST(Admission, HalfOpenConnectionsAreFewAndShort) {
   }
   TestMember b(run);
   link(a, b);
+}
+
+TEST(Admission, WhoComesWithTooManyOthersComesInAfterThem) {
+  const TestRun run;
+  LinkOptions few;
+  few.half_open_of_address = 1;
+  few.greeting = Time(1);
+  TestMember a(run, few);
+  const std::string at = a.links.addresses().front();
+  const int first = plain_socket(at);  // says nothing until it is closed
+  std::vector<std::future<std::string>> askers;
+  for (int i = 0; i < 4; ++i)
+    askers.push_back(std::async(std::launch::async, [&] {
+      const KeyPair key = KeyPair::make();
+      return Intruder(at, key, make_newcomer(key, run.now), Time(60)).ask(Service::join, "me");
+    }));
+  for (auto& asker : askers) EXPECT_FALSE(asker.get().empty());
+  close(first);
 }
 
 TEST(Admission, NoiseIsClosed) {

@@ -59,9 +59,11 @@ bool LinkTable::reaches(const MemberId& from, Service service, const std::string
     }
     case Service::introduced: {
       const Introduction introduction = read_introduction(text);
-      if (introduction.who == from)
-        peers_[from].hello.addresses = introduction.addresses;  // they have changed
-      else if (may_be_introduced(introduction.who) && !introduction.addresses.empty()) {
+      if (introduction.who == from) {
+        Peer& peer = peers_[from];
+        peer.hello.addresses = introduction.addresses;  // they have changed
+        if (peer.link) publish(*peer.link);
+      } else if (may_be_introduced(introduction.who) && !introduction.addresses.empty()) {
         Peer& peer = peers_[introduction.who];
         if (!peer.link && !peer.dialling)
           connect(introduction.who, peer, {introduction.addresses, {}, {}, false});

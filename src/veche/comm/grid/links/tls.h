@@ -54,6 +54,8 @@ class TlsStream {
 
   std::uint64_t bytes_read() const { return read_; }
   std::uint64_t bytes_written() const { return written_; }
+  // Any byte has come, also of the handshake.
+  bool has_heard() const { return ssl_ && BIO_number_read(SSL_get_rbio(ssl_.get())) > 0; }
   Clock::time_point last_read() const { return last_read_; }
   // Since when a write waits for the peer to read; nothing: none does.
   std::optional<Clock::time_point> write_waits() const { return write_waits_; }

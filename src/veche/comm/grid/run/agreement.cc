@@ -109,6 +109,7 @@ Time Agreement::to_stop() const {
 }
 
 void Agreement::needs(const MemberId& from, Time to_stop) {
+  if (!is_seated(from)) return;
   needs_[from] = std::clamp(to_stop, kLeastPatience, kMostPatience);
   follow_measurements();
 }
@@ -116,11 +117,8 @@ void Agreement::needs(const MemberId& from, Time to_stop) {
 // As long as the slowest member of the view needs, and the longest way to one.
 void Agreement::follow_measurements() {
   Time longest = to_stop();
-  for (const auto& [member, time] : needs_)
-    if (is_seated(member)) longest = std::max(longest, time);
-  for (const LinkState& link : own_.links->states())
-    if (link.up) longest = std::max(longest, kRoundTrips * link.round_trip);
-  longest = std::min(longest, kMostPatience);
+  for (const auto& [member, time] : needs_) longest = std::max(longest, time);
+  longest = std::min(std::max<Time>(longest, kRoundTrips * own_.links->longest_round_trip()), kMostPatience);
   membership_->set_patience(longest);
   const std::lock_guard lock(mutex_);
   patience_of_all_ = longest;

@@ -11,6 +11,7 @@ namespace veche::grid {
 namespace {
 
 constexpr std::chrono::seconds kAskAgainAfter{1};
+constexpr Time kWhileBusy{40};
 
 std::string_view text_in(const Message& message) {
   const auto letters = message.as<char>();
@@ -41,6 +42,7 @@ JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, Joi
     return "it is no member of the run that the invitation is for";
   };
   question.service = Service::join;
+  question.while_busy = kWhileBusy;
   question.make = [&](const std::string& session, const MemberId& host) {
     request.proof = prove(invitation, session, key.id(), host);
     return coded(request);
