@@ -34,7 +34,7 @@ soak: build
 	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
 	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
 	GRID_MEMBER=build/release/bin/grid_member GRID_MOST=1 python3 -B tests/grid/recovery.py
-	GRID_MEMBER=build/release/bin/grid_member GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=30000 GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
+	GRID_MEMBER=build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=30000 GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
 	GRID_MEMBER=build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
 	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test

@@ -81,11 +81,11 @@ class MembersTest(unittest.TestCase):
         self.started.append(Process(*words, prefix=prefix))
         return self.started[-1]
 
-    def grid(self, members, uses=20, inside=lambda member: ()):
-        first = self.start("found", self.root / "m0", prefix=inside(0))
+    def grid(self, members, uses=20, inside=lambda member: (), name="m"):
+        first = self.start("found", self.root / f"{name}0", prefix=inside(0))
         first.wait_nodes(1)
-        self.invitation = ask("invite", self.root / "m0", uses, 600, prefix=inside(0)).stdout.strip()
-        others = [self.start("join", self.root / f"m{i}", self.invitation, prefix=inside(i)) for i in range(1, members)]
+        self.invitation = invitation = ask("invite", first.folder, uses, 600, prefix=inside(0)).stdout.strip()
+        others = [self.start("join", self.root / f"{name}{i}", invitation, prefix=inside(i)) for i in range(1, members)]
         everybody = [first, *others]
         for each in everybody:
             each.wait_nodes(members)
