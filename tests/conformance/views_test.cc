@@ -240,10 +240,8 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
       EXPECT_EQ(member->part->last()->stopped, "steps");
-      // Far below the 1e6 that a newcomer begins with. Not 10, as in step: one order in a thousand of servers
-      // with momentum ended at 20, where nine workers pushed sums of stale gradients. That this is all there
-      // is to it is not proved.
-      EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 100);
+      // Far below the 1e6 that a newcomer begins with.
+      EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 10);
       EXPECT_FALSE(member->saved.empty());
       EXPECT_TRUE(std::ranges::is_sorted(member->saved));
       newcomers += member->founded ? 0 : 1;
@@ -257,14 +255,17 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(
     Strategies, AsyncViewsTest,
-    ::testing::Values(
-        Assignments{"strategy.name=gossip", "strategy.async=true"},
-        Assignments{"strategy.name=gossip", "strategy.async=true", "compress.codec=topk:0.4"},
-        Assignments{"strategy.name=consensus", "strategy.async=true"},
-        Assignments{"strategy.name=consensus", "strategy.async=true", "optimizer.momentum=0.9"},
-        Assignments{"strategy.name=parameter-server", "strategy.update=async"},
-        Assignments{"strategy.name=parameter-server", "strategy.update=async", "optimizer.momentum=0.5"},
-        Assignments{"strategy.name=parameter-server", "strategy.update=ssp", "strategy.staleness=2"}),
+    ::testing::Values(Assignments{"strategy.name=gossip", "strategy.async=true"},
+                      Assignments{"strategy.name=gossip", "strategy.async=true", "compress.codec=topk:0.4"},
+                      Assignments{"strategy.name=consensus", "strategy.async=true"},
+                      Assignments{"strategy.name=consensus", "strategy.async=true", "optimizer.momentum=0.9"},
+                      Assignments{"strategy.name=parameter-server", "strategy.update=async"},
+                      // A small rate: with 0.1 nine workers' stale gradients, added up with momentum, swing
+                      // beyond the bound in one order of a thousand; with this one in none of two thousand.
+                      Assignments{"strategy.name=parameter-server", "strategy.update=async",
+                                  "optimizer.momentum=0.5", "optimizer.lr=0.01"},
+                      Assignments{"strategy.name=parameter-server", "strategy.update=ssp",
+                                  "strategy.staleness=2"}),
     [](const auto& info) { return testing::test_name_of(info.param); });
 
 }  // namespace
