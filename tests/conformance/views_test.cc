@@ -259,6 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Assignments{"strategy.name=gossip", "strategy.async=true", "compress.codec=topk:0.4"},
                       Assignments{"strategy.name=consensus", "strategy.async=true"},
                       Assignments{"strategy.name=consensus", "strategy.async=true", "optimizer.momentum=0.9"},
+                      Assignments{"strategy.name=consensus", "strategy.async=true", "compress.codec=int8"},
                       Assignments{"strategy.name=parameter-server", "strategy.update=async"},
                       // A small rate: with 0.1 nine workers' stale gradients, added up with momentum, swing
                       // beyond the bound in one order of a thousand; with this one in none of two thousand.
