@@ -57,8 +57,8 @@ void Outbox::acknowledged(std::uint64_t next) {
 }
 
 bool Outbox::wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until) {
-  constexpr std::chrono::milliseconds kMadeAnew{
-      500};  // a connection that is there again by then was not lost
+  // A connection that is there again by then was not lost.
+  constexpr std::chrono::milliseconds kMadeAnew{500};
   std::unique_lock lock(mutex_);
   const auto arrived = [&] { return acknowledged_ > number; };
   while (changed_.wait_until(lock, until, [&] { return arrived() || !connected_; }) && !arrived())
