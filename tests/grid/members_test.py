@@ -37,10 +37,6 @@ class Process:
             if not self.changed.wait_for(lambda: condition(self.lines), limit):
                 raise AssertionError(f"no {what}: {self.lines[-5:]} {self.errors[-5:]}")
 
-    def step(self):
-        """Of which it told last."""
-        return next((int(line.split()[1]) for line in reversed(self.lines) if line.startswith("step ")), 0)
-
     def wait_nodes(self, nodes, limit=LIMIT):
         """Until it goes in step in a view with so many nodes."""
         def there(lines):
