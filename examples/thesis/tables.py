@@ -6,11 +6,12 @@
     examples/thesis/tables.py --run all --seeds 1          all rows; those that were run are left out, a run that was
                                                            interrupted goes on
     examples/thesis/tables.py --run figure2 --part 0.1     the rows whose curves a published figure shows
+    examples/thesis/tables.py --run 3 --data cifar10=DIR   with a set that is already here
     examples/thesis/tables.py --write docs/thesis.md       what was run, beside the published numbers
     examples/thesis/tables.py --figures docs/images        figures of which a run is there, drawn by `veche report`
 
 A row is trained by all its agents, and by one learner with their batches together (strategy `single`), with the same
-schedule. The publication does not state the lengths and rates: here they are those of the models' usual recipes, written
+schedule; rows whose learner is the same share it. The publication does not state the lengths and rates: here they are those of the models' usual recipes, written
 below. `--part` shortens a run and its schedule alike; every result is told with the part it was run at. A set that is not
 here is fetched by `veche data fetch`; where that fails the row is left out, and the page says why.
 """
@@ -29,15 +30,15 @@ VECHE = os.environ.get("VECHE", "veche")
 
 # The usual recipe of each model on each set: epochs, and what falls when.
 SETS = {
-    "cifar10": {"epochs": 200, "milestones": (0.5, 0.75), "set": {
+    "cifar10": {"images": 50000, "epochs": 200, "milestones": (0.5, 0.75), "set": {
         "model.name": "resnet20", "optimizer.name": "sgd", "optimizer.lr": 0.1, "optimizer.momentum": 0.9, "optimizer.weight_decay": 1e-4,
         "optimizer.schedule": "multi-step"}},
-    "cifar100": {"epochs": 200, "milestones": (0.5, 0.75), "set": {
+    "cifar100": {"images": 50000, "epochs": 200, "milestones": (0.5, 0.75), "set": {
         "model.name": "resnet20", "optimizer.name": "sgd", "optimizer.lr": 0.1, "optimizer.momentum": 0.9, "optimizer.weight_decay": 1e-4,
         "optimizer.schedule": "multi-step"}},
     # The rate falls since a first run with a constant one ended below the published accuracy (row 6.1, seed 1, agents: 91.14 %, where
     # training accuracy was 96.6 %): chosen after a look at the test set, so what counts is agents beside one learner, not the height.
-    "fashion-mnist": {"epochs": 20, "milestones": (), "set": {
+    "fashion-mnist": {"images": 60000, "epochs": 20, "milestones": (), "set": {
         "model.name": "cnn", "optimizer.name": "adam", "optimizer.lr": 0.001, "optimizer.schedule": "cosine"}},
 }
 DENSE, SPARSE = ("complete", 5), ("erdos-renyi:10:0.25@1", 10)  # stand for "a dense graph of 5" and "a sparse graph of 10", not described further
@@ -110,6 +111,9 @@ FIGURES = {
 }
 
 
+POINTS = 10  # of a figure's curve, at least
+
+
 class NoData(Exception):
     """A set that cannot be had here, with the sentence that says why."""
 
@@ -132,9 +136,18 @@ def settings_of(row, seed, part, alone):
     settings = dict(recipe["set"]) | {"data.name": name, "data.batch": batch, "cluster.nodes": nodes, "run.epochs": epochs, "run.seed": seed}
     if recipe["milestones"]:
         settings["optimizer.milestones"] = [round(epochs * at, 4) for at in recipe["milestones"]]
+    if "optimizer.warmup_epochs" in more:
+        more = more | {"optimizer.warmup_epochs": round(more["optimizer.warmup_epochs"] * part, 4)}
     if alone:
         return settings | {"strategy.name": "single"} | {key: value for key, value in more.items() if key.startswith("optimizer.")}
+    if epochs < POINTS and any(row in rows for _, rows in FIGURES.values()):
+        settings["run.eval_every"] = max(1, int(recipe["images"] * epochs / (nodes * batch * POINTS)))
     return settings | {"topology.graph": graph} | more
+
+
+def learner_of(row):
+    """The first row whose one learner is trained in the same way."""
+    return next(other for other in ROWS if settings_of(other, 1, 1.0, True) == settings_of(row, 1, 1.0, True))
 
 
 def toml(settings):
@@ -154,7 +167,7 @@ def toml(settings):
 
 def run(row, seed, part, alone, out, more):
     """Trains, goes on, or finds it done; gives the summary."""
-    name = f"{row}-{'one' if alone else 'agents'}-part{part:g}-seed{seed}"
+    name = f"{learner_of(row)}-one-part{part:g}-seed{seed}" if alone else f"{row}-agents-part{part:g}-seed{seed}"
     folder = out / name
     if not (folder / "summary.json").exists():
         words = [VECHE, "train", "--quiet"]
@@ -164,7 +177,10 @@ def run(row, seed, part, alone, out, more):
             data = ROWS[row][0]
             if "data.path" not in more and not is_here(data):
                 fetch(data)
-            settings = settings_of(row, seed, part, alone) | {"run.name": name, "run.out": str(out), "run.checkpoint_every": 500} | more
+            settings = settings_of(row, seed, part, alone) | {"run.name": name, "run.out": str(out), "run.checkpoint_every": 500}
+            if alone:
+                settings["model.threads"] = os.cpu_count()
+            settings |= more
             for key, value in settings.items():
                 words += ["--set", f"{key}={value}"]
         code = subprocess.run(words, check=False).returncode
@@ -177,8 +193,9 @@ def results(out):
     """Accuracies of what was run: {row: {part: {"agents" or "one": [summary ..]}}}."""
     found = {}
     for file in sorted(out.glob("*-part*-seed*/summary.json")):
-        row, who, part = file.parent.name.split("-")[:3]
-        if row in ROWS:
+        trained, who, part = file.parent.name.split("-")[:3]
+        rows = [row for row in ROWS if learner_of(row) == trained] if who == "one" else [trained]
+        for row in set(rows) & set(ROWS):
             found.setdefault(row, {}).setdefault(float(part.removeprefix("part")), {}).setdefault(who, []).append(json.loads(file.read_text()))
     return found
 
@@ -269,13 +286,25 @@ def draw(out, folder):
     return drawn
 
 
+def refuse(why):
+    print(why, file=sys.stderr)
+    sys.exit(2)
+
+
 def chosen_rows(words):
     """A word is a row, a table, a figure, or all."""
     rows = [row for row in ROWS if any(word in ("all", row, row.split(".")[0]) or row in FIGURES.get(word, ("", ()))[1] for word in words)]
     for word in words:
         if word != "all" and word not in FIGURES and not any(word in (row, row.split(".")[0]) for row in ROWS):
-            sys.exit(f"there is no row {word}: there are {', '.join(ROWS)} and {', '.join(FIGURES)}")
+            refuse(f"there is no row {word}: there are {', '.join(ROWS)} and {', '.join(FIGURES)}")
     return rows
+
+
+def pairs(flag, words):
+    for word in words:
+        if "=" not in word:
+            refuse(f"{flag} {word}: it is NAME=VALUE that is asked for")
+    return dict(word.split("=", 1) for word in words)
 
 
 def main():
@@ -285,6 +314,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs/thesis"))
     parser.add_argument("--set", action="append", default=[], help="section.key=value, on top of every row")
+    parser.add_argument("--data", action="append", default=[], metavar="SET=PATH", help="where a set is: its files, an archive or a packed set, as `data.path`")
     parser.add_argument("--config", metavar="ROW", help="prints the configuration of a row, for `veche train`")
     parser.add_argument("--write", type=pathlib.Path, help="the tables, as Markdown")
     parser.add_argument("--figures", type=pathlib.Path, help="figures of what was run, into this folder")
@@ -293,12 +323,17 @@ def main():
         row, = chosen_rows([asked.config])[:1]
         print(toml(settings_of(row, 1, asked.part, False)), end="")
         return
-    rows, more, missing = chosen_rows(asked.run), dict(word.split("=", 1) for word in asked.set), missing_sets(asked.out)
+    rows, more, missing = chosen_rows(asked.run), pairs("--set", asked.set), missing_sets(asked.out)
+    paths = pairs("--data", asked.data)
+    for name in paths:
+        if name not in SETS:
+            refuse(f"--data: there is no set {name}: there are {', '.join(SETS)}")
     for row in rows:
+        where = {"data.path": paths[ROWS[row][0]]} if ROWS[row][0] in paths else {}
         try:
             for seed in range(1, asked.seeds + 1):
                 for alone in (False, True):
-                    summary = run(row, seed, asked.part, alone, asked.out, more)
+                    summary = run(row, seed, asked.part, alone, asked.out, where | more)
                     print(f"{row} seed {seed} {'one learner' if alone else 'agents'}: {100 * summary['accuracy']['mean']:.2f} %", flush=True)
             missing.pop(ROWS[row][0], None)
         except NoData as why:

@@ -4,8 +4,10 @@ import gzip
 import json
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
+import types
 import unittest
 
 from veche_runs import FASHION, LONGEST, VECHE, RunsTest
@@ -81,7 +83,7 @@ class Examples(RunsTest):
         """A set that cannot be fetched leaves its rows out, with a sentence; other rows go on. Configurations are those of `veche train`."""
         tables = {"cwd": self.folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": LONGEST, "check": True,
                   "env": {**os.environ, "VECHE": VECHE, "https_proxy": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}}
-        done = subprocess.run([EXAMPLES / "thesis/tables.py", "--out", "rows", "--run", "5.1", "--write", "page.md"], **tables)
+        done = subprocess.run([EXAMPLES / "thesis/tables.py", "--out", "rows", "--run", "5.1", "--data", "cifar10=elsewhere", "--write", "page.md"], **tables)
         self.assertRegex(done.stderr, r"\A5\.1: \S[^\n]*\n\Z")
         text = (self.folder / "page.md").read_text()
         self.assertRegex(text, r"\n\| 5\.1 \|[^\n]*no data here")
@@ -92,6 +94,25 @@ class Examples(RunsTest):
             (self.folder / "row.toml").write_text(config)
             split = self.veche("data", "split", "row.toml", "--set", "data.name=synthetic", "--json")
             self.assertEqual(split.returncode, 0, split.stderr)
+
+    def test_thesis_learners_and_schedules(self):
+        """Rows with the same learner share it; a shorter run warms up as much shorter; a figure's curve has ten points; wrong words."""
+        tables = types.SimpleNamespace(**runpy.run_path(str(EXAMPLES / "thesis/tables.py")))
+        self.assertEqual(tables.settings_of("2.4", 1, 0.1, False)["optimizer.warmup_epochs"], 0.5)
+        self.assertEqual(tables.settings_of("3.8", 1, 0.01, False)["run.eval_every"], 8)
+        self.assertNotIn("run.eval_every", tables.settings_of("3.8", 1, 1.0, False))
+        for row, learner in {"3.13": "3.8", "7.1": "3.8", "2.1": "2.1", "2.7": "2.4", "4.4": "3.10"}.items():
+            self.assertEqual(tables.learner_of(row), learner)
+        run = self.folder / "rows/3.8-one-part0.01-seed1"
+        run.mkdir(parents=True)
+        (run / "summary.json").write_text('{"accuracy": {"average_model": 0.4321}}')
+        page = tables.page(self.folder / "rows")
+        for row in ("3.8", "3.13", "7.1"):
+            self.assertRegex(page, rf"\n\| {row} \|[^\n]*\| 0.01 \| not run \| 43\.21 \(1 seed\) \|\n")
+        self.assertRegex(page, r"\n\| 3\.10 \|[^\n]*\|  \| not run \|  \|\n")
+        for words in (["--run", "9.9"], ["--data", "cifar=x"], ["--set", "x"]):
+            wrong = subprocess.run([EXAMPLES / "thesis/tables.py", *words], cwd=self.folder, stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False)
+            self.assertEqual((wrong.returncode, len(wrong.stderr.splitlines())), (2, 1), wrong.stderr)
 
     def test_own_module(self):
         subprocess.run([sys.executable, EXAMPLES / "own_module/export.py"], cwd=self.folder, check=True, timeout=LONGEST)
