@@ -96,13 +96,17 @@ class Examples(RunsTest):
             self.assertEqual(split.returncode, 0, split.stderr)
 
     def test_thesis_learners_and_schedules(self):
-        """Rows with the same learner share it; a shorter run warms up as much shorter; a figure's curve has ten points; wrong words."""
+        """Every row's graph is connected; rows with the same learner share it; a shorter run warms up as much shorter; a figure's curve has ten points; wrong words."""
         tables = types.SimpleNamespace(**runpy.run_path(str(EXAMPLES / "thesis/tables.py")))
         self.assertEqual(tables.settings_of("2.4", 1, 0.1, False)["optimizer.warmup_epochs"], 0.5)
         self.assertEqual(tables.settings_of("3.8", 1, 0.01, False)["run.eval_every"], 8)
         self.assertNotIn("run.eval_every", tables.settings_of("3.8", 1, 1.0, False))
         for row, learner in {"3.13": "3.8", "7.1": "3.8", "2.1": "2.1", "2.7": "2.4", "4.4": "3.10"}.items():
             self.assertEqual(tables.learner_of(row), learner)
+        for graph, nodes in {row[1] for row in tables.ROWS.values()}:
+            connected = self.veche("topology", graph if ":" in graph else f"{graph}:{nodes}", "--json")
+            self.assertEqual((connected.returncode, connected.stderr), (0, ""))
+            self.assertEqual(json.loads(connected.stdout)["nodes"], nodes)
         run = self.folder / "rows/3.8-one-part0.01-seed1"
         run.mkdir(parents=True)
         (run / "summary.json").write_text('{"accuracy": {"average_model": 0.4321}}')
