@@ -224,7 +224,7 @@ HEADING = """# The thesis' tables again
 Average consensus and gossip between agents that train ResNet-20 on CIFAR-10 and CIFAR-100 and a convolutional network on Fashion-MNIST: the tables of a bachelor's thesis (Saint Petersburg, 2021), beside what
 `examples/thesis/tables.py` has run. A row is trained by all its agents, and by one learner with their batches together. Numbers are per cent of the test set: the mean over agents ± their standard deviation, then over seeds. *Part* is how much of the usual length was
 trained, with a schedule as much shorter; 1 is {lengths}. The thesis does not state its lengths and rates. A small part ends far
-below the published height: there only agents and learner of the same part may be compared. What was not run is not claimed.
+below the published height: there only agents and learner of the same part may be compared. Where data are unequal an epoch has the steps of the agent with most of them; the others only average in the last ones. What was not run is not claimed.
 
 This page is made by `examples/thesis/tables.py --write docs/thesis.md`; `--run ROW` trains a row, `--part 0.1` a tenth of it, `--config ROW` prints its configuration.
 """
@@ -258,7 +258,8 @@ def page(out, figures=()):
         if row not in found:
             lines.append(f"{head}  | {'no data here' if name in missing else 'not run'} |  |")
         for part, who in sorted(found.get(row, {}).items()):
-            lines.append(f"{head} {part:g} | {agents_told(who['agents']) if 'agents' in who else 'not run'} | {one_told(who['one']) if 'one' in who else 'not run'} |")
+            steps = who.get("agents", who.get("one"))[0]["steps"]
+            lines.append(f"{head} {part:g}: {steps:,} steps | {agents_told(who['agents']) if 'agents' in who else 'not run'} | {one_told(who['one']) if 'one' in who else 'not run'} |")
     if missing:
         lines.append("\n## What could not be had")
         lines += [f"- `{name}`: {why}" for name, why in missing.items()]

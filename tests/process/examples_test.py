@@ -76,7 +76,7 @@ class Examples(RunsTest):
                                   env={**os.environ, "VECHE": VECHE}, check=True)
         self.assertEqual(len(done.stdout.splitlines()), 2)
         rows = {line.split("|")[1].strip(): line for line in (self.folder / "page.md").read_text().splitlines() if line.startswith("| ")}
-        self.assertRegex(rows["6.1"], r"92\.05 ± 0\.09 \| 92\.05 \| 0\.1 \| \d+\.\d\d ± \d+\.\d\d \(1 seed\) \| \d+\.\d\d \(1 seed\) \|$")
+        self.assertRegex(rows["6.1"], r"92\.05 ± 0\.09 \| 92\.05 \| 0\.1: \d+ steps \| \d+\.\d\d ± \d+\.\d\d \(1 seed\) \| \d+\.\d\d \(1 seed\) \|$")
         self.assertIn("not run", rows["3.8"])
 
     def test_thesis_without_data(self):
@@ -109,10 +109,10 @@ class Examples(RunsTest):
             self.assertEqual(json.loads(connected.stdout)["nodes"], nodes)
         run = self.folder / "rows/3.8-one-part0.01-seed1"
         run.mkdir(parents=True)
-        (run / "summary.json").write_text('{"accuracy": {"average_model": 0.4321}}')
+        (run / "summary.json").write_text('{"steps": 88, "accuracy": {"average_model": 0.4321}}')
         page = tables.page(self.folder / "rows")
         for row in ("3.8", "3.13", "7.1"):
-            self.assertRegex(page, rf"\n\| {row} \|[^\n]*\| 0.01 \| not run \| 43\.21 \(1 seed\) \|\n")
+            self.assertRegex(page, rf"\n\| {row} \|[^\n]*\| 0\.01: 88 steps \| not run \| 43\.21 \(1 seed\) \|\n")
         self.assertRegex(page, r"\n\| 3\.10 \|[^\n]*\|  \| not run \|  \|\n")
         for words in (["--run", "9.9"], ["--data", "cifar=x"], ["--set", "x"]):
             wrong = subprocess.run([EXAMPLES / "thesis/tables.py", *words], cwd=self.folder, stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False)
