@@ -11,8 +11,8 @@
     examples/thesis/tables.py --figures docs/images        figures of which a run is there, drawn by `veche report`
 
 A row is trained by all its agents, and by one learner with their batches together (strategy `single`), with the same
-schedule; rows whose learner is the same share it. The publication does not state the lengths and rates: here they are those of the models' usual recipes, written
-below. `--part` shortens a run and its schedule alike; every result is told with the part it was run at. A set that is not
+schedule; rows whose learner is the same share it. The publication does not state the lengths and rates: here they are those
+of the models' usual recipes, written below. `--part` shortens a run and its schedule alike; every result is told with the part it was run at. A set that is not
 here is fetched by `veche data fetch`; where that fails the row is left out, and the page says why.
 """
 
@@ -179,7 +179,7 @@ def run(row, seed, part, alone, out, more):
                 fetch(data)
             settings = settings_of(row, seed, part, alone) | {"run.name": name, "run.out": str(out), "run.checkpoint_every": 500}
             if alone:
-                settings["model.threads"] = os.cpu_count()
+                settings["model.threads"] = len(os.sched_getaffinity(0))
             settings |= more
             for key, value in settings.items():
                 words += ["--set", f"{key}={value}"]
