@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "tests/support/temporary_folder.h"
+#include "veche/base/input_file.h"
 #include "veche/base/memory.h"
 #include "veche/base/nesting.h"
 #include "veche/base/read_text.h"
@@ -71,6 +72,25 @@ TEST(ReadText, TakesFilesOnly) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_NE(refusal([&] { read_text(pipe, "it", 9); }), "");         // and does not wait for a writer
   EXPECT_GT(read_text("/proc/self/maps", "it", 1 << 20).size(), 0);  // whose size the system does not tell
+}
+
+TEST(InputFile, ReadsFromAnyPlace) {
+  const testing::TemporaryFolder folder;
+  const InputFile file(folder.write("file", "some text"));
+  std::string text(9, '.');
+  const auto read = [&](std::uintmax_t offset) {
+    return file.read(offset, std::as_writable_bytes(std::span(text)));
+  };
+  EXPECT_EQ(file.size(), 9U);
+  EXPECT_EQ(read(0), 9U);
+  EXPECT_EQ(text, "some text");
+  EXPECT_EQ(read(5), 4U) << "the file ends there";
+  EXPECT_EQ(text, "text text");
+  EXPECT_EQ(read(9), 0U);
+  const std::filesystem::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(refusal([&] { const InputFile waits(pipe); }),
+            pipe.string() + " cannot be read: it is a device or a pipe, not a file");
 }
 
 TEST(Memory, OfThisMachine) {

@@ -1,6 +1,5 @@
 #include "veche/base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,25 +9,24 @@
 #include <cstring>
 #include <utility>
 
+#include "veche/base/input_file.h"
 #include "veche/errors.h"
 
 namespace veche {
+
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
-  const auto refuse = [&](const std::string& why) {
-    if (descriptor_ >= 0) close(descriptor_);
-    throw RequestError("'" + path.string() + "' " + why);
-  };
-  // A pipe without a writer would wait for one.
-  descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0 && errno == ENOENT) refuse("is missing");
-  if (descriptor_ < 0) refuse(std::string("cannot be opened: ") + std::strerror(errno));
-  struct stat about {};
-  if (fstat(descriptor_, &about) != 0 || !S_ISREG(about.st_mode)) refuse("is not a file");
-  size_ = static_cast<std::size_t>(about.st_size);
-  if (size_ == 0) return;
-  void* place = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
-  if (place == MAP_FAILED) refuse(std::string("cannot be mapped: ") + std::strerror(errno));
-  data_ = static_cast<const std::byte*>(place);
+  const std::string called = "'" + path.string() + "'";
+  std::error_code error;
+  if (std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found)
+    throw RequestError(called + " is missing");
+  InputFile file(path, called);
+  size_ = static_cast<std::size_t>(file.size());
+  if (size_ > 0) {
+    void* place = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    if (place == MAP_FAILED) throw RequestError(called + " cannot be mapped: " + std::strerror(errno));
+    data_ = static_cast<const std::byte*>(place);
+  }
+  descriptor_ = file.release();
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
