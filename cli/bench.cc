@@ -1,6 +1,7 @@
 #include "bench/bench.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
@@ -161,8 +162,7 @@ void bench(BenchArguments arguments) {
   }
   if (arguments.options.data.empty()) arguments.options.data = usual_cifar10();
   arguments.options.tell = [](const std::string& sentence) { tell("{}\n", sentence); };
-  std::vector<std::string> names{"all"};
-  for (const Bench& bench : benches()) names.push_back(bench.name);
+  const std::vector<std::string> names = bench_names();
   if (std::ranges::find(names, arguments.name) == names.end())
     throw RequestError("there is no bench '" + arguments.name + "'" + suggestion(arguments.name, names));
   if (!arguments.isa.empty()) limit_instructions(arguments.isa, "--isa");
@@ -190,12 +190,18 @@ void bench(BenchArguments arguments) {
 
 }  // namespace
 
+std::vector<std::string> bench_names() {
+  std::vector<std::string> names{"all"};
+  for (const Bench& bench : benches()) names.push_back(bench.name);
+  return names;
+}
+
 void add_bench(CLI::App& app) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Measure Veche beside a peer, in turn, results checked");
-  std::string names = "all";
-  for (const Bench& bench : benches()) names += ", " + bench.name;
-  command->add_option("NAME", arguments->name, "which: " + names)->required();
+  command->add_option("NAME", arguments->name, fmt::format("which: {}", fmt::join(bench_names(), ", ")))
+      ->type_name("BENCH")
+      ->required();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
   command
       ->add_option("--rounds", arguments->options.rounds,
@@ -220,7 +226,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--nodes", arguments->options.nodes, "allreduce, crowd: only so many nodes or ranks")
       ->delimiter(',')
       ->check(CLI::Range(2, 10000));
-  command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries");
+  command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries")
+      ->type_name("FILE");
   command
       ->add_option("--tune", arguments->options.tune,
                    "allreduce: save what was fastest as a table in this file")
@@ -231,6 +238,7 @@ void add_bench(CLI::App& app) {
       ->add_option(
           "--data", arguments->options.data,
           "load: CIFAR-10 or another set of images; without it, what lies where CIFAR-10 usually does")
+      ->type_name("SET")
       ->envname("CIFAR10");
   command->add_option("--isa", arguments->isa,
                       "at most this instruction set on both sides: avx512, avx2, sse4, plain");

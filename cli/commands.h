@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace veche::cli {
 
@@ -21,5 +23,9 @@ void add_predict(CLI::App& app, int& exit_code);
 void add_serve(CLI::App& app);
 void add_report(CLI::App& app);
 void add_watch(CLI::App& app);
+void add_completion(CLI::App& app);
+
+// What `veche bench` can measure.
+std::vector<std::string> bench_names();
 
 }  // namespace veche::cli

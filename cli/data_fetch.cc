@@ -66,8 +66,10 @@ void add_data_fetch(CLI::App& data) {
       data.add_subcommand("fetch", "Download a public set, checked; goes on where it was interrupted");
   std::string names;
   for (const PublicSet& set : public_sets()) names += (names.empty() ? "" : ", ") + set.name;
-  command->add_option("NAME", arguments->name, names)->required();
-  command->add_option("--folder", arguments->folder, "where sets are put")->capture_default_str();
+  command->add_option("NAME", arguments->name, names)->type_name("KNOWN-SET")->required();
+  command->add_option("--folder", arguments->folder, "where sets are put")
+      ->type_name("DIR")
+      ->capture_default_str();
   command->add_option("--from", arguments->from, "a mirror's address instead of the publisher's")
       ->type_name("URL");
   command->add_option("--sums", arguments->sums, "a mirror's own checksums, as md5sum writes them")

@@ -72,7 +72,9 @@ void add_data_ls(CLI::App& data) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = data.add_subcommand("ls", "What is available, and where");
-  command->add_option("--folder", arguments->folder, "where fetched sets are")->capture_default_str();
+  command->add_option("--folder", arguments->folder, "where fetched sets are")
+      ->type_name("DIR")
+      ->capture_default_str();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
   command->callback([arguments] { list(arguments->folder, arguments->json); });
 }

@@ -56,8 +56,9 @@ void add_data_pack(CLI::App& data) {
   CLI::App* command = data.add_subcommand(
       "pack", "Many small files into a few large ones, read at random without opening any");
   command->add_option("FROM", arguments->from.path_or_name, "a folder, an archive, or the name of a set")
+      ->type_name("SET")
       ->required();
-  command->add_option("OUT", arguments->out, "the folder to make")->required();
+  command->add_option("OUT", arguments->out, "the folder to make")->type_name("DIR")->required();
   command->add_flag("--decode", arguments->options.decode,
                     "keep pixels: larger, and nothing to decode later");
   command
@@ -77,7 +78,9 @@ void add_data_pack(CLI::App& data) {
   command->add_option("--bad", arguments->bad, "damaged images: refuse to go on, or skip them")
       ->check(CLI::IsMember({"refuse", "skip"}))
       ->capture_default_str();
-  command->add_option("--folder", arguments->from.folder, "where fetched sets are")->capture_default_str();
+  command->add_option("--folder", arguments->from.folder, "where fetched sets are")
+      ->type_name("DIR")
+      ->capture_default_str();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
   command->callback([arguments] { run_pack(*arguments); });
 }

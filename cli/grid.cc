@@ -78,6 +78,7 @@ void revoke_member(const AskArguments& arguments) {
 
 void add_training_options(CLI::App* command, const std::shared_ptr<GridArguments>& arguments) {
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("--name", arguments->name, "of this member, for people; the host's when absent");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
@@ -87,7 +88,9 @@ void add_training_options(CLI::App* command, const std::shared_ptr<GridArguments
 CLI::App* add_question(CLI::App* grid, const std::string& name, const std::string& what,
                        const std::shared_ptr<AskArguments>& arguments) {
   CLI::App* command = grid->add_subcommand(name, what);
-  command->add_option("RUN", arguments->run, "the run's folder on this machine")->required();
+  command->add_option("RUN", arguments->run, "the run's folder on this machine")
+      ->type_name("RUN")
+      ->required();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
   return command;
 }
@@ -101,14 +104,14 @@ void add_grid(CLI::App& app, int& exit_code) {
 
   auto start = std::make_shared<GridArguments>();
   CLI::App* command = grid->add_subcommand("start", "Found a run and train; prints an invitation for others");
-  command->add_option("CONFIG", start->config, "a TOML file");
+  command->add_option("CONFIG", start->config, "a TOML file")->type_name("FILE");
   add_training_options(command, start);
   command->callback([start, &exit_code] { exit_code = run_grid_start(*start); });
 
   auto join = std::make_shared<GridArguments>();
   command = grid->add_subcommand("join", "Join a run by an invitation, or come back to one");
   command->add_option("INVITATION", join->invitation, "VECHE1-..., as a member has made it");
-  command->add_option("--resume", join->resume, "come back to the run in this folder");
+  command->add_option("--resume", join->resume, "come back to the run in this folder")->type_name("RUN");
   command->add_flag("--force", join->force,
                     "with --resume: go on though most members of the last view are gone");
   add_training_options(command, join);

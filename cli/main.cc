@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
   veche::cli::add_serve(app);
   veche::cli::add_report(app);
   veche::cli::add_watch(app);
+  veche::cli::add_completion(app);
   refuse_empty_words(app);
   try {
     veche::cli::limit_instructions_by_environment();

@@ -36,8 +36,11 @@ void add_export(CLI::App& model) {
   auto words = std::make_shared<ExportWords>();
   command
       ->add_option("run", words->run, "the run's folder, such as runs/NAME; for ONNX also a file of weights")
+      ->type_name("PLACE")
       ->required();
-  command->add_option("out", words->out, "the file, such as model.safetensors")->required();
+  command->add_option("out", words->out, "the file, such as model.safetensors")
+      ->type_name("FILE")
+      ->required();
   CLI::Option* node = command->add_option("--node", words->node, "the model of this node");
   command->add_flag("--average", words->average, "the mean over the nodes, which is the default")
       ->excludes(node);
@@ -55,8 +58,9 @@ void add_ls(CLI::App& model) {
 void add_show(CLI::App& model) {
   CLI::App* command = model.add_subcommand("show", "Print the layers of a model");
   auto words = std::make_shared<ShowWords>();
-  command->add_option("name", words->name, "the model")->required();
+  command->add_option("name", words->name, "the model")->type_name("MODEL")->required();
   command->add_option("--set", words->assignments, "model.key=value, as for training")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("--input", words->input, "channels x height x width of a sample, such as 3x32x32");

@@ -228,8 +228,10 @@ void add_predict(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("predict", "Ask a trained model what is on pictures");
   auto words = std::make_shared<PredictWords>();
   command->add_option("PLACE", words->place, "a run's folder, or weights that `veche model export` wrote")
+      ->type_name("PLACE")
       ->required();
-  command->add_option("IMAGE", words->images, "pictures (JPEG, PNG), folders of them, packed sets, archives");
+  command->add_option("IMAGE", words->images, "pictures (JPEG, PNG), folders of them, packed sets, archives")
+      ->type_name("FILE");
   CLI::Option* node =
       command->add_option("--node", words->node, "the model of this node; else the averaged one");
   command->add_flag("--test", words->test,

@@ -41,8 +41,7 @@ void report(const ReportWords& words) {
     for (const auto& file : make_gallery(words.gallery)) answer("{}\n", file.string());
     return;
   }
-  if (words.runs.empty())
-    throw RequestError("name folders of runs, such as runs/NAME, or ask for --gallery");
+  if (words.runs.empty()) throw RequestError("name folders of runs, such as runs/NAME, or ask for --gallery");
   const auto groups = web::by_seed(web::read_records({words.runs.begin(), words.runs.end()}));
   const std::filesystem::path place = place_of(words.out);
   if (place.has_parent_path() && !std::filesystem::is_directory(place.parent_path()))
@@ -60,11 +59,14 @@ void report(const ReportWords& words) {
 void add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Tables and curves of runs, in one page");
   auto words = std::make_shared<ReportWords>();
-  command->add_option("RUN", words->runs, "folders of runs, or of comparisons (--compare, --repeat)");
-  command->add_option("--out", words->out, "the page")->capture_default_str();
-  command->add_option("--csv", words->csv, "also CSV files, into this folder");
-  command->add_option("--figures", words->figures,
-                      "also SVG figures and LaTeX and Markdown tables, into this folder");
+  command->add_option("RUN", words->runs, "folders of runs, or of comparisons (--compare, --repeat)")
+      ->type_name("RUN");
+  command->add_option("--out", words->out, "the page")->type_name("FILE")->capture_default_str();
+  command->add_option("--csv", words->csv, "also CSV files, into this folder")->type_name("DIR");
+  command
+      ->add_option("--figures", words->figures,
+                   "also SVG figures and LaTeX and Markdown tables, into this folder")
+      ->type_name("DIR");
   command
       ->add_option("--gallery", words->gallery,
                    "instead: what every command can draw, made anew, into this folder")

@@ -44,6 +44,7 @@ void add_serve(CLI::App& app) {
       app.add_subcommand("serve", "Answer over HTTP what is on pictures, with a page to try it");
   auto words = std::make_shared<ServeWords>();
   command->add_option("PLACE", words->place, "a run's folder, or weights that `veche model export` wrote")
+      ->type_name("PLACE")
       ->required();
   CLI::Option* node =
       command->add_option("--node", words->node, "the model of this node; else the averaged one");

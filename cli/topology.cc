@@ -48,22 +48,29 @@ void run_topology(const TopologyArguments& arguments) {
 void add_topology(CLI::App& app) {
   CLI::App* command = app.add_subcommand("topology", "How fast nodes agree on a graph, and a picture of it");
   auto arguments = std::make_shared<TopologyArguments>();
-  command->add_option("graph", arguments->question.spec,
-                      "ring:8, torus:6x6, file:PATH ...; see docs/topologies.md");
+  command
+      ->add_option("graph", arguments->question.spec,
+                   "ring:8, torus:6x6, file:PATH ...; see docs/topologies.md")
+      ->type_name("GRAPH");
   command
       ->add_option("--weights", arguments->question.rule,
                    "metropolis, metropolis-hastings, max-degree, best-constant, optimal, "
                    "optimal-nonnegative, uniform, "
                    "file:PATH")
+      ->type_name("RULE")
       ->capture_default_str();
-  command->add_option("--model", arguments->question.model,
-                      "a model or a number of parameters, for bytes per round");
+  command
+      ->add_option("--model", arguments->question.model,
+                   "a model or a number of parameters, for bytes per round")
+      ->type_name("MODEL");
   command->add_flag("--directed", arguments->question.directed, "allow one-way edges, as push-sum does");
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
-  command->add_option("--svg", arguments->svg, "draw the graph into this file");
-  command->add_option("--png", arguments->png, "draw the graph into this file");
-  command->add_option("--network", arguments->network,
-                      "instead of a graph: the simulated network that this configuration describes");
+  command->add_option("--svg", arguments->svg, "draw the graph into this file")->type_name("FILE");
+  command->add_option("--png", arguments->png, "draw the graph into this file")->type_name("FILE");
+  command
+      ->add_option("--network", arguments->network,
+                   "instead of a graph: the simulated network that this configuration describes")
+      ->type_name("FILE");
   add_topology_compare(*command);
   add_topology_recommend(*command);
   command->callback([command, arguments] {

@@ -148,7 +148,8 @@ void add_topology_recommend(CLI::App& topology) {
   command->add_option("--nodes", arguments->nodes, "how many nodes")->required();
   command->add_option("--degree", arguments->degree, "the most neighbours a node may have")->required();
   command->add_option("--seed", arguments->seed, "of the search")->capture_default_str();
-  command->add_option("--out", arguments->out, "write the graph with its weights into this JSON file");
+  command->add_option("--out", arguments->out, "write the graph with its weights into this JSON file")
+      ->type_name("FILE");
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
   command->callback([arguments] { run_recommend(*arguments); });
 }

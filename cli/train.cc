@@ -165,16 +165,18 @@ namespace {
 CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& what,
                    const std::shared_ptr<TrainArguments>& arguments) {
   CLI::App* command = app.add_subcommand(name, what);
-  command->add_option("CONFIG", arguments->config, "a TOML file");
+  command->add_option("CONFIG", arguments->config, "a TOML file")->type_name("FILE");
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
+      ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--resume", arguments->resume, "go on with the run in this folder");
+  command->add_option("--resume", arguments->resume, "go on with the run in this folder")->type_name("RUN");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
   command
       ->add_option("--compare", arguments->compare,
                    "strategy=allreduce,local-sgd:8 or compress=none,fp16 or section.key=a,b: run each in "
                    "turn and print one table")
+      ->type_name("VARIANTS")
       ->allow_extra_args(false);
   command
       ->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")

@@ -73,6 +73,7 @@ void add_watch(CLI::App& app) {
   CLI::App* command = app.add_subcommand("watch", "The live page of runs, under way or ended");
   auto words = std::make_shared<WatchWords>();
   command->add_option("RUN", words->runs, "folders of runs, or a folder that holds some, such as runs")
+      ->type_name("RUN")
       ->required();
   add_serving_options(*command, words->where, 8081);
   command->callback([words] { watch(*words); });

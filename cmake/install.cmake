@@ -7,7 +7,28 @@ install(TARGETS veche EXPORT veche-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT veche NAMELINK_COMPONENT libveche-dev)
 get_property(MODULES GLOBAL PROPERTY VECHE_MODULES)
 install(TARGETS ${MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche COMPONENT veche)
-install(FILES docs/veche.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT veche)
+install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT veche
+        RENAME veche)
+
+# Packed, as Debian's policy wants it; man reads both. Without a time inside: equal sources make equal files.
+find_program(GZIP gzip REQUIRED)
+function(veche_packed FROM TO)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FROM})
+  execute_process(COMMAND ${GZIP} -9nc ${FROM} OUTPUT_FILE ${TO} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+veche_packed(${PROJECT_SOURCE_DIR}/docs/veche.1 ${PROJECT_BINARY_DIR}/veche.1.gz)
+install(FILES ${PROJECT_BINARY_DIR}/veche.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT veche)
+
+# Licences and changes, for each of the two packages.
+configure_file(cmake/debian/copyright ${PROJECT_BINARY_DIR}/debian/copyright @ONLY)
+configure_file(cmake/debian/changelog ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
+veche_packed(${PROJECT_BINARY_DIR}/debian/changelog ${PROJECT_BINARY_DIR}/debian/changelog.gz)
+foreach(PACKAGE veche libveche-dev)
+  install(FILES ${PROJECT_BINARY_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.gz
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${PACKAGE} COMPONENT ${PACKAGE})
+  install(FILES cmake/debian/${PACKAGE}.lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+          COMPONENT ${PACKAGE} RENAME ${PACKAGE})
+endforeach()
 
 install(DIRECTORY include/veche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(cmake/veche-config.cmake.in ${PROJECT_BINARY_DIR}/veche-config.cmake

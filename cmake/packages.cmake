@@ -2,7 +2,7 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME veche)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "the makers of Veche <veche@localhost>")
+set(CPACK_PACKAGE_CONTACT "${VECHE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL veche libveche-dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -13,6 +13,9 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 
 set(CPACK_DEBIAN_VECHE_PACKAGE_NAME veche)
 set(CPACK_DEBIAN_VECHE_PACKAGE_SECTION science)
+# Which package programs need that are linked to libveche; ldconfig runs after the package is installed.
+configure_file(cmake/debian/shlibs ${PROJECT_BINARY_DIR}/debian/shlibs @ONLY)
+set(CPACK_DEBIAN_VECHE_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/shlibs ${PROJECT_SOURCE_DIR}/cmake/debian/triggers)
 set(CPACK_COMPONENT_VECHE_DESCRIPTION "trains neural networks on many nodes
 Nodes that each have a part of the data agree on a model by consensus, gossip,
 parameter servers or collective sums, as threads of one machine or as ranks of

@@ -1,5 +1,6 @@
 """What `cmake --install` gives: a program that runs from anywhere, and a library that other programs are built on."""
 
+import gzip
 import os
 import re
 import subprocess
@@ -36,7 +37,7 @@ class Program(InstalledTest):
         self.assertEqual(self.veche("train", "-q", *assignments(QUADRATIC), veche=veche).returncode, 0)
 
     def test_manual(self):
-        page = self.found("share/man/man1/veche.1").read_text()
+        page = gzip.decompress(self.found("share/man/man1/veche.1.gz").read_bytes()).decode()
         help_page = self.veche("--help", veche=self.prefix / "bin/veche").stdout
         for command in re.findall(r"^  ([a-z]+)  ", help_page.split("Subcommands:")[1], re.M):
             self.assertIn(f"\n.B {command}\n", page)

@@ -1,10 +1,12 @@
 """The Debian packages: what they say of themselves, and that what is in them runs and can be built on."""
 
+import gzip
 import os
 import pathlib
+import subprocess
 import unittest
 
-from installed import BUILD, COMPILER, SOURCE, InstalledTest, call
+from installed import BUILD, COMPILER, LONGEST, SOURCE, InstalledTest, call
 from veche_runs import FASHION, SMALL, assignments
 
 CPACK = os.environ["CPACK"]
@@ -48,6 +50,24 @@ class Packages(InstalledTest):
         self.assertEqual([path for path in dev | veche if not path.startswith("./usr/")], [])
         self.assertIn("./usr/bin/veche", veche)
         self.assertIn("./usr/include/veche/veche.h", dev)
+
+    def test_lintian_finds_nothing_wrong(self):
+        """Errors and warnings; overrides are in cmake/debian, each with its reason."""
+        done = subprocess.run(["lintian", "--fail-on", "error,warning", "--allow-root", *self.packages], cwd=self.folder,
+                              capture_output=True, text=True, timeout=LONGEST)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+
+    def test_licences(self):
+        """Each package names them, and so does the source: LICENSE is the text that Debian has."""
+        for name in ("veche", "libveche-dev"):
+            text = (self.prefix / f"share/doc/{name}/copyright").read_text()
+            self.assertIn("License: Apache-2.0\n", text)
+            self.assertIn("uPlot", text)
+        self.assertEqual((SOURCE / "LICENSE").read_text().strip(),
+                         pathlib.Path("/usr/share/common-licenses/Apache-2.0").read_text().strip())
+        version = self.veche("--version").stdout.strip()
+        changes = gzip.decompress((self.prefix / "share/doc/veche/changelog.gz").read_bytes()).decode()
+        self.assertTrue(changes.startswith(f"veche ({version}) "))
 
     def test_runs_the_demo(self):
         """In short; its images are the package's recommendation, a synthetic set stands in where they are not installed."""

@@ -119,6 +119,19 @@ class Docs(unittest.TestCase):
                               input=program, capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_every_library_has_its_licence(self):
+        setup = (ROOT / "scripts/setup").read_text()
+        libraries = {name for section in ("libraries", "data", "modules")
+                     for name in re.search(rf"^{section}=\((.*?)\)", setup, re.M | re.S)[1].split()}
+        table = (ROOT / "docs/dependencies.md").read_text().split("## Licences")[1].split("\n## ")[0]
+        rows = {name for row in re.findall(r"^\| (`.*?`) \|", table, re.M) for name in re.findall(r"`(.*?)`", row)}
+        self.assertEqual(rows, libraries)
+        bundled = json.loads((ROOT / "web/watch/front/package-lock.json").read_text())["packages"]
+        for path, package in bundled.items():
+            name = path.removeprefix("node_modules/")
+            if name and not name.startswith("@esbuild/"):
+                self.assertIn(f"{name} {package['version']}", table.replace("uPlot", "uplot"))
+
     def test_commands_that_are_named_exist(self):
         makefile = (ROOT / "Makefile").read_text()
         presets = {preset["name"] for preset in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
