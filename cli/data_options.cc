@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/output.h"
+#include "cli/text.h"
 #include "veche/base/nearest.h"
-#include "veche/data/sets/source.h"
 #include "veche/errors.h"
 
 namespace veche::cli {
@@ -27,6 +28,11 @@ Options data_options(const DataChoice& choice) {
   if (choice.size > 0) options.set("size", {std::int64_t{choice.size}});
   options.set("bad", {std::string(choice.skip_damaged ? "skip" : "refuse")});
   return options;
+}
+
+void tell_notes(const DataSource& source) {
+  for (const auto& log : source.damage)
+    for (const std::string& sentence : log->sentences()) tell("note: {}\n", one_line(sentence));
 }
 
 }  // namespace veche::cli

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "veche/data/sets/source.h"
 #include "veche/options.h"
 
 namespace veche::cli {
@@ -14,5 +15,8 @@ struct DataChoice {
   bool skip_damaged = false;
 };
 Options data_options(const DataChoice& choice);
+
+// Prints as notes what was found out while the set was opened, such as a link that was left out.
+void tell_notes(const DataSource& source);
 
 }  // namespace veche::cli

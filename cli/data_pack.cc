@@ -32,6 +32,7 @@ void run_pack(PackArguments& arguments) {
   constexpr int kAnySize = 32;  // files that are kept may differ
   const DataSource source =
       open_data(data_options(arguments.from), 1, {.size_if_unequal = options.decode ? 0 : kAnySize});
+  tell_notes(source);
   Counter counter("packing", "images", arguments.json);
   options.progress = [&](std::size_t done, std::size_t all) { counter.show(done, all); };
   const PackResult result = pack(source, arguments.out, options);

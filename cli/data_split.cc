@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data_commands.h"
+#include "cli/data_options.h"
 #include "cli/output.h"
 #include "cli/split_picture.h"
 #include "cli/text.h"
@@ -115,6 +116,7 @@ void run_split(const SplitArguments& arguments) {
     throw RequestError("model.name = \"" + settings.model.get<std::string>("name") +
                        "\" has no data that could be divided");
   const RunPlan plan(settings);
+  tell_notes(plan.source);
   const SplitCounts split = count(plan);
   if (!arguments.plot.empty()) plot(arguments.plot, plan, split);
   if (arguments.json)

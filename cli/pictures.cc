@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "veche/base/mapped_file.h"
+#include "veche/data/formats/image/image.h"
 #include "veche/data/formats/listing.h"
 #include "veche/data/formats/pack/index.h"
 #include "veche/data/sets/damage.h"
@@ -19,9 +20,10 @@ namespace fs = std::filesystem;
 
 bool is_picture(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  unsigned char first[3] = {};
+  unsigned char first[16] = {};
   in.read(reinterpret_cast<char*>(first), sizeof first);
-  return (first[0] == 0xff && first[1] == 0xd8) || (first[0] == 0x89 && first[1] == 'P');
+  return (first[0] == 0xff && first[1] == 0xd8) || (first[0] == 0x89 && first[1] == 'P') ||
+         !unread_format(first).empty();  // reading it names the format
 }
 
 std::string text_of(const Shape& shape) {
@@ -62,8 +64,9 @@ Pictures::Pictures(const std::vector<std::string>& words, const ModelInput& inpu
 void Pictures::add_folder(const std::string& word) {
   std::vector<std::string> found;
   for (const auto& entry : fs::recursive_directory_iterator(word))
-    if (entry.is_regular_file() && is_image_name(entry.path().string()))
-      found.push_back(entry.path().string());
+    if (const std::string name = entry.path().string();
+        entry.is_regular_file() && (is_image_name(name) || !unread_format_of_name(name).empty()))
+      found.push_back(name);
   if (found.empty())
     throw RequestError(fmt::format("the folder '{}' has no pictures (.jpg, .jpeg, .png)", word));
   std::ranges::sort(found);

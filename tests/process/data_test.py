@@ -145,6 +145,20 @@ class Sets(unittest.TestCase):
         packed = json.loads(veche("data", "pack", self.place / "set", self.place / "out", "--bad", "skip", "--json").stdout)
         self.assertEqual((packed["train"], packed["damaged"]), (23, 1))
 
+    def test_links_in_circles_are_left_out(self):
+        make_set(self.place / "set", each=(6, 2))
+        os.symlink("../..", self.place / "set" / "train" / "ant" / "set")
+        os.symlink("..", self.place / "set" / "val" / "bee" / "all")
+        os.symlink("/", self.place / "set" / "train" / "everything")
+        found = self.inspect(self.place / "set")
+        self.assertEqual(found["classes"], [{"name": n, "train": 6, "test": 2} for n in ("ant", "bee", "cow")])
+        self.assertEqual((found["damaged"], len(found["damage"])), (0, 3))
+        packed = veche("data", "pack", self.place / "set", self.place / "out", "--json")
+        self.assertEqual(json.loads(packed.stdout)["train"], 18)
+        self.assertEqual(packed.stderr.count("leads back to a folder around it and is left out"), 3, packed.stderr)
+        split = veche("data", "split", "--set", f"data.path={self.place}/set", "--set", "cluster.nodes=2", "--json")
+        self.assertEqual(json.loads(split.stdout)["samples"], 18)
+
     def test_a_file_cut_off_in_use_ends_a_run_with_a_sentence(self):
         make_set(self.place / "set")
         subprocess.run(["tar", "-cf", self.place / "set.tar", "-C", self.place / "set", "val", "train"], check=True)

@@ -250,6 +250,17 @@ class Replacing(nn.Module):
         return self.out(x.flatten(1))
 
 
+class CutOff(nn.Module):
+    """No gradient comes back to its parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.out(x.flatten(1)).detach()
+
+
 class Scripts(WeightsTest):
     def refused(self, told, expect=2, **settings):
         words = {key.replace("__", "."): value for key, value in settings.items()}
@@ -274,6 +285,15 @@ class Scripts(WeightsTest):
         self.refused(r"mat1 and mat2 shapes.*images of 1x4x4", model__file="good.pt", data__shape="[1,4,4]")
         self.refused(r"N x 7 floats.*\[2, 10\]", model__file="good.pt", data__classes=7)
         self.refused("has no parameters", model__file=self.save("empty.pt", nn.Flatten()))
+        torch.jit.freeze(torch.jit.script(linear.eval())).save(str(self.folder / "frozen.pt"))
+        self.refused("torch.jit.freeze .* save the module before", model__file="frozen.pt")
+        detached = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).requires_grad_(False)
+        self.refused(r"requires_grad_\(True\)", model__file=self.save("detached.pt", detached))
+        self.refused(r"leave out detach\(\)", model__file=self.save("cut_off.pt", CutOff()))
+        whole = (self.folder / "good.pt").read_bytes()
+        weights = whole.index(linear[1].weight.detach().numpy().tobytes())
+        (self.folder / "damaged.pt").write_bytes(whole[:weights + 9] + bytes([whole[weights + 9] ^ 1]) + whole[weights + 10:])
+        self.refused("'damaged.pt' is damaged: its part 'good/data/", model__file="damaged.pt")
         self.refused("needs model.file")
         self.assertFalse((self.folder / "runs").exists())
         self.refused("replaces its buffer 'seen'", expect=1, model__file=self.save("replacing.pt", Replacing()))

@@ -5,6 +5,7 @@ import pathlib
 import sys
 import unittest
 
+from hostile.sets import bomb
 from pictures import png, write_digits
 from veche_runs import QUADRATIC, SMALL, RunsTest
 
@@ -89,6 +90,16 @@ class Predict(RunsTest):
         done = self.veche("predict", "runs/a", "pictures")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"veche: 1 of 5 pictures cannot be read\n\Z")
+
+    def test_pictures_that_are_not_read_say_why(self):
+        (self.folder / "pictures/a.gif").write_bytes(b"GIF89a" + bytes(20))
+        (self.folder / "pictures/b.png").write_bytes(b"RIFF\0\0\0\0WEBPVP8 ")
+        (self.folder / "pictures/c.jpg").write_bytes(bomb(8000, 300000))
+        found = {one["image"][9:]: one for one in self.asked("runs/a", "pictures", expect=1)["predictions"]}
+        self.assertIn("is a GIF picture, a format that is not read: convert", found["a.gif"]["error"])
+        self.assertIn("is a WebP picture", found["b.png"]["error"])
+        self.assertIn("300001 scans", found["c.jpg"]["error"])
+        self.assertIn("is a GIF picture", self.asked("runs/a", "pictures/a.gif", expect=1)["predictions"][0]["error"])
 
     def test_sizes_and_colours_are_made_to_fit(self):
         (self.folder / "large.png").write_bytes(png(40, 20, bytes([200]) * 800))

@@ -235,6 +235,7 @@ class Training {
       for (std::string& sentence : log->sentences()) result.damage.push_back(std::move(sentence));
     }
     if (result.damage.empty()) return;
+    if (result.damaged_samples == 0) return notice(result.damage.front());
     notice(fmt::format(
         "{} damaged samples were passed over, others of their classes took their places; the first: {}",
         result.damaged_samples, result.damage.front()));

@@ -64,6 +64,13 @@ def picture(size=(4, 4), kind="PNG"):
     return out.getvalue()
 
 
+def bomb(side, scans):
+    """A progressive JPEG that asks for many passes over all its pixels; each takes twelve bytes."""
+    tables = b"".join(b"\xff\xc4\0\x14" + bytes([kind, 1, *[0] * 15, symbol]) for kind, symbol in ((0x00, 0x00), (0x10, 0xe0)))
+    head = b"\xff\xd8\xff\xdb\0\x43\0" + b"\1" * 64 + b"\xff\xc2\0\x0b\x08" + struct.pack(">HH", side, side) + b"\1\1\x11\0" + tables
+    return head + b"\xff\xda\0\x08\1\1\0\0\0\0" + bytes(side * side // 512) + b"\xff\xda\0\x08\1\1\0\1\x3f\0\0\1" * scans + b"\xff\xd9"
+
+
 def images():
     return {f"{part}/{name}/{i}.png": picture() for part in ("train", "test") for name in ("ant", "bee") for i in range(2)}
 
@@ -136,7 +143,19 @@ def image_sets(place):
         yield place / name
 
 
+def unread_sets(place):
+    """Pictures of formats that are not read, alone and among others."""
+    for kind in ("GIF", "WEBP", "BMP", "TIFF"):
+        only = {name.replace("png", kind.lower()): picture(kind=kind) for name in images()}
+        yield write_all(place / f"only-{kind}", only), kind
+        yield write_all(place / f"some-{kind}", images() | {f"train/ant/9.{kind.lower()}": picture(kind=kind)}), kind
+
+
 def cases(place):
+    for path, kind in unread_sets(place):
+        yield refused("data", "pack", path, "out", says=("WebP" if kind == "WEBP" else kind, "not read", "convert"))
+    scans = write_all(place / "scans", images() | {"train/ant/0.png": bomb(8000, 300000)})
+    yield refused("data", "pack", scans, "out", says=("0.png", "300001 scans"))
     for make in (idx_sets, npy_sets, packed_sets, image_sets):
         for path in make(place):
             yield (fails if path.name in DAMAGED else refused)("data", "inspect", path, "--json", says=path.name)

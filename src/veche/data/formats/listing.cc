@@ -11,6 +11,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "veche/data/formats/image/image.h"
+
 namespace veche {
 namespace {
 
@@ -70,6 +72,11 @@ class ByClass {
     std::vector<std::string_view> images;
     for (const std::string& path : files_.paths)
       if (is_image_name(path)) images.push_back(path);
+    count_unread();
+    if (images.empty() && unread_ > 0)
+      throw RequestError(
+          fmt::format("'{}' holds no images that can be read: {}", files_.place, about_unread()));
+    if (unread_ > 0) policy_.found(fmt::format("of '{}', {}", files_.place, about_unread()), unread_);
     if (images.empty())
       throw RequestError(
           fmt::format("'{}' holds no images (.jpg, .jpeg or .png in a folder for each class)", files_.place));
@@ -89,6 +96,21 @@ class ByClass {
     by_name(all_);
     by_name(train_);
     for (auto& [folder, list] : tests_) by_name(list);
+  }
+
+  // Pictures in folders; one beside them is no sample.
+  void count_unread() {
+    for (const std::string& path : files_.paths) {
+      const std::string_view format = unread_format_of_name(path);
+      if (format.empty() || rest(path).empty() || is_hidden(path)) continue;
+      if (unread_++ == 0) first_unread_ = path;
+      unread_formats_.emplace(format);
+    }
+  }
+  std::string about_unread() const {
+    return fmt::format("{} file{}, such as '{}', {} of a format that is not read ({}): {}", unread_,
+                       unread_ == 1 ? "" : "s", first_unread_, unread_ == 1 ? "is" : "are",
+                       fmt::join(unread_formats_, ", "), kConvert);
   }
 
   void name_classes(const std::vector<File>& list, const std::vector<std::string>& folders,
@@ -180,6 +202,9 @@ class ByClass {
   std::vector<File> all_, train_;
   std::map<std::string_view, std::vector<File>> tests_;
   std::map<std::string, std::uint32_t> annotations_;  // by the folder that they are for
+  std::size_t unread_ = 0;                            // pictures of formats that are not read
+  std::string first_unread_;
+  std::set<std::string> unread_formats_;
   std::vector<std::string> names_;
   std::map<std::string, std::uint32_t> labels_;
 };

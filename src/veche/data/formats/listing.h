@@ -34,8 +34,8 @@ struct Files {
 //   sample
 // `val` is preferred to `test`, which in some sets has no labels. Other files than .jpg, .jpeg and .png are
 // left alone. Throws RequestError: no images, one class, a class in the test set only. To `policy` go: an
-// empty class, an image without a label, a label without an image. `folders`: paths that are folders, for a
-// class may be empty.
+// empty class, an image without a label, a label without an image, pictures in folders whose format is not
+// read (GIF, WebP). `folders`: paths that are folders, for a class may be empty.
 Listing list_by_class(const Files& files, const std::vector<std::string>& folders,
                       const DamagePolicy& policy);
 

@@ -91,6 +91,23 @@ TEST(Listing, RefusesWhatIsNoSet) {
             std::string::npos);
 }
 
+TEST(Listing, FormatsThatAreNotReadAreNamed) {
+  const std::string none = refusal(files({"a/1.bmp", "b/1.bmp"}));
+  EXPECT_NE(
+      none.find("holds no images that can be read: 2 files, such as 'a/1.bmp', are of a format that is not "
+                "read (BMP): convert to JPEG or PNG"),
+      std::string::npos)
+      << none;
+  const Files mixed = files({"a/1.jpg", "a/2.WEBP", "b/1.jpg", "b/2.gif", "b/3.jpg", "logo.gif"});
+  EXPECT_NE(refusal(mixed).find("2 files, such as 'a/2.WEBP', are of a format that is not read (GIF, WebP)"),
+            std::string::npos)
+      << refusal(mixed);
+  const DamagePolicy skip{.on = OnDamage::skip};
+  const Listing listing = list_by_class(mixed, {}, skip);
+  EXPECT_EQ(listing.train.size() + listing.test.size(), 3u);
+  EXPECT_EQ(skip.log->count(), 2u);
+}
+
 TEST(Listing, AnEmptyClassIsDamageAndKeepsItsLabel) {
   const Files set = files({"train/a/1.jpg", "train/c/1.jpg", "val/a/1.jpg"});
   const std::vector<std::string> folders = {"train", "train/a", "train/b", "train/c", "val", "val/a"};
@@ -116,6 +133,8 @@ TEST(Listing, WebDatasetPairs) {
 
   set.paths[1] = "train-0.tar/a/0001.txt";
   EXPECT_NE(refusal(set).find("'train-0.tar/a/0001' of 'shards' has a .cls but no image"), std::string::npos);
+  set.paths[1] = "train-0.tar/a/0001.webp";
+  EXPECT_NE(refusal(set).find("'train-0.tar/a/0001' of 'shards' is a WebP picture"), std::string::npos);
   set.paths[1] = "train-0.tar/a/0001.jpg";
   set.text = [texts](std::size_t i) { return i == 3 ? "cat" : texts[i]; };
   EXPECT_NE(refusal(set).find("not the number of a class"), std::string::npos);

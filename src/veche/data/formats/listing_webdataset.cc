@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "veche/data/formats/image/image.h"
 #include "veche/data/formats/listing.h"
 
 namespace veche {
@@ -50,11 +51,17 @@ Listing list_webdataset(const Files& files, const DamagePolicy& policy) {
   for (std::size_t begin = 0, end = 0; begin < files.paths.size(); begin = end) {
     const std::string_view key = key_of(files.paths[begin]);
     std::optional<std::uint32_t> image, answer;
+    std::string_view unread;
     for (end = begin; end < files.paths.size() && key_of(files.paths[end]) == key; ++end) {
       if (is_image_name(files.paths[end])) image = static_cast<std::uint32_t>(end);
+      if (const auto format = unread_format_of_name(files.paths[end]); !format.empty()) unread = format;
       if (is_label_name(files.paths[end])) answer = static_cast<std::uint32_t>(end);
     }
     if (!image && !answer) continue;  // captions and the like
+    if (!image && !unread.empty()) {
+      complain(key, fmt::format("is a {} picture, a format that is not read: {}", unread, kConvert));
+      continue;
+    }
     if (!image || !answer) {
       complain(key, image ? "has no .cls beside its image" : "has a .cls but no image");
       continue;

@@ -275,5 +275,36 @@ TEST(Kinds, NothingThatCanBeReadIsNamed) {
   EXPECT_NE(refusal([&] { open_data(named, 1); }).find("holds no files of cifar10"), std::string::npos);
 }
 
+TEST(ImageFolder, LinksAreFollowedButNotInCircles) {
+  const TemporaryFolder folder;
+  const Image image{.width = 2, .height = 2, .channels = 1, .pixels = {1, 2, 3, 4}};
+  for (const char* name : {"set/train/ant/1.png", "set/train/bee/1.png", "set/val/ant/1.png", "cow/1.png"})
+    folder.write(name, encode_png(image));
+  const fs::path set = folder.path() / "set";
+  fs::create_directory_symlink(folder.path() / "cow",
+                               set / "train" / "cow");  // as large sets are put together
+  fs::create_directory_symlink("../..", set / "train" / "ant" / "set");
+  fs::create_directory_symlink("..", set / "train" / "bee" / "all");
+  fs::create_directory_symlink("/", set / "train" / "everything");
+  fs::create_directory_symlink("../ant", set / "val" / "ant" / "self");
+  const DataSource source = open_data(at(set), 1);
+  EXPECT_EQ(source.class_names, (std::vector<std::string>{"ant", "bee", "cow"}));
+  EXPECT_EQ(source.train->size(), 3u);
+  EXPECT_EQ(source.test->size(), 1u);
+  const std::vector<std::string> notes = source.damage.front()->sentences();
+  EXPECT_EQ(notes.size(), 4u);
+  EXPECT_NE(notes.front().find("leads back to a folder around it and is left out"), std::string::npos);
+  EXPECT_EQ(source.damage.front()->count(), 0u);
+
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j) {
+      const fs::path link = set / "train" / ("class" + std::to_string(i)) / ("to" + std::to_string(j));
+      fs::create_directories(link.parent_path());
+      if (i != j) fs::create_directory_symlink("../class" + std::to_string(j), link);
+    }
+  const std::string why = refusal([&] { open_data(at(set), 1); });
+  EXPECT_NE(why.find("is reached by more than 64 paths"), std::string::npos) << why;
+}
+
 }  // namespace
 }  // namespace veche

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "veche/data/formats/archive/archive.h"
+#include "veche/data/formats/folder_files.h"
 #include "veche/data/sets/decoded_set.h"
 #include "veche/data/sets/open.h"
 #include "veche/errors.h"
@@ -37,26 +38,6 @@ DataSource decode(const OpenRequest& request, std::string kind, const Parts& par
           .damage = {request.policy.log}};
 }
 
-// All below a folder, in no order; links to folders are followed, as large sets are often linked together.
-void walk(const fs::path& folder, const std::string& below, std::vector<std::string>& files,
-          std::vector<std::string>& folders, int depth) {
-  constexpr int kDeepest = 16;  // a link may lead in a circle
-  if (depth > kDeepest) return;
-  std::error_code error, ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.')) continue;
-    if (entry.is_directory(error)) {
-      folders.push_back(below + name);
-      walk(entry.path(), below + name + "/", files, folders, depth + 1);
-    } else if (!fs::is_other(entry.status(ignored))) {  // a pipe would be waited for
-      files.push_back(below + name);
-    }
-  }
-  if (error)
-    throw RequestError(fmt::format("the folder '{}' cannot be read ({})", folder.string(), error.message()));
-}
-
 // "./train/cat/1.jpg" is "train/cat/1.jpg".
 std::string plain(std::string name) {
   while (name.starts_with("./")) name.erase(0, 2);
@@ -67,14 +48,15 @@ std::string plain(std::string name) {
 
 DataSource open_image_folder(const OpenRequest& request) {
   auto files = std::make_shared<Files>();
-  std::vector<std::string> folders;
   files->place = request.path.string();
-  walk(request.path, "", files->paths, folders, 0);
+  FolderFiles found =
+      files_below(request.path, [&](const std::string& sentence) { request.policy.log->add(sentence, 0); });
+  files->paths = std::move(found.files);
   files->text = [path = request.path, names = files.get()](std::size_t file) {
     std::ifstream in(path / names->paths[file], std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  Listing listing = list_by_class(*files, folders, request.policy);
+  Listing listing = list_by_class(*files, found.folders, request.policy);
   std::string folder = request.path.string();
   while (folder.ends_with('/') && folder.size() > 1) folder.pop_back();
   return decode(request, "a folder of images",

@@ -11,27 +11,34 @@
 #include "veche/model/torch/learner.h"
 #include "veche/model/torch/models.h"
 #include "veche/model/torch/stage.h"
+#include "veche/model/torch/threads.h"
 #include "veche/model/torch/written_down.h"
 
 namespace veche::torch_model {
 namespace {
 
+// All is made in the calling thread: OpenMP would start as many threads as the environment asks for, and with
+// OMP_NUM_THREADS=100000 that ends the program.
 class TorchEngine : public ModelEngine {
  public:
   std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const override {
+    use_one_thread();
     return std::make_unique<TorchLearner>(make_network(spec), spec, plans_, like);
   }
 
   std::unique_ptr<Stage> make_stage(const ModelSpec& spec, const StageSpec& stage,
                                     Learner* like) const override {
+    use_one_thread();
     return std::make_unique<TorchStage>(make_network(spec, false), spec, stage, plans_, like);
   }
 
   std::vector<BlockDescription> describe_blocks(const ModelSpec& spec) const override {
+    use_one_thread();
     return describe_links(*make_network(spec, false), spec);
   }
 
   ModelDescription describe(const ModelSpec& spec) const override {
+    use_one_thread();
     const std::shared_ptr<Network> network = make_network(spec);
     const bool channels_last = network->channels_last();
     return {lay_out(trained_tensors(network->module()), channels_last),
@@ -40,6 +47,7 @@ class TorchEngine : public ModelEngine {
 
   OperatorGraph operators(const ModelSpec& spec, std::span<const float> parameters,
                           std::span<const float> buffers) const override {
+    use_one_thread();
     const std::shared_ptr<Network> network = make_network(spec);
     const Flat flat(network->module(), network->channels_last());
     if (parameters.size() != flat.parameters().size() || buffers.size() != flat.buffers().size())
@@ -67,6 +75,7 @@ extern "C" VECHE_MODULE_API veche::Learner* veche_torch_learner(
     const veche::ModelSpec& spec) {
   using namespace veche::torch_model;
   install_allocator();
+  use_one_thread();
   const auto network = wrap(std::move(module), std::move(forward));
   check_output(*network, spec, "the module");
   return new TorchLearner(network, spec, std::make_shared<ConvPlans>());

@@ -1,6 +1,7 @@
 #include "veche/model/torch/foreign.h"
 
 #include "veche/errors.h"
+#include "veche/model/torch/flat.h"
 #include "veche/model/torch/random.h"
 
 namespace veche::torch_model {
@@ -46,12 +47,17 @@ std::string last_line(const std::string& text) {
 }
 
 void check_output(Network& network, const ModelSpec& spec, const std::string& who) {
+  if (trained_tensors(network.module()).is_empty())
+    throw RequestError(
+        who +
+        " has no parameters to train: none requires a gradient; call requires_grad_(True) on the "
+        "module before it is saved or handed over");
   constexpr std::int64_t kImages = 2;
   const std::string given = std::to_string(spec.input.channels) + "x" + std::to_string(spec.input.height) +
                             "x" + std::to_string(spec.input.width);
   at::Tensor logits;
   try {
-    at::NoGradGuard guard;
+    const at::AutoGradMode with_gradients(true);
     Pass pass{false, RandomStream(0, "check")};
     logits =
         network.forward(at::zeros({kImages, spec.input.channels, spec.input.height, spec.input.width}), pass);
@@ -70,6 +76,10 @@ void check_output(Network& network, const ModelSpec& spec, const std::string& wh
     throw RequestError(who + " must turn N images into N x " + std::to_string(spec.classes) +
                        " floats, one for each class; " + std::to_string(kImages) + " images of " + given +
                        " gave " + (logits.defined() ? c10::str(logits.sizes()) : "nothing"));
+  if (!logits.requires_grad())
+    throw RequestError(who +
+                       " cannot be trained: no gradient leads from its output to its parameters; leave out "
+                       "detach() and torch.no_grad() in forward");
 }
 
 }  // namespace veche::torch_model

@@ -23,7 +23,8 @@ at::Tensor plain_order(const at::Tensor& images);
 // Of what libtorch has to say the part that tells what is wrong.
 std::string last_line(const std::string& text);
 
-// Throws RequestError, beginning with `who`, unless images of the spec's shape give logits for its classes.
+// Throws RequestError, beginning with `who`, unless images of the spec's shape give logits for its classes
+// and gradients lead from them to parameters.
 void check_output(Network& network, const ModelSpec& spec, const std::string& who);
 
 }  // namespace veche::torch_model

@@ -8,6 +8,7 @@
 #include "veche/errors.h"
 #include "veche/model/torch/foreign.h"
 #include "veche/model/torch/random.h"
+#include "veche/model/torch/script_archive.h"
 
 namespace veche::torch_model {
 namespace {
@@ -124,6 +125,7 @@ std::shared_ptr<Network> make_script(const ModelSpec& spec) {
   const std::string who = "model.file: '" + file + "'";
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(file, unknown)) throw RequestError(who + " is missing or is no file");
+  check_script_archive(file, who);
   std::optional<torch::jit::Module> module;
   try {
     module = torch::jit::load(file, at::kCPU);
@@ -132,7 +134,11 @@ std::shared_ptr<Network> make_script(const ModelSpec& spec) {
                        " is not a TorchScript module; write one with torch.jit.script(model).save(FILE)");
   }
   const auto network = std::make_shared<Script>(std::move(*module), who);
-  if (network->parameters().empty()) throw RequestError(who + " has no parameters to train");
+  if (network->parameters().empty())
+    throw RequestError(
+        who +
+        " has no parameters to train: torch.jit.freeze and optimize_for_inference make constants "
+        "of them; save the module before that");
   check_output(*network, spec, who);
   return network;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace veche {
@@ -28,6 +29,14 @@ struct Box {
 // JPEG and PNG, told apart by their first bytes, whatever the file is called. All throw Damaged with a
 // sentence part that has no subject ("ends early"): the caller knows the name. Any thread; each keeps its
 // decoder.
+
+// The name of a picture format that is known and not read, such as "WebP", from a file's first bytes or from
+// its name. Empty: no such picture. JPEG and PNG alone are read: each decoder more is one more that a hostile
+// file can attack, and a set is converted once.
+std::string_view unread_format(std::span<const std::uint8_t> bytes);
+std::string_view unread_format_of_name(std::string_view path);
+// What to do about such pictures, as the end of a sentence.
+inline constexpr std::string_view kConvert = "convert to JPEG or PNG, as `mogrify -format png FILE...` does";
 
 // What the header says; the pixels are not looked at.
 ImageFacts look_at_image(std::span<const std::uint8_t> bytes);

@@ -1,5 +1,6 @@
 #include "veche/data/formats/image/image.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,7 +91,22 @@ TEST(Image, EveryTruncationIsNamed) {
 
 TEST(Image, OtherFilesAreNamed) {
   EXPECT_EQ(damage({}), "is empty");
-  EXPECT_EQ(damage({'G', 'I', 'F', '8', '9'}), "is neither JPEG nor PNG: it begins with 47 49 46 38");
+  EXPECT_EQ(damage({'a', 'b', 'c', 'd', 'e'}), "is neither JPEG nor PNG: it begins with 61 62 63 64");
+  const auto named = [](std::string_view name, std::string_view bytes) {
+    const std::string why = damage({bytes.begin(), bytes.end()});
+    EXPECT_TRUE(why.starts_with(fmt::format("is a {} picture, a format that is not read: convert", name)))
+        << why;
+  };
+  named("GIF", "GIF89a");
+  named("BMP", "BM......");
+  named("WebP", "RIFF....WEBPVP8 ");
+  named("TIFF", {"II*\0....", 8});
+  named("TIFF", {"MM\0*....", 8});
+  named("AVIF", {"\0\0\0 ftypavif", 12});
+  EXPECT_EQ(unread_format_of_name("a/b.TIFF"), "TIFF");
+  EXPECT_EQ(unread_format_of_name("a/b.tif"), "TIFF");
+  for (const char* other : {"a.png", "webp", "a.webp/b", "a.", "a.if", ""})
+    EXPECT_EQ(unread_format_of_name(other), "") << other;
 }
 
 TEST(Image, AHeaderMayPromiseAnything) {
@@ -102,6 +118,41 @@ TEST(Image, AHeaderMayPromiseAnything) {
     if (jpeg[i] == 0xff && jpeg[i + 1] == 0xc0)  // the frame: 32,639 x 32,639
       for (std::size_t k = 5; k < 9; ++k) jpeg[i + k] = 0x7f;
   EXPECT_NE(damage(jpeg).find("too large"), std::string::npos) << damage(jpeg);
+}
+
+// Grey and progressive, all blocks zero: a scan of the means and then scans of the rest.
+std::vector<std::uint8_t> progressive(int width, int height, int scans) {
+  const auto high = [](int size) { return static_cast<std::uint8_t>(size >> 8); };
+  const auto low = [](int size) { return static_cast<std::uint8_t>(size); };
+  std::vector<std::uint8_t> bytes{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};
+  const auto add = [&](std::initializer_list<std::uint8_t> more) { bytes.insert(bytes.end(), more); };
+  bytes.insert(bytes.end(), 64, 1);
+  add({0xff, 0xc2, 0, 11, 8, high(height), low(height), high(width), low(width), 1, 1, 0x11, 0});
+  const std::pair<std::uint8_t, std::uint8_t> tables[] = {{0x00, 0x00}, {0x10, 0xe0}};  // its only symbol
+  for (const auto& [table, symbol] : tables) {
+    add({0xff, 0xc4, 0, 20, table, 1});
+    bytes.insert(bytes.end(), 15, 0);
+    add({symbol});
+  }
+  add({0xff, 0xda, 0, 8, 1, 1, 0, 0, 0, 0});
+  bytes.insert(bytes.end(), static_cast<std::size_t>(width / 8 * (height / 8) / 8), 0);
+  for (int i = 1; i < scans; ++i) add({0xff, 0xda, 0, 8, 1, 1, 0, 1, 63, 0, 0, 1});
+  add({0xff, 0xd9});
+  return bytes;
+}
+
+TEST(Image, TheWorkOfAJpegIsLimitedBeforeItIsDone) {
+  EXPECT_EQ(damage(progressive(64, 64, 2)), "none");
+  const std::string many = damage(progressive(4096, 4096, 300'000));
+  EXPECT_NE(many.find("300000 scans of 4096x4096 pixels"), std::string::npos) << many;
+  const std::string large = damage(progressive(10'000, 10'000, 40));
+  EXPECT_NE(large.find("40 scans"), std::string::npos) << large;
+  // A few bytes that promise a hundred million pixels: no memory is set aside for them.
+  auto empty = progressive(64, 64, 1);
+  for (std::size_t i = 0; i + 8 < empty.size(); ++i)
+    if (empty[i] == 0xff && empty[i + 1] == 0xc2) empty[i + 5] = empty[i + 7] = 40;
+  const std::string short_of = damage(empty);
+  EXPECT_NE(short_of.find("cannot hold 10304x10304 pixels"), std::string::npos) << short_of;
 }
 
 TEST(Image, ADamagedFileDoesNotSpoilTheNext) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "veche/data/formats/image/formats.h"
+#include "veche/data/formats/image/jpeg_scans.h"
 #include "veche/data/sets/damage.h"
 
 namespace veche {
@@ -104,6 +105,7 @@ ImageFacts look_at_jpeg(std::span<const std::uint8_t> bytes) {
 
 void decode_jpeg(std::span<const std::uint8_t> bytes, int channels, int least_side, Image& out) {
   JpegHeader header = read_header(bytes);
+  check_jpeg_work(bytes, static_cast<std::uint64_t>(header.width), static_cast<std::uint64_t>(header.height));
   shrink(header, least_side);
   const bool inks = header.colors == TJCS_CMYK || header.colors == TJCS_YCCK;
   const int format = inks ? TJPF_CMYK : channels == 1 ? TJPF_GRAY : TJPF_RGB;
@@ -113,10 +115,9 @@ void decode_jpeg(std::span<const std::uint8_t> bytes, int channels, int least_si
   out.channels = channels;
   out.pixels.resize(static_cast<std::size_t>(header.width) * static_cast<std::size_t>(header.height) *
                     samples);
-  // Limited scans: a progressive JPEG of a few bytes could keep a core busy for minutes.
   Handle& handle = decoder();
   check(tjDecompress2(handle.get(), bytes.data(), bytes.size(), out.pixels.data(), header.width, 0,
-                      header.height, format, TJFLAG_LIMITSCANS),
+                      header.height, format, 0),
         handle);
   if (inks) from_four_inks(out.pixels, channels);
 }
