@@ -28,8 +28,11 @@ sanitize:
 bench: build
 	build/veche bench all
 
+# Random configurations that `make soak` compares across engines.
+CONFIGURATIONS ?= 3000
 soak: build
-	ctest --preset release --label-regex process --repeat until-fail:10
+	ctest --preset release --label-regex process --exclude-regex fuzz_runs_test --repeat until-fail:10
+	VECHE=build/veche GRID_TRAIN=build/release/bin/grid_fixed_train scripts/fuzz-runs --count $(CONFIGURATIONS) --seed $$(date +%s) --jobs 0.5 --networks 0.1
 	KILLS=10 ctest --preset release --tests-regex mpi_job_test
 	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
 	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
