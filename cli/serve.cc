@@ -31,7 +31,7 @@ void serve(const ServeWords& words, bool has_node) {
   const TrainedModel& model = service.model();
   for (const std::string& sentence : model.notices()) tell("note: {}\n", one_line(sentence));
   serve_until_stopped(
-      words.where, guard, [&](const web::HttpRequest& request) { return service.handle(request); },
+      words.where, guard, {}, service,
       fmt::format("{} of {} at step {} ({}, {} parameters)", model.who(), one_line(model.name()),
                   model.step(), model.model(), with_commas(model.parameters())),
       interrupts.asked());

@@ -28,24 +28,22 @@ web::Guard guard_of(const ServingWords& words) {
   return {words.host, token};
 }
 
-std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::Handler handler) {
-  const web::HttpOptions options{.host = words.host, .port = words.port};
-  return web::start_http_server(options, std::move(handler), [most = options.most_body](int status) {
-    return web::refusal_of_server(status, most);
-  });
+std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::HttpOptions options,
+                                               web::HttpHandler& handler) {
+  options.host = words.host;
+  options.port = words.port;
+  return web::start_http_server(options, handler);
 }
 
-void serve_until_stopped(const ServingWords& words, const web::Guard& guard, web::Handler handler,
-                         const std::string& what, const std::atomic<bool>& stopped,
-                         const std::function<void()>& before_end) {
-  const auto server = start_serving(words, std::move(handler));
+void serve_until_stopped(const ServingWords& words, const web::Guard& guard, const web::HttpOptions& options,
+                         web::HttpHandler& handler, const std::string& what,
+                         const std::atomic<bool>& stopped) {
+  const auto server = start_serving(words, options, handler);
   answer("{}\n", guard.address(server->port()));
   flush_output();
   tell("Serving {}. Ctrl-C ends it.\n", what);
   // A signal's handler can only set a flag, which nobody can wait for.
   while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  if (before_end) before_end();
-  server->stop();
 }
 
 }  // namespace veche::cli

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,12 +21,13 @@ void add_serving_options(CLI::App& command, ServingWords& words, int usual_port)
 // With a token where others than this machine may ask: the given one, or a new one.
 web::Guard guard_of(const ServingWords& words);
 
-std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::Handler handler);
+// `options` without host and port, which are in the words.
+std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::HttpOptions options,
+                                               web::HttpHandler& handler);
 
-// Tells the address, as the only line on standard output, and serves until `stopped`; then `before_end`, so
-// that answers without an end find one.
-void serve_until_stopped(const ServingWords& words, const web::Guard& guard, web::Handler handler,
-                         const std::string& what, const std::atomic<bool>& stopped,
-                         const std::function<void()>& before_end = {});
+// Tells the address, as the only line on standard output, and serves until `stopped`.
+void serve_until_stopped(const ServingWords& words, const web::Guard& guard, const web::HttpOptions& options,
+                         web::HttpHandler& handler, const std::string& what,
+                         const std::atomic<bool>& stopped);
 
 }  // namespace veche::cli

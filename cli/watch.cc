@@ -21,20 +21,15 @@ void watch(const WatchWords& words) {
   const Interrupts interrupts;
   const web::Guard guard = guard_of(words.where);
   web::WatchService service({words.runs.begin(), words.runs.end()}, guard);
-  serve_until_stopped(
-      words.where, guard, [&](const web::HttpRequest& request) { return service.handle(request); },
-      fmt::format("the live page of {}", one_line(fmt::format("{}", fmt::join(words.runs, ", ")))),
-      interrupts.asked(), [&] { service.stop(); });
+  const std::string places = one_line(fmt::format("{}", fmt::join(words.runs, ", ")));
+  if (service.empty()) tell("note: there is no run in {} yet; those that begin are shown\n", places);
+  serve_until_stopped(words.where, guard, web::WatchService::http_options(), service,
+                      fmt::format("the live page of {}", places), interrupts.asked());
 }
 
 class LivePage : public RunObserver {
  public:
   LivePage(RunObserver& next, const ServingWords& where) : next_(next), where_(where) {}
-  ~LivePage() override {
-    if (service_) service_->stop();  // its streams end, then the server
-    server_.reset();
-  }
-
   void on_start(const RunInfo& info) override {
     if (info.rank == 0 && !info.folder.empty()) serve(info.folder);
     next_.on_start(info);
@@ -49,9 +44,7 @@ class LivePage : public RunObserver {
   void serve(const std::filesystem::path& folder) try {
     const web::Guard guard = guard_of(where_);
     service_ = std::make_unique<web::WatchService>(std::vector{folder}, guard);
-    server_ = start_serving(where_, [service = service_.get()](const web::HttpRequest& request) {
-      return service->handle(request);
-    });
+    server_ = start_serving(where_, web::WatchService::http_options(), *service_);
     tell("live page: {}\n", guard.address(server_->port()));
   } catch (const std::exception& error) {
     next_.on_notice(fmt::format("there is no live page: {}", error.what()));
@@ -60,7 +53,7 @@ class LivePage : public RunObserver {
   RunObserver& next_;
   const ServingWords where_;
   std::unique_ptr<web::WatchService> service_;
-  std::unique_ptr<web::HttpServer> server_;
+  std::unique_ptr<web::HttpServer> server_;  // after the service, which must outlive it
 };
 
 }  // namespace

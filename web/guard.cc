@@ -1,17 +1,38 @@
 #include "web/guard.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
 namespace veche::web {
 namespace {
 
-// "localhost:8080" and "[::1]:8080" without the port.
-std::string_view without_port(std::string_view name) {
-  if (name.starts_with("[")) return name.substr(1, name.find(']') - 1);
-  return name.substr(0, name.find(':'));
+// "localhost:8080", "127.0.0.1" or "[::1]:8080" without the port; nothing where it is none of these.
+std::optional<std::string> host_of(std::string_view authority) {
+  const bool bracketed = authority.starts_with('[');
+  const std::size_t end = bracketed ? authority.find(']') : authority.find(':');
+  if (bracketed && end == std::string_view::npos) return std::nullopt;
+  std::string host(bracketed ? authority.substr(1, end - 1) : authority.substr(0, end));
+  const std::string_view port =
+      end == std::string_view::npos ? "" : authority.substr(bracketed ? end + 1 : end);
+  const bool right_port = port.empty() || (port.starts_with(':') && port.size() > 1 && port.size() <= 6 &&
+                                           port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  if (host.empty() || !right_port) return std::nullopt;
+  std::ranges::transform(host, host.begin(), [](unsigned char c) { return std::tolower(c); });
+  return host;
+}
+
+// The bytes of an address, an IPv4 address as IPv6 has it ("::ffff:127.0.0.1"); empty for a name.
+std::string address_bytes(const std::string& host) {
+  std::array<char, 16> bytes{};
+  if (::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1) return {bytes.data(), bytes.size()};
+  bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '\xff', '\xff'};
+  if (::inet_pton(AF_INET, host.c_str(), bytes.data() + 12) == 1) return {bytes.data(), bytes.size()};
+  return "";
 }
 
 // In a time that tells nothing of where they differ.
@@ -26,7 +47,10 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  if (host == "localhost") return true;
+  const std::string bytes = address_bytes(host);
+  return !bytes.empty() &&
+         (bytes == address_bytes("::1") || bytes.substr(0, 13) == address_bytes("127.0.0.1").substr(0, 13));
 }
 
 std::string new_token() {
@@ -45,16 +69,30 @@ HttpReply refusal(int status, const std::string& sentence) {
 }
 
 HttpReply refusal_of_server(int status, std::size_t most_body) {
+  if (status == 413 && most_body == 0) return refusal(413, "nothing may be sent to this address");
   if (status == 413)
     return refusal(413, fmt::format("that is too much: {} MB are the most", most_body / 1'000'000));
   if (status == 414) return refusal(414, "the address is too long");
+  if (status == 415)
+    return refusal(415, "what is sent must not be compressed: send it without Content-Encoding");
+  if (status == 431) return refusal(431, "the request has too many headers, or they are too long");
   if (status == 404) return refusal(404, "there is nothing of this name here");
+  if (status == 500) return refusal(500, "the request could not be answered");
+  if (status == 503) return refusal(503, "too many ask at once: try again in a moment");
   return refusal(status, "this is not a request that can be understood");
 }
 
-bool Guard::knows_host(std::string_view name) const {
-  const std::string host(without_port(name));
-  return host == host_ || is_loopback(host);
+bool Guard::knows_host(std::string_view authority) const {
+  const auto host = host_of(authority);
+  if (!host) return false;
+  const std::string bytes = address_bytes(*host);
+  return is_loopback(*host) || *host == host_ || (!bytes.empty() && bytes == address_bytes(host_));
+}
+
+bool Guard::knows_origin(std::string_view origin) const {
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (origin.starts_with(scheme)) return knows_host(origin.substr(scheme.size()));
+  return false;
 }
 
 std::optional<HttpReply> Guard::refuses(const HttpRequest& request) const {
@@ -68,9 +106,7 @@ std::optional<HttpReply> Guard::refuses(const HttpRequest& request) const {
   if (!knows_host(request.header("host")))
     return refusal(403, "ask for this by the address that was printed, not by another name");
   const std::string_view origin = request.header("origin");
-  const std::size_t slashes = origin.find("//");
-  if (!origin.empty() && (slashes == std::string_view::npos || !knows_host(origin.substr(slashes + 2))))
-    return refusal(403, "pages of other sites may not ask");
+  if (!origin.empty() && !knows_origin(origin)) return refusal(403, "pages of other sites may not ask");
   return std::nullopt;
 }
 

@@ -7,13 +7,14 @@
 
 namespace veche::web {
 
+// "localhost", ::1 or an address in 127.0.0.0/8; no other name, whatever it begins with or points to.
 bool is_loopback(const std::string& host);
 // 128 bits that nobody guesses, for an address.
 std::string new_token();
 std::string json_text(const std::string& text);  // in quotes, escaped
 // {"error": sentence}
 HttpReply refusal(int status, const std::string& sentence);
-// For requests that never reach a handler; `most_body` is what the server was started with.
+// For HttpHandler::refused; `most_body` is what the server was started with.
 HttpReply refusal_of_server(int status, std::size_t most_body);
 
 // Who may ask. On this machine alone everybody on it may, but no page of another site that a browser shows:
@@ -29,7 +30,8 @@ class Guard {
   std::string address(int port) const;
 
  private:
-  bool knows_host(std::string_view name) const;
+  bool knows_host(std::string_view authority) const;
+  bool knows_origin(std::string_view origin) const;
 
   const std::string host_;
   const std::string token_;  // empty: none is needed

@@ -19,6 +19,27 @@ TEST(Guard, OnThisMachineOnlyItsOwnNamesMayAsk) {
   EXPECT_EQ(guard.refuses(asked({}))->status, 403);
 }
 
+TEST(Guard, NamesThatLookLikeAddressesOfThisMachineAreOthers) {
+  const Guard guard("127.0.0.1", "");
+  for (const std::string host :
+       {"127.0.0.1", "127.1.2.3:80", "LOCALHOST:1", "[::1]", "[::ffff:127.0.0.1]:80"}) {
+    EXPECT_FALSE(guard.refuses(asked({{"host", host}}))) << host;
+    EXPECT_FALSE(guard.refuses(asked({{"host", "localhost"}, {"origin", "http://" + host}}))) << host;
+  }
+  for (const std::string host :
+       {"127.evil.com", "127.0.0.1.evil.com", "127.0.0.1.", "localhost.evil.com", "[::1].evil.com", "[::1",
+        "127.0.0.1:80@evil.com", "127.0.0.1:", "127.0.0.1:80:80", "::1", "0.0.0.0", "128.0.0.1",
+        "127.0.0.1\t", "127.0.0.1/", "", "user@localhost"}) {
+    EXPECT_TRUE(guard.refuses(asked({{"host", host}}))) << host;
+    EXPECT_TRUE(guard.refuses(asked({{"host", "localhost"}, {"origin", "http://" + host}}))) << host;
+  }
+  EXPECT_TRUE(guard.refuses(asked({{"host", "localhost"}, {"origin", "evil://localhost"}})));
+  EXPECT_FALSE(is_loopback("127.evil.com"));
+  // The name that was asked for, in any notation.
+  EXPECT_FALSE(Guard("::2", "").refuses(asked({{"host", "[0:0::2]:80"}})));
+  EXPECT_FALSE(Guard("here", "").refuses(asked({{"host", "Here:80"}})));
+}
+
 TEST(Guard, ElsewhereTheTokenIsNeeded) {
   const std::string token = new_token();
   EXPECT_EQ(token.size(), 32U);

@@ -184,9 +184,7 @@ BenchCase measure_serving(const std::string& model_name, const BenchOptions& opt
   const std::size_t batch = kForwardBatch * model.input().shape.size();
 
   web::PredictionService service(run.run(), {}, web::Guard("127.0.0.1", ""));
-  const auto server = web::start_http_server(
-      {}, [&](const web::HttpRequest& request) { return service.handle(request); },
-      [](int status) { return web::refusal_of_server(status, 0); });
+  const auto server = web::start_http_server({}, service);
   const std::size_t count = options.quick ? 64 : 1024;
   ask_all(server->port(), cores, pictures, labels, 64);
   Rounds rounds(1);

@@ -53,16 +53,9 @@ class Watched {
  public:
   explicit Watched(const fs::path& folder)
       : service_({folder}, web::Guard("127.0.0.1", "")),
-        server_(web::start_http_server(
-            {}, [this](const web::HttpRequest& request) { return service_.handle(request); },
-            [](int status) { return web::refusal_of_server(status, 0); })) {
+        server_(web::start_http_server(web::WatchService::http_options(), service_)) {
     for (int i = 0; i < kViewers; ++i)
       viewers_.push_back(std::make_unique<Viewer>(server_->port(), folder.filename().string()));
-  }
-  ~Watched() {
-    viewers_.clear();
-    service_.stop();  // its streams end, then the server
-    server_.reset();
   }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
@@ -218,9 +211,7 @@ std::vector<BenchCase> bench_watch(const BenchOptions& options) {
   const int reports = 2;  // a second: short and often, as the machine's speed changes from second to second
   std::size_t fewest = ~std::size_t{0};
   Rounds own(1);
-  const auto alone = [&] {
-    return run.rates(reports).rates;
-  };
+  const auto alone = [&] { return run.rates(reports).rates; };
   const auto watched = [&] {
     const std::map<int, double> before = thread_seconds();
     const Watched page(run.folder());

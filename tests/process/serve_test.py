@@ -12,6 +12,7 @@ import unittest
 import urllib.parse
 import zlib
 
+from hostile import clients
 from pictures import png, write_digits
 from veche_runs import LONGEST, RunsTest
 
@@ -123,6 +124,37 @@ class Serve(RunsTest):
         self.assertEqual(self.ask("GET", "/health")[0], 401)
         self.assertEqual(self.ask("GET", f"/health?token={token}")[0], 200)
         self.assertEqual(self.ask("GET", "/health", headers={"Authorization": f"Bearer {token}"})[0], 200)
+
+    def test_hostile_bodies(self):
+        self.serve()
+        port, good = self.address.port, png(8, 8, self.images[0])
+        before = clients.memory(self.process)
+        self.assertEqual(clients.status(clients.chunked(port, "/predict", 256 << 20)), 413)
+        self.assertEqual(clients.status(clients.packed(port, "/predict", 200 << 20)), 415)
+        self.assertLess(clients.memory(self.process) - before, 100 << 20)
+        slow = [clients.slow_body(port, "/predict") for _ in range(70)]  # a client gets 64 of these
+        for raw in slow:
+            self.addCleanup(raw.close)
+        self.assertEqual(clients.status(slow[-1].recv(100)), 503)
+        self.assertLess(clients.health(port), 5)
+        for raw in slow:
+            raw.close()
+        # A body in chunks, after a question whether it is wanted, and a form are answered as any other.
+        answer = self.asked("POST", "/predict", good)
+        self.assertEqual(self.asked("POST", "/predict", iter([good[:50], good[50:]])), answer)
+        self.assertEqual(self.asked("POST", "/predict", good, headers={"Expect": "100-continue"}), answer)
+        form = b"--b\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n" + good + b"\r\n--b--\r\n"
+        self.assertEqual(self.asked("POST", "/predict", form, headers={"Content-Type": "multipart/form-data; boundary=b"}), answer)
+
+    def test_a_run_that_was_moved_away(self):
+        self.serve()
+        (self.folder / "runs/a").rename(self.folder / "runs/b")
+        good = png(8, 8, self.images[0])
+        self.assertEqual(self.asked("POST", "/predict", good)[0], 200)
+        for _ in range(2):
+            status, answer = self.asked("POST", "/nodes", good)
+            self.assertEqual(status, 503)
+            self.assertRegex(answer["error"], "^the run that is served cannot be read any more: .*runs/a")
 
     def test_the_page_needs_nothing_from_elsewhere(self):
         self.serve()

@@ -15,12 +15,11 @@ std::string HttpRequest::query_value(const std::string& key, const std::string& 
   return found == query.end() ? fallback : found->second;
 }
 
-std::unique_ptr<HttpServer> start_http_server(const HttpOptions& options, Handler handler,
-                                              std::function<HttpReply(int status)> refused) {
-  const Module httplib{"veche_http.so", "pages and services over HTTP", "libcpp-httplib-dev"};
+std::unique_ptr<HttpServer> start_http_server(const HttpOptions& options, HttpHandler& handler) {
+  const Module module{"veche_http.so", "pages and services over HTTP", "libboost-dev and libasio-dev"};
   std::string why;
   std::unique_ptr<HttpServer> server(
-      module_function<StartHttpServer>(httplib, kStartHttpServer)(options, &handler, &refused, &why));
+      module_function<StartHttpServer>(module, kStartHttpServer)(options, handler, &why));
   if (server == nullptr) throw RequestError(why);
   return server;
 }

@@ -1,121 +1,187 @@
-// The module veche_http: cpp-httplib behind our own interface, so that nobody else includes it.
-#include <httplib.h>
-
-#include <algorithm>
-#include <atomic>
+// The module veche_http. One thread reads and writes every connection (Asio) and parses requests
+// (Boost.Beast's parser), so that no number of clients takes a thread; others compute answers.
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
 #include <thread>
+#include <unordered_set>
+#include <utility>
 
 #include "veche/base/module_api.h"
-#include "web/http/http.h"
+#include "web/http/connection.h"
+#include "web/http/parts.h"
 
 namespace veche::web {
 namespace {
 
-constexpr int kSecondsToRead = 10;   // a request that has begun
-constexpr int kSecondsToWrite = 10;  // to a reader who does not read
-constexpr int kWaitingToBeLetIn = 256;
-constexpr int kSecondsIdle = 2;  // a connection without a request; also how long an end may take
+using asio::ip::tcp;
+using namespace std::chrono_literals;
 
-HttpRequest request_of(const httplib::Request& from) {
-  HttpRequest request{from.method, from.path, from.body, {}, {}};
-  for (const auto& [key, value] : from.params) request.query.emplace(key, value);
-  for (const auto& [key, value] : from.headers) {
-    std::string name = key;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-    request.headers.emplace(std::move(name), value);
-  }
-  // The library takes forms apart; whoever sends a picture as one means the first file of it.
-  if (!from.files.empty()) request.body = from.files.begin()->second.content;
-  return request;
-}
+constexpr auto kBetweenSweeps = 100ms;
+constexpr auto kWithoutDescriptors = 50ms;
+constexpr int kSendBuffer = 256 << 10;  // of a client that does not read, in the kernel
 
-void fill(httplib::Response& response, HttpReply reply) {
-  response.status = reply.status;
-  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
-  if (!reply.stream) {
-    response.set_content(std::move(reply.body), reply.type);
-    return;
-  }
-  response.set_chunked_content_provider(
-      reply.type, [stream = std::move(reply.stream)](std::size_t, httplib::DataSink& sink) {
-        stream([&](std::string_view part) { return sink.write(part.data(), part.size()); });
-        sink.done();
-        return true;
-      });
+// IPv6 gives every home a network of 64 bits: that is one client.
+std::string client_of(const asio::ip::address& address) {
+  if (address.is_v4()) return address.to_string();
+  const asio::ip::address_v6 v6 = address.to_v6();
+  if (v6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, v6).to_string();
+  const auto bytes = v6.to_bytes();
+  return {bytes.begin(), bytes.begin() + 8};
 }
 
 class Server final : public HttpServer {
  public:
-  Server(const HttpOptions& options, Handler handler, std::function<HttpReply(int)> refused)
-      : handler_(std::move(handler)), refused_(std::move(refused)) {
-    const auto answer = [this](const httplib::Request& from, httplib::Response& response) {
-      try {
-        fill(response, handler_(request_of(from)));
-      } catch (const std::exception& error) {
-        fill(response, {.status = 500, .type = "text/plain", .body = std::string(error.what()) + "\n"});
-      }
-    };
-    server_.Get(".*", answer).Post(".*", answer).Put(".*", answer).Patch(".*", answer);
-    server_.Delete(".*", answer).Options(".*", answer);
-    // Only for what never came as far as `answer`: its own errors have a body.
-    server_.set_error_handler([this](const httplib::Request&, httplib::Response& response) {
-      if (response.body.empty()) fill(response, refused_(response.status));
-    });
-    server_.set_payload_max_length(options.most_body);
-    server_.set_keep_alive_max_count(1'000'000);
-    server_.set_keep_alive_timeout(kSecondsIdle);
-    server_.set_read_timeout(kSecondsToRead);
-    server_.set_write_timeout(kSecondsToWrite);
-    server_.set_tcp_nodelay(true);
-    server_.set_address_family(options.host.find(':') == std::string::npos ? AF_UNSPEC : AF_INET6);
-    // Without SO_REUSEPORT, which would let two services share a port unseen.
-    server_.set_socket_options([this](socket_t socket) {
-      listening_ = socket;
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
-    server_.new_task_queue = [count = options.connections] {
-      return new httplib::ThreadPool(static_cast<std::size_t>(count));
-    };
-  }
+  Server(const HttpOptions& options, HttpHandler& handler)
+      : shared_(options, handler),
+        open_(options.connections),
+        acceptor_(io_),
+        sweep_(io_),
+        pool_(static_cast<std::size_t>(options.threads)) {}
+
   ~Server() override {
-    stop();
-    if (thread_.joinable()) thread_.join();
+    if (thread_.joinable()) {
+      asio::post(io_, [this] { end(); });
+      thread_.join();
+    }
+    pool_.stop();  // what has not begun does not; the destructors of pool and context drop the rest
+    pool_.join();
   }
 
-  bool start(const HttpOptions& options) {
-    port_ = options.port;
-    if (port_ == 0)
-      port_ = server_.bind_to_any_port(options.host);
-    else if (!server_.bind_to_port(options.host, port_))
-      port_ = -1;
-    if (port_ < 0) return false;
-    // The library lets five wait; a sixth who comes at the same moment would be let in a second later.
-    ::listen(listening_, kWaitingToBeLetIn);
-    thread_ = std::thread([this] {
-      server_.listen_after_bind();
-      ended_ = true;
-    });
-    return true;
+  bool start() {
+    asio::error_code error;
+    const auto found = tcp::resolver(io_).resolve(shared_.options.host, std::to_string(shared_.options.port),
+                                                  tcp::resolver::passive, error);
+    for (const auto& entry : found)
+      if (!error && listens(entry.endpoint())) {
+        asio::co_spawn(io_, accept(), asio::detached);
+        thread_ = std::thread([this] { io_.run(); });
+        return true;
+      }
+    return false;
   }
 
   int port() const override { return port_; }
-  void stop() override {
-    stopping_ = true;
-    // Before it listens the library would not notice.
-    while (thread_.joinable() && !server_.is_running() && !ended_) std::this_thread::yield();
-    server_.stop();
-  }
-  bool stopping() const override { return stopping_; }
 
  private:
-  const Handler handler_;
-  const std::function<HttpReply(int)> refused_;
-  httplib::Server server_;
-  socket_t listening_ = INVALID_SOCKET;  // the last one made, which is the one that is bound
+  bool listens(const tcp::endpoint& at) {
+    asio::error_code error, ignored;
+    acceptor_.close(ignored);
+    acceptor_.open(at.protocol(), error);
+    // SO_REUSEPORT would let two services share a port unseen.
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(at, error);
+    if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
+    if (!error) port_ = acceptor_.local_endpoint(error).port();
+    return !error;
+  }
+
+  asio::awaitable<void> accept() {
+    asio::steady_timer pause(io_);
+    while (!shared_.ending) {
+      asio::error_code error;
+      tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+      if (!acceptor_.is_open()) co_return;
+      if (error) {  // mostly that this process has no descriptor left
+        make_room("");
+        pause.expires_after(kWithoutDescriptors);
+        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        continue;
+      }
+      const auto from = socket.remote_endpoint(error);
+      if (error) continue;
+      const std::string client = client_of(from.address());
+      if (!open_.take(client) && !(make_room(client) && open_.take(client))) {
+        turn_away(socket);
+        continue;
+      }
+      socket.set_option(tcp::no_delay(true), error);
+      socket.set_option(tcp::socket::send_buffer_size(kSendBuffer), error);
+      const auto connection = std::make_shared<Connection>(std::move(socket), client, shared_, pool_);
+      connections_.insert(connection);
+      if (!std::exchange(sweeping_, true)) asio::co_spawn(io_, sweep(), asio::detached);
+      asio::co_spawn(io_, serve(connection), asio::detached);
+    }
+  }
+
+  asio::awaitable<void> serve(std::shared_ptr<Connection> connection) {
+    co_await connection->serve();
+    drop(connection);
+  }
+
+  void drop(std::shared_ptr<Connection> connection) {
+    if (connections_.erase(connection) == 0) return;
+    connection->close();
+    open_.give(connection->client());
+    if (shared_.ending && connections_.empty()) io_.stop();
+  }
+
+  // Closes the connection that nobody has needed for longest: of the client that has too many, or of all
+  // clients.
+  bool make_room(const std::string& client) {
+    const auto now = HttpClock::now();
+    for (const bool own : {true, false}) {
+      std::shared_ptr<Connection> oldest;
+      for (const auto& one : connections_)
+        if ((!own || one->client() == client) && one->dispensable(now) &&
+            (!oldest || one->since() < oldest->since()))
+          oldest = one;
+      if (!oldest) continue;
+      drop(oldest);
+      return true;
+    }
+    return false;
+  }
+
+  void turn_away(tcp::socket& socket) {
+    HttpReply reply = shared_.handler.refused(503);
+    reply.headers.emplace_back("Retry-After", "1");
+    asio::error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.write_some(asio::buffer(head_of(reply, false, false) + reply.body), ignored);
+  }
+
+  // While there are connections: closes those whose deadline has passed.
+  asio::awaitable<void> sweep() {
+    asio::error_code ignored;
+    do {
+      sweep_.expires_after(kBetweenSweeps);
+      co_await sweep_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+      const auto now = HttpClock::now();
+      const auto all = connections_;
+      for (const auto& one : all)
+        if (one->deadline() < now) drop(one);
+    } while (!connections_.empty());
+    sweeping_ = false;
+  }
+
+  // Requests that are complete have a while for their answers; nobody else is waited for.
+  void end() {
+    shared_.ending = true;
+    asio::error_code ignored;
+    acceptor_.close(ignored);
+    shared_.end_by = HttpClock::now() + shared_.options.to_end;
+    const auto all = connections_;
+    for (const auto& one : all) {
+      const auto doing = one->doing();
+      const bool asked = doing == Connection::Doing::answering || doing == Connection::Doing::writing;
+      if (!asked || shared_.options.to_end == 0ms) drop(one);
+    }
+    if (connections_.empty()) io_.stop();
+  }
+
+  HttpShared shared_;
+  Places open_;
+  asio::io_context io_{1};
+  tcp::acceptor acceptor_;
+  asio::steady_timer sweep_;
+  bool sweeping_ = false;
+  std::unordered_set<std::shared_ptr<Connection>> connections_;
+  asio::thread_pool pool_;
   int port_ = -1;
-  std::atomic<bool> stopping_ = false;
-  std::atomic<bool> ended_ = false;
   std::thread thread_;
 };
 
@@ -123,10 +189,9 @@ class Server final : public HttpServer {
 }  // namespace veche::web
 
 extern "C" VECHE_MODULE_API veche::web::HttpServer* veche_start_http_server(
-    const veche::web::HttpOptions& options, veche::web::Handler* handler,
-    std::function<veche::web::HttpReply(int)>* refused, std::string* why) {
-  auto server = std::make_unique<veche::web::Server>(options, std::move(*handler), std::move(*refused));
-  if (server->start(options)) return server.release();
+    const veche::web::HttpOptions& options, veche::web::HttpHandler& handler, std::string* why) {
+  auto server = std::make_unique<veche::web::Server>(options, handler);
+  if (server->start()) return server.release();
   *why =
       "nothing can listen at " + options.host + ":" + std::to_string(options.port) +
       ": it is taken, not an address of this machine, or not allowed; choose another with --port or --host";

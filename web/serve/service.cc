@@ -44,48 +44,60 @@ PredictionService::PredictionService(const std::filesystem::path& place, const O
       batcher_(model_, options.limits),
       place_(place) {}
 
-HttpReply PredictionService::handle(const HttpRequest& request) {
+HttpReply PredictionService::counted(HttpReply reply) {
+  ++by_status_[static_cast<std::size_t>(std::clamp(reply.status / 100, 0, 5))];
+  return reply;
+}
+
+HttpReply PredictionService::refused(int status) {
+  return counted(refusal_of_server(status, HttpOptions().most_body));
+}
+
+std::optional<HttpReply> PredictionService::admit(const HttpRequest& head) {
+  auto reply = guard_.refuses(head);
+  if (!reply) reply = route(head);
+  if (reply) return counted(std::move(*reply));
+  return std::nullopt;
+}
+
+HttpReply PredictionService::answer(const HttpRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   HttpReply reply = [&] {
     try {
-      if (auto refused = guard_.refuses(request)) return *refused;
-      return route(request);
+      return request.path == "/predict" ? predict(request) : ask_nodes(request);
     } catch (const Refused& refused) {
       return refused.reply;
     } catch (const TooBusy& busy) {
-      HttpReply answer = refusal(503, busy.what());
-      answer.headers.emplace_back("Retry-After", "1");
-      return answer;
+      return refusal(503, busy.what());
     }
   }();
-  ++by_status_[static_cast<std::size_t>(std::clamp(reply.status / 100, 0, 5))];
   if (request.path == "/predict" && reply.status == 200) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     ++times_[static_cast<std::size_t>(std::ranges::lower_bound(kBounds, seconds) - kBounds.begin())];
     microseconds_ += static_cast<std::uint64_t>(seconds * 1e6);
   }
-  return reply;
+  return counted(std::move(reply));
 }
 
-HttpReply PredictionService::route(const HttpRequest& request) {
-  const std::string& path = request.path;
+// What the head alone decides; nothing: a picture is to be read.
+std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
+  const std::string& path = head.path;
   const bool posts = path == "/predict" || path == "/nodes";
   const bool gets = path == "/" || path == "/health" || path == "/model" || path == "/metrics";
   if (!posts && !gets) return refusal(404, "there is nothing of this name here: POST a picture to /predict");
-  const bool right = posts ? request.method == "POST" : request.method == "GET" || request.method == "HEAD";
+  const bool right = posts ? head.method == "POST" : head.method == "GET" || head.method == "HEAD";
   if (!right) {
     HttpReply reply =
         refusal(405, posts ? path + " wants a picture: POST one" : path + " is there to be read: GET it");
     reply.headers.emplace_back("Allow", posts ? "POST" : "GET, HEAD");
     return reply;
   }
-  if (path == "/predict") return predict(request);
-  if (path == "/nodes") return ask_nodes(request);
+  if (posts) return std::nullopt;
   if (path == "/metrics") return metrics();
   if (path == "/model") return about();
   if (path == "/health")
     return json_reply({{"status", "ok"}, {"model", model_.name()}, {"step", model_.step()}});
-  return {.type = "text/html; charset=utf-8", .body = kServePage, .headers = page_headers()};
+  return HttpReply{.type = "text/html; charset=utf-8", .body = kServePage, .headers = page_headers()};
 }
 
 std::vector<float> PredictionService::sample_of(const HttpRequest& request) const {
@@ -114,19 +126,22 @@ HttpReply PredictionService::ask_nodes(const HttpRequest& request) {
   const std::lock_guard lock(nodes_mutex_);
   std::vector<float> probabilities(static_cast<std::size_t>(model_.classes()));
   // The run may have gone on since: all answers are of one checkpoint, the newest there is.
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    if (!others_) others_.emplace(place_, NodeId{0});
-    AnswerJson nodes = AnswerJson::array();
-    for (int node = 0; node < count && others_->become(NodeId{node}); ++node) {
-      others_->predict(sample, probabilities);
-      nodes.push_back(prediction_json(model_.input(), probabilities, top));
-      nodes.back()["node"] = node;
+  for (int attempt = 0; attempt < 3; ++attempt) try {
+      if (!others_) others_.emplace(place_, NodeId{0});
+      AnswerJson nodes = AnswerJson::array();
+      for (int node = 0; node < count && others_->become(NodeId{node}); ++node) {
+        others_->predict(sample, probabilities);
+        nodes.push_back(prediction_json(model_.input(), probabilities, top));
+        nodes.back()["node"] = node;
+      }
+      json["nodes_step"] = others_->step();
+      json["nodes"] = std::move(nodes);
+      if (static_cast<int>(json["nodes"].size()) == count) break;
+      others_.reset();
+    } catch (const Error& error) {  // such as that its folder was moved away
+      others_.reset();
+      return refusal(503, fmt::format("the run that is served cannot be read any more: {}", error.what()));
     }
-    json["nodes_step"] = others_->step();
-    json["nodes"] = std::move(nodes);
-    if (static_cast<int>(json["nodes"].size()) == count) break;
-    others_.reset();
-  }
   return json_reply(json);
 }
 

@@ -19,7 +19,7 @@ namespace veche::web {
 //   GET  /health   whether it answers
 //   GET  /metrics  counters for Prometheus
 //   GET  /         a page to try it with
-class PredictionService {
+class PredictionService : public HttpHandler {
  public:
   struct Options {
     std::optional<NodeId> node = {};
@@ -29,13 +29,15 @@ class PredictionService {
   // Throws RequestError when there is no such model, or it does not see pictures.
   PredictionService(const std::filesystem::path& place, const Options& options, Guard guard);
 
-  // Any thread.
-  HttpReply handle(const HttpRequest& request);
+  std::optional<HttpReply> admit(const HttpRequest& head) override;
+  HttpReply answer(const HttpRequest& request) override;
+  HttpReply refused(int status) override;
   const TrainedModel& model() const { return model_; }
   Batcher::Counts batches() const { return batcher_.counts(); }
 
  private:
-  HttpReply route(const HttpRequest& request);
+  std::optional<HttpReply> route(const HttpRequest& head);
+  HttpReply counted(HttpReply reply);
   HttpReply predict(const HttpRequest& request);
   HttpReply ask_nodes(const HttpRequest& request);
   HttpReply about() const;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "veche/base/input_file.h"
 #include "veche/base/read_text.h"
 #include "veche/errors.h"
 #include "web/report/records.h"
@@ -51,13 +53,24 @@ nlohmann::json column(const std::vector<Row>& rows, const std::vector<std::size_
   return values;
 }
 
+// At most so many bytes from `at` on; nothing of a pipe or a device, which would be waited for or never end.
+std::string piece_of(const std::filesystem::path& file, std::uintmax_t at, std::size_t most) {
+  std::string piece(most, '\0');
+  try {
+    piece.resize(InputFile(file).read(at, std::as_writable_bytes(std::span(piece))));
+  } catch (const RequestError&) {  // replaced or gone: looked at again the next time
+    piece.clear();
+  }
+  return piece;
+}
+
 }  // namespace
 
 bool LineReader::read(std::vector<std::string>& lines) {
   lines.clear();
   behind_ = false;
   struct stat facts {};
-  if (::stat(file_.c_str(), &facts) != 0) return false;
+  if (::stat(file_.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const auto size = static_cast<std::uintmax_t>(facts.st_size);
   const bool anew = inode_ != facts.st_ino || size < at_;  // replaced, or cut
   if (anew) {
@@ -66,13 +79,10 @@ bool LineReader::read(std::vector<std::string>& lines) {
     inode_ = facts.st_ino;
   }
   if (size == at_) return anew;
-  std::ifstream in(file_, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(at_));
-  std::string piece(static_cast<std::size_t>(std::min<std::uintmax_t>(size - at_, kMostPiece)), '\0');
-  in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-  piece.resize(static_cast<std::size_t>(in.gcount()));
+  const std::string piece =
+      piece_of(file_, at_, static_cast<std::size_t>(std::min<std::uintmax_t>(size - at_, kMostPiece)));
   at_ += piece.size();
-  behind_ = at_ < size;
+  behind_ = at_ < size && !piece.empty();
   rest_ += piece;
   std::size_t from = 0;
   for (std::size_t end; (end = rest_.find('\n', from)) != std::string::npos; from = end + 1)
@@ -171,11 +181,8 @@ void RunFollower::take_nodes() {
   const auto written = std::filesystem::last_write_time(folder_ / "nodes.json", unknown);
   if (unknown || written == now_written_) return;
   now_written_ = written;
-  std::ifstream in(folder_ / "nodes.json", std::ios::binary);
-  std::string text(kMostNodesText + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json =
+      nlohmann::json::parse(piece_of(folder_ / "nodes.json", 0, kMostNodesText + 1), nullptr, false);
   if (!json.is_object() || !std::isfinite(value_of(json, "step")) || !json.contains("nodes") ||
       !json["nodes"].is_array())
     return;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 400ms;
 constexpr auto kBetweenPieces = 5ms;  // of a long past: others have their turn
-constexpr auto kBetweenSigns = 1s;    // of life, and how soon a stream sees the end
+constexpr auto kBetweenSigns = 1s;    // of life
 constexpr std::size_t kSeriesRows = 600, kNodeRows = 200;
 constexpr std::size_t kMostRuns = 200;
 
@@ -39,26 +39,23 @@ WatchService::WatchService(const std::vector<fs::path>& places, Guard guard)
     if (!fs::is_directory(place, unknown))
       throw RequestError(
           fmt::format("there is no folder '{}': name that of a run, such as runs/NAME", place.string()));
+    if (is_run(place)) const RunFollower readable(place);
   }
   look_for_runs();
-  if (runs_.empty())
-    throw RequestError(
-        fmt::format("'{}' is neither a run's folder nor one that holds some", places.front().string()));
+  tell();
   thread_ = std::thread([this] { look(); });
 }
 
 WatchService::~WatchService() {
-  stop();
-  if (thread_.joinable()) thread_.join();
-}
-
-void WatchService::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  end_.notify_all();
+  thread_.join();
 }
+
+bool WatchService::empty() const { return told()->runs == 0; }
 
 // Under the lock, or before the thread is there.
 bool WatchService::look_for_runs() {
@@ -90,45 +87,47 @@ bool WatchService::look_for_runs() {
 void WatchService::look() {
   std::unique_lock lock(mutex_);
   bool behind = true;
-  while (!changed_.wait_for(lock, behind ? kBetweenPieces : kBetweenLooks, [&] { return stopping_; })) {
+  while (!end_.wait_for(lock, behind ? kBetweenPieces : kBetweenLooks, [&] { return stopping_; })) {
     bool changed = look_for_runs();
     behind = false;
     for (auto& [name, run] : runs_) {
       changed |= run->follower.poll();
       behind |= run->follower.behind();
     }
-    if (!changed) continue;
-    ++version_;
-    changed_.notify_all();
+    if (changed) tell();
   }
 }
 
-std::string WatchService::versions() const {
+void WatchService::tell() {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, run] : runs_)
     json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended(),
                   run->follower.now_version()};
-  return json_of(json);
+  auto now = std::make_shared<const Told>(Told{told()->version + 1, runs_.size(), json_of(json)});
+  const std::lock_guard lock(told_mutex_);
+  told_ = std::move(now);
 }
 
-void WatchService::stream_events(const Sink& sink) {
-  std::uint64_t told = ~std::uint64_t{0};
-  for (;;) {
-    std::string event;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kBetweenSigns, [&] { return stopping_ || version_ != told; });
-      if (stopping_) return;
-      event = version_ == told ? ": alive\n\n" : "data: " + versions() + "\n\n";
-      told = version_;
-    }
-    if (!sink(event)) return;
-  }
+std::shared_ptr<const WatchService::Told> WatchService::told() const {
+  const std::lock_guard lock(told_mutex_);
+  return told_;
 }
 
-HttpReply WatchService::answer_of(const HttpRequest& request) {
+// Of one viewer.
+std::function<std::string()> WatchService::events() const {
+  return [this, seen = std::uint64_t{0}, last = std::chrono::steady_clock::time_point()]() mutable {
+    const auto news = told();
+    const auto now = std::chrono::steady_clock::now();
+    if (news->version == seen && now - last < kBetweenSigns) return std::string();
+    last = now;
+    if (news->version == seen) return std::string(": alive\n\n");
+    seen = news->version;
+    return "data: " + news->text + "\n\n";
+  };
+}
+
+HttpReply WatchService::answer(const HttpRequest& request) {
   const std::lock_guard lock(mutex_);
-  if (request.path == "/api/runs") return {.body = versions()};
   const auto found = runs_.find(request.query_value("run"));
   if (found == runs_.end()) return refusal(404, "there is no such run here");
   Watched& run = *found->second;
@@ -152,22 +151,24 @@ HttpReply WatchService::answer_of(const HttpRequest& request) {
   return {.body = text, .headers = {{"Cache-Control", "no-store"}}};
 }
 
-HttpReply WatchService::handle(const HttpRequest& request) {
-  if (auto refused = guard_.refuses(request)) return *refused;
-  if (request.method != "GET" && request.method != "HEAD") {
+std::optional<HttpReply> WatchService::admit(const HttpRequest& head) {
+  if (auto refused = guard_.refuses(head)) return *refused;
+  if (head.method != "GET" && head.method != "HEAD") {
     HttpReply reply = refusal(405, "this is there to be read: GET it");
     reply.headers.emplace_back("Allow", "GET, HEAD");
     return reply;
   }
-  const std::string& path = request.path;
-  if (path == "/") return {.type = "text/html; charset=utf-8", .body = kWatchPage, .headers = page_headers()};
+  const std::string& path = head.path;
+  if (path == "/")
+    return HttpReply{.type = "text/html; charset=utf-8", .body = kWatchPage, .headers = page_headers()};
+  if (path == "/health")
+    return HttpReply{.body = fmt::format("{{\"status\":\"ok\",\"runs\":{}}}\n", told()->runs)};
+  if (path == "/api/runs") return HttpReply{.body = told()->text};
   if (path == "/api/events")
-    return {.type = "text/event-stream",
-            .headers = {{"Cache-Control", "no-store"}},
-            .stream = [this](const Sink& sink) { stream_events(sink); }};
-  if (path == "/api/runs" || path == "/api/about" || path == "/api/series" || path == "/api/nodes" ||
-      path == "/api/now")
-    return answer_of(request);
+    return HttpReply{
+        .type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = events()};
+  if (path == "/api/about" || path == "/api/series" || path == "/api/nodes" || path == "/api/now")
+    return std::nullopt;
   return refusal(404, "there is nothing of this name here");
 }
 

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,19 +21,25 @@ namespace veche::web {
 //   GET /api/runs   their names
 //   GET /api/about, /api/series, /api/nodes, /api/now  ?run=NAME: what is known of one
 //   GET /api/events server-sent events: which of these has a new version
+//   GET /health     whether it answers
 // One thread reads the folders twice a second, whoever watches; answers are made once for each version.
-class WatchService {
+class WatchService : public HttpHandler {
  public:
+  // Nothing may be sent to it, and its answers are short.
+  static HttpOptions http_options() {
+    return {.most_body = 0, .threads = 4, .to_end = std::chrono::milliseconds(0)};
+  }
   // A run's folder, or one that holds runs' folders; those that come later are found too. Throws
   // RequestError.
   WatchService(const std::vector<std::filesystem::path>& places, Guard guard);
-  ~WatchService();
+  ~WatchService() override;
   WatchService(const WatchService&) = delete;
   WatchService& operator=(const WatchService&) = delete;
 
-  HttpReply handle(const HttpRequest& request);  // any thread
-  // Streams end soon after; before the server that they belong to.
-  void stop();
+  std::optional<HttpReply> admit(const HttpRequest& head) override;
+  HttpReply answer(const HttpRequest& request) override;
+  HttpReply refused(int status) override { return refusal_of_server(status, 0); }
+  bool empty() const;  // no run was found until now
 
  private:
   struct Watched {
@@ -40,20 +47,29 @@ class WatchService {
     RunFollower follower;
     std::map<std::string, std::pair<std::uint64_t, std::string>> made;  // answers, by what and version
   };
+  // What viewers are told of all runs.
+  struct Told {
+    std::uint64_t version = 0;
+    std::size_t runs = 0;
+    std::string text;
+  };
   void look();
   bool look_for_runs();
-  std::string versions() const;  // under the lock
-  HttpReply answer_of(const HttpRequest& request);
-  void stream_events(const Sink& sink);
+  void tell();  // under the lock
+  std::shared_ptr<const Told> told() const;
+  std::function<std::string()> events() const;
 
   const std::vector<std::filesystem::path> places_;
   const Guard guard_;
 
+  // Never held while folders are read: `admit` must not wait.
+  mutable std::mutex told_mutex_;
+  std::shared_ptr<const Told> told_ = std::make_shared<Told>();  // guarded by it
+
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable end_;
   std::map<std::string, std::unique_ptr<Watched>> runs_;  // by name; guarded by the mutex, as all below
   std::map<std::string, std::string> names_;              // of folders
-  std::uint64_t version_ = 0;
   bool stopping_ = false;
   std::thread thread_;  // the last
 };
