@@ -4,10 +4,13 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import pathlib
 import re
+import shutil
 import signal
 import socket
 import struct
+import tempfile
 import unittest
 import urllib.parse
 import zlib
@@ -21,10 +24,17 @@ MLP = {"model.name": "mlp", "model.hidden": "[16]", "data.name": "mnist", "data.
 
 
 class Serve(RunsTest):
+    trained = None  # once, copied by every test
+
     def setUp(self):
         super().setUp()
         self.images, _ = write_digits(self.folder / "digits")
-        self.train("a", MLP)
+        if Serve.trained is None:
+            run, copy = self.train("a", MLP), tempfile.TemporaryDirectory(prefix="veche-test-")
+            self.addClassCleanup(copy.cleanup)
+            Serve.trained = shutil.copytree(run.path, pathlib.Path(copy.name) / "a")
+        else:
+            shutil.copytree(Serve.trained, self.folder / "runs/a")
 
     def serve(self, *words):
         self.process = self.start("serve", *(words or ["runs/a"]), "--port", 0)
