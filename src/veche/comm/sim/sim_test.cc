@@ -114,6 +114,31 @@ TEST(Sim, LargeMessagesToOnePeerFollowEachOther) {
             "");
 }
 
+// Each takes the link's share in turn, and all of them the time that their bytes take. Were all of them to
+// move at once, this would take minutes: SimGrid looks at everything that moves whenever something ends.
+TEST(Sim, ManySmallMessagesAreCheapAndTakeWhatTheirBytesTake) {
+  constexpr int kEach = 3000;
+  const auto size = [](int i) { return static_cast<std::size_t>(1000 + i * 37 % 101); };
+  EXPECT_EQ(run(star(4), 4,
+                [&](Endpoint& me) {
+                  const int mine = me.id().value;
+                  double all = 0;
+                  for (int i = 0; i < kEach; ++i) {
+                    all += static_cast<double>(size(i));
+                    for (int to = 0; to < 4; ++to)
+                      if (to != mine) me.send(NodeId{to}, Tag{1}, bytes(size(i)));
+                  }
+                  for (int i = 0; i < kEach; ++i)
+                    for (int from = 0; from < 4; ++from) {
+                      if (from == mine) continue;
+                      const Received received = me.receive(NodeId{from}, Tag{1}, kForever);
+                      ASSERT_EQ(received.message.size(), size(i));
+                    }
+                  EXPECT_NEAR(me.now().count(), 3 * all / 1e6, 0.02 * 3 * all / 1e6);
+                }),
+            "");
+}
+
 TEST(Sim, WithoutDuplexTwoNodesSendInTurn) {
   for (const bool duplex : {true, false}) {
     SimNetwork network = star(2);

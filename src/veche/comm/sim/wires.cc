@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/Action.hpp>
 
@@ -16,6 +17,7 @@ namespace s4u = simgrid::s4u;
 using simgrid::kernel::resource::Action;
 
 constexpr std::uint64_t kLarge = 64 << 10;  // bytes
+constexpr int kSmallAtOnce = 16;            // from one host to another
 
 Wires* current_wires = nullptr;  // there is one engine a process, whose signals know no owner
 
@@ -85,7 +87,9 @@ void Wires::put_on_its_way(Flight& flight) {
     receiver.free_boxes.pop_back();
   }
   // SimGrid notices the end of an empty one only when something else happens.
-  flight.comm = flight.box->put_async(&flight, std::max<std::uint64_t>(flight.letter.bytes, 1));
+  std::uint64_t bytes = flight.letter.bytes;
+  for (const Flight* rider : flight.riders) bytes += rider->letter.bytes;
+  flight.comm = flight.box->put_async(&flight, std::max<std::uint64_t>(bytes, 1));
   moving_.emplace(flight.comm->get_impl(), &flight);
 }
 
@@ -113,36 +117,79 @@ void Wires::leave() {
 
 void Wires::begin(Flight& flight) {
   ++under_way_;
-  if (jitter_ == 0) return enter_lane(flight);
+  if (jitter_ == 0) return enter(flight);
   const double delay = jitter_ * RandomStream(seed_, "jitter", numbers_++).uniform();
-  simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay,
-                                     [this, &flight] { enter_lane(flight); });
+  simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay, [this, &flight] { enter(flight); });
 }
 
-void Wires::enter_lane(Flight& flight) {
+void Wires::enter(Flight& flight) {
   if (flight.state == Flight::State::gone) {
     --under_way_;
     flights_.erase(flight.self);
     return;
   }
-  if (flight.letter.bytes < kLarge) return move(flight);
+  flight.letter.bytes < kLarge ? enter_stream(flight) : enter_lane(flight);
+}
+
+void Wires::enter_lane(Flight& flight) {
   std::deque<Flight*>& lane = lanes_[lane_of(flight.letter)];
   lane.push_back(&flight);
   if (lane.front() == &flight) return move(flight);
   flight.state = Flight::State::queued;
 }
 
+void Wires::enter_stream(Flight& flight) {
+  if (is_blocked(flight)) return move(flight);
+  Stream& stream = streams_[key_of(flight.letter.from, flight.letter.to)];
+  if (stream.moving < kSmallAtOnce) {
+    ++stream.moving;
+    return move(flight);
+  }
+  flight.state = Flight::State::queued;
+  stream.waiting.push_back(&flight);
+}
+
 // The first has arrived: the next one moves.
 void Wires::leave_lane(const Flight& flight) {
-  if (flight.letter.bytes < kLarge) return;
   const auto lane = lanes_.find(lane_of(flight.letter));
   lane->second.pop_front();
   if (!lane->second.empty()) return move(*lane->second.front());
   lanes_.erase(lane);
 }
 
+void Wires::leave_stream(const Flight& flight) {
+  const auto found = streams_.find(key_of(flight.letter.from, flight.letter.to));
+  Stream& stream = found->second;
+  if (stream.waiting.empty()) {
+    if (--stream.moving == 0) streams_.erase(found);
+    return;
+  }
+  Flight& next = *stream.waiting.front();
+  stream.waiting.pop_front();
+  std::uint64_t bytes = next.letter.bytes;
+  while (!stream.waiting.empty() && (bytes += stream.waiting.front()->letter.bytes) < kLarge) {
+    stream.waiting.front()->state = Flight::State::riding;
+    next.riders.push_back(stream.waiting.front());
+    stream.waiting.pop_front();
+  }
+  move(next);
+}
+
+bool Wires::goes_over(NodeId from, NodeId to, const std::set<const s4u::Link*>& links) const {
+  std::vector<s4u::Link*> route;
+  hosts_[static_cast<std::size_t>(from.value)]->route_to(hosts_[static_cast<std::size_t>(to.value)], route,
+                                                         nullptr);
+  return std::ranges::any_of(route, [&](const s4u::Link* link) { return links.contains(link); });
+}
+
+// Acknowledgements travel too: a way back that is down stops the way there.
+bool Wires::is_blocked(NodeId from, NodeId to) const {
+  if (is_away(from) || is_away(to)) return true;
+  return !down_.empty() && (goes_over(from, to, down_) || goes_over(to, from, down_));
+}
+
 void Wires::move(Flight& flight) {
-  if (is_away(flight.letter.from) || is_away(flight.letter.to)) {
+  if (is_blocked(flight)) {
     --under_way_;
     flight.state = Flight::State::resting;
     return;
@@ -159,11 +206,22 @@ void Wires::arrived(Flight& flight) {
   sender.to_clear.push_back({flight.letter.to, std::move(flight.comm), flight.box});
   sender.bell->release();
   flight.comm = nullptr;
-  flight.state = Flight::State::arrived;
-  --under_way_;
-  leave_lane(flight);
-  const Conversation conversation{flight.letter.from, flight.letter.to, flight.letter.tag};
+  std::vector<Flight*> all = std::move(flight.riders);
+  all.insert(all.begin(), &flight);
+  std::vector<Conversation> conversations;
+  for (Flight* each : all) {
+    each->state = Flight::State::arrived;
+    --under_way_;
+    conversations.push_back({each->letter.from, each->letter.to, each->letter.tag});
+  }
+  flight.letter.bytes < kLarge ? leave_stream(flight) : leave_lane(flight);
+  for (const Conversation& conversation : conversations) hand_over(conversation);
+}
+
+// What has arrived and follows nothing that has not.
+void Wires::hand_over(const Conversation& conversation) {
   const auto found = conversations_.find(conversation);
+  if (found == conversations_.end()) return;
   std::deque<Flight*>& queue = found->second;
   std::vector<Letter> there;
   while (!queue.empty() && queue.front()->state == Flight::State::arrived) {
@@ -177,17 +235,45 @@ void Wires::arrived(Flight& flight) {
 
 void Wires::cut(NodeId host, bool for_good) {
   away_[static_cast<std::size_t>(host.value)] = true;
+  const auto meets = [&](const Flight& flight) {
+    return flight.letter.from == host || flight.letter.to == host;
+  };
+  for (Flight& flight : flights_)
+    if (meets(flight)) take_off(flight);
+  if (!for_good) return;
   for (auto at = flights_.begin(); at != flights_.end();) {
     Flight& flight = *at++;
-    if (flight.letter.from != host && flight.letter.to != host) continue;
-    if (flight.state == Flight::State::moving) withdraw(flight);
-    if (for_good) forget(flight);
+    if (meets(flight)) forget(flight);
   }
-  if (for_good)
-    std::erase_if(lanes_, [&](const auto& lane) {
-      return lane.first >> 32 == static_cast<std::uint32_t>(host.value) ||
-             static_cast<std::uint32_t>(lane.first) == static_cast<std::uint32_t>(host.value);
-    });
+  std::erase_if(lanes_, [&](const auto& lane) {
+    return lane.first >> 32 == static_cast<std::uint32_t>(host.value) ||
+           static_cast<std::uint32_t>(lane.first) == static_cast<std::uint32_t>(host.value);
+  });
+}
+
+void Wires::cut(const s4u::Link* link) {
+  if (!down_.insert(link).second) return;
+  std::map<std::uint64_t, bool> met;  // routes are not cheap
+  for (Flight& flight : flights_) {
+    const auto [found, fresh] = met.try_emplace(key_of(flight.letter.from, flight.letter.to));
+    if (fresh)
+      found->second = goes_over(flight.letter.from, flight.letter.to, {link}) ||
+                      goes_over(flight.letter.to, flight.letter.from, {link});
+    if (found->second) take_off(flight);
+  }
+}
+
+// Puts it to rest. Small ones that wait for others of their stream do so, too: nobody is left to call them.
+void Wires::take_off(Flight& flight) {
+  const bool small = flight.letter.bytes < kLarge;
+  if (small) streams_.erase(key_of(flight.letter.from, flight.letter.to));
+  if (flight.state == Flight::State::moving) {
+    withdraw(flight);
+  } else if (flight.state == Flight::State::riding || (small && flight.state == Flight::State::queued)) {
+    --under_way_;
+    flight.state = Flight::State::resting;
+  }
+  flight.riders.clear();
 }
 
 void Wires::withdraw(Flight& flight) {
@@ -215,13 +301,20 @@ void Wires::forget(Flight& flight) {
 
 void Wires::mend(NodeId host) {
   away_[static_cast<std::size_t>(host.value)] = false;
+  begin_anew();
+}
+
+void Wires::mend(const s4u::Link* link) {
+  if (down_.erase(link) > 0) begin_anew();
+}
+
+void Wires::begin_anew() {
   std::vector<Flight*> again;
   for (Flight& flight : flights_)
-    if (flight.state == Flight::State::resting && !is_away(flight.letter.from) && !is_away(flight.letter.to))
-      again.push_back(&flight);
+    if (flight.state == Flight::State::resting && !is_blocked(flight)) again.push_back(&flight);
   for (Flight* flight : again) {
     ++under_way_;
-    move(*flight);
+    flight->letter.bytes < kLarge ? enter_stream(*flight) : move(*flight);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <set>
 #include <simgrid/s4u.hpp>
 #include <unordered_map>
 #include <vector>
@@ -22,7 +23,9 @@ struct Letter {
 // What is under way between hosts, each letter a communication of SimGrid's that begins when it was posted,
 // whether or not anybody waits for it. Letters of one sender with one tag arrive in the order of sending. Of
 // large ones from one host to another one moves at a time, as on a connection; those to different hosts share
-// what links there are.
+// what links there are. Of small ones a few move at a time, and the next that leaves takes those that wait
+// behind it along, as far as a packet of 64 KiB holds them: SimGrid computes the rates of all that move anew
+// whenever one begins or ends, so that a thousand at once would cost a thousand times as much each.
 //
 // Every host has a porter, an actor that does for it what SimGrid wants an actor to do: it puts letters on
 // their way and clears away what has arrived. SimGrid could do without (Comm::sendto), but then looks through
@@ -44,6 +47,9 @@ class Wires {
   // A host goes away: what is under way to it and from it begins anew when it is back, or is gone with it.
   void cut(NodeId host, bool for_good);
   void mend(NodeId host);
+  // A link fails: what is under way over it begins anew when the link is back.
+  void cut(const simgrid::s4u::Link* link);
+  void mend(const simgrid::s4u::Link* link);
   // Nothing will be posted any more: the porters end.
   void stop();
 
@@ -57,8 +63,10 @@ class Wires {
     Letter letter;
     simgrid::s4u::CommPtr comm;  // while it moves, once the porter has put it on its way
     simgrid::s4u::Mailbox* box = nullptr;
-    // delayed: by jitter; queued: behind another large one; resting: until its host is back
-    enum class State { delayed, queued, moving, resting, arrived, gone } state = State::delayed;
+    std::vector<Flight*> riders = {};  // small ones that travel with it
+    // delayed: by jitter; queued: behind others to that host; riding: with another; resting: until its host
+    // or a link is back
+    enum class State { delayed, queued, moving, riding, resting, arrived, gone } state = State::delayed;
     std::list<Flight>::iterator self;
   };
   struct Spent {
@@ -90,22 +98,39 @@ class Wires {
   };
 
   using Lanes = std::unordered_map<std::uint64_t, std::deque<Flight*>>;
+  // Small letters from one host to another.
+  struct Stream {
+    int moving = 0;
+    std::deque<Flight*> waiting;
+  };
 
   std::uint64_t lane_of(const Letter& letter) const {
     const bool swapped = !duplex_ && letter.to < letter.from;
     const NodeId one = swapped ? letter.to : letter.from, other = swapped ? letter.from : letter.to;
-    return static_cast<std::uint64_t>(one.value) << 32 | static_cast<std::uint32_t>(other.value);
+    return key_of(one, other);
+  }
+  static std::uint64_t key_of(NodeId from, NodeId to) {
+    return static_cast<std::uint64_t>(from.value) << 32 | static_cast<std::uint32_t>(to.value);
   }
   void begin(Flight& flight);
+  void enter(Flight& flight);
   void enter_lane(Flight& flight);
+  void enter_stream(Flight& flight);
   void leave_lane(const Flight& flight);
+  void leave_stream(const Flight& flight);
   void move(Flight& flight);
+  void take_off(Flight& flight);
+  void begin_anew();
+  bool is_blocked(NodeId from, NodeId to) const;
+  bool is_blocked(const Flight& flight) const { return is_blocked(flight.letter.from, flight.letter.to); }
+  bool goes_over(NodeId from, NodeId to, const std::set<const simgrid::s4u::Link*>& links) const;
   void work(NodeId host);
   void put_on_its_way(Flight& flight);
   void clear_away(const Spent& spent);
   void withdraw(Flight& flight);
   Porter& porter(NodeId host) { return porters_[static_cast<std::size_t>(host.value)]; }
   void arrived(Flight& flight);
+  void hand_over(const Conversation& conversation);
   void forget(Flight& flight);
   bool is_away(NodeId host) const { return away_[static_cast<std::size_t>(host.value)]; }
 
@@ -118,7 +143,9 @@ class Wires {
   std::list<Flight> flights_;
   std::unordered_map<Conversation, std::deque<Flight*>, Hash> conversations_;  // none is empty
   Lanes lanes_;  // large letters from one host to another; none is empty
+  std::unordered_map<std::uint64_t, Stream> streams_;  // each has something that moves
   std::vector<bool> away_;
+  std::set<const simgrid::s4u::Link*> down_;
   std::uint64_t numbers_ = 0;
   std::size_t under_way_ = 0;  // moving, or waiting for their jitter
   std::vector<Porter> porters_;
