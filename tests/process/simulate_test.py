@@ -19,6 +19,26 @@ PLATFORM = """<?xml version='1.0'?>
 """
 
 
+PLATFORMS = pathlib.Path(__file__).resolve().parent / "platforms"
+# Four nodes, four steps of a second each, with little to send: about how many seconds a run takes, or why it is refused or fails.
+SECONDS = {"away": 6, "dijkstra": 6, "link_away": 6, "links_change": 11, "peers": 9.24, "settings": 4, "speed": 7, "torus": 4,
+           "traces": 5, "two_clusters": 4.56, "unused_no_bandwidth": 4}
+REFUSED = {"deployment": "line 22: <actor> belongs into a deployment file",
+           "dijkstra_apart": 'there is no route from host "host0" to host "host3"',
+           "huge": "has 100000000 hosts and needs 400.0 GB of memory",
+           "no_bandwidth": 'link "link0-2" has a bandwidth of 0, and the route from host "host0" to host "host2" goes over it',
+           "no_route": 'there is no route from host "host1" to host "host3"',
+           "none": 'there is no route from host "host0" to host "host1"',
+           "one_way": 'there is no route from host "host3" to host "host1"',
+           "smpi": "line 5: <config> sets network/model to \"SMPI\"",
+           "tracing": "line 5: <config> sets \"tracing\"",
+           "wifi": 'line 4: <zone id="world"> is wireless',
+           "wifi_link": 'line 9: <link id="link0-1"> is wireless',
+           "wrong_torus": "Insufficient number of radicals available"}
+FAILED = {"failures": 'node 2 is gone: node [013] cannot go on without it; host "host2" of node 2 failed at 2.5 s',
+          "link_down": 'node [01] did not answer node [01] within [^;]+; link "link0-1" failed at 2.5 s'}
+
+
 class Simulate(RunsTest):
     def simulate(self, *settings, words=()):
         done = self.veche("simulate", "--quiet", "--json", *words, *assignments(*settings))
@@ -98,8 +118,47 @@ class Simulate(RunsTest):
         (self.folder / "p.xml").write_text("<platform version='4.1'><host/>")
         self.assertIn("network.platform", self.refused({"network.platform": "p.xml"}))
 
+    def test_platforms_in_the_shapes_that_people_have(self):
+        """Hosts and links that fail, return and change; what cannot be simulated is a sentence."""
+        steps = {**VECTOR, "model.length": 1000, "network.seconds_per_step": 1, "strategy.name": "allreduce"}
+        self.assertEqual(sorted({**SECONDS, **REFUSED, **FAILED}), sorted(file.stem for file in PLATFORMS.glob("*.xml")))
+        for name, seconds in SECONDS.items():
+            took = self.simulate(steps, {"network.platform": PLATFORMS / f"{name}.xml"})["seconds"]
+            self.assertAlmostEqual(took, seconds, delta=0.02, msg=name)
+        for name, why in REFUSED.items():
+            self.assertIn(why, self.refused(steps, {"network.platform": PLATFORMS / f"{name}.xml"}))
+        for name, why in FAILED.items():
+            done = self.veche("simulate", "--quiet", *assignments(steps, {"network.platform": PLATFORMS / f"{name}.xml"}))
+            self.assertEqual(done.returncode, 1, name)
+            self.assertRegex(done.stderr, rf"\Aveche: {why}\n\Z")
+
+    def test_platforms_that_make_no_sense(self):
+        good = (PLATFORMS / "settings.xml").read_text()
+        link, host = 'bandwidth="125MBps" latency="50us"', '<host id="host0" speed="1Gf"'
+        for old, new, why in (
+                (host, '<host id="host0" speed="-1Gf"', 'line 9: speed = "-1Gf" of <host id="host0"> is not a number of at least 0'),
+                (host, '<host id="host0" speed="nanf"', "line 9: speed"), (host, '<host id="host0" speed="0f"', "0 operations a second"),
+                (host, '<host id="host0" speed="1e400f"', "line 9: speed"), (host, '<host id="host0" speed="1e300Yf"', "inf operations"),
+                (host, '<host id="host0" speed="1parsec"', "line 9: unknown unit: parsec"),
+                (link, 'bandwidth="-1Bps" latency="50us"', "line 13: bandwidth"), (link, 'bandwidth="infBps" latency="50us"', "line 13: bandwidth"),
+                (link, 'bandwidth="1Bps" latency="-1s"', "line 13: latency"), (link, 'bandwidth="1Bps" latency="nan"', "line 13: latency"),
+                ('"20000"', '"nan"', "line 5: network/TCP-gamma"), ('"20000"', '"; rm"', "line 5: network/TCP-gamma"),
+                ("network/TCP-gamma", "path", 'line 5: <config> sets "path"'), ("network/TCP-gamma", "plugin", "line 5: <config> sets"),
+                ('version="4.1"', 'version="3"', "simgrid_update_xml"), ("<route src", "<include file='x'/><route src", "line 19: <include> is no part"),
+                (host, host + ' state_file="nowhere"', "line 9: the profile \"nowhere\" cannot be read"),
+                (host, host + ' state_file="settings.xml"', "line 9: state_file \"settings.xml\": line 1 is not a time"),
+                (host, host + ' speed_file="again"', "line 9: speed_file \"again\": it begins anew every 0.0001 s"),
+                ("</platform>", '<trace id="t" periodicity="1">0 1</trace><trace_connect trace="t" element="hosT0"/></platform>',
+                 'line 26: there is no host "hosT0"'),
+                ("</platform>", "</platfrom>", "it is not XML")):
+            (self.folder / "again").write_text("0 1\nLOOPAFTER 0.0001\n")
+            (self.folder / "settings.xml").write_text(good.replace(old, new, 1))
+            self.assertIn(why, self.refused({"network.platform": "settings.xml"}))
+        os.mkfifo(self.folder / "pipe.xml")
+        self.assertIn("a device or a pipe", self.refused({"network.platform": "pipe.xml"}))
+
     def test_wrong_input(self):
-        self.assertIn("no such file", self.refused({"network.platform": "nowhere.xml"}))
+        self.assertIn("No such file", self.refused({"network.platform": "nowhere.xml"}))
         self.assertIn("has no unit", self.refused({"network.bandwidth": 100}))
         self.assertIn("has no unit", self.refused({"network.bandwidth": 100}, command="train"))
         self.assertIn("has no unit", self.refused({"network.bandwidth": '["1Gbps", "1Gbps", "1Gbps", 100]'}))

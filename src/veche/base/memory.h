@@ -11,7 +11,7 @@ namespace veche {
 
 // Bytes that this process could still be given without swapping: what the machine has available, or what its
 // container leaves of it. All there are where the system does not tell.
-std::uint64_t available_memory();
+VECHE_MODULE_API std::uint64_t available_memory();
 
 // Throws RequestError when so many bytes are more than is available: "WHAT needs 4.0 TB of memory, and 7.9 GB
 // are available: HINT". Asked before something large is made, since a system that promises more memory than

@@ -1,10 +1,7 @@
-#include <fmt/format.h>
-
 #include "veche/base/module_api.h"
 #include "veche/comm/sim/nodes.h"
-#include "veche/comm/sim/platform.h"
 #include "veche/comm/sim/sim.h"
-#include "veche/errors.h"
+#include "veche/comm/sim/trial.h"
 
 namespace veche {
 namespace {
@@ -38,7 +35,8 @@ class SimEndpoint : public Endpoint {
 
 class SimCluster : public Cluster {
  public:
-  SimCluster(int nodes, const SimNetwork& network) : nodes_(std::make_shared<SimNodes>(nodes, network)) {}
+  SimCluster(int nodes, const SimNetwork& network, const SimPlatform& platform)
+      : nodes_(std::make_shared<SimNodes>(nodes, network, platform)) {}
 
   std::vector<NodeId> here() const override {
     std::vector<NodeId> all;
@@ -58,11 +56,8 @@ class SimCluster : public Cluster {
 }  // namespace
 }  // namespace veche
 
-extern "C" VECHE_MODULE_API veche::Cluster* veche_sim_cluster(int nodes, const veche::SimNetwork& network) {
-  if (!network.platform.empty())
-    if (const int hosts = veche::hosts_in_platform(network.platform); hosts < nodes)
-      throw veche::RequestError(
-          fmt::format("network.platform = \"{}\" has {} hosts for {} nodes: lower cluster.nodes",
-                      network.platform, hosts, nodes));
-  return new veche::SimCluster(nodes, network);
+extern "C" VECHE_MODULE_API veche::Cluster* veche_sim_cluster(int nodes, const veche::SimNetwork& network,
+                                                              const veche::SimPlatform& platform) {
+  if (!platform.file.empty()) veche::try_platform(nodes, network, platform);
+  return new veche::SimCluster(nodes, network, platform);
 }

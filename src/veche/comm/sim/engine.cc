@@ -44,7 +44,9 @@ std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwor
     throw RequestError(
         "a process simulates one run, and this one has done so: start another process for the next");
   const SignalsKept kept;
-  xbt_log_control_set("root.thres:critical");
+  xbt_log_control_set("root.thres:critical");  // the words before it gives up, and
+  xbt_log_control_set("root.fmt:%m%n");        // nothing beside them
+  xbt_log_control_set("no_loc");
   auto engine = std::make_unique<Engine>("veche");
   Engine::set_config("network/model", std::string(network.lv08 ? "LV08" : "CM02"));
   Engine::set_config("network/crosstraffic", network.crosstraffic);

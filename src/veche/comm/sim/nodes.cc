@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <simgrid/Exception.hpp>
 #include <simgrid/simix.hpp>
 #include <stdexcept>
 
 #include "veche/comm/seeded/in_flight.h"
 #include "veche/comm/sim/engine.h"
 #include "veche/comm/sim/exceptions_put_away.h"
+#include "veche/comm/sim/gives_up.h"
 #include "veche/comm/sim/platform.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
@@ -33,16 +35,16 @@ bool travels(Tag tag) {
 
 }  // namespace
 
-SimNodes::SimNodes(int nodes, const SimNetwork& network)
+SimNodes::SimNodes(int nodes, const SimNetwork& network, const SimPlatform& platform)
     : network_(network),
+      platform_(platform),
       all_(static_cast<std::size_t>(nodes)),
       engine_(make_sim_engine(nodes, network)),
-      hosts_(build_platform(*engine_, nodes, network)),
+      hosts_(build_platform(*engine_, nodes, network, platform)),
       wires_(hosts_, network, [this](Letter letter) { deliver(std::move(letter)); }),
       start_(s4u::Engine::get_clock()) {
   for (std::size_t i = 0; i < all_.size(); ++i)
-    all_[i].speed = network_.speed.empty() ? hosts_[i]->get_speed() * hosts_[i]->get_available_speed()
-                                           : network_.speed[i];
+    all_[i].speed = network_.speed.empty() ? hosts_[i]->get_speed() : network_.speed[i];
 }
 
 void SimNodes::check_id(NodeId node) const {
@@ -90,6 +92,7 @@ void SimNodes::let_others_go() {
 void SimNodes::ring(Task& task) {
   if (task.wait == nullptr || task.rung) return;
   task.rung = true;
+  last_ring_ = s4u::Engine::get_clock();
   if (!has_deadline(task.wait->until)) --for_ever_;
   if (s4u::Actor::is_maestro())
     task.bell->release();
@@ -126,7 +129,12 @@ void SimNodes::wait(const Wait& what) {
 // Nobody can go on, nothing is under way: whatever they wait for never comes.
 void SimNodes::refuse_standstill() {
   if (for_ever_ < actors_ || wires_.busy() || !timers_.empty() || !given_up_.empty()) return;
-  given_up_ = fmt::format("nobody can go on, {:.6f} s after the start: {}", now().count(), who_waits());
+  give_up();
+}
+
+void SimNodes::give_up() {
+  given_up_ = fmt::format("nobody can go on, {:.6f} s after the start: {}{}", now().count(), who_waits(),
+                          what_failed());
   for (const auto& [number, task] : tasks_) ring(*task);
 }
 
@@ -141,7 +149,8 @@ std::string SimNodes::who_waits() const {
     all += (all.empty() ? "" : "; ") + task->name + " waits for " +
            (wait.tag ? name_of(*wait.tag) + " from " +
                            (wait.from ? "node " + std::to_string(wait.from->value) : "anyone")
-                     : "its helpers to end");
+            : task->computes ? "its host to compute again"
+                             : "its helpers to end");
   }
   return all;
 }
@@ -242,10 +251,19 @@ Time SimNodes::compute(NodeId node, const Work& what, const std::function<void()
   me.held.clear();
   const Time start = now();
   const Time cost(what.flops / one(node).speed);
-  me.shift = Time(0);
+  if (!has_deadline(start + cost))
+    throw RunError(fmt::format("a pass of node {} takes {:g} s at the {:g} operations a second of its host",
+                               node.value, cost.count(), one(node).speed));
+  me.computes = true;
+  me.since = start;
+  me.done = Time(0);
   const auto pass = [&](double part) {
-    while (now() < start + me.shift + part * cost) {
-      wait({{}, {}, start + me.shift + part * cost});
+    const auto end = [&] {
+      const double rate = one(node).rate;
+      return rate > 0 ? me.since + (part * cost - me.done) / rate : kForever;
+    };
+    while (now() < end()) {
+      wait({{}, {}, end()});
       check(node);
     }
   };
@@ -258,6 +276,7 @@ Time SimNodes::compute(NodeId node, const Work& what, const std::function<void()
     pass(1);
   else
     let_others_go();
+  me.computes = false;
   check(node);
   return now() - start;
 }
@@ -307,7 +326,10 @@ std::exception_ptr SimNodes::outcome(NodeId node, const std::function<void()>& w
     work();
   } catch (const NodeEnded&) {
     // As it should be.
+  } catch (const simgrid::ForcefulKillException&) {
+    throw;  // SimGrid ends the actor
   } catch (...) {
+    if (failures_.empty()) failed_then_ = what_failed();
     failures_.push_back(std::current_exception());
     return failures_.back();
   }
@@ -350,6 +372,7 @@ void SimNodes::stop() {
     simgrid::kernel::actor::simcall_answered([this] {
       for (const auto& [number, timer] : timers_) timer->remove();
       timers_.clear();
+      decisive_ = 0;
       wires_.stop();
     });
   });
@@ -363,9 +386,13 @@ void SimNodes::run(const std::function<void(NodeId)>& body) {
                        [this, i, &body] { run_one(NodeId{i}, body); });
   }
   for (const SimLoss& loss : network_.losses) expect_loss(loss, 0);
-  engine_->run();
+  for (const SimProfile& profile : platform_.profiles) play(profile, 0);
+  {
+    const SimGridGivesUp in_words(platform_.file);
+    engine_->run();
+  }
   running_ = nullptr;
-  if (given_up_.empty()) return rethrow_cause(failures_);
+  if (given_up_.empty()) return failures_.empty() ? void() : rethrow_with_failures();
   std::string after;
   try {
     rethrow_cause(failures_);
@@ -373,6 +400,18 @@ void SimNodes::run(const std::function<void(NodeId)>& body) {
     after = std::string("; this came after: ") + error.what();
   }
   throw RunError(given_up_ + after);
+}
+
+// A peer that was lost, or did not answer in time, may have done nothing: its host or a link had failed.
+void SimNodes::rethrow_with_failures() const {
+  try {
+    rethrow_cause(failures_);
+  } catch (const PeerLost& lost) {
+    if (failed_then_.empty()) throw;
+    const std::string peer = "node " + std::to_string(lost.peer().value) + " ";
+    throw PeerLost(lost.peer(), std::string(lost.what()).substr(peer.size()) + failed_then_);
+  }
+  throw std::logic_error("a run failed without a cause");
 }
 
 }  // namespace veche

@@ -18,7 +18,7 @@ namespace veche {
 // others go, too.
 class SimNodes {
  public:
-  SimNodes(int nodes, const SimNetwork& network);
+  SimNodes(int nodes, const SimNetwork& network, const SimPlatform& platform);
 
   int size() const { return static_cast<int>(all_.size()); }
   void check_id(NodeId node) const;  // refuses ids out of range
@@ -51,7 +51,9 @@ class SimNodes {
     bool rung = false;              // it is being woken
     int passes = 0;                 // it is inside
     std::vector<Letter> held = {};  // sent inside a pass
-    Time shift{0};                  // that its pass takes longer, because its host was away
+    // A pass that takes its time: how far it was at `since`, in seconds of a host at its usual speed.
+    bool computes = false;
+    Time since{0}, done{0};
   };
   class Here;
   using Tasks = std::map<int, Task*>;  // by number: addresses would order them anew in every run
@@ -60,6 +62,8 @@ class SimNodes {
     bool ended = false;
     bool gone = false;                       // its host, for good
     Time away_until{0};                      // its host
+    double availability = 1;                 // of its host's speed
+    double rate = 1;                         // at which its passes go: that, or 0 while its host is away
     std::vector<std::exception_ptr> errors;  // of its helpers
     Tasks tasks;
     int helpers = 0;
@@ -87,15 +91,30 @@ class SimNodes {
   void settle();
   void deliver(Letter letter);
   void ring(Task& task);
-  void at(double when, std::function<void()> call);  // on SimGrid's clock, in its kernel
+  // On SimGrid's clock, in its kernel. `decisive`: nobody may be given up before.
+  void at(double when, bool decisive, std::function<void()> call);
   void stop();
   void expect_loss(const SimLoss& loss, std::uint64_t before);
   void host_leaves(const SimLoss& loss);
+  void host_returns(NodeId node);
+  void set_rate(NodeId node);
+  void play(const SimProfile& profile, std::size_t change);
+  void apply(const SimProfile& profile, std::size_t change);
+  void set_link(const SimProfile& profile, double value);
+  std::string host_name(NodeId node) const {
+    return hosts_[static_cast<std::size_t>(node.value)]->get_name();
+  }
+  void failed(const std::string& what);
+  std::string what_failed() const;
+  [[noreturn]] void rethrow_with_failures() const;
   void refuse_standstill();
+  void refuse_endless_repetition();
+  void give_up();
   std::string who_waits() const;
   std::uint64_t travelling_bytes(const Message& message) const;
 
   const SimNetwork network_;
+  const SimPlatform platform_;
   std::vector<One> all_;
   const std::unique_ptr<simgrid::s4u::Engine> engine_;
   const std::vector<simgrid::s4u::Host*> hosts_;
@@ -112,9 +131,14 @@ class SimNodes {
   int for_ever_ = 0;  // that wait without a deadline and are not being woken
   std::map<int, simgrid::kernel::timer::Timer*> timers_;
   int timer_numbers_ = 0;
+  int decisive_ = 0;          // of the timers
+  double longest_cycle_ = 0;  // of all that repeats itself
+  double last_ring_ = 0;
+  std::map<std::string, double> failed_;  // hosts and links, and since when
   // In the order of time: of those who lost a peer the first lost the one who went, others who followed.
   std::vector<std::exception_ptr> failures_;
-  std::string given_up_;  // why; empty: it was not
+  std::string failed_then_;  // hosts and links when the first failed
+  std::string given_up_;     // why; empty: it was not
 };
 
 }  // namespace veche

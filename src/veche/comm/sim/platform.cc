@@ -1,14 +1,11 @@
 #include "veche/comm/sim/platform.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
+#include <sys/mman.h>
 #include <unistd.h>
-#include <xbt/log.h>
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
 
 #include "veche/errors.h"
 
@@ -37,24 +34,6 @@ bool by_number(const std::string& a, const std::string& b) {
     i = k, j = l;
   }
   return a.size() - i < b.size() - j;
-}
-
-// The last words that SimGrid says before it gives up, without where in its source it says them.
-std::string reason_in(const std::string& said) {
-  std::string reason = "it is none of SimGrid's";
-  for (std::size_t from = 0; from < said.size();) {
-    const std::size_t to = std::min(said.find('\n', from), said.size());
-    std::string line = said.substr(from, to - from);
-    from = to + 1;
-    if (const std::size_t end = line.rfind("] "); line.starts_with("[") && end != std::string::npos)
-      line = line.substr(end + 2);
-    if (line.find_first_not_of(" \t") == std::string::npos || line.starts_with("Backtrace") ||
-        line.starts_with("  ->") || line.starts_with("Aborted") || line.starts_with("terminate"))
-      continue;
-    reason = line;
-    break;
-  }
-  return reason.substr(0, 300);
 }
 
 s4u::LinkInRoute both_ways(s4u::SplitDuplexLink* link) { return {link, s4u::LinkInRoute::Direction::UP}; }
@@ -107,59 +86,54 @@ std::vector<s4u::Host*> build_full(int nodes, const SimNetwork& network) {
   return hosts;
 }
 
+// What SimGrid reads, as a file that nobody else can change.
+class PlatformInMemory {
+ public:
+  explicit PlatformInMemory(const std::string& text) : descriptor_(::memfd_create("platform", MFD_CLOEXEC)) {
+    std::size_t written = 0;
+    while (descriptor_ >= 0 && written < text.size()) {
+      const ssize_t count = ::write(descriptor_, text.data() + written, text.size() - written);
+      if (count <= 0) break;
+      written += static_cast<std::size_t>(count);
+    }
+    if (written < text.size()) throw RunError("there is no room in memory for the text of the platform");
+  }
+  ~PlatformInMemory() { ::close(descriptor_); }
+  PlatformInMemory(const PlatformInMemory&) = delete;
+  PlatformInMemory& operator=(const PlatformInMemory&) = delete;
+  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+ private:
+  const int descriptor_;
+};
+
+}  // namespace
+
+void load_platform(s4u::Engine& engine, const SimPlatform& platform) {
+  const PlatformInMemory source(platform.xml);
+  engine.load_platform(source.path());
+}
+
 std::vector<s4u::Host*> sorted_hosts(const s4u::Engine& engine) {
   std::vector<s4u::Host*> hosts = engine.get_all_hosts();
   std::ranges::sort(hosts, by_number, [](const s4u::Host* host) { return host->get_name(); });
   return hosts;
 }
 
-}  // namespace
-
-int hosts_in_platform(const std::string& file) {
-  if (!std::filesystem::is_regular_file(file) || !std::ifstream(file))
-    throw RequestError(fmt::format("network.platform = \"{}\" cannot be read: there is no such file", file));
-  int answer[2], words[2];
-  if (::pipe(answer) != 0 || ::pipe(words) != 0) throw RunError("no more pipes can be opened");
-  const pid_t child = ::fork();
-  if (child < 0) throw RunError("no process can be started to look at the platform");
-  if (child == 0) {
-    ::dup2(words[1], STDERR_FILENO);
-    ::dup2(words[1], STDOUT_FILENO);
-    for (const int end : {answer[0], words[0], words[1]}) ::close(end);
-    int code = 1;
-    try {
-      s4u::Engine engine("platform");
-      engine.load_platform(file);
-      const int hosts = static_cast<int>(engine.get_host_count());
-      code = ::write(answer[1], &hosts, sizeof hosts) == sizeof hosts ? 0 : 1;
-    } catch (const std::exception& error) {
-      const std::string what = error.what();
-      if (::write(STDERR_FILENO, what.data(), what.size()) < 0) code = 2;
-    }
-    ::_exit(code);
-  }
-  ::close(answer[1]);
-  ::close(words[1]);
-  std::string said;
-  char text[4096];
-  for (ssize_t count = 0; (count = ::read(words[0], text, sizeof text)) > 0;)
-    said.append(text, static_cast<std::size_t>(count));
-  int hosts = 0;
-  const bool told = ::read(answer[0], &hosts, sizeof hosts) == sizeof hosts;
-  ::close(answer[0]);
-  ::close(words[0]);
-  ::waitpid(child, nullptr, 0);
-  if (!told)
-    throw RequestError(fmt::format("network.platform = \"{}\" cannot be read: {}", file, reason_in(said)));
-  return hosts;
+std::vector<s4u::Link*> links_named(const s4u::Engine& engine, const std::string& name) {
+  std::vector<s4u::Link*> links;
+  for (const char* direction : {"", "_UP", "_DOWN"})
+    if (s4u::Link* const link = engine.link_by_name_or_null(name + direction)) links.push_back(link);
+  return links;
 }
 
-std::vector<s4u::Host*> build_platform(s4u::Engine& engine, int nodes, const SimNetwork& network) {
+std::vector<s4u::Host*> build_platform(s4u::Engine& engine, int nodes, const SimNetwork& network,
+                                       const SimPlatform& platform) {
   std::vector<s4u::Host*> hosts;
-  if (network.platform.empty()) {
+  if (platform.file.empty()) {
     hosts = network.shape == SimNetwork::Shape::star ? build_star(network) : build_full(nodes, network);
   } else {
-    engine.load_platform(network.platform);
+    load_platform(engine, platform);
     hosts = sorted_hosts(engine);
   }
   hosts.resize(static_cast<std::size_t>(nodes));

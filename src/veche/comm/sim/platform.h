@@ -7,13 +7,18 @@
 
 namespace veche {
 
-// Whether SimGrid can read the file, and how many hosts it has: tried in a process of its own, for SimGrid
-// ends the process where something is wrong. Throws RequestError in its words.
-int hosts_in_platform(const std::string& file);
+// Gives SimGrid the platform that was read. Where something is wrong with it, SimGrid throws or ends the
+// process: see try_platform.
+void load_platform(simgrid::s4u::Engine& engine, const SimPlatform& platform);
 
-// Builds it in the engine and returns the hosts of the nodes, in order: those of a file by their names, the
-// numbers inside them as numbers.
+// All hosts by their names, the numbers inside them as numbers: "host10" comes after "host9".
+std::vector<simgrid::s4u::Host*> sorted_hosts(const simgrid::s4u::Engine& engine);
+
+// The links of that name: one, or the two directions of one.
+std::vector<simgrid::s4u::Link*> links_named(const simgrid::s4u::Engine& engine, const std::string& name);
+
+// Builds the network in the engine and returns the hosts of the nodes, in order.
 std::vector<simgrid::s4u::Host*> build_platform(simgrid::s4u::Engine& engine, int nodes,
-                                                const SimNetwork& network);
+                                                const SimNetwork& network, const SimPlatform& platform);
 
 }  // namespace veche

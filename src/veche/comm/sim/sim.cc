@@ -6,7 +6,9 @@ namespace veche {
 
 std::unique_ptr<Cluster> make_sim_cluster(int nodes, const SimNetwork& network) {
   static const Module module{"veche_simgrid.so", "simulations", "libsimgrid-dev"};
-  return std::unique_ptr<Cluster>(module_function<MakeSimCluster>(module, kSimClusterSymbol)(nodes, network));
+  const SimPlatform platform = network.platform.empty() ? SimPlatform{} : read_platform(network);
+  return std::unique_ptr<Cluster>(
+      module_function<MakeSimCluster>(module, kSimClusterSymbol)(nodes, network, platform));
 }
 
 }  // namespace veche

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "veche/comm/cluster.h"
+#include "veche/comm/sim/platform_file.h"
 
 namespace veche {
 
@@ -61,11 +62,12 @@ struct SimNetwork {
 // collectives of its own. A process has one such cluster, once: SimGrid's clock does not begin anew.
 //
 // The engine is a module. Throws RequestError where it is missing or was used already, where the platform
-// cannot be read or has fewer hosts than nodes.
+// cannot be read, has fewer hosts than nodes, or no route between two of them.
 std::unique_ptr<Cluster> make_sim_cluster(int nodes, const SimNetwork& network);
 
-// The symbol that the module exports, as extern "C"; the caller owns the cluster.
-using MakeSimCluster = Cluster*(int nodes, const SimNetwork& network);
+// The symbol that the module exports, as extern "C"; the caller owns the cluster. `platform` is
+// network.platform, or empty.
+using MakeSimCluster = Cluster*(int nodes, const SimNetwork& network, const SimPlatform& platform);
 inline constexpr char kSimClusterSymbol[] = "veche_sim_cluster";
 
 }  // namespace veche

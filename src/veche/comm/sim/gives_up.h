@@ -1,0 +1,41 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <string>
+
+namespace veche {
+
+// While it lives, a platform on which SimGrid ends the process (the trial of it has not met everything)
+// leaves a sentence beside SimGrid's own, and the exit code of a run that failed.
+class SimGridGivesUp {
+ public:
+  explicit SimGridGivesUp(const std::string& platform) {
+    if (platform.empty()) return;
+    sentence() = "veche: network.platform = \"" + platform + "\": SimGrid gave up for the reason above\n";
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      if (::write(STDERR_FILENO, sentence().data(), sentence().size()) < 0) ::_exit(1);
+      ::_exit(1);
+    };
+    installed_ = ::sigaction(SIGABRT, &action, &before_) == 0;
+  }
+  ~SimGridGivesUp() {
+    if (installed_) ::sigaction(SIGABRT, &before_, nullptr);
+  }
+  SimGridGivesUp(const SimGridGivesUp&) = delete;
+  SimGridGivesUp& operator=(const SimGridGivesUp&) = delete;
+
+ private:
+  static std::string& sentence() {
+    static std::string text;
+    return text;
+  }
+
+  bool installed_ = false;
+  struct sigaction before_ {};
+};
+
+}  // namespace veche
