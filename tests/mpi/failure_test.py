@@ -5,9 +5,9 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
-from jobs import Jobs
+from jobs import Jobs  # and the way to what the process tests share
+import at_once
 from veche_runs import QUADRATIC, assignments, put_in_the_way, wait_for
 
 RANKS = 3
@@ -32,13 +32,20 @@ class FailureTest(Jobs):
 
 
 class InTheWay(FailureTest):
-    def test_a_folder_for_a_file_and_a_file_for_a_folder(self):
-        for name in ("metrics.jsonl", "layout.json", "checkpoint"):
-            with self.subTest(name):
-                run = self.train_job(RANKS, f"of-{name}", SHORT)
-                place = run.path / name
-                put_in_the_way(place)
-                self.resume_fails(run, 2, rf"veche: rank 0 on \S+: {place} is ")
+    def resumed_with_an_obstacle(self, name):
+        run = self.train_job(RANKS, f"of-{name}", SHORT)
+        place = run.path / name
+        put_in_the_way(place)
+        self.resume_fails(run, 2, rf"veche: rank 0 on \S+: {place} is ")
+
+    def test_a_folder_for_the_metrics(self):
+        self.resumed_with_an_obstacle("metrics.jsonl")
+
+    def test_a_folder_for_the_layout(self):
+        self.resumed_with_an_obstacle("layout.json")
+
+    def test_a_file_for_the_folder_of_checkpoints(self):
+        self.resumed_with_an_obstacle("checkpoint")
 
     def test_a_summary_that_cannot_be_written(self):
         job = self.start_job(RANKS, "train", "--quiet", *assignments(
@@ -131,4 +138,4 @@ class Others(FailureTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    at_once.main(4)
