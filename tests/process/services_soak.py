@@ -2,9 +2,11 @@
 The training must end with the result of one that nobody looked at, its memory must stay flat, and /health must answer within a second
 throughout. Prints the worst time of /health and the peak of memory."""
 
+import contextlib
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import threading
@@ -56,16 +58,12 @@ class Attack:
 
     def held(self, made, drip, seconds, every=0.5):
         """Holds connections for a while, with a few bytes now and then."""
-        raws, end = [], time.monotonic() + seconds
-        try:
-            for make in made:
-                raws.append(make())
-            while raws and time.monotonic() < end and not self.over.wait(every):
+        end = time.monotonic() + seconds
+        with contextlib.ExitStack() as raws:
+            left = [raws.enter_context(make()) for make in made]
+            while left and time.monotonic() < end and not self.over.wait(every):
                 if drip:
-                    raws = clients.drip(raws, drip)
-        finally:
-            for raw in raws:
-                raw.close()
+                    left = clients.drip(left, drip)
 
     def slow_heads(self, chance):
         self.held([lambda: clients.slow_head(self.port)] * chance.choice([3, 64, 150]), b"x-more: y\r\n", chance.uniform(1, 20))
@@ -173,4 +171,6 @@ class Soak(RunsTest):
 
 
 if __name__ == "__main__":
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, most), most))
     unittest.main()
