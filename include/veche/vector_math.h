@@ -22,14 +22,14 @@ VECHE_API void sum_everywhere(std::span<const std::span<float>> vectors);
 VECHE_API void add(std::span<float> into, std::span<const float> x);
 // x *= factor
 VECHE_API void scale(std::span<float> x, float factor);
-// The average of models, taken in one way by all who need it, so that what is evaluated, exported and gone on
-// from is the same to the bit: the sum from the first added to the last, times one over their number.
+// The average of models, the same to the bit wherever it is evaluated, exported or gone on from. Each model
+// added moves it by its difference over their number so far: equal models average to just that model.
 class VECHE_API ModelAverage {
  public:
   // Becomes the average; of the models' length.
   explicit ModelAverage(std::span<float> out) : out_(out) {}
   VECHE_API void add(std::span<const float> model);
-  // When all were added, of which there is at least one.
+  // When all were added, of which there is at least one. The next one added begins anew.
   void finish();
 
  private:

@@ -65,6 +65,11 @@ class Repeatability(RunsTest):
         self.assertNotEqual(one.summary(), two.summary())
         self.assertNotEqual(one.checkpoints(), two.checkpoints())
 
+    def test_equal_models_do_not_differ(self):
+        """A third of three equal floats' sum would be another float."""
+        apart = self.train("three", FOUR_NODES, {"cluster.nodes": 3, "strategy.name": "allreduce"}).summary()["disagreement"]
+        self.assertEqual(apart, {"cv": 0, "l1": 0, "l2": 0, "linf": 0})
+
     def test_config_repeats_the_run(self):
         first = self.train("first", FOUR_NODES, {"optimizer.lr": 0.003, "topology.graph": "path"})
         done = self.veche("train", "-q", first.path / "config.toml", "--set", "run.name=second")

@@ -104,6 +104,10 @@ void add_four(float* __restrict out, const float* const* in, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = out[i] + a[i] + b[i] + c[i] + d[i];
 }
 
+void move_towards(float* __restrict out, const float* x, float part, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] += part * (x[i] - out[i]);
+}
+
 void scale_by(float* x, float factor, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] *= factor;
 }
@@ -135,6 +139,7 @@ HWY_EXPORT(fused_sum);
 HWY_EXPORT(fused_sum_everywhere);
 HWY_EXPORT(accumulate);
 HWY_EXPORT(add_four);
+HWY_EXPORT(move_towards);
 HWY_EXPORT(scale_by);
 HWY_EXPORT(sum_of_squares);
 
@@ -206,13 +211,15 @@ void add(std::span<float> into, std::span<const float> x) {
 void scale(std::span<float> x, float factor) { HWY_DYNAMIC_DISPATCH(scale_by)(x.data(), factor, x.size()); }
 
 void ModelAverage::add(std::span<const float> model) {
-  if (count_++ == 0)
+  if (++count_ == 1) {
     std::ranges::copy(model, out_.begin());
-  else
-    veche::add(out_, model);
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(move_towards)
+  (out_.data(), model.data(), 1.0F / static_cast<float>(count_), out_.size());
 }
 
-void ModelAverage::finish() { scale(out_, 1.0F / static_cast<float>(count_)); }
+void ModelAverage::finish() { count_ = 0; }
 
 double squared_norm(std::span<const float> x) {
   return HWY_DYNAMIC_DISPATCH(sum_of_squares)(x.data(), x.size());

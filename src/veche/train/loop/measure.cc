@@ -36,15 +36,6 @@ Message view_of(std::span<const float> numbers) {
   return {std::shared_ptr<std::byte>(std::shared_ptr<void>(), bytes), numbers.size_bytes()};
 }
 
-// Of nodes that all have this one: what they would add up if they sent it to each other, to the bit.
-Message mean_of_equals(Channel& channel, std::span<const float> mine) {
-  Message mean = channel.pool.make(mine.size_bytes());
-  ModelAverage average(mean.writable<float>());
-  for (int node = 0; node < channel.size(); ++node) average.add(mine);
-  average.finish();
-  return mean;
-}
-
 }  // namespace
 
 // Some nodes average a part of the vector each, in the order of nodes. The first puts the parts together and
@@ -62,7 +53,7 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   EngineCollectives* const engine = channel.endpoint.collectives();
   const bool in_place = engine != nullptr && engine->one_process();
   if (!in_place && idle == 0 && nodes <= kMostAlike && equal_everywhere(channel, mine))
-    return mean_of_equals(channel, mine);
+    return channel.pool.copy_of(mine);  // the average of equal models, to the bit
   for (int part = 0; counts(me) && part < parts; ++part) {
     if (averager(part).value == me) continue;
     const std::span<const float> theirs = part_of(mine, parts, part);

@@ -34,7 +34,7 @@ TEST(Measure, TheMeanOverNodesIsTheAverageOfModels) {
       }
 }
 
-// Each adds up its own as often as there are nodes, where it would have cost a model or two on a network.
+// It would have cost a model or two on a network.
 TEST(Measure, EqualModelsAreAveragedWithoutSendingThem) {
   constexpr std::size_t kLength = 100003;
   for (const int nodes : {2, 3, 7, 65}) {

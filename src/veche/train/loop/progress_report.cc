@@ -16,8 +16,9 @@ Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double 
     std::array<double, kProgressSample> mean{};
     for (std::size_t node = stage; node < all.size(); node += count)
       for (std::size_t i = 0; i < kProgressSample; ++i)
-        mean[i] += static_cast<double>(all[node].parameters[i]) / replicas;
+        mean[i] += static_cast<double>(all[node].parameters[i]);
     for (std::size_t i = 0; i < kProgressSample; ++i) {
+      mean[i] /= replicas;  // exactly what they all have, where they are equal
       norm += mean[i] * mean[i];
       for (std::size_t node = stage; node < all.size(); node += count) {
         const double difference = static_cast<double>(all[node].parameters[i]) - mean[i];
