@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "veche/errors.h"
+#include "veche/model/drawn_start.h"
 
 namespace veche {
 namespace {
@@ -96,7 +97,9 @@ std::unique_ptr<Learner> make_quadratic(const ModelSpec& spec) {
   for (auto& values : b) values = spread(std::move(values), dimensions, "b");
   const std::vector<double> start = spread(x0, dimensions, "x0");
   const auto node = static_cast<std::size_t>(spec.node.value);
-  return std::make_unique<Quadratic>(a.at(node), b.at(node), std::vector<float>(start.begin(), start.end()));
+  std::vector<float> x(start.begin(), start.end());
+  draw_start(x, spec);
+  return std::make_unique<Quadratic>(a.at(node), b.at(node), std::move(x));
 }
 
 }  // namespace veche

@@ -4,13 +4,14 @@
 
 #include "veche/base/memory.h"
 #include "veche/errors.h"
+#include "veche/model/drawn_start.h"
 
 namespace veche {
 namespace {
 
 class Vector : public Learner {
  public:
-  explicit Vector(std::size_t length) : x_(length, 1.0F), gradient_(length) {}
+  explicit Vector(std::vector<float> start) : x_(std::move(start)), gradient_(x_.size()) {}
 
   std::span<float> parameters() override { return x_; }
   std::span<float> gradients() override { return gradient_; }
@@ -38,7 +39,9 @@ std::unique_ptr<Learner> make_vector(const ModelSpec& spec) {
   const auto length = spec.options.get<std::int64_t>("length");
   check_memory(2.0 * sizeof(float) * static_cast<double>(length), "model.length = " + std::to_string(length),
                "choose a shorter one");
-  return std::make_unique<Vector>(static_cast<std::size_t>(length));
+  std::vector<float> start(static_cast<std::size_t>(length), 1.0F);
+  draw_start(start, spec);
+  return std::make_unique<Vector>(std::move(start));
 }
 
 }  // namespace veche

@@ -27,6 +27,25 @@ TEST(Vector, HasItsLengthAndNoGradient) {
   EXPECT_FALSE(needs_data("vector"));
 }
 
+// With nothing to learn, nodes that mix agree on the mean of their starts.
+TEST(Vector, StartsApartWhereItIsTold) {
+  const testing::Assignments vector{"model.name=vector", "model.length=1000"};
+  const testing::Assignments quadratic{"model.name=quadratic", "model.a=[0,0,0,0]",
+                                       "model.b=[[0,0,0],0,0,0]"};
+  for (const auto& model : {vector, quadratic}) {
+    const auto train = [&](const testing::Assignments& more) {
+      return testing::train(testing::joined(testing::joined(model, {"model.start=different"}), more))
+          .parameters;
+    };
+    const auto apart = train({"strategy.name=none", "run.steps=1"});
+    EXPECT_NE(apart[0], apart[1]);
+    EXPECT_EQ(train({"strategy.name=none", "run.steps=1"}), apart) << "the seed decides";
+    const auto mixed = train({"strategy.name=consensus", "run.steps=100"});
+    for (std::size_t k = 0; k < apart[0].size(); ++k)
+      EXPECT_NEAR(mixed[0][k], (apart[0][k] + apart[1][k] + apart[2][k] + apart[3][k]) / 4, 1e-5);
+  }
+}
+
 TEST(Vector, StaysWhatItIs) {
   for (const char* strategy : {"allreduce", "consensus", "parameter-server", "local-sgd", "gossip"}) {
     const RunResult result = testing::train(

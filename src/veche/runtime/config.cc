@@ -253,7 +253,7 @@ Settings Config::resolve() const {
     settings.data.set("name", {std::string("fashion-mnist")});
   if (!has("optimizer", "lr"))
     settings.optimizer.set("lr", {default_rate(settings.optimizer.get<std::string>("name"))});
-  for (const char* key : {"init", "file"})
+  for (const char* key : {"init", "file", "x0"})
     if (settings.model.has(key) && settings.model.get<std::string>("start") == "different")
       throw RequestError(fmt::format(
           "model.{} gives all nodes the same weights, model.start = \"different\" does not; keep one", key));

@@ -80,7 +80,7 @@ std::vector<KeySpec> model_keys() {
       {.name = "b", .kind = Kind::list, .fallback = {}, .help = "quadratic: optimum of each node, number or list"},
       {.name = "length", .kind = Kind::whole, .fallback = {}, .help = "vector: how many floats", .least = 1, .most = 1e12},
       {.name = "start", .kind = Kind::text, .fallback = text("equal"),
-       .help = "initial parameters of the nodes", .choices = {"equal", "different"}},
+       .help = "initial parameters of the nodes; different: each node draws its own", .choices = {"equal", "different"}},
       {.name = "x0", .kind = Kind::any, .fallback = {}, .help = "quadratic: where all nodes start"},
   };
 }
