@@ -21,8 +21,9 @@ std::string resume_command(const std::filesystem::path& folder, const Job* job) 
 void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command) {
   std::optional<std::uint64_t> step;
   try {
-    step = CheckpointStore(RunFolder::open(folder).checkpoints(), 1).newest([](const std::string& sentence) {
-      tell("note: {}\n", one_line(sentence));
+    const RunFolder run = RunFolder::open(folder);
+    step = CheckpointStore(run.checkpoints(), 1, run.id()).newest([](const DamagedPiece& piece) {
+      tell("note: {}\n", one_line(piece.sentence()));
     });
   } catch (const std::exception& error) {  // the folder itself may be what was lost
     tell("note: {}\n", one_line(error.what()));

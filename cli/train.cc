@@ -33,6 +33,7 @@ struct TrainArguments {
   std::string config;
   std::vector<std::string> assignments;
   std::string resume;
+  bool restart = false;
   bool json = false;
   bool quiet = false;
   bool keys = false;
@@ -88,6 +89,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   on_all_ranks(job, [&] { request.settings = settings_for(read_config(arguments), job); });
   request.job = job;
   request.resume = arguments.resume;
+  request.restart = arguments.restart;
   std::unique_ptr<RunObserver> page;
   if (arguments.watch) page = with_live_page(view, arguments.where);
   request.observer = page ? page.get() : &view;
@@ -110,7 +112,8 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
 
 int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& interrupted, Job* job,
                  ProgressView& view) {
-  if (!arguments.resume.empty()) throw RequestError("--compare starts new runs; leave out --resume");
+  if (!arguments.resume.empty() || arguments.restart)
+    throw RequestError("--compare starts new runs; leave out --resume and --restart");
   if (arguments.watch)
     throw RequestError(
         "--watch shows one run: watch a comparison with `veche watch` and the folder of its runs");
@@ -170,6 +173,8 @@ CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& wh
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command->add_option("--resume", arguments->resume, "go on with the run in this folder")->type_name("RUN");
+  command->add_flag("--restart", arguments->restart,
+                    "with --resume: begin again in this folder; what it has is kept in its aside-1/");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
   command

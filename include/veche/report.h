@@ -56,7 +56,7 @@ struct NodeReport {
   Score test;                   // of its own model; count 0 when it was not asked to
   Distance from_mean;           // of its parameters
   std::uint64_t steps = 0;      // made by this node, in all
-  std::uint64_t lost = 0;       // of this process, whose results were lost (cluster.lose)
+  std::uint64_t lost = 0;       // of these steps, whose results were lost (cluster.lose)
   double training_seconds = 0;  // without evaluation; the others below are parts of it
   double compute_seconds = 0;   // with the sleep that makes a slow node slow
   double waiting_seconds = 0;   // for a slot, for others, or stalled

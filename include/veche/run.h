@@ -19,6 +19,7 @@ namespace veche {
 // `on_start` on all.
 struct RunOptions {
   std::filesystem::path resume = {};  // a run's folder to go on with; empty: a new run
+  bool restart = false;               // with `resume`: begin again; what the folder has is put aside
   bool keep = true;                   // false: leave no folder behind
   std::function<void(const RunInfo&)> on_start = {};
   std::function<void(const Progress&)> on_progress = {};      // about twice a second

@@ -257,7 +257,27 @@ class Places(DiskTest):
             file.truncate(200)
         done = self.veche("model", "export", "runs/a", "x")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"\Anote: [^\n]*step-2/node-0 is damaged and passed over\nx: [^\n]* of step 1,")
+        self.assertRegex(done.stderr, r"\Anote: [^\n]*step-2/node-0 is damaged and passed over: [^\n]+\nx: [^\n]* of step 1,")
+
+
+    def test_a_pipe_in_place_of_a_file_is_not_waited_for(self):
+        def with_pipe(step):
+            file = self.run_a.checkpoint_files(step)[0]
+            file.unlink()
+            os.mkfifo(file)
+
+        why = "it is a device or a pipe, not a file"
+        with_pipe(2)
+        self.assertRegex(self.veche("model", "export", "runs/a", "x").stderr, rf"node-0 [^\n]*{why}\nx: [^\n]* of step 1,")
+        with_pipe(1)
+        for words in (["train", "--resume", "runs/a"], ["model", "export", "runs/a", "y"],
+                      ["predict", "runs/a", "runs/a/config.toml"]):
+            self.assert_one_sentence(self.veche(*words), 2, "runs/a/checkpoint/step-1/node-0", why)
+        run = self.train("b", QUADRATIC, {"run.steps": 3})
+        (run.path / "progress.jsonl").unlink()
+        os.mkfifo(run.path / "progress.jsonl")
+        done = self.veche("train", "--resume", "runs/b", "--set", "run.steps=6")
+        self.assert_one_sentence(done, 2, "runs/b/progress.jsonl is a device or the like")
 
 
 class TwoPrograms(DiskTest):

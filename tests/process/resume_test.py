@@ -1,6 +1,7 @@
 """A run that was killed, interrupted or whose checkpoint was damaged ends with the bytes of an uninterrupted one."""
 
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -12,7 +13,8 @@ from veche_runs import LONGEST, QUADRATIC, SMALL, RunsTest, assignments, is_whol
 
 SEED = int(os.environ.get("VECHE_TEST_SEED", random.SystemRandom().randrange(10**6)))
 RUNS = {
-    "mlp": SMALL | {"optimizer.schedule": "cosine", "run.steps": 600, "run.checkpoint_every": 30, "run.eval_every": 50},
+    "mlp": SMALL | {"optimizer.schedule": "cosine", "run.steps": 600, "run.checkpoint_every": 30, "run.eval_every": 50,
+            "cluster.lose": 0.05},
     "cnn": SMALL | {"model.name": "cnn", "strategy.name": "allreduce", "run.steps": 40, "run.checkpoint_every": 4},
     "resnet20": SMALL | {"model.name": "resnet20", "optimizer.name": "sgd", "optimizer.momentum": 0.9,
                          "cluster.nodes": 2, "run.steps": 30, "run.checkpoint_every": 2, "run.eval": "all"},
@@ -154,6 +156,9 @@ class Damaged(RunsTest):
         self.assertEqual(list(run.path.glob("checkpoint/unfinished-*")), [])
         for file in files:
             self.assertIn(f"{file.relative_to(self.folder)} is damaged", done.stderr)
+            kept = file.parent.with_name(f"damaged-{file.parent.name}")
+            self.assertIn(f"kept as {kept.relative_to(self.folder)}", done.stderr)
+            self.assertGreaterEqual(len(list(kept.iterdir())), 3)
         return done.stderr
 
     def test_damaged(self):
@@ -174,14 +179,87 @@ class Damaged(RunsTest):
         for harm in (truncated, emptied, flipped, removed):
             with self.subTest(harm.__name__, seed=SEED):
                 self.assertIn("resumed after step 40 of 50", self.damaged(harm, [50]))
-        self.assertIn("starting from the beginning", self.damaged(flipped, [40, 50]))
+
+    def test_all_damaged(self):
+        run = self.whole
+        files = [run.checkpoint_files(40)[0], run.checkpoint_files(50)[2]]
+        for file in files:
+            os.truncate(file, file.stat().st_size - 5)
+        (run.path / "checkpoint/unfinished-41").mkdir()
+
+        def content():
+            return {file.relative_to(run.path): file.read_bytes() for file in run.path.rglob("*")
+                    if file.is_file() and file.name != "lock"}
+
+        whole = run.metrics(), run.summary(), {name: piece for name, piece in run.checkpoints().items() if name not in ("40/node-0", "50/node-2")}
+        before = content()
+        for words in (["train", "--resume"], ["model", "export"]):
+            done = self.veche(*words, "runs/whole", *(["x"] if words[0] == "model" else []))
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            for file in files:
+                self.assertIn(str(file.relative_to(self.folder)), done.stderr)
+            self.assertEqual(done.stderr.count("its checksum is wrong"), 2)
+            self.assertEqual("veche train --resume runs/whole --restart" in done.stderr, words[0] == "train")
+        self.assertEqual(content(), before)
+        self.assertTrue((run.path / "checkpoint/unfinished-41").is_dir())
+        alone = self.veche("train", "--restart")
+        self.assertEqual((alone.returncode, "--resume runs/NAME" in alone.stderr), (2, True), alone.stderr)
+
+        done = self.veche("train", "--resume", "runs/whole", "--restart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("what runs/whole had is in runs/whole/aside-1 now", done.stderr)
+        self.assertEqual((run.metrics(), run.summary()), whole[:2])
+        self.assertLessEqual(whole[2].items(), run.checkpoints().items())
+        for name, bytes_of_it in before.items():
+            if name.name != "config.toml":
+                self.assertEqual((run.path / "aside-1" / name).read_bytes(), bytes_of_it, name)
+        self.assertNotEqual((run.path / "id").read_bytes(), before[pathlib.Path("id")])
+
+    def test_pieces_that_do_not_belong_together(self):
+        settings = QUADRATIC | {"run.steps": 6, "run.checkpoint_every": 3}
+        one, other, mixed = self.train("one", settings), self.train("other", settings), self.run_path("mixed")
+        for told, source, target in (("it is that of node 2", one.checkpoint_files(6)[2], "step-6/node-1"),
+                                     ("it is of step 3", one.checkpoint_files(3)[1], "step-6/node-1"),
+                                     ("it is of step 3", one.path / "checkpoint/step-3", "step-6"),
+                                     ("it is of the run ", other.checkpoint_files(6)[1], "step-6/node-1"),
+                                     ("it is of the run ", other.path / "checkpoint/step-6", "step-6")):
+            with self.subTest(told, target=target):
+                shutil.rmtree(mixed.path, ignore_errors=True)
+                shutil.copytree(one.path, mixed.path)
+                target = mixed.path / "checkpoint" / target
+                if target.is_dir():
+                    shutil.rmtree(target)
+                    shutil.copytree(source, target)
+                else:
+                    shutil.copy(source, target)
+                for words, goes_on in ((["model", "export", "runs/mixed", "x"], "x: the average of 4 nodes of step 3,"),
+                                       (["train", "--resume", "runs/mixed"], "resumed after step 3 of 6")):
+                    done = self.veche(*words)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn(f"is damaged and passed over: {told}", done.stderr)
+                    self.assertIn(goes_on, done.stderr)
+
+    def test_a_run_without_its_id_goes_on_and_gets_it_back(self):
+        run = self.train("mine", QUADRATIC, {"run.steps": 6})
+        own = (run.path / "id").read_bytes()
+        moved = self.run_path("moved")
+        shutil.copytree(run.path / "checkpoint", moved.path / "checkpoint")
+        shutil.copy(run.path / "config.toml", moved.path)
+        done = self.veche("train", "--resume", moved.path, "--set", "run.steps=9")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("damaged", done.stderr)
+        self.assertEqual((moved.path / "id").read_bytes(), own)
+        (moved.path / "id").write_text("what?\n")
+        done = self.veche("train", "--resume", moved.path, "--set", "run.steps=12")
+        self.assertEqual((done.returncode, "runs/moved/id is damaged" in done.stderr), (2, True), done.stderr)
 
     def test_all_damaged_then_killed(self):
         settings = QUADRATIC | {"run.steps": 150, "run.checkpoint_every": 5}
         whole, run = self.train("long", settings), self.train("broken", settings)
         for step in run.steps():
             os.truncate(run.checkpoint_files(step)[0], 10)
-        process = self.start("train", "-q", "--resume", run.path)
+        process = self.start("train", "-q", "--resume", run.path, "--restart")
         wait_for(lambda: set(run.steps()) & {5, 10, 15}, process)
         process.kill()
         process.wait(LONGEST)

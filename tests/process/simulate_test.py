@@ -73,7 +73,10 @@ class Simulate(RunsTest):
                          "run.steps": 3, "network.seconds_per_step": 9, "network.bandwidth": "100000Gbps", "network.latency": "0s"}
         cut = {"cluster.nodes": 2, "pipeline.stages": 2, "pipeline.micro_batches": 8}
         self.assertAlmostEqual(self.simulate(equal, {"cluster.nodes": 1})["seconds"], 27, delta=1e-3)
-        self.assertAlmostEqual(self.simulate(equal, cut)["seconds"], 3 * 9 * 9 / 16, delta=1e-3)
+        halves = self.simulate(equal, cut)
+        self.assertAlmostEqual(halves["seconds"], 3 * 9 * 9 / 16, delta=1e-3)
+        # Where the model is cut is kept: the measured time of a real run would cut it elsewhere.
+        self.assertIn("\ncut = [1]\n", (self.folder / halves["run"] / "config.toml").read_text())
         self.assertAlmostEqual(self.simulate(equal, cut, {"pipeline.schedule": "naive"})["seconds"], 27, delta=1e-3)
         again = self.simulate(equal, cut, {"pipeline.recompute": "true"})["seconds"]
         self.assertAlmostEqual(again, 3 * 9 * 9 / 16 * 4 / 3, delta=1e-3)

@@ -60,6 +60,9 @@ class Pipelines(RunsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         mine, theirs = whole.checkpoints(slice(-1, None)), self.run_path("half").checkpoints(slice(-1, None))
         self.assertEqual(mine, theirs)
+        one, other = (json.loads((self.run_path(name).path / "summary.json").read_text())["stages"] for name in ("whole", "half"))
+        for key in ("activation_bytes", "activation_messages"):
+            self.assertEqual([stage[key] for stage in one], [stage[key] for stage in other], key)
 
     def test_a_run_goes_on_with_other_stages_and_replicas(self):
         whole = self.export(self.train("whole", STAGES, {"run.steps": 25}))

@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kKept = 2;
 constexpr std::string_view kFinished = "step-";
 constexpr std::string_view kUnfinished = "unfinished-";
+constexpr std::string_view kDamaged = "damaged-";
+constexpr std::size_t kMostNamed = 3;  // damaged files of a checkpoint; of a thousand nodes all may be
 
 std::optional<std::uint64_t> step_of(const fs::path& folder, std::string_view prefix) {
   const std::string name = folder.filename().string();
@@ -55,9 +57,22 @@ void try_to_remove(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path folder, int nodes) : folder_(std::move(folder)), nodes_(nodes) {}
+std::string DamagedPiece::sentence() const {
+  return fmt::format("the checkpoint {} is damaged and passed over: {}", file.string(), why);
+}
 
-CheckpointStore CheckpointStore::of_run(const fs::path& folder) {
+void refuse_damaged(const std::vector<DamagedPiece>& damaged, const std::string& remedy) {
+  std::string all;
+  for (const DamagedPiece& piece : damaged)
+    all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", piece.file.string(), piece.why);
+  throw RequestError(
+      fmt::format("no checkpoint of the run is whole ({}): put whole files back, or {}", all, remedy));
+}
+
+CheckpointStore::CheckpointStore(fs::path folder, int nodes, std::uint64_t run)
+    : folder_(std::move(folder)), nodes_(nodes), run_(run) {}
+
+CheckpointStore CheckpointStore::of_run(const fs::path& folder, std::uint64_t run) {
   int nodes = 0;
   for (const std::uint64_t step : steps_of(folder, kFinished)) {
     const CheckpointStore any(folder, 0);
@@ -65,7 +80,7 @@ CheckpointStore CheckpointStore::of_run(const fs::path& folder) {
     while (fs::exists(any.file(any.step_folder(step), NodeId{found}))) ++found;
     nodes = std::max(nodes, found);  // files of one of them may be gone
   }
-  return {folder, nodes};
+  return {folder, nodes, run};
 }
 
 fs::path CheckpointStore::step_folder(std::uint64_t step) const {
@@ -81,7 +96,8 @@ fs::path CheckpointStore::file(const fs::path& step_folder, NodeId node) const {
 void CheckpointStore::write(std::uint64_t step, NodeId node, const NodeState& state) {
   make_folder_durably(folder_);
   make_folder_durably(unfinished(step));
-  write_checkpoint(file(unfinished(step), node), node, nodes_, state);
+  write_checkpoint(file(unfinished(step), node),
+                   {.node = node, .nodes = nodes_, .checkpoint = step, .run = run_}, state);
 }
 
 void CheckpointStore::commit(std::uint64_t step) {
@@ -92,11 +108,11 @@ void CheckpointStore::commit(std::uint64_t step) {
           "that not all hosts share",
           saved.string(), node));
   sync_folder(unfinished(step));
-  remove_folder(step_folder(step));  // a damaged one of the same step that a resumed run has passed over
+  remove_folder(step_folder(step));  // the same step of other nodes, whose average this run went on from
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;
   for (const std::uint64_t found :
-       steps_of(folder_, kFinished))  // later ones were damaged, or this run would have gone on from them
+       steps_of(folder_, kFinished))  // later ones are of other nodes, who made other steps
     if (found > step || ++kept > kKept) try_to_remove(step_folder(found));
   for (const std::uint64_t left :
        steps_of(folder_, kUnfinished))  // by a kill; the others may be at the next step's
@@ -112,20 +128,48 @@ std::optional<std::uint64_t> CheckpointStore::latest() const {
   return steps.empty() ? std::nullopt : std::optional(steps.front());
 }
 
-std::optional<std::uint64_t> CheckpointStore::newest(
-    const std::function<void(const std::string&)>& warn) const {
+// How many files there are, the first whole one tells.
+std::vector<DamagedPiece> CheckpointStore::damage_at(std::uint64_t step) const {
+  std::vector<DamagedPiece> damaged;
+  CheckpointPiece expected{.checkpoint = step, .run = run_};
+  std::error_code unknown;
+  for (int node = 0;; ++node) {
+    const fs::path piece = file(step_folder(step), NodeId{node});
+    if (expected.nodes > 0 ? node >= expected.nodes : node > 0 && !fs::exists(piece, unknown)) break;
+    expected.node = NodeId{node};
+    if (std::string why = damage_of(piece, expected); !why.empty())
+      damaged.push_back({step, piece, std::move(why)});
+  }
+  if (damaged.size() > kMostNamed) {
+    damaged[kMostNamed - 1].why += fmt::format(" (and {} more files)", damaged.size() - kMostNamed);
+    damaged.resize(kMostNamed);
+  }
+  return damaged;
+}
+
+std::optional<std::uint64_t> CheckpointStore::newest(const Warn& warn) const {
   for (const std::uint64_t step : steps_of(folder_, kFinished)) {
-    int whole = 0;
-    int nodes = 1;  // until its first file has told
-    while (whole < nodes && is_whole_checkpoint(file(step_folder(step), NodeId{whole}))) {
-      if (whole == 0) nodes = nodes_at(step);
-      ++whole;
-    }
-    if (whole == nodes) return step;
-    warn(fmt::format("the checkpoint {} is damaged and passed over",
-                     file(step_folder(step), NodeId{whole}).string()));
+    const std::vector<DamagedPiece> damaged = damage_at(step);
+    if (damaged.empty()) return step;
+    std::ranges::for_each(damaged, warn);
   }
   return {};
+}
+
+std::vector<fs::path> CheckpointStore::set_aside(const std::vector<DamagedPiece>& damaged) const {
+  std::vector<fs::path> places;
+  std::error_code unknown;
+  for (const DamagedPiece& piece : damaged) {
+    const fs::path from = step_folder(piece.step);
+    if (!fs::exists(from, unknown)) continue;  // another file of the same checkpoint
+    const std::string name = std::string(kDamaged) + from.filename().string();
+    fs::path to = folder_ / name;
+    for (int i = 2; fs::exists(fs::symlink_status(to, unknown)); ++i)
+      to = folder_ / fmt::format("{}.{}", name, i);
+    rename_durably(from, to);
+    places.push_back(to);
+  }
+  return places;
 }
 
 void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) const {
@@ -139,6 +183,8 @@ void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) co
   state.train = {header.loss_sum, header.correct, header.count};
   state.sent = {header.bytes, header.messages};
   state.evaluated = {header.evaluated_loss_sum, header.evaluated_correct, header.evaluated_count};
+  for (std::size_t i = 0; i < std::min(saved.counters().size(), state.counters.size()); ++i)
+    *state.counters[i] = saved.counters()[i];
   for (std::size_t i = 0; i < header.numbers; ++i) *state.numbers[i] = saved.numbers()[i];
   for (const auto& vector : state.vectors) saved.take(vector);
 }
@@ -172,6 +218,10 @@ SavedModel CheckpointStore::read_average_model(std::uint64_t step, int stages) c
 
 int CheckpointStore::nodes_at(std::uint64_t step) const {
   return static_cast<int>(CheckpointReader(file(step_folder(step), NodeId{0})).header().nodes);
+}
+
+std::uint64_t CheckpointStore::run_at(std::uint64_t step) const {
+  return CheckpointReader(file(step_folder(step), NodeId{0})).header().run;
 }
 
 std::vector<std::size_t> CheckpointStore::parts_at(std::uint64_t step, std::size_t parameters) const {

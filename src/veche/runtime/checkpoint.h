@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "veche/train/loop/checkpointer.h"
 
@@ -16,14 +17,31 @@ struct SavedModel {
   int nodes = 1;  // so many
 };
 
+// A file for which a checkpoint cannot be used.
+struct DamagedPiece {
+  std::uint64_t step = 0;  // of the checkpoint
+  std::filesystem::path file;
+  std::string why;  // "its checksum is wrong"
+  std::string sentence() const;
+};
+
+// For a run that is to go on and has no whole checkpoint: to begin again is for its user to decide, in the
+// way that `remedy` tells. Throws RequestError, which says what is wrong with each.
+[[noreturn]] void refuse_damaged(const std::vector<DamagedPiece>& damaged, const std::string& remedy);
+
 // Checkpoints in a folder: step-K/ with one file a node. A folder gets its name only when all its files are
 // synced, so a kill at any moment leaves the ones before it. The last two are kept. The format is in
 // docs/checkpoints.md.
 class CheckpointStore : public Checkpointer {
  public:
-  CheckpointStore(std::filesystem::path folder, int nodes);
+  using Warn = std::function<void(const DamagedPiece&)>;
+
+  // `run` is the run's id, which its files carry; 0: unknown.
+  CheckpointStore(std::filesystem::path folder, int nodes, std::uint64_t run = 0);
   // Of a run that has left some: the number of nodes is that of the files.
-  static CheckpointStore of_run(const std::filesystem::path& folder);
+  static CheckpointStore of_run(const std::filesystem::path& folder, std::uint64_t run);
+  // From now on files are of this run.
+  void set_run(std::uint64_t run) { run_ = run; }
   int nodes() const { return nodes_; }
 
   void write(std::uint64_t step, NodeId node, const NodeState& state) override;
@@ -34,9 +52,14 @@ class CheckpointStore : public Checkpointer {
 
   // The step of the last one, whole or not.
   std::optional<std::uint64_t> latest() const;
-  // The newest checkpoint all of whose files are whole. `warn` is told, in a sentence, about each one passed
-  // over.
-  std::optional<std::uint64_t> newest(const std::function<void(const std::string&)>& warn) const;
+  // The newest checkpoint all of whose files are whole and belong together. `warn` is told what is wrong with
+  // each one passed over.
+  std::optional<std::uint64_t> newest(const Warn& warn) const;
+  // Gives the damaged checkpoints another name, damaged-step-K, under which nobody removes them. Returns
+  // where they are now.
+  std::vector<std::filesystem::path> set_aside(const std::vector<DamagedPiece>& damaged) const;
+  // The id of the run that saved it; 0: it does not tell.
+  std::uint64_t run_at(std::uint64_t step) const;
   // Fills `state` (its vectors and numbers in place, as many as it has and of the sizes they have) from that
   // checkpoint. Throws RequestError when they do not fit: the file is of another model. One of an older Veche
   // holds no numbers, which then keep their values.
@@ -71,8 +94,11 @@ class CheckpointStore : public Checkpointer {
   std::uint64_t read_replica(std::uint64_t step, int replica, int stages, std::optional<Place> place,
                              const std::vector<std::span<float>>& vectors) const;
 
+  std::vector<DamagedPiece> damage_at(std::uint64_t step) const;
+
   const std::filesystem::path folder_;
   const int nodes_;
+  std::uint64_t run_;
 };
 
 }  // namespace veche

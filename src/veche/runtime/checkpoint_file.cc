@@ -1,5 +1,6 @@
 #include "veche/runtime/checkpoint_file.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -14,9 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCheckpointMagic = "vecheck";             // and a digit
-constexpr std::size_t kCommon = offsetof(CheckpointHeader, trains);  // what all versions begin with
+constexpr std::string_view kCheckpointMagic = "vecheck";                  // and a digit
+constexpr std::size_t kCommon = offsetof(CheckpointHeader, trains);       // what all versions begin with
+constexpr std::size_t kHeader2 = offsetof(CheckpointHeader, checkpoint);  // the whole of version 2
 constexpr std::size_t kChecksum = sizeof(std::uint32_t);
+constexpr char kVersion = CheckpointHeader{}.magic.back();
 
 std::uint32_t checksum(std::uint32_t sum, std::span<const std::byte> bytes) {
   if (bytes.empty()) return sum;  // zlib takes a null pointer for the wish to begin anew
@@ -27,6 +30,18 @@ bool begins_as_ours(std::span<const std::byte> bytes) {
   return std::ranges::equal(std::as_bytes(std::span(kCheckpointMagic)), bytes.first(kCheckpointMagic.size()));
 }
 
+[[noreturn]] void refuse_later(const fs::path& file) {
+  throw RequestError(file.string() + " is of a later version of Veche: go on with that");
+}
+
+// The header's bytes in files of a version, which come one after the other.
+std::vector<std::span<std::byte>> header_parts(char version, std::span<std::byte> header) {
+  if (version == '1')
+    return {header.first(kCommon),
+            header.subspan(offsetof(CheckpointHeader, vectors), sizeof(std::uint64_t))};
+  return {version == '2' ? header.first(kHeader2) : header};
+}
+
 template <class T>
 std::span<std::byte> bytes_of(T& item) {
   return std::as_writable_bytes(std::span(&item, 1));
@@ -34,10 +49,10 @@ std::span<std::byte> bytes_of(T& item) {
 
 }  // namespace
 
-void write_checkpoint(const fs::path& file, NodeId node, int nodes, const NodeState& state) {
+void write_checkpoint(const fs::path& file, const CheckpointPiece& piece, const NodeState& state) {
   CheckpointHeader header;
-  header.node = static_cast<std::uint32_t>(node.value);
-  header.nodes = static_cast<std::uint32_t>(nodes);
+  header.node = static_cast<std::uint32_t>(piece.node.value);
+  header.nodes = static_cast<std::uint32_t>(piece.nodes);
   header.step = state.step;
   header.loss_sum = state.train.loss_sum;
   header.correct = state.train.correct;
@@ -50,7 +65,11 @@ void write_checkpoint(const fs::path& file, NodeId node, int nodes, const NodeSt
   header.trains = state.trains ? 1 : 0;
   header.numbers = state.numbers.size();
   header.vectors = state.vectors.size();
+  header.checkpoint = piece.checkpoint;
+  header.run = piece.run;
+  header.counters = state.counters.size();
   std::vector<std::uint64_t> words;
+  for (const std::uint64_t* counter : state.counters) words.push_back(*counter);
   for (const std::uint64_t* number : state.numbers) words.push_back(*number);
   for (const auto& vector : state.vectors) words.push_back(vector.size());
 
@@ -62,57 +81,82 @@ void write_checkpoint(const fs::path& file, NodeId node, int nodes, const NodeSt
   write_file_in_unfinished(file, parts);
 }
 
-bool is_whole_checkpoint(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return false;
-  auto left = static_cast<std::size_t>(std::max<std::streamoff>(0, in.tellg()));
-  if (left < kCommon + kChecksum) return false;
-  in.seekg(0);
-  left -= kChecksum;
-  std::uint32_t sum = 0;
-  std::vector<std::byte> chunk(std::min<std::size_t>(left, 1 << 20));
-  bool first = true;
-  while (left > 0) {
-    const std::span<std::byte> part(chunk.data(), std::min(left, chunk.size()));
-    if (!in.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size())))
-      return false;
-    if (first && !begins_as_ours(part)) return false;
-    first = false;
-    sum = checksum(sum, part);
-    left -= part.size();
-  }
-  std::uint32_t stored = 0;
-  return in.read(reinterpret_cast<char*>(&stored), sizeof stored) && stored == sum;
+namespace {
+
+// Of a file whose checksum is right. Versions before 3 do not tell the checkpoint and the run.
+std::string difference(const CheckpointHeader& header, CheckpointPiece& expected) {
+  const auto node = static_cast<int>(header.node), nodes = static_cast<int>(header.nodes);
+  if (node != expected.node.value) return fmt::format("it is that of node {}", node);
+  if (expected.nodes != 0 && nodes != expected.nodes)
+    return fmt::format("it was saved by {} nodes, the others by {}", nodes, expected.nodes);
+  if (header.magic.back() >= '3' && header.checkpoint != expected.checkpoint)
+    return fmt::format("it is of step {}", header.checkpoint);
+  if (header.run != 0 && expected.run != 0 && header.run != expected.run)
+    return fmt::format("it is of the run {:016x}, this is {:016x}", header.run, expected.run);
+  expected.nodes = nodes;
+  if (expected.run == 0) expected.run = header.run;
+  return "";
 }
 
-CheckpointReader::CheckpointReader(fs::path file) : path_(std::move(file)), in_(path_, std::ios::binary) {
-  std::error_code error;
-  const std::uintmax_t length = fs::file_size(path_, error);
+}  // namespace
+
+std::string damage_of(const fs::path& file, CheckpointPiece& expected) {
+  std::error_code unknown;
+  if (fs::status(file, unknown).type() == fs::file_type::not_found) return "it is missing";
+  CheckpointHeader header;
+  try {
+    const InputFile in(file, "it");
+    if (in.size() < kCommon + kChecksum) return "it is cut short";
+    const std::uintmax_t end = in.size() - kChecksum;
+    std::uint32_t sum = 0;
+    std::vector<std::byte> chunk(std::min<std::uintmax_t>(end, 1 << 20));
+    for (std::uintmax_t at = 0; at < end;) {
+      const auto part = std::span(chunk).first(std::min<std::uintmax_t>(end - at, chunk.size()));
+      if (in.read(at, part) < part.size()) return "it is cut short";
+      if (at == 0) {
+        if (!begins_as_ours(part)) return "it is no checkpoint";
+        std::ranges::copy(part.first(std::min(part.size(), sizeof header)), bytes_of(header).begin());
+      }
+      sum = checksum(sum, part);
+      at += part.size();
+    }
+    std::uint32_t stored = 0;
+    if (in.read(end, bytes_of(stored)) < kChecksum || stored != sum)
+      return "its checksum is wrong, it was cut short or changed";
+  } catch (const RequestError& error) {
+    return error.what();
+  }
+  if (header.magic.back() > kVersion) refuse_later(file);
+  if (header.magic.back() < '3') header.run = 0;
+  return difference(header, expected);
+}
+
+CheckpointReader::CheckpointReader(fs::path file) : path_(std::move(file)), in_(path_) {
   const auto check = [&](bool fine) {
-    if (!fine || error) throw RunError(path_.string() + " is damaged");
+    if (!fine) throw RunError(path_.string() + " is damaged");
   };
   read(bytes_of(header_).first(kCommon));
   check(begins_as_ours(bytes_of(header_)));
   const char version = header_.magic.back();
-  if (version != '1' && version != '2')
-    throw RequestError(path_.string() + " is of a later version of Veche: go on with that");
-  const std::size_t left_out = version == '1' ? offsetof(CheckpointHeader, vectors) : kCommon;
-  read(bytes_of(header_).subspan(left_out));
-  const std::uintmax_t words = length / sizeof(std::uint64_t);
-  check(header_.numbers <= words && header_.vectors <= words);
-  numbers_.resize(header_.numbers);
-  read(std::as_writable_bytes(std::span(numbers_)));
-  sizes_.resize(header_.vectors);
-  read(std::as_writable_bytes(std::span(sizes_)));
-  for (std::uintmax_t left = length / sizeof(float); const std::uint64_t size : sizes_) {
+  if (version < '1' || version > kVersion) refuse_later(path_);
+  at_ = 0;
+  for (const std::span<std::byte> part : header_parts(version, bytes_of(header_))) read(part);
+  const std::uintmax_t words = in_.size() / sizeof(std::uint64_t);
+  for (const auto& [count, into] :
+       {std::pair(header_.counters, &counters_), {header_.numbers, &numbers_}, {header_.vectors, &sizes_}}) {
+    check(count <= words);
+    into->resize(count);
+    read(std::as_writable_bytes(std::span(*into)));
+  }
+  for (std::uintmax_t left = in_.size() / sizeof(float); const std::uint64_t size : sizes_) {
     check(size <= left);
     left -= size;
   }
 }
 
 void CheckpointReader::read(std::span<std::byte> into) {
-  if (!in_.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size())))
-    throw RunError(path_.string() + " cannot be read to its end");
+  if (in_.read(at_, into) < into.size()) throw RunError(path_.string() + " cannot be read to its end");
+  at_ += into.size();
 }
 
 void CheckpointReader::check_begins_with(const std::vector<std::span<float>>& vectors) const {

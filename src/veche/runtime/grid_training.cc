@@ -322,9 +322,8 @@ class GridTraining::Member {
 
   void resume(const RunFolder& folder) {
     if (staged_) return resume_stage(folder);
-    CheckpointStore& store = checkpoints_->store();
-    store.remove_unfinished();
-    const auto step = store.newest([&](const std::string& sentence) { notice(sentence); });
+    const CheckpointStore& store = checkpoints_->store();
+    const auto step = checkpoints_->newest([&](const DamagedPiece& piece) { notice(piece.sentence()); });
     if (!step) {
       notice(folder.path().string() + " has no checkpoint yet: the state comes from the others");
       for (const auto& part : parts_) part->self().has_state = false;
@@ -350,7 +349,8 @@ class GridTraining::Member {
     if (stage) {
       staged()->hold(self, *stage);
       NodeState state = state_of(self);
-      if (checkpoints_->read_stage(*stage, state, [&](const std::string& sentence) { notice(sentence); }))
+      if (checkpoints_->read_stage(*stage, state,
+                                   [&](const DamagedPiece& piece) { notice(piece.sentence()); }))
         return take(self, state);
     }
     self.has_state = false;

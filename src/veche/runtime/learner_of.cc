@@ -12,10 +12,11 @@ namespace veche {
 
 // Then the weights come from there; the file they began with may be gone.
 bool LearnersOfRun::has_checkpoint() {
-  if (request_.resume.empty()) return false;
+  if (request_.resume.empty() || request_.restart) return false;
   if (!has_checkpoint_) {
-    const CheckpointStore store(RunFolder::open(request_.resume).checkpoints(), plan_.learners());
-    has_checkpoint_ = store.newest([](const std::string&) {}).has_value();
+    const RunFolder folder = RunFolder::open(request_.resume);
+    const CheckpointStore store(folder.checkpoints(), plan_.learners(), folder.id());
+    has_checkpoint_ = store.newest([](const DamagedPiece&) {}).has_value();
   }
   return *has_checkpoint_;
 }

@@ -1,6 +1,10 @@
 #include "veche/runtime/members_checkpoints.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "veche/base/files.h"
 #include "veche/base/read_text.h"
@@ -10,8 +14,8 @@ namespace veche {
 
 MembersCheckpoints::MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged)
     : folder_(folder),
-      store_(folder.checkpoints(), nodes),
-      alone_(folder.path() / "stage", 1),
+      store_(folder.checkpoints(), nodes, folder.id()),
+      alone_(folder.path() / "stage", 1, folder.id()),
       staged_(staged) {}
 
 void MembersCheckpoints::enter(std::uint64_t view, int nodes, NodeId first) {
@@ -56,16 +60,51 @@ void MembersCheckpoints::write_stage(NodeSelf& self) {
   tell_view(self.step);
 }
 
-bool MembersCheckpoints::read_stage(int stage, NodeState& state,
-                                    const std::function<void(const std::string&)>& warn) {
-  store_.remove_unfinished();
-  alone_.remove_unfinished();
-  const auto whole = store_.newest(warn), alone = alone_.newest(warn);
-  if (alone && (!whole || *alone >= *whole))
-    alone_.read(*alone, NodeId{0}, state);
-  else if (whole)
-    store_.read(*whole, NodeId{stage}, state);
-  return whole || alone;
+namespace {
+
+// A store's checkpoints before a member goes on from one of them.
+struct Found {
+  explicit Found(const CheckpointStore& store) : store(store) {
+    step = store.newest([this](const DamagedPiece& piece) { damaged.push_back(piece); });
+  }
+  void tidy(const CheckpointStore::Warn& warn) const {
+    std::ranges::for_each(damaged, warn);
+    store.remove_unfinished();
+    store.set_aside(damaged);
+  }
+  const CheckpointStore& store;
+  std::optional<std::uint64_t> step;
+  std::vector<DamagedPiece> damaged;
+};
+
+}  // namespace
+
+void MembersCheckpoints::refuse(const std::vector<DamagedPiece>& damaged) const {
+  refuse_damaged(damaged, fmt::format("move {} and {} away to take the state of the other members",
+                                      folder_.checkpoints().string(), (folder_.path() / "stage").string()));
+}
+
+std::optional<std::uint64_t> MembersCheckpoints::newest(const CheckpointStore::Warn& warn) {
+  const Found found(store_);
+  if (!found.step && !found.damaged.empty()) refuse(found.damaged);
+  found.tidy(warn);
+  return found.step;
+}
+
+bool MembersCheckpoints::read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn) {
+  const Found whole(store_);
+  Found alone(alone_);
+  if (!whole.step && !alone.step) {
+    alone.damaged.insert(alone.damaged.end(), whole.damaged.begin(), whole.damaged.end());
+    if (alone.damaged.empty()) return false;
+    refuse(alone.damaged);
+  }
+  for (const Found* found : {&whole, &std::as_const(alone)}) found->tidy(warn);
+  if (alone.step && (!whole.step || *alone.step >= *whole.step))
+    alone_.read(*alone.step, NodeId{0}, state);
+  else
+    store_.read(*whole.step, NodeId{stage}, state);
+  return true;
 }
 
 }  // namespace veche

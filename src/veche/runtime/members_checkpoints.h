@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -29,12 +28,16 @@ class MembersCheckpoints : public Checkpointer {
   std::optional<int> stage() const;
   // Writes its stage without the others.
   void write_stage(NodeSelf& self);
-  // The newest that there is of this stage, into `state`; false: none is. `warn` hears of damaged ones.
-  bool read_stage(int stage, NodeState& state, const std::function<void(const std::string&)>& warn);
+  // The newest that there is of this stage, into `state`; false: none is. `warn` hears of damaged ones, which
+  // are set aside. Throws RequestError where all are damaged.
+  bool read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn);
+  // The newest of nodes with whole models, in the same way.
+  std::optional<std::uint64_t> newest(const CheckpointStore::Warn& warn);
 
  private:
   std::filesystem::path view_file() const { return folder_.path() / "view.json"; }
   void tell_view(std::uint64_t step) const;
+  [[noreturn]] void refuse(const std::vector<DamagedPiece>& damaged) const;
 
   const RunFolder& folder_;
   CheckpointStore store_, alone_;

@@ -54,6 +54,7 @@ Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<Sta
   request.job = job_of_this_process();
   on_all_ranks(request.job, [&] { request.settings = settings_for(config, request.job); });
   request.resume = state_->options.resume;
+  request.restart = state_->options.restart;
   request.keep = state_->options.keep;
   request.observer = &state_->callbacks;
   request.interrupted = &state_->stopped;

@@ -3,10 +3,13 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
+#include <random>
 #include <vector>
 
 #include "veche/base/files.h"
+#include "veche/base/read_text.h"
 #include "veche/errors.h"
 #include "veche/runtime/registry.h"
 
@@ -14,6 +17,8 @@ namespace veche {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kAside = "aside-";
 
 // "consensus-ring-20261115-203000": tells runs apart at a glance and sorts by time.
 std::string made_up_name(const Settings& settings) {
@@ -25,6 +30,31 @@ std::string made_up_name(const Settings& settings) {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(now));
 }
+
+std::uint64_t new_id() {
+  std::random_device random;
+  std::uint64_t id = 0;
+  while (id == 0) id = std::uint64_t{random()} << 32 | random();
+  return id;
+}
+
+// 16 hexadecimal digits and the end of a line.
+std::uint64_t read_id(const fs::path& file) {
+  constexpr std::size_t kDigits = 16;
+  std::error_code unknown;
+  if (fs::status(file, unknown).type() == fs::file_type::not_found) return 0;
+  const std::string text = read_text(file, file.string(), 1 << 10);
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (error != std::errc() || end != text.data() + kDigits || id == 0)
+    throw RequestError(
+        fmt::format("{} is damaged: it holds the 16 hexadecimal digits of the run's id; remove it, and the "
+                    "checkpoints tell",
+                    file.string()));
+  return id;
+}
+
+void write_id(const fs::path& file, std::uint64_t id) { write_file(file, fmt::format("{:016x}\n", id)); }
 
 // Made on the way to a run, and removed again when it comes to nothing.
 class NewFolders {
@@ -55,7 +85,10 @@ class NewFolders {
 bool was_never_a_run(const RunFolder& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder.path(), error))
-    if (entry.path() != folder.lock() && entry.path() != folder.config().string() + ".new") return false;
+    if (entry.path() != folder.lock() && entry.path() != folder.id_file() &&
+        entry.path() != folder.id_file().string() + ".new" &&
+        entry.path() != folder.config().string() + ".new")
+      return false;
   return !error;
 }
 
@@ -68,7 +101,9 @@ bool was_never_a_run(const RunFolder& folder) {
 
 // Found only in the midst of training otherwise.
 void check_places(const RunFolder& folder) {
-  for (const fs::path& file : {folder.metrics(), folder.summary(), folder.layout()}) place_of(file);
+  for (const fs::path& file :
+       {folder.metrics(), folder.progress(), folder.nodes(), folder.summary(), folder.layout()})
+    place_of(file);
   if (fs::exists(folder.checkpoints()) && !fs::is_directory(folder.checkpoints()))
     throw RequestError(folder.checkpoints().string() + " is not a folder, which a run keeps its models in");
 }
@@ -115,10 +150,13 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
   }
   Settings complete = settings;
   complete.run.set("name", {folder.name()});
+  folder.id_ = new_id();
   try {
+    write_id(folder.id_file(), folder.id_);
     write_file(folder.config(), complete.to_toml());
   } catch (...) {
     std::error_code ignored;
+    fs::remove(folder.id_file(), ignored);
     fs::remove(folder.lock(), ignored);
     throw;
   }
@@ -145,7 +183,33 @@ RunFolder RunFolder::open(const fs::path& path) {
   if (!fs::exists(folder.config(), error))
     throw RequestError(
         fmt::format("{} is not a run's folder: it has no config.toml", folder.path().string()));
+  folder.id_ = read_id(folder.id_file());
   return folder;
+}
+
+void RunFolder::settle_id(std::uint64_t found) {
+  if (id_ != 0) return;
+  id_ = found != 0 ? found : new_id();
+  write_id(id_file(), id_);
+}
+
+// The checkpoints go last: who is killed before that is refused once more, and nothing is lost.
+fs::path RunFolder::put_aside() {
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    const fs::path& file = entry.path();
+    if (file != config() && file != lock() && file != checkpoints() &&
+        !file.filename().string().starts_with(kAside))
+      left.push_back(file);
+  }
+  if (fs::exists(fs::symlink_status(checkpoints()))) left.push_back(checkpoints());
+  fs::path aside;
+  for (int i = 1; aside.empty() || !make_folder_durably(aside); ++i)
+    aside = path_ / fmt::format("{}{}", kAside, i);
+  for (const fs::path& file : left) rename_durably(file, aside / file.filename());
+  id_ = 0;
+  settle_id(0);
+  return aside;
 }
 
 }  // namespace veche

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -25,6 +26,17 @@ class RunFolder {
   // One that exists, to read; somebody may be training in it.
   static RunFolder open(const std::filesystem::path& path);
 
+  // Puts all that the run has left, but for its configuration, into a new folder aside-N in this one, which
+  // is returned, and is a new run from now on. Only for who holds the lock.
+  std::filesystem::path put_aside();
+
+  // Which run this is, whatever its folder is called and wherever it was copied to. 0: unknown, as in folders
+  // of earlier versions.
+  std::uint64_t id() const { return id_; }
+  // Where it is unknown the folder gets `found`, the id that its checkpoints carry, or a new one if that is
+  // 0.
+  void settle_id(std::uint64_t found);
+
   const std::filesystem::path& path() const { return path_; }
   std::string name() const { return path_.filename().string(); }
   std::filesystem::path config() const { return path_ / "config.toml"; }
@@ -36,6 +48,7 @@ class RunFolder {
   std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path layout() const { return path_ / "layout.json"; }
   std::filesystem::path lock() const { return path_ / "lock"; }
+  std::filesystem::path id_file() const { return path_ / "id"; }
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -43,6 +56,7 @@ class RunFolder {
   bool take(const Notice& notice);
 
   std::filesystem::path path_;
+  std::uint64_t id_ = 0;
   std::shared_ptr<const FileLock> lock_;  // none: only to read
 };
 

@@ -44,6 +44,37 @@ TEST_F(Folder, IsOneTrainersAndAnyReaders) {
   EXPECT_THROW(RunFolder::resume(path_), RequestError) << "a copy holds it too";
 }
 
+TEST_F(Folder, HasAnIdThatStays) {
+  RunFolder old = RunFolder::resume(path_);
+  EXPECT_EQ(old.id(), 0U) << "as versions before ids left it";
+  old.settle_id(0x1234);
+  EXPECT_EQ(folder_.read("run/id"), (std::vector<std::uint8_t>{'0', '0', '0', '0', '0', '0', '0', '0', '0',
+                                                               '0', '0', '0', '1', '2', '3', '4', '\n'}));
+  old.settle_id(5);
+  fs::rename(path_, folder_.path() / "moved");
+  EXPECT_EQ(RunFolder::open(folder_.path() / "moved").id(), 0x1234U);
+  folder_.write("moved/id", std::string("none\n"));
+  EXPECT_THROW(RunFolder::open(folder_.path() / "moved"), RequestError);
+}
+
+TEST_F(Folder, PutsAsideWhatItHasAndIsAnotherRun) {
+  RunFolder run = RunFolder::resume(path_);
+  run.settle_id(0x1234);
+  for (int times = 1; times <= 2; ++times) {
+    folder_.write("run/metrics.jsonl", std::string("{}\n"));
+    folder_.write("run/checkpoint/step-1/node-0", std::string("piece"));
+    const fs::path aside = run.put_aside();
+    EXPECT_EQ(aside, path_ / ("aside-" + std::to_string(times)));
+    for (const char* name : {"id", "metrics.jsonl", "checkpoint/step-1/node-0"})
+      EXPECT_TRUE(fs::exists(aside / name)) << name;
+  }
+  EXPECT_NE(run.id(), 0x1234U);
+  EXPECT_EQ(RunFolder::open(path_).id(), run.id());
+  for (const char* name : {"config.toml", "lock", "aside-1/checkpoint"})
+    EXPECT_TRUE(fs::exists(path_ / name)) << name;
+  EXPECT_FALSE(fs::exists(run.checkpoints()));
+}
+
 TEST_F(Folder, IsFreeAgainAfterwards) {
   RunFolder::resume(path_);
   EXPECT_NO_THROW(RunFolder::resume(path_));

@@ -87,8 +87,8 @@ int stages_of(const RunFolder& run, const CheckpointStore& store, std::uint64_t 
 
 FoundModel read_newest(const RunFolder& run, const std::optional<NodeId>& node,
                        std::vector<std::string>& notices) {
-  const CheckpointStore store = CheckpointStore::of_run(run.checkpoints());
-  const auto step = store.newest([&](const std::string& sentence) { notices.push_back(sentence); });
+  const CheckpointStore store = CheckpointStore::of_run(run.checkpoints(), run.id());
+  const auto step = store.newest([&](const DamagedPiece& piece) { notices.push_back(piece.sentence()); });
   if (!step)
     throw RequestError(fmt::format("{} has no whole checkpoint{}{}", run.path().string(),
                                    notices.empty() ? "" : "; ", fmt::join(notices, "; ")));

@@ -122,7 +122,8 @@ void TrainedModel::open_weights(std::optional<NodeId> node, int threads) {
 std::string TrainedModel::who() const { return who_of(node_, averaged_, stages_); }
 
 bool TrainedModel::become(std::optional<NodeId> node) {
-  const CheckpointStore store = CheckpointStore::of_run(RunFolder::open(place_).checkpoints());
+  const RunFolder run = RunFolder::open(place_);
+  const CheckpointStore store = CheckpointStore::of_run(run.checkpoints(), run.id());
   try {
     copy_into(*learner_,
               node ? store.read_model(step_, *node, stages_) : store.read_average_model(step_, stages_),

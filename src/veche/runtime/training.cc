@@ -55,7 +55,10 @@ void check_transport(const TrainingRequest& request) {
 
 // One measures for all: no two would measure the same.
 void cut_by_time(RunPlan& plan, Job* job) {
-  if (!is_cut_by_time(plan.settings) || plan.simulation) return;
+  if (!is_cut_by_time(plan.settings)) return;
+  // In virtual time the cut follows from counted operations. It is kept as places as well, so that
+  // config.toml repeats the run on any engine.
+  if (plan.simulation) return plan.cut_at(Cut(plan.training.pipeline->cut));
   std::string places;
   on_all_ranks(job, [&] {
     if (job != nullptr && job->rank() != 0) return;
@@ -87,6 +90,9 @@ Settings settings_of(const TrainingRequest& request) {
 std::unique_ptr<const RunPlan> make_plan(const TrainingRequest& request) {
   std::unique_ptr<RunPlan> plan;
   on_all_ranks(request.job, [&] {
+    if (request.restart && request.resume.empty())
+      throw RequestError(
+          "--restart begins a run again that was there before: name it with --resume runs/NAME");
     check_transport(request);
     if (request.learner && request.settings.is_cut())
       throw RequestError("pipeline.stages: a learner of this program's own cannot be cut into stages");
@@ -144,9 +150,12 @@ class Training {
   }
 
   RunResult run() {
-    const std::optional<RunFolder> folder = open_folder();
-    if (folder && plan_.training.learns) store_.emplace(folder->checkpoints(), plan_.learners());
+    std::optional<RunFolder> folder = open_folder();
+    if (folder && plan_.training.learns)
+      store_.emplace(folder->checkpoints(), plan_.learners(), folder->id());
+    if (request_.restart) restart(*folder);
     if (store_ && !request_.resume.empty()) find_checkpoint(*folder);
+    if (store_) agree_on_id(*folder);
     if (store_) lead([&] { keep_layout(*folder); });
     info_.folder = folder ? folder->path() : std::filesystem::path();
     info_.first_step = checkpoint_;
@@ -263,13 +272,26 @@ class Training {
     return folder;
   }
 
-  void find_checkpoint(const RunFolder& folder) {
-    std::string chosen;  // a step; nothing: there is no checkpoint
+  void restart(RunFolder& folder) {
     lead([&] {
-      store_->remove_unfinished();
-      if (const auto step = store_->newest([&](const std::string& sentence) { notice(sentence); }))
-        chosen = std::to_string(*step);
+      const std::filesystem::path aside = folder.put_aside();
+      notice(fmt::format("what {} had is in {} now", folder.path().string(), aside.string()));
     });
+  }
+
+  void find_checkpoint(RunFolder& folder) {
+    std::string chosen;  // a step; nothing: there is no checkpoint
+    std::vector<DamagedPiece> damaged;
+    lead([&] {
+      const auto step = store_->newest([&](const DamagedPiece& piece) { damaged.push_back(piece); });
+      if (!step && !damaged.empty())
+        refuse_damaged(damaged,
+                       fmt::format("begin again with `veche train --resume {} --restart`, which keeps "
+                                   "what is there",
+                                   folder.path().string()));
+      if (step) chosen = std::to_string(*step);
+    });
+    for (const DamagedPiece& piece : damaged) notice(piece.sentence());
     if (request_.job != nullptr) chosen = request_.job->exchange(chosen).front();
     on_all_ranks(request_.job, [&] {
       if (chosen.empty())
@@ -277,7 +299,21 @@ class Training {
       else
         resume_from(std::stoull(chosen), folder);
     });
-    lead([&] { write_file(folder.config(), plan_.settings.to_toml()); });  // its length may have been changed
+    lead([&] {
+      store_->remove_unfinished();
+      for (const std::filesystem::path& place : store_->set_aside(damaged))
+        notice(fmt::format("the damaged checkpoint is kept as {}", place.string()));
+      if (!chosen.empty()) folder.settle_id(store_->run_at(std::stoull(chosen)));
+      write_file(folder.config(), plan_.settings.to_toml());  // its length may have been changed
+    });
+  }
+
+  // What every rank writes into its nodes' files.
+  void agree_on_id(RunFolder& folder) {
+    lead([&] { folder.settle_id(0); });
+    std::string id = std::to_string(folder.id());
+    if (request_.job != nullptr) id = request_.job->exchange(id).front();
+    store_->set_run(std::stoull(id));
   }
 
   void resume_from(std::uint64_t checkpoint, const RunFolder& folder) {

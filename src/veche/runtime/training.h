@@ -28,6 +28,7 @@ class RunObserver : public Observer {
 struct TrainingRequest {
   Settings settings;
   std::filesystem::path resume = {};  // a run's folder to go on with; empty: a new run
+  bool restart = false;               // with `resume`: begin again there, what it has is put aside
   // A learner of the caller's own for each node; none: the model that the settings name.
   std::function<std::unique_ptr<Learner>(NodeId)> learner = {};
   RunObserver* observer = nullptr;

@@ -19,6 +19,7 @@ struct NodeState {
   Traffic sent;
   std::vector<std::span<float>> vectors = {};  // parameters, buffers, the optimiser's, the strategy's
   std::vector<std::uint64_t*> numbers = {};    // the strategy's counters
+  std::vector<std::uint64_t*> counters = {};   // the node's own; a file of fewer leaves the others alone
   bool trains = true;                          // its model is part of the average of the nodes' models
 };
 

@@ -37,6 +37,7 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
       holder->go_on(schedule_step(), std::move(self_.unpushed));
   }
   talk_.set_sent(self_.sent);
+  if (pipeline_) pipeline_->set_sent(self_.activations);
   const std::vector<std::span<float>> common =
       self_.common.empty() ? std::vector<std::span<float>>{} : strategy_->state().vectors;
   for (std::size_t i = 0; i < common.size() && i < self_.common.size(); ++i)
@@ -46,6 +47,7 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
 NodeSelf Node::leave_view() {
   loader_.reset();
   self_.sent = talk_.sent();
+  if (pipeline_) self_.activations = pipeline_->sent();
   if (plan_.async()) {
     strategy_->look_at_rest([] {});  // where the model is not the learner's, it is now
     if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
@@ -57,6 +59,7 @@ NodeSelf Node::leave_view() {
 }
 
 NodeState Node::state(bool with_strategy) {
+  if (pipeline_) self_.activations = pipeline_->sent();
   NodeState state = state_of(self_);
   state.sent = talk_.sent();
   state.trains = replica() >= plan_.idle();
@@ -72,6 +75,7 @@ void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
   self_.train = state.train;
   self_.evaluated_train = state.evaluated;
   talk_.set_sent(state.sent);
+  if (pipeline_) pipeline_->set_sent(self_.activations);
   self_.last_checkpoint = self_.mean_step = checkpoint;
 }
 

@@ -203,13 +203,17 @@ double Pipeline::sum(double mine) {
   return all;
 }
 
-StageReport Pipeline::report() const {
+Traffic Pipeline::sent() const {
   const Traffic forth = activations_.sent(), back = gradients_.sent();
+  return {forth.bytes + back.bytes, forth.messages + back.messages};
+}
+
+StageReport Pipeline::report() const {
   return {.stages = plan_.stages,
           .stage = stage_number_,
           .compute_seconds = computing_.count(),
           .bubble_seconds = waiting_.count(),
-          .sent = {forth.bytes + back.bytes, forth.messages + back.messages},
+          .sent = sent(),
           .most_bytes_held = stage_.most_bytes_held()};
 }
 

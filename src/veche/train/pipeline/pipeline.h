@@ -56,6 +56,9 @@ class Pipeline {
 
   // What the passes have used in all.
   StageReport report() const;
+  // Activations and gradients; goes on from what was counted before the run was resumed.
+  Traffic sent() const;
+  void set_sent(Traffic traffic) { activations_.set_sent(traffic); }
 
  private:
   Message expect(Channel& channel, int stage);

@@ -13,6 +13,7 @@ NodeState state_of(NodeSelf& self) {
                   .sent = self.sent,
                   .vectors = {self.learner->parameters(), self.learner->buffers()},
                   .numbers = {},
+                  .counters = {&self.lost, &self.activations.bytes, &self.activations.messages},
                   .trains = true};
   for (const std::span<float> part : self.optimizer->state()) state.vectors.push_back(part);
   if (!self.pruner.mask().empty()) state.vectors.push_back(self.pruner.mask());

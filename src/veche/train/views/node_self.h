@@ -33,7 +33,8 @@ struct NodeSelf {
   Score evaluated_train;   // what train was then
   Score since_progress;
   std::int64_t images = 0;  // trained on by this process
-  std::uint64_t lost = 0;
+  std::uint64_t lost = 0;   // steps whose results were lost (cluster.lose)
+  Traffic activations;      // and gradients of them, sent by its stage; up to date when it is saved
   Time compute{0}, waiting{0}, communication{0}, training{0};
   std::uint64_t last_checkpoint = 0;    // a resumed run need not save what it has just read
   std::uint64_t newest_checkpoint = 0;  // numbers only grow
