@@ -61,7 +61,7 @@ class Run:
 
 def without_id(piece):
     """A node's file of a checkpoint without what tells equal runs apart (docs/checkpoints.md)."""
-    return piece if piece[:8] < b"vecheck3" else piece[:120] + piece[128:-4]
+    return piece if piece[:8] < b"vecheck3" else piece[:120] + bytes(8) + piece[128:-4] + bytes(4)
 
 
 def is_whole(file):
