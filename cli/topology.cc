@@ -17,7 +17,7 @@ namespace {
 struct TopologyArguments {
   TopologyQuestion question;
   bool json = false;
-  std::string svg, png;
+  std::string svg, png, dot;
   std::string network;  // a configuration whose simulated network is wanted instead
 };
 
@@ -26,12 +26,16 @@ void run_topology(const TopologyArguments& arguments) {
     if (!arguments.question.spec.empty())
       throw RequestError("`veche topology --network` draws a network: leave out the graph " +
                          arguments.question.spec);
+    if (!arguments.dot.empty())
+      throw RequestError("--dot writes a graph: draw a network with --svg or --png");
     return show_network({arguments.network, arguments.json, arguments.svg, arguments.png});
   }
   if (arguments.question.spec.empty())
     throw RequestError("`veche topology` needs a graph, as in veche topology torus:6x6");
   const TopologyReport report = examine(arguments.question);
+  tell_notices(*report.topology);
   write_pictures(report, arguments.svg, arguments.png);
+  if (!arguments.dot.empty()) write_dot(report, arguments.dot);
   if (report.contraction.rate >= 1) {
     tell_sentence(
         "warning: with these weights the nodes never agree (rho is 1); metropolis always converges");
@@ -67,6 +71,8 @@ void add_topology(CLI::App& app) {
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
   command->add_option("--svg", arguments->svg, "draw the graph into this file")->type_name("FILE");
   command->add_option("--png", arguments->png, "draw the graph into this file")->type_name("FILE");
+  command->add_option("--dot", arguments->dot, "write the graph as DOT, for Graphviz, into this file")
+      ->type_name("FILE");
   command
       ->add_option("--network", arguments->network,
                    "instead of a graph: the simulated network that this configuration describes")

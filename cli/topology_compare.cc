@@ -23,6 +23,7 @@ void run_compare(const CompareArguments& arguments) {
     TopologyQuestion question = arguments.question;
     question.spec = spec;
     reports.push_back(examine(question));
+    tell_notices(*reports.back().topology);
   }
   if (arguments.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -30,6 +31,7 @@ void run_compare(const CompareArguments& arguments) {
       nlohmann::ordered_json row = to_json(report);
       row.erase("edges");  // of interest for one graph, not for a table
       row.erase("weights");
+      row.erase("labels");
       rows.push_back(std::move(row));
     }
     answer_json(nlohmann::ordered_json{{"topologies", rows}});

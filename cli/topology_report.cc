@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/output.h"
 #include "cli/text.h"
 #include "veche/base/nearest.h"
 #include "veche/errors.h"
@@ -56,7 +57,26 @@ void count_sends(TopologyReport& report) {
   report.sends /= topology.nodes();
 }
 
-// Of rounds that differ, the mean is what a picture can show.
+// The nodes that a file names.
+std::string labels_text(const Topology& topology) {
+  constexpr std::size_t kMostRows = 64;
+  const std::vector<std::string>& labels = words_of(topology).labels;
+  if (labels.empty()) return "";
+  Table table({"label", "node", "degree"});
+  for (std::size_t i = 0; i < labels.size() && i < kMostRows; ++i) {
+    const int node = static_cast<int>(i);
+    table.row({labels[i], std::to_string(i), std::to_string(topology.graph().degree(node))});
+  }
+  return "\n" + table.text() +
+         (labels.size() > kMostRows
+              ? fmt::format("  {} of {} nodes; --json has all\n", kMostRows, with_commas(labels.size()))
+              : "");
+}
+
+double bytes_each(const TopologyReport& report) { return 4.0 * static_cast<double>(*report.parameters); }
+
+}  // namespace
+
 Mixing mean_mixing(const Topology& topology) {
   const std::uint64_t rounds = sampled_rounds(topology);
   std::vector<std::map<int, double>> sums(static_cast<std::size_t>(topology.nodes()));
@@ -75,10 +95,6 @@ Mixing mean_mixing(const Topology& topology) {
   }
   return Mixing(std::move(rows));
 }
-
-double bytes_each(const TopologyReport& report) { return 4.0 * static_cast<double>(*report.parameters); }
-
-}  // namespace
 
 std::uint64_t parameter_count(const std::string& model) {
   std::vector<std::string> names;
@@ -104,6 +120,10 @@ double TopologyReport::rounds_to_thousandth() const {
   // A period that averages exactly takes itself, no less.
   if (contraction.residual == 0.0) return static_cast<double>(topology->period());
   return rounds_to_shrink(contraction.rate, 1e-3);
+}
+
+void tell_notices(const Topology& topology) {
+  for (const std::string& notice : words_of(topology).notices) tell("note: {}\n", one_line(notice));
 }
 
 TopologyReport examine(const TopologyQuestion& question) {
@@ -169,6 +189,7 @@ Json to_json(const TopologyReport& report) {
       weights.push_back({from, to, weight_between(*mixing, to, from)});
     }
   }
+  if (const auto& labels = words_of(topology).labels; !labels.empty()) json["labels"] = labels;
   json["edges"] = std::move(edges);
   json["weights"] = std::move(weights);
   return json;
@@ -228,7 +249,7 @@ std::string to_text(const TopologyReport& report) {
     row("certificate",
         fmt::format("no weights can have a rho below {:.8f} (gap {:.1e})", *topology.bound(), *report.gap()));
   }
-  return text;
+  return text + labels_text(topology);
 }
 
 Picture picture_of(const TopologyReport& report) {
@@ -251,7 +272,7 @@ Picture picture_of(const TopologyReport& report) {
           ? std::filesystem::path(spec.substr(5)).filename().string() + ", " + report.rule
           : report.topology->describe();
   const std::string title = fmt::format("{}: rho {:.4f}", about, report.contraction.rate);
-  return draw(graph, mean_mixing(*report.topology), layout, title);
+  return draw(graph, mean_mixing(*report.topology), layout, title, words_of(*report.topology).labels);
 }
 
 void write_pictures(const TopologyReport& report, const std::string& svg_path, const std::string& png_path) {

@@ -34,6 +34,9 @@ struct TopologyQuestion {
   bool directed = false;
 };
 
+// Tells on standard error what was mended in the graph's files.
+void tell_notices(const Topology& topology);
+
 TopologyReport examine(const TopologyQuestion& question);
 
 nlohmann::ordered_json to_json(const TopologyReport& report);
@@ -45,8 +48,14 @@ std::uint64_t parameter_count(const std::string& model);
 std::string rounds(double count);   // "96", "never"
 std::string rho_text(double rate);  // six digits, or how far it is from 1
 
+// Of rounds that differ, the mean is what a picture can show.
+Mixing mean_mixing(const Topology& topology);
+
 Picture picture_of(const TopologyReport& report);
 // SVG or PNG by function; throws RequestError when the file cannot be written.
 void write_pictures(const TopologyReport& report, const std::string& svg_path, const std::string& png_path);
+// DOT, which Graphviz draws and `file:` reads back; weights and labels included.
+std::string to_dot(const TopologyReport& report);
+void write_dot(const TopologyReport& report, const std::string& path);
 
 }  // namespace veche::cli

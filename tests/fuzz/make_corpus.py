@@ -103,6 +103,16 @@ def graphml():
          b'<data key="w">0.5</data></edge></graph></graphml>')
 
 
+def gml():
+    save("gml", "zoo", b'# a remark\nCreator "nobody"\ngraph [\n  Network "Example &quot;Net&quot;"\n  Note "of two\n  lines"\n'
+         b'  node [ id 0 label "Troms&#248;" Longitude -74.006 graphics [ x 1.0 fill [ r 1 ] ] ]\n'
+         b'  node [ id 1 label "A &amp; B" Internal 1 ]\n  node [ id 2 label "" hyperedge 1 ]\n'
+         b'  edge [ source 0 target 1 LinkLabel "OC-192" ]\n  edge [ source 1 target 0 ]\n  edge [ source 1 target 2 ]\n'
+         b'  edge [ source 2 target 2 ]\n]\n')
+    save("gml", "weights", b'graph[directed 1 node[id 0 label"\xe9&#x1f4a1;&eacute;"]node[id 1]edge[source 0 target 1 weight +5E-1]'
+         b'edge[source 1 target 0 weight 0.5]]')
+
+
 def safetensors():
     def file(header, numbers):
         text = json.dumps(header).encode()
@@ -229,4 +239,4 @@ if __name__ == "__main__":
     for old in CORPUS.glob("*/*"):
         if not old.name.startswith(FOUND):
             old.unlink()
-    pictures(), idx(), cifar(), npy(), tars(), graphml(), safetensors(), codes(), membership(), grid(), packed(sys.argv[1])
+    pictures(), idx(), cifar(), npy(), tars(), graphml(), gml(), safetensors(), codes(), membership(), grid(), packed(sys.argv[1])

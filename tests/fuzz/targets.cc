@@ -132,6 +132,16 @@ void code(std::span<const std::uint8_t> bytes) {
   });
 }
 
+void gml(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    for (StoredGraph& graph : read_gml(std::string(own.begin(), own.end()))) {
+      tidy(graph);
+      require(graph.labels.empty() || graph.labels.size() == static_cast<std::size_t>(graph.nodes));
+      for (const std::string& label : graph.labels) require(clean_label(label) == label);
+    }
+  });
+}
+
 void graphml(std::span<const std::uint8_t> bytes) {
   attempt(bytes,
           [](std::span<const std::uint8_t> own) { read_graphml(std::string(own.begin(), own.end())); });

@@ -16,6 +16,7 @@ struct Target {
 
 void cifar(std::span<const std::uint8_t> bytes);
 void code(std::span<const std::uint8_t> bytes);  // what peers send under every codec
+void gml(std::span<const std::uint8_t> bytes);
 void graphml(std::span<const std::uint8_t> bytes);
 void grid_frame(std::span<const std::uint8_t> bytes);  // what members of a grid write to each other
 void idx(std::span<const std::uint8_t> bytes);
@@ -27,11 +28,17 @@ void packed(std::span<const std::uint8_t> bytes);
 void safetensors(std::span<const std::uint8_t> bytes);
 void tar(std::span<const std::uint8_t> bytes);
 
-constexpr Target kTargets[] = {{"cifar", cifar},     {"code", code},
-                               {"graphml", graphml}, {"idx", idx},
-                               {"jpeg", image},      {"membership", membership},
-                               {"npy", npy},         {"packed", packed},
-                               {"png", image},       {"safetensors", safetensors},
+constexpr Target kTargets[] = {{"cifar", cifar},
+                               {"code", code},
+                               {"gml", gml},
+                               {"graphml", graphml},
+                               {"idx", idx},
+                               {"jpeg", image},
+                               {"membership", membership},
+                               {"npy", npy},
+                               {"packed", packed},
+                               {"png", image},
+                               {"safetensors", safetensors},
                                {"tar", tar}};
 // Where the module of the grid is built.
 constexpr Target kGridTargets[] = {{"grid_frame", grid_frame}, {"invitation", invitation}};

@@ -18,6 +18,26 @@ def run(*words, **settings):
     return subprocess.run([VECHE, "topology", *words], capture_output=True, text=True, timeout=110, **settings)
 
 
+# As the Internet Topology Zoo writes them: parallel links, a self-loop, a node without a name.
+ZOO = """graph [
+  Network "Example"
+  node [ id 0 label "New York" Longitude -74.0 Internal 1 ]
+  node [ id 1 label "A &amp; B" Internal 1 ]
+  node [ id 2 label "" hyperedge 1 ]
+  node [ id 3 label "Troms&#248;" ]
+  edge [ source 0 target 1 LinkLabel "OC-192" ]
+  edge [ source 0 target 1 ]
+  edge [ source 1 target 2 ]
+  edge [ source 2 target 3 ]
+  edge [ source 3 target 3 ]
+  edge [ source 3 target 0 ]
+]
+"""
+APART = 'graph [ node [ id 0 label "Oslo" ] node [ id 1 label "Bergen" ] node [ id 2 label "Malm&ouml;" ] ' \
+        'edge [ source 0 target 1 ] ]'
+LABELS = ["New York", "A & B", "", "Tromsø"]
+
+
 class TopologyTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -126,6 +146,34 @@ class TopologyTest(unittest.TestCase):
         self.refused(["ring:5", "--png", self.path("no/where.png")], "cannot be written")
         self.refused(["ring:5000", "--svg", self.path("b.svg")], "5000 nodes")
 
+    def test_files_of_the_topology_zoo(self):
+        path = self.path("zoo.gml", ZOO)
+        svg, png, dot = self.path("z.svg"), self.path("z.png"), self.path("z.dot")
+        result = run("file:" + path, "--svg", svg, "--png", png, "--dot", dot)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, f"note: the graph file '{path}': 1 parallel edge was merged and 1 self-loop was dropped\n")
+        self.assertRegex(result.stdout, r"(?m)^  New York +0 +2$")
+        drawn = [text.text for text in ElementTree.parse(svg).getroot() if text.tag.endswith("text")]
+        for label in filter(None, LABELS):
+            self.assertIn(label, drawn)
+        report = self.json("file:" + path)
+        self.assertEqual((report["labels"], report["nodes"], report["edge_count"]), (LABELS, 4, 4))
+        for again in (dot, self.path("again.json", json.dumps(report))):
+            result = run("file:" + again, "--weights", "file", "--json")
+            self.assertEqual(result.stderr, "")
+            self.assertEqual(json.loads(result.stdout)["labels"], LABELS)
+        compared = run("compare", "file:" + path, "ring:4")
+        self.assertEqual((compared.returncode, compared.stderr.count("note:")), (0, 1))
+
+    def test_dot_is_a_graph_file(self):
+        for spec, rule in (("grid:3x5", "optimal"), ("exponential:6", "uniform"), ("ring:4", "metropolis")):
+            dot = self.path("saved.dot")
+            first = json.loads(run(spec, "--weights", rule, "--dot", dot, "--json").stdout)
+            again = self.json("file:" + dot, "--weights", "file", *["--directed"] * first["directed"])
+            self.assertEqual(first["edges"], again["edges"])
+            self.assertAlmostEqual(first["rho"], again["rho"], places=12)
+            self.assertNotIn("labels", again)
+
     def test_compare(self):
         result = run("compare", "ring:16", "torus:4x4", "complete:16", "--weights", "optimal", "--model", "resnet20")
         self.assertEqual(result.returncode, 0)
@@ -161,8 +209,12 @@ class TopologyTest(unittest.TestCase):
             (["torus:2x6"], "at least 3"),
             (["ring:8", "--model", "resnet21"], "resnet20"),
             (["file:" + apart], "{0, 1, 2} and {3, 4}"),
-            (["file:" + self.path("loop.edges", "0 1\n1 1\n")], "joined to itself"),
-            (["file:" + self.path("twice.edges", "0 1\n1 0\n")], "listed twice"),
+            (["file:" + self.path("apart.gml", APART)], '{0 "Oslo", 1 "Bergen"} and {2 "Malmö"} cannot reach each other'),
+            (["file:" + self.path("liar.gml", "0 1\n1 2\n")], "read as GML"),
+            (["ring:4", "--dto", "x.dot"], "did you mean '--dot'"),
+            (["ring:4", "--colour", "red"], "--svg"),
+            (["ring:4", "--dot", self.path("no/where.dot")], "cannot be written"),
+            (["compare", "ring:8", "--jsno"], "`veche topology compare` has no --jsno; did you mean '--json'"),
             (["file:" + self.path("one.dot", "digraph { a -> b }")], "one way"),
             (["file:" + self.path("range.json", '{"nodes": 2, "edges": [[0, 1], [1, 2]]}')], "node 2"),
             (["file:" + self.path("liar.json", "0 1\n1 2\n")], "not JSON"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "veche/errors.h"
@@ -42,13 +43,18 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
     graphs.emplace_back(nodes, std::move(edges), Graph::Kind::directed);
     rounds.push_back(make_mixing(graphs.back(), pairwise));
   }
-  return cyclic_topology(graphs, std::move(rounds),
-                         fmt::format("one-peer-exponential:{}, {}", nodes, rule));
+  return cyclic_topology(graphs, std::move(rounds), fmt::format("one-peer-exponential:{}, {}", nodes, rule));
+}
+
+void add_words(FileWords& words, const std::vector<std::string>& labels, const std::string& notice) {
+  if (words.labels.empty()) words.labels = labels;
+  if (!notice.empty() && std::ranges::find(words.notices, notice) == words.notices.end())
+    words.notices.push_back(notice);
 }
 
 // schedule:SPEC1,SPEC2,...
 std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext& context,
-                                       const std::string& rule) {
+                                       const std::string& rule, FileWords& words) {
   std::vector<Graph> graphs;
   std::vector<Mixing> rounds;
   std::vector<std::string> names;
@@ -62,6 +68,7 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
           fmt::format("the graphs of a schedule must have the same nodes, but '{}' has {} and '{}' has {}",
                       names[0], graphs[0].nodes(), one.name, one.graph.nodes()));
     }
+    add_words(words, one.labels, one.notice);
     rounds.push_back(make_mixing(one.graph, rule));
     graphs.push_back(std::move(one.graph));
     names.push_back(std::move(one.name));
@@ -73,10 +80,12 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
 // A file that lists several graphs: one a round.
 std::shared_ptr<const Topology> listed_in_file(const std::string& spec,
                                                const std::vector<StoredGraph>& stored,
-                                               const SpecContext& context, const std::string& rule) {
+                                               const SpecContext& context, const std::string& rule,
+                                               FileWords& words) {
   std::vector<Graph> graphs;
   std::vector<Mixing> rounds;
   for (const StoredGraph& one : stored) {
+    add_words(words, one.labels, notice_of(spec.substr(5), stored));
     graphs.push_back(graph_in_file(spec.substr(5), one, context.directed_allowed));
     check_nodes(spec, graphs.back().nodes(), context);
     if (graphs.back().nodes() != graphs[0].nodes()) {
@@ -89,22 +98,35 @@ std::shared_ptr<const Topology> listed_in_file(const std::string& spec,
   return cyclic_topology(graphs, std::move(rounds), spec + ", " + rule);
 }
 
-std::string list(const std::vector<int>& component) {
-  if (component.size() <= 8) return fmt::format("{{{}}}", fmt::join(component, ", "));
-  return fmt::format("{{{}, {}, {}, ... {}}} ({} nodes)", component[0], component[1], component[2],
-                     component.back(), component.size());
+// {0, 1, 2}, or with their labels {0 "Oslo", 1 "Bergen"}.
+std::string list(const std::vector<int>& component, std::span<const std::string> labels) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> shown;
+  const auto add = [&](int node) {
+    const std::string label = labels.empty() ? "" : labels[static_cast<std::size_t>(node)];
+    shown.push_back(label.empty() ? std::to_string(node) : fmt::format("{} \"{}\"", node, label));
+  };
+  if (component.size() <= kMost) {
+    for (const int node : component) add(node);
+    return fmt::format("{{{}}}", fmt::join(shown, ", "));
+  }
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}, component.size() - 1})
+    add(component[i]);
+  return fmt::format("{{{}, {}, {}, ... {}}} ({} nodes)", shown[0], shown[1], shown[2], shown[3],
+                     component.size());
 }
 
-void refuse_disconnected(const Graph& graph, const std::string& spec) {
+void refuse_disconnected(const Graph& graph, const std::string& spec, std::span<const std::string> labels) {
+  constexpr std::size_t kMost = 6;
   const auto components = graph.components();
   if (components.size() == 1) return;
   std::vector<std::string> shown;
   for (const auto& component : components) {
-    if (shown.size() == 6) {
-      shown.push_back(fmt::format("{} more", components.size() - 6));
+    if (shown.size() == kMost) {
+      shown.push_back(fmt::format("{} more", components.size() - kMost));
       break;
     }
-    shown.push_back(list(component));
+    shown.push_back(list(component, labels));
   }
   throw RequestError(fmt::format("the graph '{}' is not connected: {} cannot reach each other", spec,
                                  fmt::join(shown, " and ")));
@@ -136,31 +158,34 @@ std::shared_ptr<const Topology> build_topology(const TopologyRequest& request) {
   const std::string rule = rule_for(request);
   const std::string_view spec = request.graph;
   std::shared_ptr<const Topology> topology;
+  FileWords words;
   if (spec.starts_with("one-peer-exponential")) {
     topology = one_peer(spec, context, rule);
   } else if (spec.starts_with("schedule:")) {
-    topology = listed(spec.substr(9), context, rule);
+    topology = listed(spec.substr(9), context, rule, words);
   } else if (spec.starts_with("matchings:")) {
     SpecGraph base = read_spec(spec.substr(10), context);
     if (base.graph.kind() == Graph::Kind::directed) {
       throw RequestError(
           fmt::format("a matching needs edges that go both ways, and '{}' is directed", base.name));
     }
+    add_words(words, base.labels, base.notice);
     check_rule(rule);  // though matched nodes always take their mean
     topology = matching_topology(std::move(base.graph), request.seed, "matchings:" + base.name);
   } else if (spec.starts_with("file:")) {
     const std::vector<StoredGraph> stored = read_graph_file(std::string(spec.substr(5)));
-    if (stored.size() > 1) topology = listed_in_file(request.graph, stored, context, rule);
+    if (stored.size() > 1) topology = listed_in_file(request.graph, stored, context, rule, words);
   }
   if (!topology) {
     SpecGraph one = read_spec(spec, context);
-    refuse_disconnected(one.graph, one.name);
+    add_words(words, one.labels, one.notice);
+    refuse_disconnected(one.graph, one.name, words.labels);
     Weighing weighing = weigh(one.graph, rule);
     topology = static_topology(std::move(one.graph), std::move(weighing), one.name + ", " + request.weights);
   }
-  refuse_disconnected(topology->graph(), request.graph);
+  refuse_disconnected(topology->graph(), request.graph, words.labels);
   if (!request.directed_allowed) refuse_moving_average(*topology);
-  return topology;
+  return labelled_topology(std::move(topology), std::move(words));
 }
 
 std::shared_ptr<const Topology> make_topology(const TopologyRequest& request) {

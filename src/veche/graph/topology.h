@@ -12,6 +12,13 @@ struct TopologyRequest {
   bool directed_allowed = false;  // the strategy copes with weights that do not keep the average (push-sum)
 };
 
+// What the files of a topology say besides their graphs.
+struct FileWords {
+  std::vector<std::string> labels = {};   // one a node, "" where there is none; empty: only numbers
+  std::vector<std::string> notices = {};  // what was mended, one sentence a file: parallel edges merged ...
+};
+const FileWords& words_of(const Topology& topology);
+
 // The graph and weights of a request, also when they never converge or, with `rate` 1, do not even connect
 // the nodes. Throws RequestError for everything else that make_topology refuses.
 std::shared_ptr<const Topology> build_topology(const TopologyRequest& request);

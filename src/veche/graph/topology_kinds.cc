@@ -140,7 +140,37 @@ class MatchingTopology final : public Topology {
   const std::string name_;
 };
 
+class LabelledTopology final : public Topology {
+ public:
+  LabelledTopology(std::shared_ptr<const Topology> inner, FileWords words)
+      : inner_(std::move(inner)), words_(std::move(words)) {}
+
+  int nodes() const override { return inner_->nodes(); }
+  std::shared_ptr<const Mixing> at(std::uint64_t round) const override { return inner_->at(round); }
+  const Graph& graph() const override { return inner_->graph(); }
+  std::uint64_t period() const override { return inner_->period(); }
+  Contraction contraction() const override { return inner_->contraction(); }
+  std::optional<double> bound() const override { return inner_->bound(); }
+  std::string describe() const override { return inner_->describe(); }
+  const FileWords& words() const { return words_; }
+
+ private:
+  const std::shared_ptr<const Topology> inner_;
+  const FileWords words_;
+};
+
 }  // namespace
+
+std::shared_ptr<const Topology> labelled_topology(std::shared_ptr<const Topology> topology, FileWords words) {
+  if (words.labels.empty() && words.notices.empty()) return topology;
+  return std::make_shared<const LabelledTopology>(std::move(topology), std::move(words));
+}
+
+const FileWords& words_of(const Topology& topology) {
+  static const FileWords none;
+  const auto* labelled = dynamic_cast<const LabelledTopology*>(&topology);
+  return labelled == nullptr ? none : labelled->words();
+}
 
 std::shared_ptr<const Topology> static_topology(Graph graph, Weighing weighing, std::string name) {
   return std::make_shared<const StaticTopology>(std::move(graph), std::move(weighing), std::move(name));

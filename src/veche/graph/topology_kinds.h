@@ -16,6 +16,9 @@ std::shared_ptr<const Topology> cyclic_topology(const std::vector<Graph>& graphs
 // matched nodes take the mean of the two.
 std::shared_ptr<const Topology> matching_topology(Graph graph, std::uint64_t seed, std::string name);
 
+// The same topology, with what its files call the nodes and what was mended in them.
+std::shared_ptr<const Topology> labelled_topology(std::shared_ptr<const Topology> topology, FileWords words);
+
 // One random edge at a time: what the expected squared distance from the mean is multiplied by.
 double pair_contraction(const Graph& graph);
 

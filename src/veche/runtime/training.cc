@@ -14,6 +14,7 @@
 #include "veche/comm/mpi/launch.h"
 #include "veche/comm/sim/sim.h"
 #include "veche/comm/threads/threads.h"
+#include "veche/graph/topology.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/learner_of.h"
 #include "veche/runtime/loader_watch.h"
@@ -171,6 +172,8 @@ class Training {
         if (!had_ended) recorder.emplace(*folder, info_, request_.observer);
       });
     if (request_.observer != nullptr) request_.observer->on_start(info_);
+    if (const auto& topology = plan_.training.topology)
+      for (const std::string& sentence : words_of(*topology).notices) notice(sentence);
     tell_threads();
 
     RunResult result;

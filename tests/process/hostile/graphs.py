@@ -2,14 +2,14 @@
 
 import os
 
-from . import light, refused
+from . import light, refused, valid
 from .odd_files import odd_files
 
 DEEP = 100000
 
 EDGES = {  # an edge list
     "empty": "", "blank": "\n\n  \n", "remarks": "# nothing\n% more\n", "one-number": "0\n", "four": "0 1 2 3\n", "words": "a b\n",
-    "negative": "-1 0\n0 1\n", "self": "0 0\n0 1\n", "double": "0 1\n1 0\n", "huge": "0 99999999999999999999\n",
+    "negative": "-1 0\n0 1\n", "self": "0 0\n1 1\n", "huge": "0 99999999999999999999\n",
     "int-max": "0 2147483647\n", "large": "0 2000000000\n", "float": "0 1.5\n", "nan": "0 nan\n", "split": "0 1\n2 3\n",
     "few": "nodes 2\n0 1\n1 2\n", "no-nodes": "nodes -1\n0 1\n", "many-nodes": "nodes 2000000000\n0 1\n", "nodes-word": "nodes x\n0 1\n",
     "weight-word": "0 1 x\n", "one-way": "directed\n0 1\n1 2\n", "nul": "0 1\x00\n", "long-line": "0 1 " + "x" * 100000 + "\n",
@@ -44,7 +44,21 @@ DOT = {
     "empty": "", "word": "graph", "open": "graph {", "no-edges": "graph { }", "one": "graph { a }", "arrow": "graph { a -> b }", "line": "digraph { a -- b }",
     "subgraph": "graph { subgraph x { a -- b } }", "braces": "graph { a -- { b c } }", "half-edge": "graph { a -- }", "string": 'graph { "a -- b }',
     "attributes": "graph { a -- b [weight", "weight": "graph { a -- b [weight=x] }", "weight-nan-ish": "graph { a -- b [weight=] }", "remark": "graph { /* a -- b }",
-    "deep": "graph " + "{" * DEEP, "quotes": 'graph { "" -- "" }', "self": "graph { a -- a }", "double": "graph { a -- b; b -- a }",
+    "deep": "graph " + "{" * DEEP, "quotes": 'graph { "" -- "" }', "self": "graph { a -- a }",
+}
+GML = {
+    "empty": "", "word": "graph", "open": "graph [", "no-edges": "graph [ node [ id 0 ] ]", "dot": "graph { a -- b }", "numbers": "0 1\n1 2\n",
+    "close": "]", "closed-twice": "graph [ edge [ source 0 target 1 ] ] ]", "no-graph": 'Creator "x"', "graph-number": "graph 5", "node-number": "graph [ node 5 ]",
+    "no-id": "graph [ node [ label 5 ] ]", "no-target": "graph [ edge [ source 0 ] ]", "no-value": "graph [ edge [ source ] ]", "string": 'graph [ label "x ]',
+    "weight": 'graph [ edge [ source 0 target 1 weight "x" ] ]', "directed-list": "graph [ directed [ ] edge [ source 0 target 0 ] ]",
+    "one-way": "graph [ directed 1 edge [ source 0 target 1 ] ]", "split": "graph [ edge [ source 0 target 1 ] edge [ source 2 target 3 ] ]",
+    "self": "graph [ edge [ source 0 target 0 ] ]", "two": "graph [ edge [ source 0 target 1 ] ] graph [ ]", "deep": "graph " + "[ a " * DEEP,
+    "deep-node": "graph [ node " + "[ a " * DEEP, "nul": "graph \x00", "bytes": b"graph [ \xff\xfe \xff ]", "entities": 'graph [ node [ id "&#0;&#99999999999;&amp" ] ]',
+}
+FINE = {  # and odd
+    "double.edges": "0 1\n1 0\n", "loop.edges": "0 0\n0 1\n", "double.dot": "graph { a -- b; b -- a }", "bytes.dot": b'graph { "\xff" -- b }',
+    "odd.gml": b'# x\rgraph[node[id 0 label"\xe9&#27;&nothing;"]node[id -7]edge[source 0 target -7]edge[target 0 source -7]]',
+    "label.json": '{"nodes": [{"id": 0, "label": {"a": []}}, {"id": 1, "label": null}], "links": [{"source": 0, "target": 1}]}',
 }
 WEIGHTS = {
     "missing": '{"weights": [[0,1,0.5]]}', "extra": '{"weights": [[0,2,0.5]]}', "sum": '{"weights": [[0,1,0.9],[1,2,0.9],[2,3,0.9],[3,0,0.9],[0,0,0.9],[1,1,0],[2,2,0],[3,3,0]]}',
@@ -60,12 +74,14 @@ def write(file, content):
 
 
 def cases(place):
-    for ending, files in (("edges", EDGES), ("json", JSON), ("graphml", GRAPHML), ("dot", DOT)):
+    for ending, files in (("edges", EDGES), ("json", JSON), ("graphml", GRAPHML), ("dot", DOT), ("gml", GML)):
         for name, content in files.items():
             file = write(place / f"{name}.{ending}", content)
             yield refused("topology", f"file:{file}", says=str(file))
             if name in ("empty", "self", "deep", "deep-list", "huge", "large"):
                 yield refused(*light(f"topology.graph=file:{file}"))
+    for name, content in FINE.items():
+        yield valid("topology", f"file:{write(place / name, content)}", "--svg", place / "fine.svg", "--dot", place / "fine.dot")
     for name, content in WEIGHTS.items():
         file = write(place / f"weights-{name}.json", content)
         yield refused(*light(f"topology.weights=file:{file}"))

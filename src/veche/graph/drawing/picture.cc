@@ -31,6 +31,44 @@ struct Widths {
   }
 };
 
+// The labels under the nodes, cut where they are long.
+class Captions {
+ public:
+  Captions(std::span<const std::string> labels, double radius)
+      : size_(labels.empty() ? 0 : std::clamp(0.9 * radius, 5.0, 10.0)), radius_(radius) {
+    for (const std::string& label : labels) {
+      words_.push_back(shortened(label));
+      const auto signs = static_cast<double>(std::ranges::count_if(words_.back(), begins_sign));
+      half_width_ = std::max(half_width_, 0.3 * size_ * signs);
+    }
+  }
+  double size() const { return size_; }
+  double half_width() const { return half_width_; }
+  void add(Picture& picture, int node, Point center) const {
+    if (words_.empty() || words_[static_cast<std::size_t>(node)].empty()) return;
+    picture.texts.push_back({{center.x, center.y + radius_ + 0.75 * size_},
+                             words_[static_cast<std::size_t>(node)],
+                             size_,
+                             ink,
+                             true,
+                             false});
+  }
+
+ private:
+  static bool begins_sign(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+  static std::string shortened(const std::string& label) {
+    constexpr std::size_t kMost = 24;
+    std::size_t signs = 0;
+    for (std::size_t i = 0; i < label.size(); ++i)
+      if (begins_sign(label[i]) && ++signs > kMost) return label.substr(0, i) + "…";
+    return label;
+  }
+
+  const double size_, radius_;
+  double half_width_ = 0;
+  std::vector<std::string> words_;
+};
+
 // A piece of the legend: a sample line and its meaning.
 double add_sample(Picture& picture, Point at, double width, bool dashed, const std::string& words) {
   const Point to{at.x + 26, at.y};
@@ -41,7 +79,8 @@ double add_sample(Picture& picture, Point at, double width, bool dashed, const s
 
 }  // namespace
 
-Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, const std::string& title) {
+Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, const std::string& title,
+             std::span<const std::string> labels) {
   const int count = graph.nodes();
   if (count > 2000) {
     throw RequestError(fmt::format("a picture of {} nodes would be a smudge: 2,000 is the most", count));
@@ -52,15 +91,19 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   const double size = std::clamp(500.0 + 5 * count, 620.0, 1000.0);
   const double unit = std::clamp(size / span, count > 400 ? 6.0 : 24.0, 78.0);
   const double bow = std::ranges::max(layout.bends) * unit;
-  const Scale scale{unit, margin + bow - unit * left.x, margin + bow - unit * top.y};
   const double room =
       unit * std::sqrt((right.x - left.x + 1) * (bottom.y - top.y + 1) / count);  // of one node
   const double radius = std::clamp(std::min(0.27 * unit, 0.2 * room), 2.5, 13.0);
 
+  const Captions captions(labels, radius);
+  // Half of the longest label sticks out where its node is at the edge.
+  const double side = std::max(margin + bow, captions.half_width() + 4);
+  const Scale scale{unit, side - unit * left.x, margin + bow - unit * top.y};
+
   Picture picture;
-  const double drawn_width = unit * (right.x - left.x) + 2 * (margin + bow);
+  const double drawn_width = unit * (right.x - left.x) + 2 * side;
   picture.width = std::max({drawn_width, 400.0, 2 * margin + 7.6 * static_cast<double>(title.size())});
-  picture.height = unit * (bottom.y - top.y) + 2 * (margin + bow) + 46;
+  picture.height = unit * (bottom.y - top.y) + 2 * (margin + bow) + captions.size() + 46;
   const double shift = (picture.width - drawn_width) / 2;
 
   Widths widths;
@@ -106,6 +149,7 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
     picture.discs.push_back({center, radius, ink, below ? negative : "#ffffff", below ? 2.0 : 1.2});
     if (radius >= 6)
       picture.texts.push_back({center, std::to_string(i), 0.95 * radius, "#ffffff", true, true});
+    captions.add(picture, i, center);
   }
 
   const double base = picture.height - 40;

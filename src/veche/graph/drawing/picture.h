@@ -38,9 +38,10 @@ struct Picture {
 };
 
 // A graph with its weights: the heavier an edge the wider its line, negative weights dashed and in another
-// colour, the nodes numbered, a legend and `title` below. RequestError above 2,000 nodes, of which no picture
-// tells anything.
-Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, const std::string& title);
+// colour, the nodes numbered, their labels (none, or one a node) under them, a legend and `title` below.
+// RequestError above 2,000 nodes, of which no picture tells anything.
+Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, const std::string& title,
+             std::span<const std::string> labels = {});
 
 std::string to_svg(const Picture& picture);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "veche/errors.h"
@@ -42,6 +43,22 @@ TEST(Picture, ShowsEveryNodeEdgeAndNegativeWeight) {
   const std::string svg = to_svg(picture);
   EXPECT_NE(svg.find("a &lt; b &amp; c"), std::string::npos);
   EXPECT_THROW(draw(ring_graph(3000), make_mixing(ring_graph(3000), "metropolis"), {}, ""), RequestError);
+}
+
+TEST(Picture, ShowsLabelsUnderNodesAndCutsLongOnes) {
+  const Graph graph = path_graph(3);
+  const std::vector<std::string> labels{"Tromsø & co", "", std::string(30, 'x')};
+  const Picture picture =
+      draw(graph, make_mixing(graph, "metropolis"), layout_of(graph, "path", {}), "title", labels);
+  std::vector<std::string> words;
+  for (const auto& text : picture.texts) {
+    words.push_back(text.words);
+    EXPECT_GE(text.at.x, 0);
+    EXPECT_LE(text.at.x, picture.width);
+  }
+  for (const std::string& wanted : {std::string("1"), labels[0], std::string(24, 'x') + "…"})
+    EXPECT_NE(std::ranges::find(words, wanted), words.end()) << wanted;
+  EXPECT_NE(to_svg(picture).find("Tromsø &amp; co"), std::string::npos);
 }
 
 TEST(Search, FindsThePetersenGraphAndNeverExceedsTheDegree) {

@@ -113,7 +113,12 @@ SpecGraph from_file(std::string_view spec, const SpecContext& context) {
     throw RequestError(
         fmt::format("the graph file '{}' lists {} graphs, where one is wanted", path, stored.size()));
   }
-  return {std::string(spec), "file", {}, graph_in_file(path, stored[0], context.directed_allowed)};
+  return {std::string(spec),
+          "file",
+          {},
+          graph_in_file(path, stored[0], context.directed_allowed),
+          stored[0].labels,
+          notice_of(path, stored)};
 }
 
 SpecGraph from_words(const Words& words) {

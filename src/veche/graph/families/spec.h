@@ -24,6 +24,8 @@ struct SpecGraph {
   std::string family;      // "torus"
   std::vector<int> shape;  // the numbers of the spec, such as the sides of a torus
   Graph graph;
+  std::vector<std::string> labels = {};  // what a file calls its nodes; empty: they have only numbers
+  std::string notice = {};               // what was mended when a file was read; empty: nothing
 };
 
 // Reads the spec of one graph that does not change; see docs/topologies.md. Throws RequestError.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -19,19 +20,36 @@ struct GraphFormat {
   std::vector<StoredGraph> (*read)(const std::string&);
 };
 
+// The first list of a GML file is the graph; a DOT file has a brace before its first bracket.
+bool looks_like_gml(std::string_view text) {
+  while (text.starts_with('#')) {
+    const std::size_t next = text.find_first_not_of(" \t\r\n", std::min(text.find('\n'), text.size()));
+    text.remove_prefix(std::min(next, text.size()));
+  }
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) return false;
+  const std::size_t list = text.find('[');
+  if (list == std::string_view::npos) return false;
+  const std::string_view before = text.substr(0, list);
+  const std::size_t end = before.find_last_not_of(" \t\r\n");
+  return end != std::string_view::npos && before.substr(0, end + 1).ends_with("graph") &&
+         before.find('{') == std::string_view::npos;
+}
+
 GraphFormat format_of(const std::filesystem::path& path, const std::string& text) {
   const GraphFormat json{"JSON", read_json_graphs}, graphml{"GraphML", read_graphml}, dot{"DOT", read_dot},
-      list{"an edge list", read_edge_list};
+      list{"an edge list", read_edge_list}, gml{"GML", read_gml};
   const std::string extension = path.extension().string();
   if (extension == ".json") return json;
   if (extension == ".graphml" || extension == ".xml") return graphml;
   if (extension == ".dot" || extension == ".gv") return dot;
+  if (extension == ".gml") return gml;
   if (extension == ".edges" || extension == ".csv" || extension == ".tsv") return list;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return list;
   const std::string_view begin = std::string_view(text).substr(first);
   if (begin[0] == '{' || begin[0] == '[') return json;
   if (begin[0] == '<') return graphml;
+  if (looks_like_gml(begin)) return gml;
   if (begin.starts_with("graph") || begin.starts_with("digraph") || begin.starts_with("strict")) return dot;
   return list;
 }
@@ -55,7 +73,9 @@ std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
       read_text(path, fmt::format("the graph file '{}'", path.string()), kLargestGraphFile);
   const GraphFormat format = format_of(path, text);
   try {
-    return format.read(text);
+    std::vector<StoredGraph> stored = format.read(text);
+    for (StoredGraph& graph : stored) tidy(graph);
+    return stored;
   } catch (const RequestError& error) {
     throw RequestError(
         fmt::format("the graph file '{}', read as {}: {}", path.string(), format.name, error.what()));
@@ -65,9 +85,12 @@ std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
 Graph graph_of(const StoredGraph& stored, bool directed_allowed) {
   std::vector<Edge> edges;
   for (const auto& link : edges_or_weights(stored)) {
-    const bool kept = &edges_or_weights(stored) == &stored.weights && link.from == link.to;
-    if (!kept) edges.push_back({link.from, link.to});
+    if (link.from == link.to) continue;  // what the node keeps
+    const bool turned = !stored.directed && link.from > link.to;
+    edges.push_back(turned ? Edge{link.to, link.from} : Edge{link.from, link.to});
   }
+  std::ranges::sort(edges);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   if (!stored.directed) return Graph(stored.nodes, std::move(edges));
   // Every edge both ways: an undirected graph written twice.
   Graph directed(stored.nodes, edges, Graph::Kind::directed);

@@ -86,8 +86,19 @@ TEST(GraphFile, RefusesWhatIsWrongWithIt) {
       {"x.dot", "graph { a -> b }", "'--' was expected"},
       {"x.dot", "graph { a -- {b c} }", "no subgraphs"},
       {"x.dot", "digraph { a -> b }", "goes one way only"},
-      {"x.edges", "0 1\n1 1\n", "joined to itself"},
-      {"x.edges", "0 1\n1 0\n", "listed twice"},
+      {"x.gml", "graph { a -- b }", "'[' was expected, but line 1 has '{'"},
+      {"x.gml", "0 1\n1 2\n", "a key was expected, but line 1 has '0'"},
+      {"x.gml", "Creator \"me\"\n", "no 'graph [ ... ]'"},
+      {"x.gml", "graph [ node [ id 0 ]\n", "']' was expected, but line 2 has 'the end'"},
+      {"x.gml", "graph [\n node [ label \"a\" ] ]", "the node in line 2 has no 'id'"},
+      {"x.gml", "graph [ node [ id 0 ] edge [ source 0 ] ]", "the edge in line 1 has no 'target'"},
+      {"x.gml", "graph [ node [ id 0 ] ]", "no edges"},
+      {"x.gml", "graph [ label \"never\n ends ]", "the string that begins in line 1 has no end"},
+      {"x.gml", "graph [ edge [ source 0 target 1 weight \"x\" ] ]", "the weight 'x' in line 1"},
+      {"x.gml", "graph [ directed 1 edge [ source 0 target 1 ] ]", "goes one way only"},
+      {"x.gml", "graph [ a [ b [ edge", "']' was expected"},
+      {"x.gml", "graph [ edge [ source 0 target 1 ] ] graph [ ]", "two graphs"},
+      {"x.json", "{\"edges\": [[0, 1]], \"labels\": [\"a\"]}", "'labels' is not a list of 2 words"},
       {"x.edges", "0 one\n", "line 1 has 'one'"},
       {"x.edges", "0 1 2 3\n", "line 1 is not"},
       {"x.edges", "", "no edges"},
@@ -101,6 +112,96 @@ TEST(GraphFile, RefusesWhatIsWrongWithIt) {
     EXPECT_NE(said.find(words), std::string::npos) << name << " " << text << ": " << said;
     EXPECT_NE(said.find(name), std::string::npos) << said;
   }
+}
+
+// The shapes of the Internet Topology Zoo: nested lists, remarks, entities, keys nobody asked for.
+const char* const kZoo = R"(# made for this test
+Creator "nobody"
+Version 1
+graph [
+  Network "Example &quot;Net&quot;"
+  Note "a note
+  of two lines [ with a bracket"
+  directed 0
+  node [ id 0 label "Troms&#248;" Longitude -74.00597 graphics [ x 1.0 fill [ r 1 ] ] ]
+  node [ id 1 label "A &amp; B" Internal 1 ]
+  node [ id 2 label "" hyperedge 1 ]
+  node [ id 3 label "M&uuml;nchen" ]
+  edge [ source 0 target 1 LinkLabel "OC-192" ]
+  edge [ source 1 target 0 ]
+  edge [ source 0 target 2 ] edge [ source 1 target 2 key 0 ] edge [ source 1 target 2 key 1 ]
+  edge [ source 3 target 3 ]
+  edge [ source 3 target 2 ]
+]
+)";
+
+TEST(GraphFile, ReadsGmlByNameAndByContent) {
+  const std::vector<std::string> labels{"Tromsø", "A & B", "", "München"};
+  for (const char* name : {"zoo.gml", "zoo"}) {
+    expect_example(read(name, kZoo));
+    const TemporaryFile file(name, kZoo);
+    const auto stored = read_graph_file(file.path());
+    EXPECT_EQ(stored.at(0).labels, labels);
+    EXPECT_EQ(notice_of("zoo.gml", stored),
+              "the graph file 'zoo.gml': 2 parallel edges were merged and 1 self-loop was dropped");
+  }
+  expect_example(read("dot", "graph { graph [label=x] 0 -- 1 -- 2 -- 0; 2 -- 3 }"));  // no GML
+}
+
+TEST(GraphFile, EveryFormatMergesParallelEdgesAndDropsSelfLoops) {
+  const std::pair<const char*, const char*> files[] = {
+      {"m.edges", "0 1\n1 0\n0 2\n1 2\n1 1\n2 3\n"},
+      {"m.json", R"({"nodes": 4, "edges": [[0, 1], [0, 1], [0, 2], [1, 2], [3, 3], [2, 3]]})"},
+      {"m2.json", R"({"neighbors": [[1, 1, 2], [0, 2, 1], [0, 1, 3], [2]]})"},
+      {"m3.json", R"({"nodes": [0, 1, 2, 3], "links": [{"source": 0, "target": 1}, {"source": 1, "target": 0},
+          {"source": 0, "target": 2}, {"source": 0, "target": 0}, {"source": 1, "target": 2},
+          {"source": 2, "target": 3}]})"},
+      {"m.dot", "graph { 0 -- 1 -- 0; 0 -- 2 -- 1; 2 -- 3 -- 3 }"},
+      {"m.gml",
+       "graph [ edge [ source 0 target 1 ] edge [ source 0 target 1 ] edge [ source 0 target 0 ] "
+       "edge [ source 2 target 0 ] edge [ source 2 target 1 ] edge [ source 2 target 3 ] ]"},
+      {"m.graphml", R"(<graphml><graph edgedefault="undirected"><edge source="0" target="1"/>
+          <edge source="0" target="1"/><edge source="0" target="0"/><edge source="2" target="0"/>
+          <edge source="2" target="1"/><edge source="2" target="3"/></graph></graphml>)"}};
+  for (const auto& [name, text] : files) {
+    SCOPED_TRACE(name);
+    expect_example(read(name, text));
+    const TemporaryFile file(name, text);
+    EXPECT_EQ(notice_of("x", read_graph_file(file.path())),
+              "the graph file 'x': 1 parallel edge was merged and 1 self-loop was dropped");
+  }
+}
+
+TEST(GraphFile, LabelsComeFromLabelsElseFromNames) {
+  using Labels = std::vector<std::string>;
+  const auto labels = [](const std::string& name, const std::string& text) {
+    const TemporaryFile file(name, text);
+    return read_graph_file(file.path()).at(0).labels;
+  };
+  EXPECT_EQ(labels("l.dot", "graph { 1 [label=\"b \\\"c\\\"\"]; 0 [label=\"\\N\"]; 0 -- 1 }"),
+            (Labels{"", "b \"c\""}));
+  EXPECT_EQ(labels("l2.dot", "graph { x -- y }"), (Labels{"x", "y"}));
+  EXPECT_EQ(labels("l3.dot", "graph { 0 [label=0]; 0 -- 1 }"), Labels{});
+  EXPECT_EQ(labels("l.json", R"({"nodes": 2, "edges": [[0, 1]], "labels": ["a", " b\nc "]})"),
+            (Labels{"a", "b c"}));
+  EXPECT_EQ(labels("l2.json", R"({"nodes": [{"id": 7, "label": "g"}, {"id": 9}],
+                                  "links": [{"source": 7, "target": 9}]})"),
+            (Labels{"g", "9"}));
+  // The key of the graph's own label comes first in files of the Topology Zoo.
+  EXPECT_EQ(labels("l.graphml",
+                   R"(<graphml><key attr.name="label" for="graph" id="d1"/><key attr.name="label" for="node"
+        id="d2"/><graph><data key="d1">Net</data><node id="0"><data key="d2">A &amp; B</data></node>
+        <node id="1"/><edge source="0" target="1"/></graph></graphml>)"),
+            (Labels{"A & B", ""}));
+  EXPECT_EQ(clean_label("Z\xfcrich\t1 "), "Zürich 1");  // Latin-1
+}
+
+TEST(GraphFile, WeightsOfParallelEdgesMustAgree) {
+  const TemporaryFile same("same.edges", "0 1 0.5\n0 1 0.5\n0 0 0.5\n"),
+      other("o.edges", "0 1 0.5\n0 1 0.4\n");
+  EXPECT_EQ(weight_between(read_weights(same.path(), path_graph(2)), 0, 0), 0.5);
+  EXPECT_EQ(graph_in_file("o", read_graph_file(other.path()).at(0), false).edges().size(), 1U);
+  EXPECT_THROW(read_weights(other.path(), path_graph(2)), RequestError);
 }
 
 TEST(GraphFile, OneWayEdgesWhereAllowed) {

@@ -28,15 +28,35 @@ std::optional<std::vector<int>> as_numbers(const std::vector<std::string>& names
 
 std::size_t NamedNodes::place(const std::string& name) {
   const auto [found, added] = places_.try_emplace(name, names_.size());
-  if (added) names_.push_back(name);
+  if (added) {
+    names_.push_back(name);
+    labels_.emplace_back();
+  }
   return found->second;
 }
 
 void NamedNodes::mention(const std::string& name) { place(name); }
 
+void NamedNodes::label(const std::string& name, std::string_view words) {
+  labels_[place(name)] = clean_label(words);
+}
+
 void NamedNodes::link(const std::string& from, const std::string& to, std::optional<double> weight) {
   const std::size_t first = place(from);
   links_.push_back({first, place(to), weight});
+}
+
+std::vector<std::string> NamedNodes::labels(const std::optional<std::vector<int>>& numbers) const {
+  std::vector<std::string> all(names_.size());
+  bool any = false;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::size_t number = numbers ? static_cast<std::size_t>((*numbers)[i]) : i;
+    std::string words = labels_[i].empty() ? clean_label(names_[i]) : labels_[i];
+    if (words == std::to_string(number)) continue;
+    any = true;
+    all[number] = std::move(words);
+  }
+  return any ? all : std::vector<std::string>{};
 }
 
 StoredGraph NamedNodes::finish(bool directed) const {
@@ -46,6 +66,7 @@ StoredGraph NamedNodes::finish(bool directed) const {
   StoredGraph stored;
   stored.nodes = static_cast<int>(names_.size());
   stored.directed = directed;
+  stored.labels = labels(numbers);
   for (const Link& link : links_) stored.edges.push_back({number(link.from), number(link.to), link.weight});
   return stored;
 }

@@ -14,6 +14,8 @@ namespace veche {
 class NamedNodes {
  public:
   void mention(const std::string& name);
+  // What people call the node. Nodes without a label go by their name, unless it is their number.
+  void label(const std::string& name, std::string_view words);
   void link(const std::string& from, const std::string& to, std::optional<double> weight);
   StoredGraph finish(bool directed) const;
 
@@ -24,7 +26,9 @@ class NamedNodes {
   };
   std::size_t place(const std::string& name);
 
-  std::vector<std::string> names_;
+  std::vector<std::string> labels(const std::optional<std::vector<int>>& numbers) const;
+
+  std::vector<std::string> names_, labels_;
   std::map<std::string, std::size_t, std::less<>> places_;
   std::vector<Link> links_;
 };

@@ -81,9 +81,14 @@ class Tokens {
   bool quoted_ = false;
 };
 
-// [key = value, ...]; gives back the weight among them.
-std::optional<double> read_attributes(Tokens& tokens) {
+struct Attributes {
   std::optional<double> weight;
+  std::string label;
+};
+
+// [key = value, ...]; gives back the weight and the label among them.
+Attributes read_attributes(Tokens& tokens) {
+  Attributes found;
   while (tokens.now() == "[") {
     tokens.expect("[");
     while (tokens.now() != "]") {
@@ -100,13 +105,14 @@ std::optional<double> read_attributes(Tokens& tokens) {
         if (error != std::errc{} || end != value.data() + value.size()) {
           throw RequestError(fmt::format("the weight '{}' is not a number", value));
         }
-        weight = number;
+        found.weight = number;
       }
+      if (key == "label" && value != "\\N") found.label = value;  // \N is the node's name
       if (tokens.now() == "," || tokens.now() == ";") tokens.take();
     }
     tokens.expect("]");
   }
-  return weight;
+  return found;
 }
 
 std::string read_name(Tokens& tokens) {
@@ -134,10 +140,10 @@ void read_statement(Tokens& tokens, bool directed, NamedNodes& nodes) {
     tokens.expect(arrow);
     chain.push_back(read_name(tokens));
   }
-  const std::optional<double> weight = read_attributes(tokens);
+  const Attributes found = read_attributes(tokens);
   const bool setting = chain.size() == 1 && (chain[0] == "node" || chain[0] == "edge" || chain[0] == "graph");
-  if (chain.size() == 1 && !setting) nodes.mention(chain[0]);
-  for (std::size_t i = 0; i + 1 < chain.size(); ++i) nodes.link(chain[i], chain[i + 1], weight);
+  if (chain.size() == 1 && !setting) nodes.label(chain[0], found.label);
+  for (std::size_t i = 0; i + 1 < chain.size(); ++i) nodes.link(chain[i], chain[i + 1], found.weight);
 }
 
 }  // namespace

@@ -16,8 +16,12 @@ std::string needed(const pugi::xml_node& node, const char* name) {
   return attribute.value();
 }
 
+pugi::xml_node data_of(const pugi::xml_node& node, const std::string& key) {
+  return node.find_child_by_attribute("data", "key", key.c_str());
+}
+
 std::optional<double> weight_of(const pugi::xml_node& edge, const std::string& key) {
-  const pugi::xml_node data = edge.find_child_by_attribute("data", "key", key.c_str());
+  const pugi::xml_node data = data_of(edge, key);
   if (!data) return std::nullopt;
   const std::string_view text = data.text().as_string();
   double value = 0;
@@ -30,7 +34,18 @@ std::optional<double> weight_of(const pugi::xml_node& edge, const std::string& k
 
 }  // namespace
 
-// Nodes, edges and the edge attribute called "weight"; other data are passed over.
+// The id of the key that has this name, for nodes or for edges.
+std::string key_id(const pugi::xml_node& root, std::string_view name, std::string_view what) {
+  for (const pugi::xml_node& key : root.children("key")) {
+    const std::string_view meant = key.attribute("for").value();
+    if (std::string_view(key.attribute("attr.name").value()) == name &&
+        (meant == what || meant == "all" || meant.empty()))
+      return needed(key, "id");
+  }
+  return std::string(name);
+}
+
+// Nodes with the attribute called "label", edges with the one called "weight"; other data are passed over.
 std::vector<StoredGraph> read_graphml(const std::string& text) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_string(text.c_str());
@@ -40,12 +55,10 @@ std::vector<StoredGraph> read_graphml(const std::string& text) {
   const pugi::xml_node graph = root.child("graph");
   if (!graph) throw RequestError("it has no <graphml> with a <graph> in it");
 
-  std::string weight_key = "weight";
-  for (const pugi::xml_node& key : root.children("key")) {
-    if (std::string_view(key.attribute("attr.name").value()) == "weight") weight_key = needed(key, "id");
-  }
+  const std::string weight_key = key_id(root, "weight", "edge"), label_key = key_id(root, "label", "node");
   NamedNodes nodes;
-  for (const pugi::xml_node& node : graph.children("node")) nodes.mention(needed(node, "id"));
+  for (const pugi::xml_node& node : graph.children("node"))
+    nodes.label(needed(node, "id"), data_of(node, label_key).text().as_string());
   for (const pugi::xml_node& edge : graph.children("edge")) {
     nodes.link(needed(edge, "source"), needed(edge, "target"), weight_of(edge, weight_key));
   }

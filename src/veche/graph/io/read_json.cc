@@ -44,7 +44,10 @@ std::string name_of(const json& value) { return value.is_string() ? value.get<st
 // The form of NetworkX and D3: nodes with ids, links with source and target.
 StoredGraph read_node_link(const json& object, const json& links) {
   NamedNodes nodes;
-  for (const json& node : object.at("nodes")) nodes.mention(name_of(node.is_object() ? node.at("id") : node));
+  for (const json& node : object.at("nodes")) {
+    const std::string name = name_of(node.is_object() ? node.at("id") : node);
+    nodes.label(name, node.is_object() && node.contains("label") ? name_of(node.at("label")) : "");
+  }
   for (const json& link : links) {
     std::optional<double> weight;
     if (link.contains("weight")) weight = link.at("weight").get<double>();
@@ -67,6 +70,17 @@ StoredGraph read_neighbors(const json& object) {
   return stored;
 }
 
+// "labels": one word a node; so `veche topology --json` writes them.
+std::vector<std::string> read_labels(const json& object, int nodes) {
+  if (!object.contains("labels")) return {};
+  const json& list = object.at("labels");
+  if (!list.is_array() || list.size() != static_cast<std::size_t>(nodes))
+    throw RequestError(fmt::format("'labels' is not a list of {} words, one a node", nodes));
+  std::vector<std::string> labels;
+  for (const json& label : list) labels.push_back(clean_label(name_of(label)));
+  return labels;
+}
+
 StoredGraph read_one(const json& object) {
   if (!object.is_object()) throw RequestError("a graph is not a JSON object with 'nodes' and 'edges'");
   if (object.contains("neighbors")) return read_neighbors(object);
@@ -86,6 +100,7 @@ StoredGraph read_one(const json& object) {
   } else {
     stored.nodes = std::max(nodes_named(stored.edges), nodes_named(stored.weights));
   }
+  stored.labels = read_labels(object, stored.nodes);
   return stored;
 }
 
