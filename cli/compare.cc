@@ -97,6 +97,20 @@ void refuse_twins(const std::vector<Variant>& variants) {
       throw RequestError(fmt::format("--compare has '{}' twice, or two that are named alike", variant.name));
 }
 
+// Strategies on different numbers of nodes cannot be compared, unless the number is what is compared.
+void refuse_unequal_nodes(const std::vector<Variant>& variants, const std::vector<Settings>& settings) {
+  const int nodes = settings.front().nodes();
+  const auto other =
+      std::ranges::find_if(settings, [&](const Settings& one) { return one.nodes() != nodes; });
+  if (other == settings.end()) return;
+  for (const std::string& assignment : variants.front().assignments)
+    if (assignment.starts_with("cluster.nodes=")) return;
+  throw RequestError(fmt::format(
+      "--compare: '{}' has {} nodes and '{}' has {}; give all the same number, as in --nodes {}",
+      variants.front().name, nodes, variants[static_cast<std::size_t>(other - settings.begin())].name,
+      other->nodes(), std::max(nodes, other->nodes())));
+}
+
 struct Statistic {
   double mean = 0;
   double deviation = 0;
@@ -120,7 +134,11 @@ Json line(const Variant& variant, const std::vector<Json>& runs) {
   const auto of = [&](const char* key) {
     return over_runs([&](const Json& run) { return run.at(key).template get<double>(); });
   };
-  Json json{{"variant", variant.name}, {"runs", runs.size()}};
+  Json json{{"variant", variant.name},
+            {"runs", runs.size()},
+            {"nodes", runs.front().at("nodes")},
+            {"steps", of("steps").mean},
+            {"virtual_time", runs.front().contains("wall_seconds")}};
   if (runs.front().contains("accuracy")) {
     const auto accuracy = [&](const char* key) {
       return over_runs([&](const Json& run) { return run.at("accuracy").at(key).template get<double>(); });
@@ -146,13 +164,18 @@ Json line(const Variant& variant, const std::vector<Json>& runs) {
 }
 
 void print_table(const Json& lines, bool has_target) {
-  std::vector<std::string> head{"variant",
-                                "accuracy of the nodes",
-                                "averaged model",
-                                "train loss",
-                                "images/s",
-                                "sent",
-                                has_target ? "seconds to the target" : "seconds"};
+  const auto is_virtual = [](const Json& line) { return line["virtual_time"].get<bool>(); };
+  const bool all_virtual = std::ranges::all_of(lines, is_virtual);
+  std::vector<std::string> head{
+      "variant",
+      "nodes",
+      "steps",
+      "accuracy of the nodes",
+      "averaged model",
+      "train loss",
+      all_virtual ? "images/virtual s" : "images/s",
+      "sent",
+      fmt::format("{}seconds{}", all_virtual ? "virtual " : "", has_target ? " to the target" : "")};
   const bool coded =
       std::ranges::any_of(lines, [](const Json& line) { return line.contains("compression"); });
   if (coded) head.insert(head.end(), {"ratio", "remembered", "coding"});
@@ -161,6 +184,8 @@ void print_table(const Json& lines, bool has_target) {
     const bool tested = line.contains("accuracy");
     std::vector<std::string> row{
         line["variant"].get<std::string>(),
+        with_commas(line["nodes"].get<std::uint64_t>()),
+        with_commas(static_cast<std::uint64_t>(line["steps"].get<double>())),
         tested ? fmt::format("{:.2f} +- {:.2f} %", 100 * line["accuracy"]["mean"].get<double>(),
                              100 * line["accuracy"]["std"].get<double>())
                : "",
@@ -170,8 +195,9 @@ void print_table(const Json& lines, bool has_target) {
         bytes(line["bytes_sent"].get<double>()),
         has_target && !line["reached_target"].get<bool>()
             ? "not reached"
-            : fmt::format("{:#.4g} +- {:.2g}", line["seconds"]["mean"].get<double>(),
-                          line["seconds"]["std"].get<double>())};
+            : fmt::format("{:#.4g} +- {:.2g}{}", line["seconds"]["mean"].get<double>(),
+                          line["seconds"]["std"].get<double>(),
+                          is_virtual(line) && !all_virtual ? " virtual" : "")};
     if (line.contains("compression")) {
       const Json& coding = line["compression"];
       row.insert(row.end(), {fmt::format("{:.4g}", coding["ratio"].get<double>()),
@@ -208,8 +234,10 @@ int compare(const Comparison& comparison, ProgressView& view) {
   };
   refuse_twins(variants);
   on_all_ranks(job, [&] {  // refuses before the first one runs
-    for (const Variant& variant : variants) {
-      const Settings settings = configured(variant).resolve();
+    std::vector<Settings> all;
+    for (const Variant& variant : variants) all.push_back(configured(variant).resolve());
+    refuse_unequal_nodes(variants, all);
+    for (const Settings& settings : all) {
       if (job == nullptr)
         RunPlan{settings};
       else
@@ -238,6 +266,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
       const auto run = [&] { return summary(run_training(request)); };
       // A process has one virtual clock, which begins once.
       const bool virtual_time = request.settings.cluster.get<std::string>("transport") == "simulated";
+      view.in_virtual_time(virtual_time);
       runs.push_back(virtual_time ? in_process_of_its_own(run, *comparison.interrupted) : run());
       if (runs.back().at("stopped") == "interrupted")
         throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/grid_run.h"
 #include "cli/output.h"
+#include "cli/shorthands.h"
 #include "cli/text.h"
 #include "veche/errors.h"
 #include "veche/runtime/quantity.h"
@@ -106,6 +107,7 @@ void add_grid(CLI::App& app, int& exit_code) {
   CLI::App* command = grid->add_subcommand("start", "Found a run and train; prints an invitation for others");
   command->add_option("CONFIG", start->config, "a TOML file")->type_name("FILE");
   add_training_options(command, start);
+  add_shorthands(*command, start->assignments);
   command->callback([start, &exit_code] { exit_code = run_grid_start(*start); });
 
   auto join = std::make_shared<GridArguments>();

@@ -6,13 +6,14 @@
 
 #include "cli/commands.h"
 #include "cli/isa.h"
+#include "cli/leftovers.h"
 #include "cli/output.h"
 #include "veche/base/cut_files.h"
-#include "veche/base/nearest.h"
 #include "veche/errors.h"
 
 namespace {
 
+using veche::cli::about_leftovers;
 using veche::cli::answer_text;
 using veche::cli::flush_output;
 using veche::cli::kFailed;
@@ -23,25 +24,6 @@ int say(const std::string& sentence, int code) {
   flush_output();  // what was found out before comes first
   tell_sentence(sentence);
   return code;
-}
-
-// CLI11 tells that something was left over; people want to know what was meant.
-std::string about_leftovers(const CLI::App& app, const std::string& message) {
-  for (const CLI::App* chosen : app.get_subcommands()) {
-    const auto left = chosen->remaining();
-    if (left.empty()) continue;
-    std::vector<std::string> known;
-    for (const CLI::App* part : chosen->get_subcommands({})) known.push_back(part->get_name());
-    if (known.empty())
-      for (const CLI::Option* option : chosen->get_options()) known.push_back(option->get_name());
-    return fmt::format("`veche {}` has no {}{}", chosen->get_name(), left.front(),
-                       veche::suggestion(left.front(), known));
-  }
-  const auto left = app.remaining();
-  if (left.empty()) return message;
-  std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
-  return fmt::format("there is no command '{}'{}", left.front(), veche::suggestion(left.front(), known));
 }
 
 // An empty word, as a script's unset variable leaves it, is not an option that was left out.

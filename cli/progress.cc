@@ -33,8 +33,8 @@ void ProgressView::on_notice(const std::string& sentence) { status_.line("note: 
 
 std::string ProgressView::where(std::uint64_t step) const {
   if (info_.steps_per_epoch == 0) return fmt::format("step {}/{}", step, info_.steps);
-  return fmt::format("epoch {:.2f}/{:g}", static_cast<double>(step) / info_.steps_per_epoch,
-                     static_cast<double>(info_.steps) / info_.steps_per_epoch);
+  return "epoch " + epochs(static_cast<double>(step) / info_.steps_per_epoch,
+                           static_cast<double>(info_.steps) / info_.steps_per_epoch);
 }
 
 void ProgressView::on_progress(const Progress& progress) {
@@ -47,10 +47,11 @@ void ProgressView::on_progress(const Progress& progress) {
   const auto done = static_cast<double>(progress.step - info_.first_step);
   const auto left = static_cast<double>(info_.steps - progress.step);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const std::string numbers = fmt::format(
-      "loss {:.4f}  {} {}/s  nodes differ {:.2f} %  {} left", smooth_loss_,
-      with_commas(static_cast<std::uint64_t>(progress.images_per_second)),
-      info_.data.empty() ? "steps" : "images", 100 * progress.cv, duration(elapsed / done * left));
+  const std::string numbers =
+      fmt::format("loss {:.4f}  {} {}/{}  nodes differ {:.2f} %  {} left", smooth_loss_,
+                  with_commas(static_cast<std::uint64_t>(progress.images_per_second)),
+                  info_.data.empty() ? "steps" : "images", virtual_time_ ? "virtual s" : "s",
+                  100 * progress.cv, duration(elapsed / done * left));
   if (!status_.on_terminal()) return status_.line(where(progress.step) + "  " + numbers);
   before_ = where(progress.step);
   part_ = static_cast<double>(progress.step) / static_cast<double>(info_.steps);

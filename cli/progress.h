@@ -17,6 +17,8 @@ class ProgressView : public RunObserver {
 
   // Stands above the run that starts next.
   void title(std::string text) { title_ = std::move(text); }
+  // Whether seconds of the run that starts next are virtual.
+  void in_virtual_time(bool is) { virtual_time_ = is; }
 
   void on_start(const RunInfo& info) override;
   void on_notice(const std::string& sentence) override;
@@ -32,6 +34,7 @@ class ProgressView : public RunObserver {
 
   const bool quiet_;
   std::string title_;
+  bool virtual_time_ = false;
   RunInfo info_;
   Clock::time_point start_;
   Clock::time_point last_line_;

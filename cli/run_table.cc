@@ -44,7 +44,7 @@ void print_run(const RunResult& result) {
                duration(node.compute_seconds), duration(node.waiting_seconds),
                duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
   }
-  tell("\n{}\n", table.text());
+  tell("\n{}{}\n", result.wall_seconds ? "  all times are virtual\n" : "", table.text());
   if (shown < last.nodes.size())
     tell("  {} of {} nodes; all are in summary.json\n", shown, with_commas(last.nodes.size()));
   if (tested) {
@@ -55,12 +55,13 @@ void print_run(const RunResult& result) {
   }
   const Disagreement apart = disagreement(last);
   tell("  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
-  tell("  speed                  {} {}/s, {} of training{}\n",
-       with_commas(static_cast<std::uint64_t>(last.images_per_second)),
-       result.info.data.empty() ? "steps" : "images", duration(last.seconds),
-       result.wall_seconds ? fmt::format(", in virtual time: {:.6g} s; really {}", last.seconds,
-                                         duration(*result.wall_seconds))
-                           : "");
+  const char* const things = result.info.data.empty() ? "steps" : "images";
+  const std::string speed = with_commas(static_cast<std::uint64_t>(last.images_per_second));
+  if (result.wall_seconds)
+    tell("  speed                  {} {} a virtual second, {:.6g} virtual seconds of training, {} really\n",
+         speed, things, last.seconds, duration(*result.wall_seconds));
+  else
+    tell("  speed                  {} {}/s, {} of training\n", speed, things, duration(last.seconds));
   if (result.info.stages > 1) tell_stages(result);
   if (const Staleness staleness = total_staleness(last); !staleness.empty())
     tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),

@@ -29,6 +29,16 @@ std::string bytes(double count) {
                    : fmt::format("{:.3g} {}", count, kUnits[unit]);
 }
 
+std::string epochs(double done, double all) {
+  // Two digits behind the point, more where a whole run is less than a tenth of an epoch.
+  const int digits =
+      all > 0 && all < 0.1 ? std::min(8, 1 - static_cast<int>(std::floor(std::log10(all)))) : 2;
+  std::string end = fmt::format("{:.{}f}", all, digits);
+  end.erase(end.find_last_not_of('0') + 1);
+  if (end.ends_with('.')) end.pop_back();
+  return fmt::format("{:.{}f}/{}", done, digits, end);
+}
+
 std::string Table::text() const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_)

@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/run_table.h"
+#include "cli/shorthands.h"
 #include "cli/text.h"
 #include "cli/watch.h"
 #include "veche/comm/mpi/launch.h"
@@ -87,6 +88,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
   on_all_ranks(job, [&] { request.settings = settings_for(read_config(arguments), job); });
+  view.in_virtual_time(request.settings.cluster.get<std::string>("transport") == "simulated");
   request.job = job;
   request.resume = arguments.resume;
   request.restart = arguments.restart;
@@ -165,13 +167,17 @@ int in_job(const TrainArguments& arguments, Work work) {
 
 namespace {
 
+void take_configs(TrainArguments& arguments) {
+  take_config(arguments.assignments, arguments.config);
+  take_config(arguments.compare, arguments.config);
+}
+
 CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& what,
                    const std::shared_ptr<TrainArguments>& arguments) {
   CLI::App* command = app.add_subcommand(name, what);
   command->add_option("CONFIG", arguments->config, "a TOML file")->type_name("FILE");
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+      ->type_name("KEY=VALUE");
   command->add_option("--resume", arguments->resume, "go on with the run in this folder")->type_name("RUN");
   command->add_flag("--restart", arguments->restart,
                     "with --resume: begin again in this folder; what it has is kept in its aside-1/");
@@ -180,12 +186,12 @@ CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& wh
   command
       ->add_option("--compare", arguments->compare,
                    "strategy=allreduce,local-sgd:8 or compress=none,fp16 or section.key=a,b: run each in "
-                   "turn and print one table")
-      ->type_name("VARIANTS")
-      ->allow_extra_args(false);
+                   "turn and print one table; of several, every combination")
+      ->type_name("VARIANTS");
   command
       ->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")
       ->check(CLI::Range(1, 1000));
+  add_shorthands(*command, arguments->assignments);
   return command;
 }
 
@@ -199,6 +205,7 @@ void add_train(CLI::App& app, int& exit_code) {
   command->add_flag("--watch", arguments->watch, "serve the live page of the run while it lasts");
   add_serving_options(*command, arguments->where, 8081);
   command->callback([arguments, &exit_code] {
+    take_configs(*arguments);
     if (arguments->keys)
       answer_text(keys_page());
     else if (!arguments->compare.empty())
@@ -214,6 +221,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
   CLI::App* const command = add_runs(
       app, "simulate", "The same run in virtual time, on the network that [network] describes", arguments);
   command->callback([arguments, &exit_code] {
+    take_configs(*arguments);
     exit_code = in_job(*arguments, arguments->compare.empty() ? train : compare_runs);
   });
 }

@@ -55,6 +55,39 @@ class Output(RunsTest):
         self.assertEqual(done.stderr, "")
         self.assertEqual([len(node) for node in json.loads(done.stdout)["parameters"]], [1, 1, 1, 1])
 
+    def test_shorthands(self):
+        done = self.veche("train", "--json", "-q", *assignments(QUADRATIC), "--steps", 3, "--seed", 7, "--name", "5",
+                          "--out", "elsewhere", "--nodes", 4)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertEqual((summary["run"], summary["steps"], summary["nodes"]), ("elsewhere/5", 3, 4))
+        self.assertIn("seed = 7", (self.folder / "elsewhere/5/config.toml").read_text())
+        told = self.veche("train", "--help").stdout
+        for option in ("--epochs", "--steps", "--nodes", "--seed", "--name", "--out"):
+            self.assertIn(option, told)
+
+    def test_compare_takes_several_words(self):
+        (self.folder / "q.toml").write_text('[model]\nname = "quadratic"\na = [1, 2, 3, 4]\nb = [4, 3, 2, 1]\n')
+        done = self.veche("train", "--json", "--compare", "strategy=allreduce,consensus", "optimizer.lr=0.1,0.2", "q.toml",
+                          "--set", "run.steps=1000", "run.seed=3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = json.loads(done.stdout)["comparison"]
+        self.assertEqual([line["variant"] for line in lines],
+                         ["allreduce 0.1", "allreduce 0.2", "consensus 0.1", "consensus 0.2"])
+        self.assertEqual({(line["nodes"], line["steps"], line["virtual_time"]) for line in lines}, {(4, 1000, False)})
+        self.assertRegex(done.stderr, r"(?m)^  variant +nodes +steps ")
+        self.assertRegex(done.stderr, r"(?m)^  consensus 0\.2 +4 +1,000 ")
+        sizes = self.veche("train", "-q", "--json", "--compare", "cluster.nodes=2,3", "--set", "model.name=vector",
+                           "model.length=8", "--steps", 2)
+        self.assertEqual([line["nodes"] for line in json.loads(sizes.stdout)["comparison"]], [2, 3], sizes.stderr)
+
+    def test_mended_graph_files_are_told_once(self):
+        (self.folder / "g.gml").write_text("graph [ edge [ source 0 target 1 ] edge [ source 1 target 0 ] edge [ source 1 target 2 ]"
+                                           " edge [ source 2 target 3 ] edge [ source 3 target 3 ] ]")
+        done = self.veche("train", *assignments(QUADRATIC, {"topology.graph": "file:g.gml"}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("note: the graph file 'g.gml': 1 parallel edge was merged and 1 self-loop was dropped"), 1)
+
     def test_models_as_json(self):
         done = self.veche("model", "ls", "--json")
         models = {model["name"]: model["parameters"] for model in json.loads(done.stdout)["models"]}
@@ -62,10 +95,10 @@ class Output(RunsTest):
         self.assertLessEqual({"cnn", "mlp", "resnet20", "resnet18", "vit_tiny", "torchscript", "quadratic"}, set(models))
 
     def test_plain_lines_without_a_terminal(self):
-        done = self.veche("train", *assignments(SMALL, {"run.steps": 6, "run.name": "mine"}))
+        done = self.veche("train", *assignments(SMALL, {"run.steps": 5, "run.name": "mine"}))
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertNotRegex(done.stderr, "[\r\033█]")
-        self.assertRegex(done.stderr, r"(?m)^epoch 1\.00/2  train loss \d\.\d+  averaged model .* nodes differ .* %$")
+        self.assertRegex(done.stderr, r"(?m)^epoch 1\.00/1\.67  train loss \d\.\d+  averaged model .* nodes differ .* %$")
         for part in ("mlp: 2,410 parameters on synthetic", "4 nodes, consensus on ring:4", "+-", "averaged model",
                      "disagreement", "images/s", "sent", "runs/mine", "Next:\n  veche train"):
             self.assertIn(part, done.stderr)

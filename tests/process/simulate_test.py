@@ -106,8 +106,9 @@ class Simulate(RunsTest):
         self.assertAlmostEqual(unequal["seconds"], 2 * summary["seconds"], delta=1e-9)
 
     def test_compare_is_what_single_runs_are(self):
-        done = self.veche("simulate", "--quiet", "--json", "--compare", "strategy=allreduce,consensus", *assignments(VECTOR))
+        done = self.veche("simulate", "--json", "--compare", "strategy=allreduce,consensus", *assignments(VECTOR))
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^  variant .* virtual seconds$")
         for line in json.loads(done.stdout)["comparison"]:
             alone = self.simulate(VECTOR, {"strategy.name": line["variant"]})
             self.assertEqual(line["seconds"]["mean"], alone["seconds"])

@@ -76,9 +76,10 @@ Sheet overview(const std::vector<RunGroup>& groups) {
                mean_of(group, {"nodes"}, "{:.0f}"), std::to_string(group.runs.size()),
                mean_of(group, {"steps"}, "{:.0f}"), accuracy_of(group), average_of(group),
                mean_of(group, {"train_loss"}, "{:.4f}"), cv ? fmt::format("{:.3g} %", 100 * cv->mean) : "",
-               !seconds             ? ""
-               : seconds->count > 1 ? fmt::format("{:.4g} ± {:.2g}", seconds->mean, seconds->std)
-                                    : fmt::format("{:.4g}", seconds->mean),
+               !seconds ? ""
+                        : (seconds->count > 1 ? fmt::format("{:.4g} ± {:.2g}", seconds->mean, seconds->std)
+                                              : fmt::format("{:.4g}", seconds->mean)) +
+                              (first.summary.contains("wall_seconds") ? " virtual" : ""),
                mean_of(group, {"images_per_second"}, "{:.0f}"), bytes ? quantity(bytes->mean, "B") : "",
                endings(group)});
   }
