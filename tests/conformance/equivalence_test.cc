@@ -7,6 +7,7 @@
 #include "tests/support/train.h"
 #include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/faulty/faulty.h"
+#include "veche/random.h"
 
 namespace veche {
 namespace {
@@ -121,6 +122,68 @@ TEST(Overlap, ChangesNoBit) {
       EXPECT_EQ(with, run("false")) << model << " " << algorithm;
       for (const auto& node : with) EXPECT_EQ(node, with.front()) << model << " " << algorithm;
     }
+}
+
+// One learner sees, at every step, just the samples that the nodes it stands for would see there: whatever
+// they have, however nodes with fewer batches go on, and whoever trains more seldom or loses results.
+TEST(Single, SeesWhatTheNodesItStandsForSee) {
+  std::uint64_t repeating = 0;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    RandomStream random(seed, "single");
+    const auto any_of = [&](const std::vector<std::string>& words) {
+      return words[random.below(words.size())];
+    };
+    const int nodes = 1 + static_cast<int>(random.below(5));
+    const auto list = [&](std::uint64_t most) {
+      std::string all;
+      for (int i = 0; i < nodes; ++i) all += (i > 0 ? "," : "[") + std::to_string(1 + random.below(most));
+      return all + "]";
+    };
+    const bool repeats = random.below(2) == 0;
+    repeating += repeats ? 1 : 0;
+    std::vector<std::string> run = {
+        "run.seed=" + std::to_string(seed),
+        "model.name=mlp",
+        "model.hidden=[6]",
+        "data.name=synthetic",
+        "data.shape=[1,6,6]",
+        "data.samples=" + std::to_string(60 + random.below(60)),
+        "data.test_samples=10",
+        "data.batch=" + std::to_string(3 + random.below(8)),
+        "data.augment=" + any_of({"none", "crop:1+flip"}),
+        "optimizer.name=sgd",
+        "optimizer.lr=0.2",
+        "optimizer.clip=" + any_of({"0", "0.5"}),
+        "cluster.nodes=" + std::to_string(nodes),
+        "data.partition=" + any_of({"iid", nodes < 3 ? "iid" : "classes:4", "dirichlet:0.5"}),
+        std::string("data.uneven=") + (repeats ? "repeat" : "wait")};
+    switch (random.below(4)) {
+      case 0:
+        run.push_back("cluster.train_every=" + list(3));
+        break;
+      case 1:
+        run.insert(run.end(), {"cluster.speed=" + list(4), "cluster.rest=false"});
+        break;
+      case 2:
+        run.push_back("cluster.lose=0.3");
+        break;
+      default:
+        break;
+    }
+    if (!repeats) run.push_back("data.shuffle=" + any_of({"local", "partial:0.5", "global"}));
+    const auto trained = [&](const char* strategy) {
+      auto all = run;
+      all.insert(all.end(), {std::string("strategy.name=") + strategy, "run.epochs=2.5"});
+      return testing::train(all);
+    };
+    std::string words;
+    for (const std::string& word : run) words += word + " ";
+    SCOPED_TRACE(words);
+    const RunResult one = trained("single"), many = trained("allreduce");
+    EXPECT_EQ(one.info.steps, many.info.steps);
+    EXPECT_LT(relative_difference(many.parameters.front(), one.parameters.front()), 1e-5);
+  }
+  EXPECT_GT(repeating, 4U);
 }
 
 // Four quadratics on a ring (Q4 of docs/oracles.md): the limits are the fixed points of the rules, exactly.

@@ -160,8 +160,7 @@ SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, con
   for (const auto& shard : data.partition) sizes.push_back(shard.size());
   if (view != nullptr && !view->samples.empty()) sizes = view->samples;
   const bool repeat = settings.data.get<std::string>("uneven") == "repeat" || is_async(settings);
-  const bool all_alike = strategy_of(settings).one_learner || is_async(settings);
-  SamplePlan plan{sizes, data.batch, all_alike ? std::vector<std::uint64_t>{} : speeds.train_every,
+  SamplePlan plan{sizes, data.batch, is_async(settings) ? std::vector<std::uint64_t>{} : speeds.train_every,
                   repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
                   static_cast<std::size_t>(settings.replicas() - nodes_with_data(settings))};
   plan.lose(settings.cluster.get<double>("lose"), settings.seed());

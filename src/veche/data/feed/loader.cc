@@ -21,6 +21,7 @@ class Slot final : public PrefetchJob {
   Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Augmentation& augment, std::uint64_t seed)
       : data_(std::move(data)), seed_(seed), reader_(*data_, augment) {
     samples.reserve(most);
+    epochs.reserve(most);
     labels_.resize(most);
     images_.resize(most * data_->shape().size());
   }
@@ -33,15 +34,15 @@ class Slot final : public PrefetchJob {
   }
 
   std::vector<std::uint32_t> samples;
+  std::vector<std::uint64_t> epochs;  // of each sample's shard
   std::uint64_t step = 0;
-  std::uint64_t epoch = 0;
 
  private:
   void run() override {
     const std::size_t size = data_->shape().size();
     for (std::size_t i = 0; i < samples.size(); ++i) {
       labels_[i] = data_->label(samples[i]);
-      const RandomStream chances(seed_, "augment", epoch, samples[i]);
+      const RandomStream chances(seed_, "augment", epochs[i], samples[i]);
       reader_.read(*data_, samples[i], chances, std::span(images_).subspan(i * size, size));
     }
   }
@@ -67,6 +68,9 @@ struct Loader::Impl {
         prepared(how.first_step),
         end(how.waits_for_epochs ? how.first_step : std::numeric_limits<std::uint64_t>::max()) {
     if (plan.batch == 0) throw std::invalid_argument("a batch holds at least one sample");
+    const auto needed_by = [&](std::size_t samples) {
+      return std::max<std::uint64_t>(1, (samples + plan.batch - 1) / plan.batch);
+    };
     std::size_t largest = 0, most = 0;
     for (const Shard& shard : shards) {
       for (const std::uint32_t sample : shard.samples) {
@@ -76,10 +80,13 @@ struct Loader::Impl {
       most += std::min(plan.batch, shard.samples.size());
       orders.push_back(shard.samples);
     }
-    const std::uint64_t needed = std::max<std::uint64_t>(1, (largest + plan.batch - 1) / plan.batch);
-    if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed;
-    if (plan.steps_per_epoch < needed)
-      throw std::invalid_argument("an epoch is too short to visit every sample");
+    if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed_by(largest);
+    for (Shard& shard : shards) {
+      if (shard.steps_per_epoch == 0) shard.steps_per_epoch = plan.steps_per_epoch;
+      if (shard.steps_per_epoch < needed_by(shard.samples.size()))
+        throw std::invalid_argument("an epoch is too short to visit every sample");
+    }
+    shuffled.resize(shards.size());
     // One in use, and one in the making for each worker.
     for (int i = 0; i <= std::max(1, prefetcher.workers()); ++i)
       slots.push_back(std::make_unique<Slot>(data, most, plan.augment, plan.seed));
@@ -96,43 +103,44 @@ struct Loader::Impl {
   }
 
   void prepare(std::uint64_t which) {
-    const std::uint64_t epoch = which / plan.steps_per_epoch;
-    if (shuffled != epoch) shuffle(epoch);
-    const std::uint64_t turn = which % plan.steps_per_epoch;
-
     Slot& slot = slot_of(which);
     slot.step = which;
-    slot.epoch = epoch;
     slot.samples.clear();
-    for (const auto& order : orders) {
+    slot.epochs.clear();
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+      const std::optional<std::uint64_t> given = plan.turn ? plan.turn(shards[i].node, which) : which;
+      if (!given) continue;
+      const std::uint64_t epoch = *given / shards[i].steps_per_epoch;
+      const std::uint64_t turn = *given % shards[i].steps_per_epoch;
+      if (shuffled[i] != epoch) shuffle(i, epoch);
+      const std::vector<std::uint32_t>& order = orders[i];
       // Divided, not multiplied: a shard that has run out must not come back because a product wrapped round.
       if (turn > order.size() / plan.batch) continue;
       const std::size_t from = std::min<std::size_t>(turn * plan.batch, order.size());
       const std::size_t count = std::min(plan.batch, order.size() - from);
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(from);
       slot.samples.insert(slot.samples.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
+      slot.epochs.insert(slot.epochs.end(), count, epoch);
     }
     queue->push(slot);
   }
 
   // From the shard as it was given, not from the last order: an epoch must not depend on those before it.
-  void shuffle(std::uint64_t epoch) {
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-      std::copy(shards[i].samples.begin(), shards[i].samples.end(), orders[i].begin());
-      RandomStream stream(plan.seed, "shuffle", static_cast<std::uint64_t>(shards[i].node), epoch);
-      stream.shuffle(std::span(orders[i]));
-    }
-    shuffled = epoch;
+  void shuffle(std::size_t i, std::uint64_t epoch) {
+    std::copy(shards[i].samples.begin(), shards[i].samples.end(), orders[i].begin());
+    RandomStream stream(plan.seed, "shuffle", static_cast<std::uint64_t>(shards[i].node), epoch);
+    stream.shuffle(std::span(orders[i]));
+    shuffled[i] = epoch;
   }
 
   std::vector<Shard> shards;
   Plan plan;
   const std::shared_ptr<Prefetcher::Queue> queue;
-  std::vector<std::vector<std::uint32_t>> orders;  // the shards' samples in this epoch's order
-  std::optional<std::uint64_t> shuffled;           // the epoch `orders` is for
-  std::uint64_t step;                              // what next() gives
-  std::uint64_t prepared;                          // the step after the last that was begun
-  std::uint64_t end;                               // no step from here on may be prepared yet
+  std::vector<std::vector<std::uint32_t>> orders;      // the shards' samples in the order of an epoch ..
+  std::vector<std::optional<std::uint64_t>> shuffled;  // .. which is this one, by shard
+  std::uint64_t step;                                  // what next() gives
+  std::uint64_t prepared;                              // the step after the last that was begun
+  std::uint64_t end;                                   // no step from here on may be prepared yet
   std::atomic<std::uint64_t> times_waited = 0;
   std::atomic<double> seconds_waited = 0;
   std::vector<std::unique_ptr<Slot>> slots;
@@ -154,8 +162,11 @@ void Loader::begin_epoch(std::uint64_t epoch, std::vector<Shard> shards) {
   for (std::size_t i = 0; same_sizes && i < shards.size(); ++i)
     same_sizes = shards[i].samples.size() == impl.shards[i].samples.size();
   if (!same_sizes) throw std::invalid_argument("shards must keep their sizes");
-  impl.shards = std::move(shards);
-  impl.shuffled.reset();
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    impl.shards[i].node = shards[i].node;
+    impl.shards[i].samples = std::move(shards[i].samples);
+    impl.shuffled[i].reset();
+  }
   impl.end = first + impl.plan.steps_per_epoch;
   impl.prepare_ahead();
 }

@@ -97,13 +97,7 @@ void Node::open_data() {
   }
   if (shards.empty() || !plan_.learns) return;
   loader_.emplace(exchange_ ? exchange_->data() : plan_.data.train, std::move(shards),
-                  Loader::Plan{.batch = plan_.data.batch,
-                               .steps_per_epoch = plan_.samples.loader_steps_per_epoch(replica()),
-                               .seed = plan_.seed,
-                               .augment = plan_.data.augment,
-                               .first_step = plan_.samples.taken(replica(), self_.step),
-                               .waits_for_epochs = exchange_.has_value()},
-                  services_->prefetcher);
+                  plan_.loading_of(replica(), self_.step), services_->prefetcher);
 }
 
 Evaluation Node::run(const NodeServices& services) {

@@ -20,7 +20,8 @@ constexpr Time kBetweenStopChecksAsleep{0.2};  // of a node that sleeps, whether
 void Node::train_step() {
   const Time start = now();
   if (exchange_) exchange_->before_step(self_.step, loader_ ? &*loader_ : nullptr);
-  const bool my_turn = plan_.samples.trains(replica(), self_.step);
+  const bool joins = plan_.joins_batches();
+  const bool my_turn = joins || plan_.samples.trains(replica(), self_.step);
   Batch batch;
   if (my_turn && loader_) batch = loader_->next();
   batch.step = self_.step;
@@ -28,7 +29,8 @@ void Node::train_step() {
   const std::size_t samples = pipeline_          ? plan_.samples.taken_at(replica(), self_.step)
                               : plan_.own_data() ? 1
                               : plan_.learns     ? batch.size()
-                                                 : plan_.samples.count(me(), self_.step);
+                              : joins ? plan_.samples.count_all(plan_.data.partition.size(), self_.step)
+                                      : plan_.samples.count(me(), self_.step);
   const bool computes = my_turn && samples > 0;
   strategy_->before_backward(self_.step);
   bool has_samples = false;
@@ -37,8 +39,8 @@ void Node::train_step() {
   } else {
     if (keeper_) keeper_->begin();
     if (computes) compute(batch, samples);
-    const bool lost = computes && plan_.samples.lost(replica(), self_.step);
-    self_.lost += lost ? 1 : 0;
+    const bool lost = computes && !joins && plan_.samples.lost(replica(), self_.step);
+    self_.lost += joins ? plan_.samples.count_lost(plan_.data.partition.size(), self_.step) : lost ? 1 : 0;
     has_samples = computes && !lost;
     if (!has_samples) forget_gradient();
     if (keeper_ && !self_.work.there) keep_gradient(has_samples);

@@ -24,8 +24,26 @@ std::vector<Loader::Shard> TrainingPlan::shards_of(std::size_t learner) const {
   std::vector<Loader::Shard> shards;
   for (std::size_t node = 0; node < data.partition.size(); ++node)
     if (!data.partition[node].empty() && (strategy.one_learner || node == learner))
-      shards.push_back({static_cast<int>(node), data.partition[node]});
+      shards.push_back({static_cast<int>(node), data.partition[node], samples.loader_steps_per_epoch(node)});
   return shards;
+}
+
+Loader::Plan TrainingPlan::loading_of(std::size_t learner, std::uint64_t step) const {
+  Loader::Plan plan{.batch = data.batch,
+                    .steps_per_epoch = samples.loader_steps_per_epoch(learner),
+                    .seed = seed,
+                    .augment = data.augment,
+                    .first_step = samples.taken(learner, step),
+                    .waits_for_epochs = data.exchanged > 0};
+  if (!joins_batches()) return plan;
+  plan.steps_per_epoch = samples.steps_per_epoch();
+  plan.first_step = step;
+  plan.turn = [&all = samples](int node, std::uint64_t at) -> std::optional<std::uint64_t> {
+    const auto whose = static_cast<std::size_t>(node);
+    if (!all.trains(whose, at) || all.lost(whose, at)) return {};
+    return all.taken(whose, at);
+  };
+  return plan;
 }
 
 bool TrainingPlan::tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const {

@@ -68,8 +68,12 @@ struct TrainingPlan {
   Replicas replicas() const { return strategy.replicas(strategy_options); }
   bool common_state() const { return keeps_work() && strategy.common_state(strategy_options); }
   bool own_data() const { return data.train == nullptr; }
-  // What a learner trains on: its node's samples, or everybody's.
+  // One learner sees at every step the batches that all nodes would see there, but those whose results are
+  // lost.
+  bool joins_batches() const { return strategy.one_learner && !own_data(); }
+  // What a learner trains on: its node's samples, or everybody's; and how, from so many steps on.
   std::vector<Loader::Shard> shards_of(std::size_t learner) const;
+  Loader::Plan loading_of(std::size_t learner, std::uint64_t step) const;
   // Whether a node's own model is tested on the way, or at the end, where all are as long as they are not
   // very many; the same draw on every node.
   bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;

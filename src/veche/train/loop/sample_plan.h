@@ -76,11 +76,23 @@ class SamplePlan {
     return sizes_[node] <= done ? 0 : std::min(batch_, sizes_[node] - done);
   }
 
+  // Of all nodes.
+  std::size_t count_all(std::size_t nodes, std::uint64_t step) const {
+    std::size_t all = 0;
+    for (std::size_t node = 0; node < nodes; ++node) all += count(node, step);
+    return all;
+  }
+  std::size_t count_lost(std::size_t nodes, std::uint64_t step) const {
+    std::size_t all = 0;
+    for (std::size_t node = 0; node < nodes; ++node)
+      all += lost(node, step) && taken_at(node, step) > 0 ? 1 : 0;
+    return all;
+  }
+
   // The part of all samples of this step that `node` has: the weight of its gradient in the mean over
   // samples.
   double share(std::size_t node, std::size_t nodes, std::uint64_t step) const {
-    std::size_t all = 0;
-    for (std::size_t other = 0; other < nodes; ++other) all += count(other, step);
+    const std::size_t all = count_all(nodes, step);
     return all == 0 ? 0 : static_cast<double>(count(node, step)) / static_cast<double>(all);
   }
 
