@@ -5,6 +5,8 @@
 #include <numeric>
 #include <optional>
 
+#include "veche/errors.h"
+
 namespace veche {
 namespace {
 
@@ -36,6 +38,22 @@ NodeState read_average(Node& node, const CheckpointStore& store, std::uint64_t c
   return state;
 }
 
+// Of this very node, by this version of Veche or an earlier one.
+NodeState read_own(Node& node, const CheckpointStore& store, std::uint64_t checkpoint) {
+  NodeState state = node.state();
+  const NodeId id = node.endpoint().id();
+  try {
+    store.read(checkpoint, id, state);
+    return state;
+  } catch (const RequestError&) {  // it does not fit, and nothing has been read
+    std::optional<NodeState> older = node.older_state();
+    if (!older) throw;
+    store.read(checkpoint, id, *older);
+    node.take_older_state();
+    return *older;
+  }
+}
+
 void copy(const NodeState& from, NodeState to) {
   for (std::size_t i = 0; i < from.vectors.size(); ++i)
     std::ranges::copy(from.vectors[i], to.vectors[i].begin());
@@ -49,11 +67,7 @@ std::uint64_t resume(std::span<const std::unique_ptr<Node>> nodes, const Checkpo
   const std::vector<std::size_t> parts = parts_of(*nodes.front(), plan);
   const std::vector<std::size_t> saved = store.parts_at(checkpoint, std::reduce(parts.begin(), parts.end()));
   if (store.nodes_at(checkpoint) == plan.learners() && saved == parts) {
-    for (const auto& node : nodes) {
-      NodeState state = node->state();
-      store.read(checkpoint, node->endpoint().id(), state);
-      node->resume(state, checkpoint);
-    }
+    for (const auto& node : nodes) node->resume(read_own(*node, store, checkpoint), checkpoint);
     return checkpoint;
   }
   std::uint64_t step = checkpoint;

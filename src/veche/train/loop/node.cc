@@ -8,9 +8,19 @@
 #include "veche/train/async/async_loop.h"
 #include "veche/train/loop/loop.h"
 #include "veche/train/strategies/async_forms.h"
+#include "veche/train/strategies/older_state.h"
 #include "veche/vector_math.h"
 
 namespace veche {
+namespace {
+
+NodeState joined(NodeState state, SavedState strategys) {
+  state.vectors.insert(state.vectors.end(), strategys.vectors.begin(), strategys.vectors.end());
+  state.numbers = std::move(strategys.numbers);
+  return state;
+}
+
+}  // namespace
 
 Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool)
     : plan_(plan),
@@ -63,12 +73,16 @@ NodeState Node::state(bool with_strategy) {
   NodeState state = state_of(self_);
   state.sent = talk_.sent();
   state.trains = replica() >= plan_.idle();
-  if (!with_strategy) return state;
-  SavedState strategys = strategy_->state();
-  state.vectors.insert(state.vectors.end(), strategys.vectors.begin(), strategys.vectors.end());
-  state.numbers = std::move(strategys.numbers);
-  return state;
+  return with_strategy ? joined(std::move(state), strategy_->state()) : state;
 }
+
+std::optional<NodeState> Node::older_state() {
+  auto* older = dynamic_cast<ReadsOlderState*>(strategy_.get());
+  if (older == nullptr) return {};
+  return joined(state(false), older->older_state());
+}
+
+void Node::take_older_state() { dynamic_cast<ReadsOlderState&>(*strategy_).take_older_state(); }
 
 void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
   self_.step = state.step;

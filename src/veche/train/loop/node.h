@@ -46,6 +46,10 @@ class Node {
 
   // All that must be saved of it, in place; a strategy's state is about just these nodes.
   NodeState state(bool with_strategy = true);
+  // The same in the layout of checkpoints of an earlier version; nothing: there was none. After reading into
+  // it, `take_older_state`.
+  std::optional<NodeState> older_state();
+  void take_older_state();
   // Goes on from there, where the vectors and numbers already are.
   void resume(const NodeState& state, std::uint64_t checkpoint);
 
@@ -109,6 +113,7 @@ class Node {
 
  private:
   void open_data();
+  void note_for_next_view();
   void compute(const Batch& batch, std::size_t samples);
   bool take_gradient();
   void keep_gradient(bool has_samples);

@@ -8,7 +8,9 @@
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/correction_passes.h"
 #include "veche/train/strategies/mixer.h"
+#include "veche/train/strategies/older_state.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
@@ -160,40 +162,70 @@ class GradientTracking : public Consensus {
 };
 
 // D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose
-// eigenvalues are positive, as the method needs. Written with z_k = x_k + u_k, what the optimiser made of
-// x_k: x_{k+1} = W~ (z_k + x_k - z_{k-1}).
-class D2 : public Consensus {
+// eigenvalues are positive, as the method needs. With z_k = x_k + u_k, what the optimiser made of x_k, and a
+// correction c this is
+//   y_k = z_k + c_k,  x_{k+1} = W~ y_k,  c_{k+1} = c_k + (W~ - I) y_k,  c_0 = 0.
+// Sums of c over nodes are zero. Taken from the parameters (c_k = x_k - z_{k-1}) they would collect the
+// rounding of every mixing, and the mean of the models would go away with their sum, faster and faster.
+class D2 : public Consensus, public ReadsOlderState {
  public:
   explicit D2(StrategyContext context)
       : Consensus(std::move(context)),
-        before_(context_.learner.parameters().size()),
-        previous_(context_.learner.parameters().size()) {}
+        high_(context_.learner.parameters().size()),
+        low_(context_.learner.parameters().size()) {}
 
-  Gradient after_backward(std::uint64_t /*step*/) override {
-    std::ranges::copy(context_.learner.parameters(), before_.begin());
-    return Gradient::own;
-  }
-
+  Gradient after_backward(std::uint64_t /*step*/) override { return Gradient::own; }
   std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
   void after_step(std::uint64_t step) override {
-    const std::span<float> x = context_.learner.parameters();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const float made = x[i];
-      if (begun_ != 0) x[i] += before_[i] - previous_[i];
-      previous_[i] = made;
-    }
-    begun_ = 1;
     const auto mixing = context_.topology->at(step);
     if (mixing != of_) {
       lazy_.emplace(lazy(*mixing));
       of_ = mixing;
     }
-    mixer_.mix(*lazy_, vectors_);
+    const std::span<float> x = context_.learner.parameters();
+    Mixer::Round round = mixer_.begin(*lazy_, x.size());
+    add_correction(round.mine(), x, {high_, low_});
+    round.finish([&](std::span<const std::span<const float>> sent) { mix_corrected(x, sent); });
+    const auto rest = std::span(vectors_).subspan(1);
+    if (std::ranges::any_of(rest, [](std::span<float> each) { return !each.empty(); }))
+      mixer_.mix(*lazy_, rest);
   }
 
-  SavedState state() override { return {{previous_}, {&begun_}}; }
+  SavedState state() override { return {{high_, low_}, {}}; }
+  // It was z of the step before, and whether there was one.
+  SavedState older_state() override {
+    older_.resize(high_.size());
+    return {{older_}, {&begun_}};
+  }
+  void take_older_state() override {
+    const std::span<const float> x = context_.learner.parameters();
+    for (std::size_t i = 0; begun_ != 0 && i < x.size(); ++i) {
+      const double change = static_cast<double>(x[i]) - static_cast<double>(older_[i]);
+      high_[i] = static_cast<float>(change);
+      low_[i] = static_cast<float>(change - static_cast<double>(high_[i]));
+    }
+    older_ = {};
+  }
 
  private:
+  void mix_corrected(std::span<float> x, std::span<const std::span<const float>> sent) {
+    const int me = context_.channel.me().value;
+    std::span<const float> mine;
+    neighbours_.clear();
+    weights_.clear();
+    std::size_t place = 0;
+    for (const Weight& weight : lazy_->row(me)) {
+      const std::span<const float> y = sent[place++];
+      if (weight.node == me) {
+        mine = y;
+        continue;
+      }
+      neighbours_.push_back(y);
+      weights_.push_back(weight.value);
+    }
+    mix_with_flow(x, {high_, low_}, mine, neighbours_, weights_);
+  }
+
   static Mixing lazy(const Mixing& mixing) {
     std::vector<std::vector<Weight>> rows(static_cast<std::size_t>(mixing.nodes()));
     for (int node = 0; node < mixing.nodes(); ++node)
@@ -203,10 +235,13 @@ class D2 : public Consensus {
     return Mixing(std::move(rows));
   }
 
-  std::vector<float> before_, previous_;
-  std::uint64_t begun_ = 0;           // previous_ is of a step
+  std::vector<float> high_, low_;     // the correction
   std::shared_ptr<const Mixing> of_;  // the weights that lazy_ was made from
   std::optional<Mixing> lazy_;
+  std::vector<std::span<const float>> neighbours_;  // scratch
+  std::vector<double> weights_;
+  std::vector<float> older_;
+  std::uint64_t begun_ = 0;
 };
 
 std::unique_ptr<Strategy> make_consensus(StrategyContext context) {

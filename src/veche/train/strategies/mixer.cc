@@ -34,6 +34,10 @@ Mixer::Round::Round(Mixer& mixer, const Mixing& mixing, std::size_t length, Acti
 }
 
 void Mixer::Round::finish(std::span<const std::span<float>> vectors) {
+  finish([&](std::span<const std::span<const float>>) { mixer_.sum(mixing_, vectors); });
+}
+
+void Mixer::Round::finish(const std::function<void(std::span<const std::span<const float>>)>& use) {
   Channel& channel = mixer_.channel_;
   const int me = channel.me().value;
   mixer_.whole_.clear();
@@ -43,7 +47,7 @@ void Mixer::Round::finish(std::span<const std::span<float>> vectors) {
     for (const Weight& weight : mixing_.row(me))
       mixer_.whole_.push_back(weight.node == me ? mixer_.neighbours_->mine()
                                                 : mixer_.neighbours_->from(source++));
-    return mixer_.sum(mixing_, vectors);
+    return use(mixer_.whole_);
   }
   for (const int reader : mixing_.readers(me))
     if (mixes(reader)) channel.send(NodeId{reader}, message_);
@@ -52,7 +56,7 @@ void Mixer::Round::finish(std::span<const std::span<float>> vectors) {
     mixer_.messages_.push_back(weight.node == me ? message_ : channel.expect(NodeId{weight.node}));
     mixer_.whole_.push_back(mixer_.messages_.back().as<float>());
   }
-  mixer_.sum(mixing_, vectors);
+  use(mixer_.whole_);
   mixer_.messages_.clear();
 }
 

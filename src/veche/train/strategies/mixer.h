@@ -27,6 +27,9 @@ class Mixer {
    public:
     std::span<float> mine() { return in_place_ ? mixer_.neighbours_->mine() : message_.writable<float>(); }
     void finish(std::span<const std::span<float>> vectors);
+    // The same, by another rule than the weighted sum: `use` is given what the nodes of this node's row have
+    // sent, in the order of the row, its own among it. Not called where this node does not mix.
+    void finish(const std::function<void(std::span<const std::span<const float>> sent)>& use);
 
    private:
     friend class Mixer;
