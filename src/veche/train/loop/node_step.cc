@@ -1,13 +1,15 @@
 // A node's step: its pass, what the strategy makes of it, the optimiser.
 #include <algorithm>
-#include <cmath>
 
 #include "veche/comm/sleep.h"
 #include "veche/comm/views.h"
 #include "veche/compress/codec.h"
 #include "veche/random.h"
 #include "veche/train/loop/node.h"
+#include "veche/train/optim/model_step.h"
+#include "veche/train/strategies/parameter_server/serves_part.h"
 #include "veche/train/views/state_lending.h"
+#include "veche/train/views/torn_step.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -19,6 +21,7 @@ constexpr Time kBetweenStopChecksAsleep{0.2};  // of a node that sleeps, whether
 
 void Node::train_step() {
   const Time start = now();
+  if (keeper_) note_for_next_view();
   if (exchange_) exchange_->before_step(self_.step, loader_ ? &*loader_ : nullptr);
   const bool joins = plan_.joins_batches();
   const bool my_turn = joins || plan_.samples.trains(replica(), self_.step);
@@ -55,6 +58,7 @@ void Node::train_step() {
       throw;
     }
     self_.work.forget();
+    self_.made_scale = self_.work.scale;
     if (keeper_) tell_followers();
   }
   ++self_.step;
@@ -63,6 +67,17 @@ void Node::train_step() {
   const Time took = now() - start;
   self_.training += took;
   patience_.note(took);
+}
+
+// A view of stages may end when some of them have made the step and others have not.
+void Node::note_for_next_view() {
+  note_step(self_, plan_, replica());
+  auto* server = pipeline_ ? dynamic_cast<ServesPart*>(strategy_.get()) : nullptr;
+  if (server == nullptr) return;
+  const ServesPart::Part part = server->served_part();
+  self_.work.moments_from = part.from;
+  for (const std::span<const float> each : part.moments)
+    self_.work.moments.emplace_back(each.begin(), each.end());
 }
 
 // What was computed for this step in a view before. Returns whether there is a gradient of samples.
@@ -104,8 +119,8 @@ void Node::update() {
     std::ranges::copy(self_.work.after, into.begin());
   } else {
     const double rate = plan_.schedule.rate(schedule_step());
-    self_.optimizer->update(into, self_.learner->parameters(), self_.learner->gradients(),
-                            {rate, clipped, self_.step + 1, plan_.threads});
+    make_step(*self_.optimizer, into, self_.learner->parameters(), self_.learner->gradients(),
+              {self_.step, rate, clipped, plan_.threads});
     if (self_.lending && self_.lending->follows() && plan_.replicas() == Replicas::equal)
       self_.lending->made(self_.step, self_.learner->gradients(), rate, clipped);
     if (keeper_ && plan_.replicas() == Replicas::own) {
@@ -246,11 +261,12 @@ void Node::communicate(Moment moment) {
 }
 
 double Node::clip_scale() {
+  self_.work.scale = 1;
   if (plan_.clip == 0) return 1;
   double squares = squared_norm(self_.learner->gradients());
+  self_.work.scale = 0;
   if (pipeline_) squares = pipeline_->sum(squares);  // of the whole model
-  const double norm = std::sqrt(squares);
-  return norm > plan_.clip ? plan_.clip / norm : 1;
+  return self_.work.scale = veche::clip_scale(plan_.clip, squares);
 }
 
 }  // namespace veche

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,12 @@ struct KeptWork {
   std::vector<float> gradient;  // as the pass left it
   std::vector<float> before;    // the parameters it was taken at; where a strategy may change them
   std::vector<float> after;     // what the optimiser made of them
+  // How the step is to be made, for whoever completes it when the view has ended:
+  std::uint64_t samples = 0;  // the gradient's weight in a mean over samples
+  double rate = 0;
+  double scale = 0;                         // by which all stages clip it; 0: not known yet
+  std::vector<std::vector<float>> moments;  // of a server's own optimiser, before the step ..
+  std::size_t moments_from = 0;             // .. and where its part of the model begins
 
   void forget() { there = stepped = false; }
 };

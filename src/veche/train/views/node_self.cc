@@ -1,7 +1,6 @@
 #include "veche/train/views/node_self.h"
 
-#include <cmath>
-
+#include "veche/train/optim/model_step.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -28,10 +27,8 @@ void finish_alone(NodeSelf& self, const TrainingPlan& plan) {
   } else if (work.there && work.has_samples) {
     std::ranges::copy(work.gradient, gradient.begin());
     self.pruner.apply(gradient);
-    const double norm = std::sqrt(squared_norm(gradient));
-    const double clipped = plan.clip > 0 && norm > plan.clip ? plan.clip / norm : 1;
-    self.optimizer->update(x, gradient,
-                           {plan.schedule.rate(self.step), clipped, self.step + 1, plan.threads});
+    const double clipped = work.scale > 0 ? work.scale : clip_scale(plan.clip, squared_norm(gradient));
+    make_step(*self.optimizer, x, gradient, {self.step, work.rate, clipped, plan.threads});
   }
   work.forget();
 }

@@ -44,6 +44,7 @@ struct NodeSelf {
   bool has_state = true;  // else what it has is nothing that was trained
   bool is_new = false;    // it was in no view yet
   KeptWork work;
+  double made_scale = 0;  // by which all stages clipped the gradient of the last step made; 0: not known
   std::vector<std::vector<float>> common;  // the strategy's state that is the same on all nodes
   std::vector<float> unpushed;             // gradients that no server has been sent, added up
   std::shared_ptr<StateLending> lending;   // to newcomers; may be null
@@ -60,7 +61,8 @@ struct NodeSelf {
 NodeState state_of(NodeSelf& self);
 
 // The optimiser's step of this node's own gradient, by nobody else's: for a step whose exchange the others
-// have completed without it.
+// have completed without it. Its rate, and what it was clipped by where that is known, are those of the view
+// in which it began.
 void finish_alone(NodeSelf& self, const TrainingPlan& plan);
 
 }  // namespace veche

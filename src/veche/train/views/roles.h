@@ -16,10 +16,13 @@ struct HeldStage {
   std::array<char, 24> name = {};  // for people; what does not fit is left out
   std::int32_t stage = -1;         // of which it has the state; -1: of none
   std::uint32_t has_work = 0;      // and the gradient of a step that was not completed ..
-  std::uint32_t has_samples = 0;   // .. which is of samples
+  std::uint32_t has_samples = 0;   // .. which is of samples; see KeptWork for the rest of it
   std::uint32_t has_state = 0;
   std::uint64_t step = 0;  // steps done
   std::uint64_t unit = 0;  // the replica in which it was, equal on its nodes; 0: in none
+  std::uint64_t samples = 0;
+  double rate = 0, scale = 0;
+  double made_scale = 0;  // NodeSelf's
 
   std::string called() const;
 };

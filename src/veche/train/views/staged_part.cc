@@ -10,8 +10,8 @@
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/train/loop/measure.h"
+#include "veche/train/views/torn_step.h"
 #include "veche/train/views/view_start.h"
-#include "veche/vector_math.h"
 
 namespace veche {
 namespace {
@@ -119,7 +119,11 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
                        .has_samples = self.work.there && self.work.has_samples ? 1U : 0U,
                        .has_state = self.has_state ? 1U : 0U,
                        .step = self.has_state ? self.step : 0,
-                       .unit = self.has_state ? unit_ : 0};
+                       .unit = self.has_state ? unit_ : 0,
+                       .samples = self.work.samples,
+                       .rate = self.work.rate,
+                       .scale = self.work.scale,
+                       .made_scale = self.made_scale};
   const Gathered<HeldStage> gathered(talk, mine);
   held_.assign(gathered.all().begin(), gathered.all().end());
   for (const HeldStage& one : held_)
@@ -162,42 +166,58 @@ StagedPart::Work StagedPart::work_of(int place, bool equal) const {
   return mine.step + 1 == roles_.first_step ? Work::finish : Work::forget;
 }
 
+double StagedPart::scale_after(std::uint64_t step, int place, bool of_replica) const {
+  for (const HeldStage& one : held_) {
+    if (one.has_state == 0 || (of_replica && (one.unit != at(place).unit || one.unit == 0))) continue;
+    if (one.step == step + 1 && one.made_scale > 0) return one.made_scale;
+    // Who has not made the step knows what its own replica did.
+    if (of_replica && one.step == step && one.has_work != 0 && one.scale > 0) return one.scale;
+  }
+  return 0;
+}
+
 // Where no node of a stage has made the step that another stage has.
 std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan) {
   const bool equal = equal_models(plan);
   const Work work = work_of(place_, equal);
   if (work == Work::forget) self.work.forget();
-  std::string told;
+  if (!equal) {
+    if (!has_its_stage(place_) || self.step >= roles_.first_step) return {};
+    self.work.scale = scale_after(self.step, place_, true);
+    finish_alone(self, plan);
+    self.made_scale = self.work.scale;
+    self.step = roles_.first_step;
+    return {};
+  }
+  const bool served = plan.replicas() == Replicas::served;
   std::uint64_t furthest = 0;
-  float finishers = 0;
+  TornStep torn;
+  bool any = false;
   for (int peer = place_ % stages_; peer < static_cast<int>(roles_.nodes.size()); peer += stages_) {
+    torn.kept.emplace_back();
     if (!has_its_stage(peer)) continue;
     furthest = std::max(furthest, at(peer).step);
-    if (work_of(peer, equal) == Work::finish && at(peer).has_samples != 0) ++finishers;
+    if (work_of(peer, equal) != Work::finish) continue;
+    torn.kept.back() = TornStep::Kept{at(peer).samples, served ? scale_after(at(peer).step, peer, true) : 0};
+    torn.rate = at(peer).rate;
+    any = true;
   }
-  if (equal && furthest < roles_.first_step) {
-    if (finishers > 0) {  // the mean of what they have, as they would have made it together
-      std::vector<float> mean(self.learner->parameters().size());
-      if (work == Work::finish && self.work.has_samples) mean = self.work.gradient;
-      all_reduce(peers, mean);
-      scale(mean, 1 / finishers);
-      if (work == Work::finish) {
-        self.work.gradient = std::move(mean);
-        self.work.has_samples = true;
-      }
-    }
-    if (has_its_stage(place_) && at(place_).step == furthest) {
-      if (furthest + 1 < roles_.first_step)
-        told = fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
-                           furthest);
-      finish_alone(self, plan);
-      self.step = roles_.first_step;
-    }
-  } else if (!equal && has_its_stage(place_) && self.step < roles_.first_step) {
-    finish_alone(self, plan);
-    self.step = roles_.first_step;
+  const double made_scale = scale_after(roles_.first_step - 1, place_, served);
+  if (furthest >= roles_.first_step) {
+    if (!has_its_stage(place_) || self.step < roles_.first_step) self.made_scale = made_scale;
+    return {};
   }
-  return told;
+  torn.scale = served ? 0 : made_scale;
+  const bool makes_it = has_its_stage(place_) && at(place_).step == furthest;
+  if (any) complete_together(self, peers, plan, torn, makes_it);
+  self.made_scale = made_scale;
+  if (!makes_it) return {};
+  self.work.forget();
+  self.step = roles_.first_step;
+  return furthest + 1 < roles_.first_step
+             ? fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
+                           furthest)
+             : "";
 }
 
 std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t view,

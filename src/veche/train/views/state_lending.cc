@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "veche/base/content_hash.h"
+#include "veche/train/optim/model_step.h"
 
 namespace veche {
 namespace {
@@ -87,8 +88,7 @@ bool repeat_step(NodeSelf& self, const StepMade& made) {
       gradient[one.index] = one.value;
     }
   }
-  self.optimizer->update(self.learner->parameters(), gradient,
-                         {.rate = made.rate, .gradient_scale = made.scale, .number = made.step + 1});
+  make_step(*self.optimizer, self.learner->parameters(), gradient, {made.step, made.rate, made.scale});
   self.step = made.step + 1;
   return true;
 }

@@ -11,6 +11,7 @@
 #include "veche/train/loop/measure.h"
 #include "veche/train/views/state_lending.h"
 #include "veche/train/views/state_transfer.h"
+#include "veche/train/views/torn_step.h"
 
 namespace veche {
 namespace {
@@ -160,6 +161,8 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
   for (const int node : parties.strayed())
     told += fmt::format("{}node {} had another model than the others at step {} and took theirs",
                         told.empty() ? "" : "; ", node, view.first_step);
+  // Others may make the step of what was kept before this node has begun it.
+  note_step(self, plan, static_cast<std::size_t>(me.value));
   agree(self, channel, plan);
   return told;
 }

@@ -5,13 +5,14 @@
 #include "veche/errors.h"
 #include "veche/train/compression/coder.h"
 #include "veche/train/loop/sample_plan.h"
-#include "veche/train/optim/optimizer.h"
+#include "veche/train/optim/model_step.h"
 #include "veche/train/optim/rate_schedule.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/delay_line.h"
 #include "veche/train/strategies/parameter_server/server_policy.h"
 #include "veche/train/strategies/parameter_server/server_tree.h"
+#include "veche/train/strategies/parameter_server/serves_part.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
@@ -24,7 +25,7 @@ namespace {
 // `dedicated`. With a codec, gradients are coded by those who send them, who remember what was left out; what
 // the others have of the parameters is a copy, the same on all nodes, and the server sends codes of how its
 // own differ from it.
-class ParameterServer : public Strategy {
+class ParameterServer : public Strategy, public ServesPart {
  public:
   explicit ParameterServer(StrategyContext context)
       : context_(std::move(context)),
@@ -65,6 +66,12 @@ class ParameterServer : public Strategy {
     std::ranges::copy(exact_, served().begin());
     coded_ = false;
     pull_all();
+  }
+
+  Part served_part() override {
+    if (!optimizer_) return {};
+    const auto from = static_cast<std::size_t>(served().data() - context_.learner.parameters().data());
+    return {from, optimizer_->state()};
   }
 
   SavedState state() override {
@@ -114,8 +121,8 @@ class ParameterServer : public Strategy {
       coded_ ? pushes_[server].add(child, pushed, 1, gradient) : add(gradient, pushed.as<float>());
     });
     if (context_.me() == server) {
-      optimizer_->update(coder_.on() ? std::span<float>(exact_) : served(), gradient,
-                         {.rate = context_.schedule.rate(step), .gradient_scale = 1, .number = step + 1});
+      make_step(*optimizer_, coder_.on() ? std::span<float>(exact_) : served(), gradient,
+                {step, context_.schedule.rate(step)});
       if (coder_.on() && !coded_) std::ranges::copy(exact_, served().begin());
       return;
     }

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "veche/train/loop/sample_plan.h"
-#include "veche/train/optim/optimizer.h"
+#include "veche/train/optim/model_step.h"
 #include "veche/train/optim/rate_schedule.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/delay_line.h"
@@ -36,10 +36,8 @@ class OptimizerRule : public ServerRule {
       pushed = compensated_;
     }
     const double damping = policy_.damp ? 1.0 / (1.0 + static_cast<double>(staleness)) : 1;
-    optimizer_->update(parameters, pushed,
-                       {.rate = schedule_.rate(first_step_ + update / updates_per_step_),
-                        .gradient_scale = damping,
-                        .number = update + 1});
+    make_step(*optimizer_, parameters, pushed,
+              {update, schedule_.rate(first_step_ + update / updates_per_step_), damping});
   }
   std::vector<std::span<float>> state() override { return optimizer_->state(); }
 
