@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/isa.h"
 #include "cli/leftovers.h"
+#include "cli/limits.h"
 #include "cli/output.h"
 #include "veche/base/cut_files.h"
 #include "veche/errors.h"
@@ -56,6 +57,8 @@ int run(int argc, char** argv) {
   veche::cli::add_completion(app);
   refuse_empty_words(app);
   try {
+    veche::cli::check_limits();
+    veche::cli::ignore_bad_thread_counts();
     veche::cli::limit_instructions_by_environment();
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) answer_text(app.help());
@@ -74,10 +77,8 @@ int run(int argc, char** argv) {
   } catch (const veche::RequestError& error) {
     return say(error.what(), kWrongRequest);
   } catch (const std::bad_alloc&) {
-    return say(
-        "this machine has not enough memory for it: lower what makes it large, such as the number of nodes, "
-        "the batch, the model's width or the images' size",
-        kFailed);
+    flush_output();
+    veche::cli::end_for_lack_of_memory();
   } catch (const std::filesystem::filesystem_error& error) {
     return say("'" + error.path1().string() + "': " + error.code().message(), kFailed);
   } catch (const std::exception& error) {
@@ -90,6 +91,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   veche::cli::prepare_output();
   veche::explain_cut_files();
+  veche::cli::explain_lack_of_memory();
   const int code = run(argc, argv);
   const std::string failure = veche::cli::end_output();
   if (failure.empty()) return code;

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <string>
 
+#include "cli/limits.h"
 #include "cli/output.h"
 #include "veche/errors.h"
 
@@ -30,7 +31,7 @@ std::string outcome_of(const std::function<Json()>& work) {
   } catch (const RequestError& error) {
     return Json{{"wrong_request", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   } catch (const std::exception& error) {
-    return Json{{"failure", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return Json{{"failure", sentence_of(error)}}.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 }
 

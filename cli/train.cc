@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/job_view.h"
 #include "cli/key_table.h"
+#include "cli/limits.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/reporter.h"
@@ -153,7 +154,7 @@ int in_job(const TrainArguments& arguments, Work work) {
     return code;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;
-    if (job->rank() == 0) view.tell_failure(error.what());
+    if (job->rank() == 0) view.tell_failure(sentence_of(error));
     try {
       job->exchange("", Time(5));
     } catch (const Error&) {

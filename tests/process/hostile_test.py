@@ -10,8 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
-from hostile import files, graphs, keys, networks, requests, sets
-from veche_runs import LONGEST, VECHE
+from hostile import LIGHT, files, graphs, keys, networks, requests, sets
+from veche_runs import LONGEST, SMALL, VECHE, assignments
 
 # What a library or the language says to a programmer, not Veche to a person.
 RAW = re.compile(r"std::|what\(\)|terminate|bad_alloc|basic_string|\bstoi?\b|CLI::|toml::|nlohmann|json\.exception|c10|__cxa|filesystem error")
@@ -75,6 +75,32 @@ class Hostile(unittest.TestCase):
 
     def test_networks(self):
         self.answered_well(networks)
+
+    def test_limits(self):
+        """Limits of the shell and counts of threads that no library expects."""
+        space, files = resource.RLIMIT_AS, resource.RLIMIT_NOFILE
+        wide = assignments(SMALL, {"model.hidden": "[1024]", "run.steps": 1, "cluster.nodes": 2})
+        for words, limits, variables, code, says in (
+                (LIGHT, {space: 100 << 20}, {}, 2, "ulimit -v"),
+                (LIGHT, {space: 200 << 20}, {}, 2, "ulimit -v"),
+                (["--version"], {space: 150 << 20}, {}, 2, "ulimit -v"),
+                (["train", "-q", *wide], {space: 700 << 20}, {}, 2, "neural networks needs? "),
+                (["train", "-q", *wide], {space: 800 << 20}, {}, 2, "neural networks needs? "),
+                (LIGHT, {files: 4}, {}, 2, "4 files open at a time .ulimit -n"),
+                (["train", "-q", *wide], {}, {"OMP_NUM_THREADS": "100000"}, 0, "note: OMP_NUM_THREADS=100000 is ignored"),
+                (LIGHT, {}, {"OMP_NUM_THREADS": "-1", "MKL_NUM_THREADS": "x"}, 0, "note: MKL_NUM_THREADS=x is ignored"),
+                (LIGHT, {}, {"OMP_NUM_THREADS": "4,2"}, 0, r"\A\Z")):
+            folder = tempfile.mkdtemp(prefix="veche-hostile-")
+            self.addCleanup(shutil.rmtree, folder)
+            with self.subTest(words=words[:1], limits=limits, variables=variables):
+                done = subprocess.run([VECHE, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                      timeout=LONGEST, env=os.environ | variables,
+                                      preexec_fn=lambda: [resource.setrlimit(what, (most, most)) for what, most in limits.items()])
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertRegex(done.stderr, says)
+                if code != 0:
+                    self.assertRegex(done.stderr, r"\Aveche: [^\n]+\n\Z")
+                    self.assertEqual(os.listdir(folder), [])
 
     def test_sets(self):
         self.answered_well(sets)

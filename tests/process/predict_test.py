@@ -101,6 +101,18 @@ class Predict(RunsTest):
         self.assertIn("300001 scans", found["c.jpg"]["error"])
         self.assertIn("is a GIF picture", self.asked("runs/a", "pictures/a.gif", expect=1)["predictions"][0]["error"])
 
+    def test_weights_that_are_no_numbers(self):
+        self.veche("model", "export", "runs/a", "w.safetensors")
+        whole = (self.folder / "w.safetensors").read_bytes()
+        (self.folder / "nan.safetensors").write_bytes(whole[:-40] + b"\0\0\xc0\x7f" * 10)
+        done = self.veche("predict", "nan.safetensors", "pictures")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Aveche: the model of 'nan.safetensors' at step 4 has 10 numbers of \d+ that are NaN[^\n]*\n\Z")
+        for words in (["serve", "nan.safetensors", "--port", 0], ["model", "export", "nan.safetensors", "nan.onnx"]):
+            done = self.veche(*words)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("NaN", done.stderr)
+
     def test_sizes_and_colours_are_made_to_fit(self):
         (self.folder / "large.png").write_bytes(png(40, 20, bytes([200]) * 800))
         (self.folder / "colour.png").write_bytes(png(8, 8, bytes([200]) * 192, channels=3))

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,11 @@ std::uint64_t of_the_container() {
   return most - std::min(most, held);
 }
 
+std::uint64_t address_space_limit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : kUnknown;
+}
+
 std::string text(double bytes) {
   return bytes < 1e12 ? fmt::format("{:.1f} GB", bytes / 1e9) : fmt::format("{:.4g} TB", bytes / 1e12);
 }
@@ -61,7 +67,26 @@ void advise(std::span<std::byte> bytes, int advice) {
 
 }  // namespace
 
-std::uint64_t available_memory() { return std::min(of_the_machine(), of_the_container()); }
+std::uint64_t available_memory() {
+  return std::min({of_the_machine(), of_the_container(), address_space_left()});
+}
+
+std::uint64_t address_space_left() {
+  const std::uint64_t limit = address_space_limit();
+  const std::uint64_t pages =
+      limit == kUnknown ? kUnknown : number_in("/proc/self/statm");  // the first of its line
+  if (pages == kUnknown) return limit;
+  return limit - std::min(limit, pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void check_address_space(double bytes, const std::string& what) {
+  const auto left = static_cast<double>(address_space_left());
+  if (bytes > left)
+    throw RequestError(
+        fmt::format("{} needs {} of address space, and the limit of this process (ulimit -v) "
+                    "leaves {} of {}: raise it, as `ulimit -v unlimited` does",
+                    what, text(bytes), text(left), text(static_cast<double>(address_space_limit()))));
+}
 
 void check_memory(double bytes, const std::string& what, const std::string& hint) {
   if (bytes < 1e8) return;  // nobody is short of so little, and asking takes time

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "veche/base/memory.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -37,11 +38,16 @@ std::string loader_reason() {
 
 void* module_symbol(const Module& module, const std::string& symbol) {
   const std::filesystem::path path = module_folder() / module.file;
-  const std::string remedy = ": install the Debian package " + module.package + " and rebuild Veche (`make build` does both)";
+  const std::string remedy =
+      ": install the Debian package " + module.package + " and rebuild Veche (`make build` does both)";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw RequestError("this build of Veche has no " + module.purpose + " (" + path.string() +
                        " is missing)" + remedy);
+
+  // A loader that runs out of address space leaves libraries half started, and they hang or crash.
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) == nullptr)
+    check_address_space(module.address_space, "the engine of the " + module.purpose);
 
   // Local, so that engines with the same symbols can live side by side. The loader counts the openings and
   // nobody closes: engines of this size do not survive being unloaded.

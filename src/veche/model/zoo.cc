@@ -13,7 +13,9 @@
 namespace veche {
 namespace {
 
-const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev"};
+// libtorch and the 288 libraries that it brings along.
+constexpr double kTorchAddressSpace = 1.1e9;
+const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev", kTorchAddressSpace};
 
 // What the rest relies on without looking again.
 std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {

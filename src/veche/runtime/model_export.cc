@@ -77,6 +77,8 @@ ExportResult export_model(const ExportRequest& request) {
 
   ExportResult result{found.step, who_of(request.node, found.model.nodes, found.stages),
                       layout.parameters.size() + layout.buffers.size(), 0, found.notices};
+  if (const std::string why = not_finite(found.model.parameters, found.model.buffers); !why.empty())
+    result.notices.push_back(fmt::format("{} of step {} {}", result.who, result.step, why));
   for (const auto& part : parts) result.bytes += part.size();
   return result;
 }

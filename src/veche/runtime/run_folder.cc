@@ -89,7 +89,8 @@ bool was_never_a_run(const RunFolder& folder) {
         entry.path() != folder.id_file().string() + ".new" &&
         entry.path() != folder.config().string() + ".new")
       return false;
-  return !error;
+  if (error) throw RunError(cannot_be(folder.path(), "read", error.value()));
+  return true;
 }
 
 [[noreturn]] void refuse_taken(const RunFolder& folder) {
@@ -133,8 +134,9 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
     throw RequestError(fmt::format("run.out = \"{}\" will not do: {}", out.string(), error.what()));
   }
   RunFolder folder(out / wanted);
+  bool own_making = false;
   const auto ours = [&] {
-    const bool own_making = made.make(folder.path());
+    own_making = made.make(folder.path());
     if (!own_making && !was_never_a_run(folder)) return false;
     // Somebody may be quicker, and somebody may have been: hence the second look.
     return folder.take(notice) && was_never_a_run(folder) &&
@@ -146,6 +148,8 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
       folder = RunFolder(out / fmt::format("{}-{}", wanted, attempt));
     }
   } catch (const RunError& error) {
+    std::error_code ignored;
+    if (own_making) fs::remove(folder.lock(), ignored);
     throw RequestError(fmt::format("there is no place for the run: {}", error.what()));
   }
   Settings complete = settings;

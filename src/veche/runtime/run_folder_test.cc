@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include "tests/support/temporary_folder.h"
+#include "veche/config.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -78,6 +80,27 @@ TEST_F(Folder, PutsAsideWhatItHasAndIsAnotherRun) {
 TEST_F(Folder, IsFreeAgainAfterwards) {
   RunFolder::resume(path_);
   EXPECT_NO_THROW(RunFolder::resume(path_));
+}
+
+TEST_F(Folder, TooManyOpenFilesAreNotANameThatIsTaken) {
+  const Settings settings =
+      Config::from_text("[run]\nname = \"new\"\nout = \"" + folder_.path().string() + "\"\n", "here")
+          .resolve();
+  const int next = ::dup(0);
+  ::close(next);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit one_more{static_cast<rlim_t>(next) + 1, usual.rlim_max};
+  std::string why;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  try {
+    RunFolder::create(settings);
+  } catch (const RequestError& error) {
+    why = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  EXPECT_NE(why.find("new cannot be read: Too many open files"), std::string::npos) << why;
+  EXPECT_FALSE(fs::exists(folder_.path() / "new"));
 }
 
 // From here on, this process finds a file system without locks.

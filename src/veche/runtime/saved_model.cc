@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -165,6 +167,17 @@ FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node)
       if (!moved_on()) throw;
     }
   }
+}
+
+std::string not_finite(std::span<const float> parameters, std::span<const float> buffers) {
+  std::ptrdiff_t count = 0;
+  for (const auto numbers : {parameters, buffers})
+    count += std::ranges::count_if(numbers, [](float number) { return !std::isfinite(number); });
+  if (count == 0) return {};
+  return fmt::format(
+      "has {} numbers of {} that are NaN or infinite: the training diverged; train with a lower "
+      "optimizer.lr or with optimizer.clip",
+      count, parameters.size() + buffers.size());
 }
 
 std::string who_of(const std::optional<NodeId>& node, int averaged, int stages) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct FoundModel {
 // train, which evaluations call the average model, to the bit; of a model in stages it is a replica. Throws
 // RequestError: there is none, or no such node.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node);
+// Empty, or how many of a model's numbers are NaN or infinite, as the rest of a sentence about it.
+std::string not_finite(std::span<const float> parameters, std::span<const float> buffers);
 // For people: "node 2", "the average of 4 nodes".
 std::string who_of(const std::optional<NodeId>& node, int averaged, int stages);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "veche/base/mapped_file.h"
@@ -55,6 +56,17 @@ TrainedModel::TrainedModel(const fs::path& place, std::optional<NodeId> node, in
     open_run(node, threads);
   else
     open_weights(node, threads);
+  if (const std::string why = not_finite(learner_->parameters(), learner_->buffers()); !why.empty())
+    throw RunError(fmt::format("{} of '{}' at step {} {}", who(), place_.string(), step_, why));
+}
+
+void TrainedModel::predict(std::span<const float> images, std::span<float> probabilities) {
+  predictor_->predict(images, probabilities);
+  if (!std::ranges::all_of(probabilities, [](float p) { return std::isfinite(p); }))
+    throw RunError(
+        fmt::format("{} of '{}' at step {} answers with probabilities that are no numbers: its "
+                    "weights are too large, or NaN",
+                    who(), place_.string(), step_));
 }
 
 void TrainedModel::make_learner_of(const std::string& model_keys, int threads) {

@@ -22,7 +22,8 @@ namespace veche {
 class TrainedModel {
  public:
   // `node`: whose model of a run; none: the averaged one. `threads`: that an answer may use. Throws
-  // RequestError: there is no such run, file or node, or the model has no classes to answer with.
+  // RequestError: there is no such run, file or node, or the model has no classes to answer with; RunError:
+  // weights of it are NaN or infinite.
   explicit TrainedModel(const std::filesystem::path& place, std::optional<NodeId> node = {}, int threads = 1);
 
   const ModelInput& input() const { return input_; }
@@ -39,10 +40,8 @@ class TrainedModel {
   // gone, the run has moved on.
   bool become(std::optional<NodeId> node);
 
-  // As Predictor's.
-  void predict(std::span<const float> images, std::span<float> probabilities) {
-    predictor_->predict(images, probabilities);
-  }
+  // As Predictor's. Throws RunError where the answer is no number.
+  void predict(std::span<const float> images, std::span<float> probabilities);
 
   // As other programs know it, from normalised samples to logits. Throws RequestError for a model that they
   // have no words for.
