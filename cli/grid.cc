@@ -16,6 +16,9 @@
 namespace veche::cli {
 namespace {
 
+// As long as a warrant: nobody may sign for longer (docs/grid-protocol.md).
+constexpr std::chrono::seconds kLongestInvitation = std::chrono::hours(24 * 3650);
+
 struct AskArguments {
   std::string run, member, expires = "24h";
   std::uint32_t uses = 5;
@@ -57,10 +60,11 @@ void print_members(const AskArguments& arguments) {
 void print_invitation(const AskArguments& arguments) {
   grid::Terms terms;
   terms.uses = arguments.uses;
-  terms.valid =
-      std::chrono::seconds(static_cast<std::int64_t>(read_duration("--expires", Value{arguments.expires})));
-  if (terms.valid < std::chrono::seconds(1))
-    throw RequestError("--expires is the time until then, such as 2h");
+  const double seconds = read_duration("--expires", Value{arguments.expires});
+  if (seconds < 1 || seconds > kLongestInvitation.count())
+    throw RequestError(fmt::format("--expires = {} is out of range: give a time from 1s to {}d, such as 2h",
+                                   arguments.expires, kLongestInvitation / std::chrono::hours(24)));
+  terms.valid = std::chrono::seconds(static_cast<std::int64_t>(seconds));
   const std::string invitation = grid::invite_by(arguments.run, terms);
   if (arguments.json)
     answer_json(nlohmann::ordered_json{
@@ -81,7 +85,10 @@ void add_training_options(CLI::App* command, const std::shared_ptr<GridArguments
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--name", arguments->name, "of this member, for people; the host's when absent");
+  command->add_option_function<std::string>(
+      "--name",
+      [arguments](const std::string& name) { arguments->assignments.push_back("grid.name=" + name); },
+      "of this member, for people (grid.name); the host's when absent");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
   command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::array kMembersOwn{"run.out",        "run.name",      "data.path",     "data.folder",
                                  "data.workers",   "cluster.nodes", "cluster.slots", "model.threads",
                                  "model.device",   "grid.listen",   "grid.address",  "grid.relay",
-                                 "grid.multicast", "grid.upnp",     "grid.dht"};
+                                 "grid.multicast", "grid.upnp",     "grid.dht",      "grid.name"};
 
 bool is_members_own(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
 
@@ -62,13 +63,13 @@ void check_stages(const Config& config, const Settings& settings) {
 }  // namespace
 
 std::string SharedConfig::text() const {
-  return nlohmann::json{{"config", toml}, {"data", data.text()}, {"own_path", own_path}}.dump();
+  return nlohmann::json{{"config", toml}, {"data", data.text()}, {"own_path", own_path}, {"run", run}}.dump();
 }
 
 SharedConfig SharedConfig::of(const std::string& text) {
   try {
     const auto json = nlohmann::json::parse(text);
-    return {json.at("config"), DataTraits::of(json.at("data")), json.at("own_path")};
+    return {json.at("config"), DataTraits::of(json.at("data")), json.at("own_path"), json.value("run", "")};
   } catch (const nlohmann::json::exception&) {
     throw RequestError("the configuration of the run is damaged, or of another version of Veche");
   }
@@ -88,7 +89,7 @@ Settings members_own_settings(const std::vector<std::string>& assignments) {
   return resolved(config);
 }
 
-SharedConfig shared_config(const Settings& settings, const DataTraits& data) {
+SharedConfig shared_config(const Settings& settings, const DataTraits& data, const std::string& run) {
   Settings shared = settings;
   for (const std::string_view key : kMembersOwn) {
     const std::string_view section = key.substr(0, key.find('.'));
@@ -103,7 +104,7 @@ SharedConfig shared_config(const Settings& settings, const DataTraits& data) {
     options = Options(std::move(kept));
   }
   return {shared.to_toml(), data,
-          !settings.brings_data && settings.data.has("path") && !settings.data.has("name")};
+          !settings.brings_data && settings.data.has("path") && !settings.data.has("name"), run};
 }
 
 Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::string>& assignments) {
@@ -114,6 +115,13 @@ Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::s
   Settings settings = resolved(config);
   check_stages(config, settings);
   return settings;
+}
+
+std::string members_name(const Settings& settings) {
+  if (auto given = settings.grid.get<std::string>("name"); !given.empty()) return given;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return host.data();
 }
 
 Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments) {

@@ -11,7 +11,6 @@ struct GridArguments {
   std::string config;      // start
   std::string invitation;  // join
   std::string resume;      // join: a folder to come back with
-  std::string name;        // of this member; empty: the host's
   std::vector<std::string> assignments;
   bool json = false, quiet = false;
   bool force = false;  // resume without a quorum

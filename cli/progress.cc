@@ -33,8 +33,7 @@ void ProgressView::on_notice(const std::string& sentence) { status_.line("note: 
 
 std::string ProgressView::where(std::uint64_t step) const {
   if (info_.steps_per_epoch == 0) return fmt::format("step {}/{}", step, info_.steps);
-  return "epoch " + epochs(static_cast<double>(step) / info_.steps_per_epoch,
-                           static_cast<double>(info_.steps) / info_.steps_per_epoch);
+  return "epoch " + epochs(info_.epoch(step), info_.epoch(info_.steps));
 }
 
 void ProgressView::on_progress(const Progress& progress) {

@@ -21,6 +21,7 @@ class ProgressView : public RunObserver {
   void in_virtual_time(bool is) { virtual_time_ = is; }
 
   void on_start(const RunInfo& info) override;
+  void on_view(const RunInfo& info) override { info_ = info; }
   void on_notice(const std::string& sentence) override;
   void on_progress(const Progress& progress) override;
   void on_measuring() override;

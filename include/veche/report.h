@@ -29,6 +29,16 @@ struct RunInfo {
   std::uint64_t steps = 0;
   double steps_per_epoch = 0;    // 0 when there is no data set
   std::uint64_t first_step = 0;  // above 0 when resumed
+  // Where members come and go, an epoch has a different number of steps in each view: the present view began
+  // at epochs_at, when so many passes over the data had been made.
+  std::uint64_t epochs_at = 0;
+  double epochs_before = 0;
+
+  // Passes over the data after so many steps, of the present view or a later one.
+  double epoch(std::uint64_t step) const {
+    if (steps_per_epoch == 0) return 0;
+    return epochs_before + (static_cast<double>(step) - static_cast<double>(epochs_at)) / steps_per_epoch;
+  }
 };
 
 // How it goes, about twice a second.

@@ -160,8 +160,9 @@ def membership():
     def member(key):
         return bytes([key]) + bytes(31) + struct.pack("<QI", 1, 4) + b"name" + struct.pack("<II", 1, 11) + b"host.x:4000" + \
             struct.pack("<Id", 1, 10.5) + bytes(32)
-    standing = struct.pack("<IQQQB", 1, 5, 6, 7, 1)
-    def view(number):
+    without_epochs = struct.pack("<IQQQB", 1, 5, 6, 7, 1)
+    standing = without_epochs + struct.pack("<d", 0.5)
+    def view(number, standing=standing):
         return struct.pack("<QQQI", 7, 0, number, 2) + member(1) + member(2) + struct.pack("<QQ", 5, 6) + \
             struct.pack("<II", 1, 4) + b"invi" + struct.pack("<I", 1) + struct.pack("<I", 2) + bytes([1]) + bytes(31) + bytes([2]) + \
             bytes(31) + struct.pack("<I", 0) + standing + standing
@@ -172,14 +173,16 @@ def membership():
         "promise": following + ballot + b"\1\1" + ballot + view(2) + member(2) + standing, "accept": ballot + view(2),
         "accepted": following + ballot, "outbid": following + ballot, "install": view(2),
         "revoke": bytes(32) + struct.pack("<I", 1) + b"\7", "refused": struct.pack("<I", 3) + b"why",
-        "fork": struct.pack("<Q", 9), "follow": struct.pack("<Q", 9) + member(2) + standing}
+        "fork": struct.pack("<Q", 9), "follow": struct.pack("<Q", 9) + member(2) + standing,
+        "ended": struct.pack("<Q", 500)}
     for kind, (name, body) in enumerate(bodies.items()):
-        save("membership", name, struct.pack("<BBQQQQ", 2, kind, 7, 0, 1, 1) + body)
-    stored = struct.pack("<BQQQ", 2, 7, 1, 1) + view(1) + ballot + b"\1" + ballot + view(2)
-    checksum = 0xcbf29ce484222325
-    for byte in stored:
-        checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
-    save("membership", "stored", stored + struct.pack("<Q", checksum))
+        save("membership", name, struct.pack("<BBQQQQ", 3, kind, 7, 0, 1, 1) + body)
+    for name, version, told in (("stored", 3, standing), ("stored-before-epochs", 2, without_epochs)):
+        stored = struct.pack("<BQQQ", version, 7, 1, 1) + view(1, told) + ballot + b"\1" + ballot + view(2, told)
+        checksum = 0xcbf29ce484222325
+        for byte in stored:
+            checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+        save("membership", name, stored + struct.pack("<Q", checksum))
 
 
 def grid():
@@ -189,7 +192,7 @@ def grid():
     key, signature = bytes(range(32)), bytes(range(64))
     ticket = key + key + struct.pack("<qI", 1 << 31, 5) + signature
     members = struct.pack("<I", 1) + key + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
-    hello = struct.pack("<H", 3) + key + struct.pack("<QI", 3, 2) + text(b"lab") + bytes([1]) + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
+    hello = struct.pack("<H", 4) + key + struct.pack("<QI", 3, 2) + text(b"lab") + bytes([1]) + struct.pack("<I", 1) + text(b"10.0.0.7:4000")
     frames = {
         "header": struct.pack("<BBHIQ", 6, 0, 0, 1 << 20, 7),
         "data-head": struct.pack("<QQQII", 3, 1, 1 << 22, 0, 1),

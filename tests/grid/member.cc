@@ -89,7 +89,7 @@ void train(grid::Grid& member) {
                   std::to_string(Time(std::chrono::steady_clock::now().time_since_epoch()).count()));
           if (done % kTell == 0)
             print("step " + std::to_string(done) + " view " + std::to_string(view.number));
-          member.report(done, 1);
+          member.report(done, 1, 0);
           endpoint.receive(endpoint.id(), Tag{99}, endpoint.now() + pause);
         }
       });

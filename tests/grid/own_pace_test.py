@@ -76,7 +76,7 @@ class Process:
                 stream.close()
 
 
-class OwnPace(unittest.TestCase):
+class Trainers(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.all = []
@@ -86,10 +86,62 @@ class OwnPace(unittest.TestCase):
         self.all.append(Process(way, self.folder / name, seconds, *words))
         return self.all[-1]
 
-    def never_stops(self, *settings):
-        a = self.member("found", "a", QUICK, *settings)
+    def found(self, way, name, *settings):
+        a = self.member(way, name, QUICK, *settings)
         a.wait("invitation", lambda: any(line.startswith("VECHE1-") for line in a.lines))
-        invitation = next(line for line in a.lines if line.startswith("VECHE1-"))
+        return a, next(line for line in a.lines if line.startswith("VECHE1-"))
+
+
+class TooLate(Trainers):
+    """Newcomers that ask to be let in when the run has ended are told so and get the model that came of it."""
+
+    def before_the_run(self, *settings):
+        """A founder that has not begun, and two newcomers that are linked to it and do not ask to be let in yet."""
+        a, invitation = self.found("found-later", "a", *settings)
+        late = [self.member("join-later", f"late{i}", QUICK, invitation, *settings) for i in range(2)]
+        for one in late:
+            one.wait("link", lambda: "linked" in one.lines)
+        return a, late
+
+    @staticmethod
+    def go_on(*members):
+        for one in members:
+            one.child.stdin.write("\n")
+            one.child.stdin.flush()
+
+    def comes_too_late(self, steps, *settings):
+        a, late = self.before_the_run(*settings, f"run.steps={steps}")
+        self.go_on(a)
+        a.wait("end", lambda: any("the run has ended; a newcomer is on its way" in line for line in a.lines))
+        self.go_on(*late)
+        for one in (*late, a):
+            self.assertEqual(one.child.wait(LIMIT), 0, one.lines[-5:])
+            one.reader.join(LIMIT)
+            self.assertEqual(one.lines[-1], a.lines[-1])
+            self.assertTrue(one.lines[-1].startswith(f"left at {steps} with "), one.lines)
+        for one in late:
+            self.assertIn(f"the run ended after step {steps}, before this member was let in; the final model is here", one.lines)
+            self.assertEqual(one.passes, [])
+
+    def test_equal_models(self):
+        self.comes_too_late(20, "strategy.name=allreduce")
+
+    def test_own_models(self):
+        self.comes_too_late(20, "strategy.name=consensus", "strategy.async=true")
+
+    def test_nobody_is_left(self):
+        a, late = self.before_the_run("strategy.name=allreduce")
+        a.child.kill()
+        self.go_on(*late)
+        for one in late:
+            self.assertEqual(one.child.wait(LIMIT), 1, one.lines[-5:])
+            one.reader.join(LIMIT)
+            self.assertTrue(one.lines[-1].startswith("no member of the run answers any more: it has ended"), one.lines)
+
+
+class OwnPace(Trainers):
+    def never_stops(self, *settings):
+        a, invitation = self.found("found", "a", *settings)
         join = lambda name, seconds: self.member("join", name, seconds, invitation, *settings)
         b, slow, victim, silent = join("b", QUICK), join("slow", SLOW), join("victim", QUICK), join("silent", QUICK)
         for one in a, b, victim, silent:

@@ -3,6 +3,8 @@
 // are told.
 //   trainer found FOLDER SECONDS KEY=VALUE...                first prints an invitation
 //   trainer join FOLDER SECONDS INVITATION KEY=VALUE...      all until their input is closed
+//   trainer found-later ..., trainer join-later ...          print "linked" when they can be talked to, and
+//                                                            go on when a line comes
 #include <unistd.h>
 
 #include <atomic>
@@ -56,7 +58,7 @@ class PacedLearner : public Learner {
 class Printed : public RunObserver {
  public:
   void on_progress(const Progress& progress) override {
-    if (member != nullptr) member->report(progress.step, 1);
+    if (member != nullptr) member->report(progress.step, 1, 0);
   }
   void on_evaluation(const Evaluation& /*evaluation*/) override {}
   void on_notice(const std::string& sentence) override { print(sentence); }
@@ -64,7 +66,7 @@ class Printed : public RunObserver {
 };
 
 int run(const std::vector<std::string>& words) {
-  const bool founds = words.at(0) == "found";
+  const bool founds = words.at(0).starts_with("found");
   Config config = Config::from_text(
       "[model]\nname = \"quadratic\"\n[optimizer]\nname = \"sgd\"\nlr = 0.01\n[run]\nsteps = 1000000\n");
   for (std::size_t i = founds ? 3 : 4; i < words.size(); ++i) config.set(words[i]);
@@ -88,6 +90,12 @@ int run(const std::vector<std::string>& words) {
       founds ? grid::found(options, "the configuration") : grid::join(options, words.at(3));
   if (founds) print(member->invite({}));
   printed.member = member.get();
+  if (words.at(0).ends_with("-later")) {
+    while (!founds && member->donors().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    print("linked");
+    std::string line;
+    std::getline(std::cin, line);
+  }
   std::thread([] {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {

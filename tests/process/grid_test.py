@@ -28,12 +28,13 @@ class Member:
         self.prefix = prefix  # of a command that is to run where the member does
         self.run = test.folder / name
         self.log = open(test.folder / f"{name}.log", "w+")
+        self.out = test.folder / f"{name}.out"
         own = dict(own)
         if "--resume" not in words:
             own |= {"run.out": test.folder, "run.name": name}
         words = [*prefix, VECHE, "grid", *map(str, words), "--name", name, *assignments(own)]
-        self.process = subprocess.Popen(words, cwd=test.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=self.log)
+        with open(self.out, "w") as out:
+            self.process = subprocess.Popen(words, cwd=test.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=self.log)
 
     def told(self):
         self.log.flush()
@@ -77,7 +78,7 @@ class Grid(RunsTest):
     def found(self, settings, name="a", **where):
         founder = self.member(name, "start", *assignments(TRAINED, settings), **where)
         invitation = []
-        wait_for(lambda: invitation.extend(re.findall(r"VECHE1-\S+", founder.told())) or invitation, founder.process)
+        wait_for(lambda: invitation.extend(re.findall(r"^VECHE1-\S+$", founder.out.read_text(), re.M)) or invitation, founder.process)
         self.assertTrue(invitation, founder.told())
         return founder, invitation[0]
 
@@ -310,13 +311,106 @@ class ComingAndGoing(Grid):
             self.assertEqual(tried.stderr.strip().count("\n"), 0)
             self.assertFalse((self.folder / "runs").exists())
 
-    def test_other_data_are_refused(self):
+    def test_what_is_refused_leaves_nothing(self):
         a, invitation = self.found({"strategy.name": "allreduce", "run.steps": 100000})
         other = self.veche("grid", "join", invitation, "--set", "data.batch=3")
         self.assertEqual((other.returncode, other.stdout), (2, ""))
         self.assertIn("data.batch=3 would change the run of all", other.stderr)
+        nowhere = self.folder / "none" / "runs"
+        for words, named in ((("join", invitation, "--set", "data.path=/nowhere"), "data.path"),
+                             (("join", invitation[:-3]), "invitation"),
+                             (("start", *assignments(TRAINED), "--set", "grid.listen=192.0.2.1:1"), "192.0.2.1:1"),
+                             (("start", *assignments(TRAINED), "--set", "grid.wait_limit=soon"), "grid.wait_limit")):
+            refused = self.veche("grid", *words, "--set", f"run.out={nowhere}")
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""), refused.stderr)
+            self.assertIn(named, refused.stderr)
+            self.assertFalse(nowhere.parent.exists(), refused.stderr)
+        for terms in (("--expires", "99999999999h"), ("--expires", "0s"), ("--expires", "-2h"), ("--expires", "soon"), ("--uses", "0"),
+                      ("--uses", "-1"), ("--uses", "99999999999"), ("--uses", "some")):
+            refused = self.veche("grid", "invite", a.run, *terms)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""), refused.stderr)
+            self.assertIn(terms[0], refused.stderr)
+        missing = self.veche("grid", "members", self.folder / "missing")
+        self.assertEqual((missing.returncode, missing.stdout), (2, ""))
+        self.assertIn("there is no folder", missing.stderr)
         a.process.send_signal(signal.SIGINT)
         self.ends(a, 130)
+
+    def test_begin_together(self):
+        """Two of three wait, and one of them may go and come back; with the third all begin at step 0."""
+        shared = self.folder / "runs"
+        start = ["start", *assignments(TRAINED, {"strategy.name": "allreduce", "run.epochs": 40, "data.batch": 25, "grid.wait_for": 3,
+                                                 "grid.data": "common", "run.eval_every": 40})]
+        a = self.member("bank", *start, own={"grid.listen": "127.0.0.1:0"})
+        self.until(lambda: a.out.read_text())
+        self.until(lambda: "1 of 3 members are here (bank): training begins when all are" in a.told())
+        invitation = a.out.read_text().strip()
+        own = {"grid.listen": "127.0.0.1:0", "run.out": self.folder, "grid.name": "bank"}
+        b = self.joins(invitation, own)
+        self.until(lambda: "2 of 3 members are here (bank-" in a.told())
+        b.send_signal(signal.SIGINT)
+        self.assertEqual(b.wait(LONGEST), 130)
+        self.until(lambda: a.told().count("1 of 3 members are here") == 2)
+        folder = self.folder / "bank-bank"  # the run's name was taken on this machine
+        self.assertIn(f"its folder is {folder}", (self.folder / "joined.log").read_text())
+        self.assertIn("Left before the first step; the others go on", (self.folder / "joined.log").read_text())
+        b = self.member("again", "join", "--resume", folder)
+        self.until(lambda: a.told().count("2 of 3 members are here") == 2)
+        c = self.member("c", "join", invitation)
+        self.until(lambda: "view" in a.told())
+        for one in (a, b, c):
+            self.ends(one)
+        metrics = [self.metrics(run) for run in (a.run, folder, c.run)]
+        self.assertEqual(metrics[0][0]["step"], 40)
+        self.assertEqual(*[[(line["step"], line["epoch"]) for line in each] for each in metrics[:2]])
+        self.assertEqual(json.loads((c.run / "summary.json").read_text())["epochs"], 40)
+
+    def joins(self, invitation, own):
+        log = self.folder / "joined.log"
+        with open(log, "w") as told:
+            process = subprocess.Popen([VECHE, "grid", "join", invitation, *assignments(own)], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=told)
+        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
+        return process
+
+    @staticmethod
+    def metrics(run):
+        return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+    def test_epochs_are_those_of_all(self):
+        """A pass over a common set takes one member many steps and three of them few: all count alike, and never back."""
+        a, invitation = self.found({"strategy.name": "allreduce", "run.epochs": 60, "grid.data": "common", "data.batch": 10,
+                                    "run.eval_every": 20})
+        self.until(lambda: a.step() >= 40)
+        b, c = (self.member(name, "join", invitation) for name in "bc")
+        self.until_seated(a, "a", "b", "c")
+        self.until(lambda: all(one["speed"] > 0 for one in a.members()["members"]))
+        speeds = [one["speed"] for one in a.members()["members"]]
+        self.assertLess(max(speeds), 2 * min(speeds), speeds)  # one number of all, divided
+        for one in (a, b, c):
+            self.ends(one)
+        epochs = [{line["step"]: line["epoch"] for line in self.metrics(one.run)} for one in (a, b, c)]
+        self.assertEqual(sorted(epochs[0].values()), list(epochs[0].values()))
+        for other in epochs[1:]:
+            self.assertTrue(set(other) <= set(epochs[0]))
+            for step, epoch in other.items():
+                self.assertEqual(epoch, epochs[0][step], step)
+        alone = min(set(epochs[0]) - set(epochs[1]) - set(epochs[2]))
+        self.assertAlmostEqual(epochs[0][alone], alone / 40)  # 400 samples, 10 a step
+        last = max(epochs[0])
+        self.assertAlmostEqual(epochs[0][last], 60, delta=0.1)
+        self.assertLess(last, 60 * 40 - 100)  # with three it took fewer steps
+
+    def test_nobody_comes(self):
+        a = self.member("a", "start", *assignments(TRAINED, {"run.steps": 10, "grid.wait_for": 2, "grid.wait_limit": "1s"}))
+        self.ends(a, 1)
+        self.assertIn("grid.wait_for = 2: only 1 of 2 members have come within 1s", a.told())
+        alone, _ = self.found({"run.steps": 10**6}, "alone")
+        self.until_it_goes_on(alone)
+        alone.process.send_signal(signal.SIGINT)
+        self.ends(alone, 130)
+        self.assertIn("nobody else takes part", alone.told())
+        self.assertNotIn("the others go on", alone.told())
 
 
 if __name__ == "__main__":

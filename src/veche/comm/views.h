@@ -16,6 +16,7 @@ struct Standing {
   std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps; 0: it has none
   std::uint64_t samples = 0;     // that it trains on
   bool has_test = false;         // it has others to test with
+  double epochs = -1;            // passes over the data after these steps; below 0: it does not know
   bool operator==(const Standing&) const = default;
 };
 
@@ -25,9 +26,15 @@ struct View {
   std::uint64_t number = 0;
   std::uint64_t first_step = 0;    // the largest of those that its members had done
   std::vector<Standing> standing;  // by node
+  int members = 0;                 // processes; each has one or several of the nodes
   std::shared_ptr<Cluster> cluster;
 
   int nodes() const { return static_cast<int>(standing.size()); }
+};
+
+// A member that asks to be let in is told that the run has ended. No std::exception, as ViewChanged.
+struct RunEnded {
+  std::uint64_t step = 0;
 };
 
 // The view has ended: what was under way is repeated in the next one. No std::exception: nobody shall take it
@@ -41,14 +48,17 @@ class Views {
 
   // How the nodes here stand, after their part of the view before has ended; waits until the members have
   // agreed on the next view that this one is in; nothing: somebody wants this member to leave instead. Throws
-  // RunError where it is in none any more: revoked, or cut off with a minority that shall not go on.
+  // RunError where it is in none any more: revoked, or cut off with a minority that shall not go on; also
+  // where a newcomer has waited in vain for any member to answer. Throws RunEnded, see there.
   virtual std::optional<View> next(const std::vector<Standing>& here) = 0;
   // Before the first `next`: the nodes here wait for nobody, so views are agreed on while they go on. Their
   // waits throw ViewChanged when the next view is there already, which `next` then returns at once; or when
   // this member is cut off, or out.
   virtual void never_stop() = 0;
-  // Takes no part any more: the others agree on a view without this member.
-  virtual void leave() = 0;
+  // The run has ended here, after so many steps: from now on a process that asks to be let in is told so.
+  virtual void end(std::uint64_t step) = 0;
+  // Takes no part any more: the others agree on a view without this member. Tells whether any go on.
+  virtual bool leave() = 0;
 };
 
 }  // namespace veche

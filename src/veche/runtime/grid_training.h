@@ -46,7 +46,11 @@ class GridTraining {
   // after the other until the run has ended, or this member leaves it. Who has returned goes on from what its
   // folder holds. Without a folder nothing is kept. A failure is a RunError: the others go on, and what this
   // member had is saved.
+  // A newcomer that comes too late takes the final model and its result is the run's. With grid.wait_for
+  // nobody trains until so many members are in a view; RunError after grid.wait_limit.
   RunResult run(grid::Grid& grid, As how, const RunFolder* folder);
+  // After an interruption: whether members have stayed when this one left.
+  bool others_go_on() const;
 
  private:
   class Member;

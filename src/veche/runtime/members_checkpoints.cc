@@ -34,17 +34,30 @@ void MembersCheckpoints::commit(std::uint64_t number) {
 }
 
 void MembersCheckpoints::tell_view(std::uint64_t step) const {
-  nlohmann::json view{{"view", view_}, {"step", step}, {"nodes", nodes_}};
+  nlohmann::json view{{"view", view_}, {"step", step}, {"nodes", nodes_}, {"epochs", info_.epoch(step)}};
   if (staged_ != nullptr) view["stage"] = staged_->stage();
   write_file(view_file(), view.dump() + "\n");
 }
 
-std::optional<int> MembersCheckpoints::stage() const {
+nlohmann::json MembersCheckpoints::read_view() const {
   constexpr std::uintmax_t kMostView = 1 << 20;
+  return nlohmann::json::parse(read_text(view_file(), view_file().string(), kMostView), nullptr, false);
+}
+
+std::optional<double> MembersCheckpoints::epochs(std::uint64_t step) const {
   std::error_code unknown;
   if (!std::filesystem::exists(view_file(), unknown)) return {};
-  const auto view =
-      nlohmann::json::parse(read_text(view_file(), view_file().string(), kMostView), nullptr, false);
+  const nlohmann::json view = read_view();
+  if (!view.is_object() || view.value("step", nlohmann::json()) != step) return {};
+  const nlohmann::json told = view.value("epochs", nlohmann::json());
+  if (!told.is_number() || told.get<double>() < 0) return {};
+  return told.get<double>();
+}
+
+std::optional<int> MembersCheckpoints::stage() const {
+  std::error_code unknown;
+  if (!std::filesystem::exists(view_file(), unknown)) return {};
+  const nlohmann::json view = read_view();
   const auto found = view.is_object() ? view.find("stage") : view.end();
   if (found == view.end() || !found->is_number_unsigned() ||
       found->get<std::uint64_t>() >= static_cast<std::uint64_t>(store_.nodes()))

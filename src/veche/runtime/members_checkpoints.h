@@ -1,8 +1,10 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
+#include "veche/report.h"
 #include "veche/runtime/checkpoint.h"
 #include "veche/runtime/run_folder.h"
 #include "veche/train/views/staged_part.h"
@@ -18,9 +20,12 @@ class MembersCheckpoints : public Checkpointer {
   MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged);
 
   void enter(std::uint64_t view, int nodes, NodeId first);
+  void count_epochs(const RunInfo& info) { info_ = info; }
   void write(std::uint64_t number, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t number) override;
   CheckpointStore& store() { return store_; }
+  // Passes over the data that had been made at the checkpoint of this step; nothing: view.json does not tell.
+  std::optional<double> epochs(std::uint64_t step) const;
   NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
 
   // Of a model in stages. The one that this member had; none: nothing was written yet. Throws RequestError
@@ -38,6 +43,7 @@ class MembersCheckpoints : public Checkpointer {
   std::filesystem::path view_file() const { return folder_.path() / "view.json"; }
   void tell_view(std::uint64_t step) const;
   [[noreturn]] void refuse(const std::vector<DamagedPiece>& damaged) const;
+  nlohmann::json read_view() const;
 
   const RunFolder& folder_;
   CheckpointStore store_, alone_;
@@ -45,6 +51,7 @@ class MembersCheckpoints : public Checkpointer {
   std::uint64_t view_ = 0;
   int nodes_ = 0;
   int first_ = 0;  // seat of the first node here
+  RunInfo info_;   // how epochs are counted
 };
 
 }  // namespace veche

@@ -97,7 +97,7 @@ void Recorder::on_testing(double part) {
 }
 
 void Recorder::on_evaluation(const Evaluation& evaluation) {
-  lines_.append(metrics_line(evaluation, info_.steps_per_epoch).dump() + "\n");
+  lines_.append(metrics_line(evaluation, info_.epoch(evaluation.step)).dump() + "\n");
   const Score train = total_train(evaluation);
   events_.scalar("train/loss", evaluation.step, train.loss());
   events_.scalar("train/accuracy", evaluation.step, train.accuracy());

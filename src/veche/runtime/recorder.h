@@ -22,6 +22,9 @@ class Recorder : public Observer {
   Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* next);
   ~Recorder() override;
 
+  // Members have come or gone: from now on there are other nodes, and other steps to an epoch.
+  void on_view(const RunInfo& info) { info_ = info; }
+
   void on_progress(const Progress& progress) override;
   void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override;
   void on_measuring() override;
@@ -35,7 +38,7 @@ class Recorder : public Observer {
   void write_kept();
   std::string loss();  // a sentence; empty when nothing is lost
 
-  const RunInfo info_;
+  RunInfo info_;
   RunObserver* const next_;
   AppendFile lines_;
   EventFile events_;

@@ -237,10 +237,26 @@ void give_to_codec(TrainingPlan& plan) {
   plan.clip = 0;
 }
 
-std::uint64_t total_steps(const Settings& settings, double steps_per_epoch) {
+std::uint64_t total_steps(const Settings& settings, double steps_per_epoch, const NodesInView* view) {
   const Options& run = settings.run;
   if (run.has("steps")) return static_cast<std::uint64_t>(run.get<std::int64_t>("steps"));
-  return std::max<std::uint64_t>(1, std::llround(run.get<double>("epochs") * steps_per_epoch));
+  const auto epochs = run.get<double>("epochs");
+  if (view == nullptr) return std::max<std::uint64_t>(1, std::llround(epochs * steps_per_epoch));
+  const double left = std::max(0.0, epochs - view->epochs_before);
+  return std::max<std::uint64_t>(
+      1, view->epochs_at + static_cast<std::uint64_t>(std::llround(left * steps_per_epoch)));
+}
+
+// With run.epochs the learning rate follows the epochs: the rate of a step is that of the step at which a run
+// of these nodes alone would have made as many epochs.
+RateSchedule plan_rate(const Settings& settings, std::uint64_t steps, double steps_per_epoch,
+                       const NodesInView* view) {
+  const double per_epoch = std::max(steps_per_epoch, 1.0);
+  std::int64_t ahead = 0;
+  if (view != nullptr && !settings.run.has("steps"))
+    ahead = std::llround(view->epochs_before * steps_per_epoch) - static_cast<std::int64_t>(view->epochs_at);
+  return {settings.optimizer,
+          {.total_steps = steps, .steps_per_epoch = per_epoch, .nodes = settings.replicas(), .ahead = ahead}};
 }
 
 DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
@@ -266,7 +282,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                                                                : build_topology(settings);
   const SamplePlan samples = count_samples(settings, speeds, data, view);
   const double steps_per_epoch = count_steps(settings, samples, data.partition);
-  const std::uint64_t steps = total_steps(settings, steps_per_epoch);
+  const std::uint64_t steps = total_steps(settings, steps_per_epoch, view);
   const auto epoch = static_cast<std::uint64_t>(std::llround(steps_per_epoch));
   const auto every = [&](const char* key) {
     const auto given = static_cast<std::uint64_t>(run.get<std::int64_t>(key));
@@ -299,7 +315,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
       .topology = std::move(topology),
       .mix_every = speeds.mix_every,
       .samples = samples,
-      .schedule = {settings.optimizer, {steps, std::max(steps_per_epoch, 1.0), settings.replicas()}},
+      .schedule = plan_rate(settings, steps, steps_per_epoch, view),
       .data = std::move(data)};
   if (run.has("target_accuracy")) {
     plan.target_accuracy = run.get<double>("target_accuracy");

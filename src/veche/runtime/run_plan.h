@@ -18,6 +18,9 @@ struct NodesInView {
   // By node, where each member has data of its own; empty: all have the same set, which is divided.
   std::vector<std::size_t> samples = {};
   bool test = true;  // all have samples to test with
+  // So many passes over the data had been made at this step, in views before, when an epoch had other steps.
+  std::uint64_t epochs_at = 0;
+  double epochs_before = 0;
 };
 
 // All that follows from the settings before the first node is made: data opened and divided, the graph built,

@@ -100,10 +100,6 @@ Json nodes_json(const Evaluation& evaluation) {
   return nodes;
 }
 
-double epochs(std::uint64_t step, double steps_per_epoch) {
-  return steps_per_epoch == 0 ? 0 : static_cast<double>(step) / steps_per_epoch;
-}
-
 }  // namespace
 
 Spread accuracy_spread(const Evaluation& evaluation) {
@@ -177,11 +173,11 @@ Score total_train(const Evaluation& evaluation) {
   return train;
 }
 
-Json metrics_line(const Evaluation& evaluation, double steps_per_epoch) {
+Json metrics_line(const Evaluation& evaluation, double epoch) {
   const Score train = total_train(evaluation);
   Json json;
   json["step"] = evaluation.step;
-  json["epoch"] = epochs(evaluation.step, steps_per_epoch);
+  json["epoch"] = epoch;
   json["seconds"] = evaluation.seconds;
   json["images_per_second"] = evaluation.images_per_second;
   json["learning_rate"] = evaluation.rate;
@@ -207,7 +203,7 @@ Json summary(const RunResult& result) {
   json["nodes"] = result.info.nodes;
   if (result.info.stages > 1) json["replicas"] = result.info.nodes / result.info.stages;
   json["steps"] = last.step;
-  json["epochs"] = epochs(last.step, result.info.steps_per_epoch);
+  json["epochs"] = result.info.epoch(last.step);
   json["seconds"] = last.seconds;
   if (result.wall_seconds) json["wall_seconds"] = *result.wall_seconds;
   json["images_per_second"] = last.images_per_second;

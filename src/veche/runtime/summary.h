@@ -11,7 +11,7 @@ namespace veche {
 nlohmann::ordered_json summary(const RunResult& result);
 
 // One line of metrics.jsonl.
-nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double steps_per_epoch);
+nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double epoch);
 
 // Mean, population standard deviation and range of the test accuracies of the nodes whose own models were
 // tested, and how many these are.

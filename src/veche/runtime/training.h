@@ -21,6 +21,8 @@ class RunObserver : public Observer {
  public:
   // The only one called on every rank of a job.
   virtual void on_start(const RunInfo& /*info*/) {}
+  // Where members come and go: the view that begins now has other nodes, steps and epochs.
+  virtual void on_view(const RunInfo& /*info*/) {}
   // A sentence for a person, such as a damaged checkpoint that was passed over.
   virtual void on_notice(const std::string& /*sentence*/) {}
 };

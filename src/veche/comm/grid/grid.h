@@ -37,7 +37,8 @@ struct Options {
   bool force = false;    // resume: goes on without a quorum of the last view
   const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
   std::function<void(const std::string& sentence)> say;  // what people should know; by any thread
-  // Who joins: sets here what the run's configuration decides, before anybody hears of this member.
+  // Who joins: sets here what the run's configuration decides, `folder` too, before anything is written and
+  // before anybody hears of this member.
   std::function<void(const std::string& configuration, Options& options)> configured;
 };
 
@@ -80,8 +81,8 @@ class Grid {
   virtual Views& views() = 0;
 
   virtual Status status() const = 0;
-  // What the others shall know of this member, from time to time.
-  virtual void report(std::uint64_t step, double speed) = 0;
+  // What the others shall know of this member, from time to time; `epochs`: passes over the data.
+  virtual void report(std::uint64_t step, double speed, double epochs) = 0;
   // One line of text, to be given to people.
   virtual std::string invite(const Terms& terms) = 0;
   // The links of the member close everywhere and it comes in no more. `id`: the first digits are enough.
@@ -112,6 +113,10 @@ class Grid {
     virtual std::optional<Answer> next(Time limit) = 0;  // nothing: none has come by then
   };
   virtual std::unique_ptr<Fetches> fetches() = 0;
+
+  // After `views().end()` and `views().leave()`: waits until those who are on their way in have fetched what
+  // they want and have gone, at most so long. Told by `say` that it does.
+  virtual void see_off(Time most) = 0;
 };
 inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 

@@ -42,10 +42,10 @@ class ProgressExchange {
   std::uint64_t begun_ = node_.step();
   std::uint64_t late_ = 0;  // steps between sending and reading
   bool under_way_ = false;
-  bool answered_ = false;    // by node 0
-  std::uint64_t steps_ = 0;  // since the report before
-  Time took_{0};             // these
-  Time trained_{0};          // until begun_
+  bool answered_ = false;            // by node 0
+  std::uint64_t steps_ = 0;          // since the report before
+  Time took_{0};                     // these
+  Time trained_ = node_.training();  // until begun_
   ProgressReport mine_;
   Answer answer_;  // the last one
   int quiet_ = 0;  // answers since node 0 told where all are

@@ -26,7 +26,8 @@ RateSchedule::RateSchedule(const Options& options, const Plan& plan)
     : shape_(Shape::constant),
       peak_(options.get<double>("lr")),
       warmup_steps_(options.get<double>("warmup_epochs", 0) * plan.steps_per_epoch),
-      total_steps_(static_cast<double>(plan.total_steps)),
+      ahead_(static_cast<double>(plan.ahead)),
+      total_steps_(static_cast<double>(plan.total_steps) + ahead_),
       gamma_(options.get<double>("gamma", 0.1)) {
   const auto names = schedule_names();
   const auto name = options.get<std::string>("schedule", "constant");
@@ -37,7 +38,7 @@ RateSchedule::RateSchedule(const Options& options, const Plan& plan)
 }
 
 double RateSchedule::rate(std::uint64_t step) const {
-  const auto k = static_cast<double>(step);
+  const double k = static_cast<double>(step) + ahead_;
   if (shape_ == Shape::one_cycle) {
     // The rise is the warm-up. The last step ends the fall, as in PyTorch, where total_steps counts both
     // ends.

@@ -15,6 +15,7 @@ class RateSchedule {
     std::uint64_t total_steps = 1;
     double steps_per_epoch = 1;
     int nodes = 1;
+    std::int64_t ahead = 0;  // steps that count as made before the first, or, below 0, that do not count
   };
   // `options` is the section [optimizer]: lr, schedule, milestones, gamma, warmup_epochs, scale_lr.
   RateSchedule(const Options& options, const Plan& plan);
@@ -26,6 +27,7 @@ class RateSchedule {
   Shape shape_;
   double peak_;
   double warmup_steps_;
+  double ahead_;
   double total_steps_;
   double gamma_;
   std::vector<double> milestones_;  // in steps

@@ -10,6 +10,7 @@
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/train/loop/measure.h"
+#include "veche/train/views/end_word.h"
 #include "veche/train/views/torn_step.h"
 #include "veche/train/views/view_start.h"
 
@@ -34,50 +35,11 @@ struct Due {
   std::uint32_t evaluation = 0, checkpoint = 0, not_saved = 0, reached_target = 0;
 };
 
-// An evaluation on its way to who waits; the reports of the nodes follow.
-struct EndWord {
-  std::uint64_t step = 0;
-  double seconds = 0, images_per_second = 0, rate = 0, cv = 0;
-  Score average_model;
-  std::array<char, 32> stopped = {};
-};
-
 template <std::size_t N>
 std::array<char, N> word_of(const std::string& text) {
   std::array<char, N> word = {};
   std::copy_n(text.begin(), std::min(text.size(), N - 1), word.begin());
   return word;
-}
-
-Message message_of(const Evaluation& last, MessagePool& pool) {
-  const EndWord word{last.step, last.seconds,       last.images_per_second,   last.rate,
-                     last.cv,   last.average_model, word_of<32>(last.stopped)};
-  Message message = pool.make(sizeof word + last.nodes.size() * sizeof(NodeReport));
-  const std::span<std::byte> bytes = message.writable<std::byte>();
-  std::memcpy(bytes.data(), &word, sizeof word);
-  if (!last.nodes.empty())
-    std::memcpy(bytes.data() + sizeof word, last.nodes.data(), last.nodes.size() * sizeof(NodeReport));
-  return message;
-}
-
-Evaluation evaluation_in(const Message& message) {
-  const std::span<const std::byte> bytes = message.bytes();
-  if (bytes.size() < sizeof(EndWord) || (bytes.size() - sizeof(EndWord)) % sizeof(NodeReport) != 0)
-    throw RunError("what a member says of the run's end is damaged");
-  EndWord word;
-  std::memcpy(&word, bytes.data(), sizeof word);
-  word.stopped.back() = 0;
-  Evaluation last{word.step,
-                  word.seconds,
-                  word.images_per_second,
-                  word.rate,
-                  word.average_model,
-                  word.cv,
-                  std::vector<NodeReport>((bytes.size() - sizeof word) / sizeof(NodeReport)),
-                  word.stopped.data()};
-  if (!last.nodes.empty())
-    std::memcpy(last.nodes.data(), bytes.data() + sizeof word, bytes.size() - sizeof word);
-  return last;
 }
 
 std::vector<NodeId> every(int first, int step, int count) {
@@ -264,13 +226,13 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
   }
   while (!interrupted) {
     const Received received = all.receive({}, tags::state.child(kRunEnded), all.now() + kLooksUp);
-    if (received.outcome == Received::Outcome::message) return evaluation_in(received.message);
+    if (received.outcome == Received::Outcome::message) return end_in(received.message).last;
   }
   return {};
 }
 
 void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) const {
-  const Message word = message_of(last, channel.pool);
+  const Message word = message_of_end({last, 0}, channel.pool);
   for (int node = 0; node < all.size(); ++node)
     if (roles_.place_of(NodeId{node}) < 0) all.send(NodeId{node}, tags::state.child(kRunEnded), word);
   Channel ended = channel.child(kAllEnded);

@@ -150,6 +150,17 @@ void StateLending::clear() {
   forget_all();
 }
 
+void StateLending::end(NodeSelf& self, Message word, bool whole) {
+  wanted_ = self.step;
+  if (whole) take(self);
+  wanted_ = kNone;
+  follows_ = false;
+  const std::lock_guard lock(mutex_);
+  step_ = self.step;
+  trains_ = whole;
+  end_ = std::move(word);
+}
+
 void StateLending::forget_all() {
   follows_ = false;
   wanted_ = kNone;
@@ -185,6 +196,10 @@ std::optional<Message> StateLending::give(const std::string& name, std::uint64_t
     if (!trains_) return {};
     return pool_.copy_of_item(StepWord{step_, good_enough() ? copy_->name : kNone, seconds_});
   }
+  if (name == "end") {
+    const std::lock_guard lock(mutex_);
+    return end_ ? end_ : std::optional(Message{});
+  }
   const std::size_t slash = name.find('/');
   if (slash == std::string::npos) return {};
   const std::string what = name.substr(0, slash);
@@ -204,7 +219,7 @@ std::optional<Message> StateLending::give_copy(const std::string& what, std::uin
   const bool here = copy_ && copy_->name == number;
   if (what == "copy") {
     if (!here && wanted_ != number) {
-      if (number <= step_ || wanted_ != kNone) return {};
+      if (end_ || number <= step_ || wanted_ != kNone) return {};
       wanted_ = number;
     }
     return pool_.copy_of_item(number);

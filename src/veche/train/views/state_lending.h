@@ -60,9 +60,13 @@ class StateLending {
   void made(NodeSelf& self, bool changed);
   // The state is not what the steps have made of it any more.
   void clear();
+  // The run has ended: the state of this node is the last one, and `word` tells how it was (end_word.h).
+  // A node with a part of the model only does not lend it.
+  void end(NodeSelf& self, Message word, bool whole);
 
   // Any thread. Nothing: it is not here, and will not be; of no bytes: not yet. The names:
   //   step          how far the node is: StepWord
+  //   end           how the run has ended; of no bytes until it has
   //   copy/S        asks for a copy at step S, and says whether there will be one
   //   manifest/S    its step, lengths and hashes
   //   piece/S/I     of the copy
@@ -105,6 +109,7 @@ class StateLending {
   std::uint64_t step_ = 0;
   double seconds_ = 0;
   Time last_step_{0}, copied_{0};
+  std::optional<Message> end_;
   std::shared_ptr<const Copy> copy_;
   std::deque<std::shared_ptr<const StepMade>> steps_;
   std::uint64_t kept_ = 0;  // bytes

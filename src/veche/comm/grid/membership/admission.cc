@@ -36,6 +36,7 @@ void Membership::State::on(const MemberId& from, const Ready& ready, ViewId, Tim
   const auto seat = seat_of(from);
   if (seat && present.roll.members[*seat].incarnation >= ready.member.incarnation)
     return send(from, Install{present});  // it is in and has not heard of it
+  if (ended) return send(from, Ended{*ended});
   if (!candidates.contains(from) && candidates.size() >= kMostMembers) return;
   const auto [at, fresh] = candidates.try_emplace(from);
   if (fresh || at->second.member.incarnation != ready.member.incarnation) at->second.asked = now;
@@ -108,6 +109,20 @@ void Membership::State::on(const MemberId&, const Refused& refused, ViewId, Time
   if (!asking || votes()) return;
   asking = false;
   output.refused = refused.why;
+}
+
+void Membership::State::tell_end(std::uint64_t step) {
+  ended = step;
+  for (const auto& [id, candidate] : candidates)
+    if (id != self.id) send(id, Ended{step});
+  candidates.clear();
+}
+
+void Membership::State::on(const MemberId&, const Ended& told, ViewId, Time) {
+  if (!asking) return;
+  asking = false;
+  candidates.erase(self.id);
+  output.ended = told.step;
 }
 
 void Membership::State::spread(const MemberId& from, const Revoke& revoke) {

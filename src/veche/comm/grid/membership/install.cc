@@ -104,6 +104,16 @@ void Membership::State::leave_if_alone() {
   step_out();
 }
 
+bool Membership::State::others_stay() const {
+  for (Seat seat = 0; seat < seats(); ++seat) {
+    const auto peer = peers.find(present.roll.members[seat].id);
+    if (peer != peers.end() && peer->first != self.id && peer->second.up && !lost[seat] &&
+        !reports[seat].leaving)
+      return true;
+  }
+  return false;
+}
+
 void Membership::State::split_when_due(Time now) {
   if (forking) return split(now);
   if (!votes() || !standing) return;

@@ -62,6 +62,32 @@ TEST_F(MembershipTest, NobodyIsLetInWithoutAVoucher) {
   EXPECT_EQ(seats_in(members, 0), 3u);
 }
 
+TEST_F(MembershipTest, WhoeverAsksIsToldThatTheRunHasEnded) {
+  VirtualMembers members = world(4);
+  members.form(2);
+  members.join(2, 1, {"1:one", 1});  // waits for others to share its view when the run ends
+  members.run_for(Time(0.5));
+  for (const std::size_t who : {0, 1}) members.end(who, 500);
+  members.join(3, 0, {"1:two", 1});  // comes afterwards
+  members.run_until([&] { return members[2].ended && members[3].ended; }, kLong);
+  EXPECT_EQ(members[2].ended, 500u);
+  EXPECT_EQ(members[3].ended, 500u);
+  members.run_for(kLong);
+  EXPECT_FALSE(members.in(2) || members.in(3));
+  EXPECT_EQ(seats_in(members, 0), 2u);
+  EXPECT_EQ(members.wrong(), "");
+}
+
+TEST_F(MembershipTest, TheLastToLeaveKnowsThatNobodyStays) {
+  VirtualMembers members = world(3);
+  members.form(3);
+  EXPECT_TRUE(members[0].membership->others_stay());
+  members.kill(1);
+  members.kill(2);
+  members.run_for(kLong);
+  EXPECT_FALSE(members[0].membership->others_stay());
+}
+
 TEST_F(MembershipTest, Leave) {
   for (const std::size_t count : {1, 2, 3, 5}) {
     for (std::size_t leaver = 0; leaver < count; ++leaver) {

@@ -61,6 +61,11 @@ void Membership::frozen(const std::vector<Standing>& standing, Time now) {
   state_->settle(now);
 }
 
+void Membership::end(std::uint64_t step, Time now) {
+  state_->tell_end(step);
+  state_->settle(now);
+}
+
 void Membership::leave(Time now) {
   if (state_->in()) {
     state_->leaving = true;
@@ -97,6 +102,7 @@ Membership::Output Membership::take() {
 Time Membership::next_tick() const { return state_->next; }
 bool Membership::cut_off() const { return state_->cut_off; }
 bool Membership::in() const { return state_->in(); }
+bool Membership::others_stay() const { return state_->others_stay(); }
 const Member& Membership::self() const { return state_->self; }
 const Roll& Membership::present() const { return state_->present.roll; }
 

@@ -70,6 +70,7 @@ class VECHE_MODULE_API Membership {
     bool removed = false;                 // the members went on without this one (or it has left)
     std::vector<Revocation> revoked;      // new and genuine: close their links, refuse them from now on
     std::optional<std::string> refused;   // a newcomer is told why it is not let in
+    std::optional<std::uint64_t> ended;   // whoever asks to be let in is told after which step the run ended
   };
 
   // `self.incarnation` is larger than in any life before (the time, say): that is how others know that one
@@ -99,6 +100,8 @@ class VECHE_MODULE_API Membership {
 
   // Training has stopped in the present view; by itself or because of `freeze`.
   void frozen(const std::vector<Standing>& standing, Time now);
+  // The run has ended after so many steps: tells so whoever asks to be let in, also after `leave`.
+  void end(std::uint64_t step, Time now);
   // Wants to go: `removed` follows when the others have agreed. Who has no time closes its links.
   void leave(Time now);
   void revoke(const MemberId& id, Bytes signed_bytes, Time now);
@@ -114,6 +117,7 @@ class VECHE_MODULE_API Membership {
   Time next_tick() const;       // kForever: nothing to wait for
   bool cut_off() const;         // no quorum of the present view is linked: waits
   bool in() const;              // a member of the present view
+  bool others_stay() const;     // some member of the present view is linked and does not leave
   const Member& self() const;   // with its present incarnation
   const Roll& present() const;  // the newest view known; number 0: none yet
 

@@ -7,11 +7,12 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::uint8_t kVersion = 2;
-constexpr std::uint8_t kStoredVersion = 2;
+constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kStoredVersion = 3, kStoredWithoutEpochs = 2;
 constexpr std::size_t kMostName = 64, kMostAddresses = 8, kMostAddress = 262, kMostInvitation = 128;
 constexpr std::size_t kMostNodes = 1024, kMostSigned = 4096, kMostWhy = 1024;
 constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStandingBytes = 25;
+constexpr double kMostEpochs = 1e15;
 constexpr std::size_t kLeastMember = 2 * kIdBytes + 28;
 
 void put(Writer& out, const MemberId& id) { out.bytes(id.bytes); }
@@ -20,6 +21,7 @@ void put(Writer& out, const Standing& standing) {
   out.number(standing.state_hash);
   out.number(standing.samples);
   out.number(std::uint8_t{standing.has_test});
+  out.real(standing.epochs);
 }
 void put(Writer& out, const std::vector<Standing>& standing) {
   out.list(standing, [&](const Standing& one) { put(out, one); });
@@ -71,13 +73,17 @@ void put(Writer& out, const std::optional<AcceptedView>& accepted) {
 }
 
 MemberId get_id(Reader& in) { return {in.bytes<kIdBytes>()}; }
-std::vector<Standing> get_standing(Reader& in) {
+// How what is read was written: files of an earlier version do not tell epochs.
+enum class With { epochs, no_epochs };
+std::vector<Standing> get_standing(Reader& in, With with = With::epochs) {
   std::vector<Standing> standing(in.count(kMostNodes, kStandingBytes));
   for (Standing& one : standing) {
     one.done_step = in.number<std::uint64_t>();
     one.state_hash = in.number<std::uint64_t>();
     one.samples = in.number<std::uint64_t>();
     one.has_test = in.flag();
+    if (with == With::epochs) one.epochs = in.real();
+    if (!(one.epochs >= -1 && one.epochs <= kMostEpochs)) throw Damaged("nobody can have made such epochs");
   }
   return standing;
 }
@@ -133,17 +139,17 @@ Roll get_roll(Reader& in) {
   roll.revoked = get_ids(in, kMostAdmitted);
   return roll;
 }
-AgreedView get_view(Reader& in) {
+AgreedView get_view(Reader& in, With with = With::epochs) {
   AgreedView view;
   view.roll = get_roll(in);
-  for (std::size_t i = 0; i < view.roll.members.size(); ++i) view.standings.push_back(get_standing(in));
+  for (std::size_t i = 0; i < view.roll.members.size(); ++i) view.standings.push_back(get_standing(in, with));
   return view;
 }
-std::optional<AcceptedView> get_accepted(Reader& in) {
+std::optional<AcceptedView> get_accepted(Reader& in, With with = With::epochs) {
   if (!in.flag()) return std::nullopt;
   AcceptedView accepted;
   accepted.ballot = get_ballot(in);
-  accepted.view = get_view(in);
+  accepted.view = get_view(in, with);
   return accepted;
 }
 
@@ -200,6 +206,7 @@ struct PutBody {
     put(out, m.member);
     put(out, m.standing);
   }
+  void operator()(const Ended& m) const { out.number(m.step); }
 };
 
 void get(Reader& in, Sight& m) {
@@ -256,6 +263,8 @@ void get(Reader& in, Follow& m) {
   m.member = get_member(in);
   m.standing = get_standing(in);
 }
+
+void get(Reader& in, Ended& m) { m.step = in.number<std::uint64_t>(); }
 
 template <std::size_t kind = 0>
 void get_body(Reader& in, std::size_t wanted, Body& body) {
@@ -322,14 +331,16 @@ std::optional<StoredMembership> parse_stored_membership(std::span<const std::uin
   const std::string_view text = view_of_bytes(bytes.first(bytes.size() - kSum));
   if (Reader(view_of_bytes(bytes.last(kSum))).number<std::uint64_t>() != checksum(text)) return std::nullopt;
   Reader in(text);
-  if (in.number<std::uint8_t>() != kStoredVersion) return std::nullopt;
+  const auto version = in.number<std::uint8_t>();
+  if (version != kStoredVersion && version != kStoredWithoutEpochs) return std::nullopt;
+  const With with = version == kStoredVersion ? With::epochs : With::no_epochs;
   StoredMembership stored;
   stored.run = in.number<std::uint64_t>();
   stored.incarnation = in.number<std::uint64_t>();
   stored.since = in.number<std::uint64_t>();
-  stored.present = get_view(in);
+  stored.present = get_view(in, with);
   stored.promised = get_ballot(in);
-  stored.accepted = get_accepted(in);
+  stored.accepted = get_accepted(in, with);
   in.end();
   return stored;
 } catch (const Damaged&) {

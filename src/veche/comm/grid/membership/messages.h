@@ -90,9 +90,12 @@ struct Follow {
   Member member;
   std::vector<Standing> standing;
 };
+struct Ended {  // the run has, after so many steps: nobody is let in any more
+  std::uint64_t step = 0;
+};
 
 using Body = std::variant<Sight, Ready, Vouch, Prepare, Promise, Accept, Accepted, Outbid, Install, Revoke,
-                          Refused, Fork, Follow>;
+                          Refused, Fork, Follow, Ended>;
 
 struct MembershipMessage {
   std::uint64_t run = 0;

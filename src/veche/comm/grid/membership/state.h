@@ -91,6 +91,8 @@ struct Membership::State {
   void on(const MemberId& from, const Vouch& vouch, ViewId there, Time now);
   void on(const MemberId& from, const Revoke& revoke, ViewId there, Time now);
   void on(const MemberId& from, const Refused& refused, ViewId there, Time now);
+  void on(const MemberId& from, const Ended& ended, ViewId there, Time now);
+  void tell_end(std::uint64_t step);
   void ask(const std::vector<Standing>& where, Time now);
   void say_ready(Time now);
   void give_voucher(const MemberId& newcomer, const Invitation& invitation);
@@ -127,6 +129,7 @@ struct Membership::State {
   void install(const AgreedView& view, Time now);
   void step_out();
   void leave_if_alone();
+  bool others_stay() const;
   void split_when_due(Time now);
   void split(Time now);
   void on(const MemberId& from, const Fork& fork, ViewId there, Time now);
@@ -149,6 +152,7 @@ struct Membership::State {
   std::optional<std::vector<Standing>> standing;  // stopped in the present view, or waits to be let in
   bool asking = false, leaving = false, freeze_said = false;
   Time said_ready{-1e9};
+  std::optional<std::uint64_t> ended;  // the run has, here, after so many steps
 
   // Of the others.
   std::map<MemberId, Peer> peers;

@@ -45,6 +45,7 @@ class VirtualMembers {
     bool gone = false;  // has left, was revoked or refused: does not come back
     bool comes_back = true;
     std::optional<std::string> refused;
+    std::optional<std::uint64_t> ended;
     std::set<MemberId> revoked;
     std::set<Who> heard;  // whose links are up, as it was told
     int removals = 0;
@@ -166,6 +167,10 @@ class VirtualMembers {
     if (!alive(who)) return;
     nodes_[who].comes_back = false;
     nodes_[who].membership->leave(now_);
+    collect(who);
+  }
+  void end(Who who, std::uint64_t step) {
+    nodes_[who].membership->end(step, now_);
     collect(who);
   }
   void revoke(Who by, Who whom) {
@@ -377,6 +382,7 @@ class VirtualMembers {
       if (revocation.id == node.id) node.gone = true;
     }
     if (output.refused) node.refused = output.refused;
+    if (output.ended) node.ended = output.ended;
     if (output.removed) {
       stop_counting(node);
       node.view.reset();

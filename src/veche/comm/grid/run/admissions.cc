@@ -6,6 +6,7 @@ namespace veche::grid {
 
 namespace {
 constexpr int kJoinsAMinute = 120;
+constexpr Time kToLink{10};  // a newcomer links at once; one that has not by then is gone
 }  // namespace
 
 std::uint32_t Admissions::uses_of(const Ticket& ticket) const {
@@ -64,6 +65,10 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
       for (Known& known : said.members)
         if (known.id == link.peer && link.up) known.addresses = link.hello.addresses;
     answer(as_message(coded(said)));
+    {
+      const std::lock_guard lock(mutex_);
+      welcomed_[asker.id] = own_.now();
+    }
     agreement_.act();
   };
   if (own_.trust->inviter(own_.id())) return finish(signed_here(wanted));
@@ -93,6 +98,17 @@ void Admissions::admit(const std::string& id) {
       return;
     }
   throw RequestError("nobody with the id " + id + " waits to be let in");
+}
+
+void Admissions::linked(const MemberId& id) {
+  const std::lock_guard lock(mutex_);
+  welcomed_.erase(id);
+}
+
+bool Admissions::awaits_link() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(welcomed_, [this](const auto& one) { return own_.now() > one.second + kToLink; });
+  return !welcomed_.empty();
 }
 
 std::map<MemberId, JoinRequest> Admissions::waiting() const {

@@ -23,6 +23,9 @@ class Admissions {
   // Any thread. Somebody says yes to who waits for approval; throws RequestError where nobody does.
   void admit(const std::string& id);
   std::map<MemberId, JoinRequest> waiting() const;
+  // Any thread. A newcomer that was welcomed has its link now; whether another one must be about to make it.
+  void linked(const MemberId& id);
+  bool awaits_link();
 
  private:
   std::uint32_t uses_of(const Ticket& ticket) const;
@@ -36,6 +39,7 @@ class Admissions {
   mutable std::mutex mutex_;
   std::map<MemberId, JoinRequest> waiting_;  // guarded by mutex_, as are
   std::set<MemberId> admitted_;
+  std::map<MemberId, Time> welcomed_;  // and not linked yet
 };
 
 }  // namespace veche::grid

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <random>
+#include <utility>
 
 #include "veche/errors.h"
 
@@ -16,6 +17,7 @@ constexpr double kRoundTrips = 20;  // are enough to make a link and to agree
 constexpr Time kToHearIt{0.3};
 constexpr Time kSayWhy{10};  // nothing moves: a sentence
 constexpr Time kForkAfter{15};
+constexpr Time kNobodyAnswers{15};  // a newcomer then gives up: nobody can let it in
 
 std::uint64_t number_of(const MemberId& run) {
   std::uint64_t number = 0;
@@ -52,12 +54,22 @@ std::optional<View> Agreement::next(const std::vector<Standing>& here) {
     act();
   });
   std::unique_lock lock(mutex_);
-  for (Time said = now();;) {
+  const bool newcomer = way_ == WayIn::join && !since_.contains(own_.id());
+  for (Time said = now(), answered = now();;) {
     // A signal tells nobody that waits here.
-    const bool changed = changed_.wait_for(lock, kLookUp, [this] { return pending_ || !end_.empty(); });
+    const bool changed =
+        changed_.wait_for(lock, kLookUp, [this] { return pending_ || ended_ || !end_.empty(); });
     if (!end_.empty()) throw RunError(end_);
+    if (ended_) throw RunEnded{*std::exchange(ended_, {})};
     if (changed) break;
     if (own_.interrupted()) return {};
+    lock.unlock();
+    if (!newcomer || somebody_answers()) answered = now();
+    lock.lock();
+    if (now() - answered >= kNobodyAnswers)
+      throw RunError(
+          "no member of the run answers any more: it has ended, or all who took part are gone; the model is "
+          "with them");
     if (now() - said < kSayWhy) continue;
     said = now();
     own_.say(cut_off_ ? "cut off from the majority of the members: waits for them"
@@ -77,12 +89,26 @@ bool Agreement::has_view_for_next() const {
   return pending_.has_value();
 }
 
-void Agreement::at_step(std::uint64_t step) {
-  for (Standing& one : last_standing_)
-    if (never_stops_) one.done_step = std::max(one.done_step, step);
+void Agreement::at_step(std::uint64_t step, double epochs) {
+  for (Standing& one : last_standing_) {
+    if (!never_stops_ || one.done_step >= step) continue;
+    one.done_step = step;
+    one.epochs = epochs;
+  }
 }
 
-void Agreement::leave() {
+void Agreement::end(std::uint64_t step) {
+  on_links(*own_.links, [&] {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_in_ = membership_->present();
+    }
+    membership_->end(step, now());
+    act();
+  });
+}
+
+bool Agreement::leave() {
   on_links(*own_.links, [&] {
     leaving_ = true;
     if (const auto present = router_.present()) present->end_view();
@@ -96,6 +122,9 @@ void Agreement::leave() {
                     [this] { return removed_ || cut_off_ || !failed_.empty(); });
   lock.unlock();
   own_.links->flush(Time(1));
+  bool others = false;
+  on_links(*own_.links, [&] { others = membership_->others_stay(); });
+  return others;
 }
 
 void Agreement::stopped_after(Time took) {
@@ -178,6 +207,11 @@ void Agreement::act() {
       end_ = "not let in: " + *output.refused;
       changed_.notify_all();
     }
+    if (output.ended) {
+      const std::lock_guard lock(mutex_);
+      ended_ = output.ended;
+      changed_.notify_all();
+    }
     if (output.removed) removed();
   }
   // Also those who do not stop for others, who would go on by themselves.
@@ -201,7 +235,7 @@ void Agreement::shut_out(const MemberId& id) {
 void Agreement::install(const AgreedView& agreed) {
   const Roll& roll = agreed.roll;
   Seating seating{roll.number, {}, 0};
-  View view{roll.number, roll.first_step, {}, nullptr};
+  View view{roll.number, roll.first_step, {}, static_cast<int>(roll.members.size()), nullptr};
   for (std::size_t seat = 0; seat < roll.members.size(); ++seat) {
     const Member& member = roll.members[seat];
     if (member.id == own_.id()) seating.mine = seat;
@@ -294,7 +328,14 @@ void Agreement::up(const MemberId& peer) {
 void Agreement::down(const MemberId& peer, const std::string& why) {
   closed_[peer] = now();
   own_.links->after(kMadeAgain, [this, peer] { believe_down(peer, kMadeAgain); });
-  if (is_seated(peer)) own_.say("the link to " + short_name(peer) + " is gone: " + why);
+  if (is_seated(peer)) own_.say("the link to " + who_is(peer) + " is gone: " + why);
+}
+
+// Its name and its id, as long as it takes part.
+std::string Agreement::who_is(const MemberId& id) const {
+  for (const Member& member : membership_->present().members)
+    if (member.id == id && !member.name.empty()) return member.name + " (" + short_name(id) + ")";
+  return short_name(id);
 }
 
 bool Agreement::is_seated(const MemberId& id) const {
@@ -305,6 +346,11 @@ bool Agreement::is_seated(const MemberId& id) const {
 Roll Agreement::roll() const {
   const std::lock_guard lock(mutex_);
   return roll_;
+}
+
+Roll Agreement::last_trained_in() const {
+  const std::lock_guard lock(mutex_);
+  return ended_in_;
 }
 
 double Agreement::since(const MemberId& member) const {

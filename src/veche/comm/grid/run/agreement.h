@@ -26,10 +26,12 @@ class Agreement : public Views {
   // Views: one thread.
   std::optional<View> next(const std::vector<Standing>& here) override;
   void never_stop() override;
-  void leave() override;
+  void end(std::uint64_t step) override;
+  bool leave() override;
 
   // Any thread.
   Roll roll() const;
+  Roll last_trained_in() const;                // when `end` was called
   double since(const MemberId& member) const;  // seconds since 1970, in a view; 0: never
 
   // How long the nodes here went without looking whether the view has ended.
@@ -37,8 +39,8 @@ class Agreement : public Views {
   // How long this member may need to stop, from what was measured.
   Time to_stop() const;
 
-  // How far the nodes here are, who do not stop to say so.
-  void at_step(std::uint64_t step);
+  // How far the nodes here are, which do not stop to say so.
+  void at_step(std::uint64_t step, double epochs);
 
   // What links tell.
   void up(const MemberId& peer);
@@ -57,10 +59,13 @@ class Agreement : public Views {
   void act();
   // Somebody was revoked.
   std::function<void()> on_revoked;
+  // Any thread: whether a member that could let this one in is linked.
+  std::function<bool()> somebody_answers;
 
  private:
   void follow_measurements();
   bool has_view_for_next() const;
+  std::string who_is(const MemberId& id) const;
   bool goes_on() const { return never_stops_ && !waits_ && !membership_->cut_off(); }
   Membership make_membership();
   void install(const AgreedView& agreed);
@@ -91,13 +96,14 @@ class Agreement : public Views {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  Roll roll_;
+  Roll roll_, ended_in_;
   std::optional<View> pending_;
   Patience patience_{kFirstPatience, kLeastPatience};
   Time patience_of_all_{kFirstPatience};
   bool cut_off_ = false;
   std::string end_, failed_;
   bool removed_ = false;
+  std::optional<std::uint64_t> ended_;  // the run has, as a member says that this one asked to be let in
   std::map<MemberId, double> since_;
 };
 

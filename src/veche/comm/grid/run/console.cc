@@ -12,6 +12,7 @@ std::string coded_answer(bool good, const std::string& text) {
 }
 
 std::string ask_member(const std::filesystem::path& folder, const Request& request) {
+  if (!std::filesystem::exists(folder)) throw RequestError("there is no folder " + folder.string());
   if (!std::filesystem::exists(folder / "grid"))
     throw RequestError(folder.string() + " is no folder of a run on a grid");
   const RunFolder files(folder);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/run/admissions.h"
@@ -18,6 +19,8 @@
 
 namespace veche::grid {
 namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 // Of heartbeats.
 struct Report {
@@ -77,6 +80,7 @@ class GridMember : public Grid, private LinkEvents {
     certificate_.emplace(own_, *agreement_);
     admissions_.emplace(own_, *agreement_);
     agreement_->on_revoked = [this] { certificate_->renew(); };  // if it was signed by that one
+    agreement_->somebody_answers = [this] { return !donors().empty(); };
     own_.links->set_incarnation(agreement_->membership().self().incarnation);
     own_.files.write_address(own_.links->local_address());
     own_.links->start();
@@ -123,13 +127,14 @@ class GridMember : public Grid, private LinkEvents {
                                          -1, states));
       status.members.back().state = "waits for approval";
     }
+    name_apart(status);
     return status;
   }
 
-  void report(std::uint64_t step, double speed) override {
-    own_.links->post([this, step, speed] {
+  void report(std::uint64_t step, double speed, double epochs) override {
+    own_.links->post([this, step, speed, epochs] {
       agreement_->membership().describe(own_.links->addresses(), speed);
-      agreement_->at_step(step);
+      agreement_->at_step(step, epochs);
     });
     own_.links->set_heartbeat(Writer().number(step).real(speed).real(agreement_->to_stop().count()).take());
     const std::lock_guard lock(mutex_);
@@ -172,8 +177,7 @@ class GridMember : public Grid, private LinkEvents {
     const Roll roll = agreement_->roll();
     std::vector<MemberId> linked;
     for (const LinkState& link : own_.links->states())
-      if (link.up && (roll.number > 0 ? has(roll, link.peer) : welcomed_by_.contains(link.peer)))
-        linked.push_back(link.peer);
+      if (link.up && (has(roll, link.peer) || welcomed_by_.contains(link.peer))) linked.push_back(link.peer);
     return linked;
   }
 
@@ -184,7 +188,33 @@ class GridMember : public Grid, private LinkEvents {
 
   std::unique_ptr<Fetches> fetches() override { return std::make_unique<LinkFetches>(own_.links); }
 
+  void see_off(Time most) override {
+    const Time until = own_.now() + most;
+    for (bool said = false; own_.now() < until && !own_.interrupted() && somebody_comes(); said = true) {
+      if (!said) own_.say("the run has ended; a newcomer is on its way and fetches the model from here");
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+  }
+
  private:
+  // People tell members apart by their names: where several have the same one, the id's first digits follow.
+  static void name_apart(Status& status) {
+    std::map<std::string, int> counts;
+    for (const MemberStatus& one : status.members) ++counts[one.member.name];
+    for (MemberStatus& one : status.members)
+      if (counts[one.member.name] > 1) one.member.name += "-" + short_name(one.member.id).substr(0, 4);
+  }
+
+  // Members of the last view end by themselves: nobody waits for them.
+  bool somebody_comes() {
+    if (admissions_->awaits_link()) return true;
+    const Roll roll = agreement_->last_trained_in();
+    return std::ranges::any_of(own_.links->states(), [&](const LinkState& link) {
+      const auto seat = std::ranges::find(roll.members, link.peer, &Member::id);
+      return link.up && (seat == roll.members.end() || seat->incarnation < link.hello.incarnation);
+    });
+  }
+
   static bool has(const Roll& roll, const MemberId& id) {
     return std::ranges::any_of(roll.members, [&](const Member& member) { return member.id == id; });
   }
@@ -238,7 +268,10 @@ class GridMember : public Grid, private LinkEvents {
   }
 
   // Of links, by their thread.
-  void up(const MemberId& peer, const Hello&) override { agreement_->up(peer); }
+  void up(const MemberId& peer, const Hello&) override {
+    admissions_->linked(peer);
+    agreement_->up(peer);
+  }
   void down(const MemberId& peer, const std::string& why) override { agreement_->down(peer, why); }
   void refused(const MemberId& peer) override { agreement_->refused(peer); }
   void failed(const std::string& why) override { agreement_->fail(why); }

@@ -36,8 +36,6 @@ std::unique_ptr<Grid> found_here(const Options& options, const std::string& conf
 
 std::unique_ptr<Grid> join_here(const Options& options, const std::string& text) {
   const InvitationLine invitation = InvitationLine::parse(text);
-  const RunFolder files(options.folder);
-  refuse_a_used_folder(files, options);
   const KeyPair key = KeyPair::make();
   JoinRequest request;
   request.nodes = options.nodes;
@@ -58,6 +56,10 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
     throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
   }
   trust.learn(answer.warrant);
+  Options known = options;
+  if (options.configured) options.configured(answer.configuration, known);
+  const RunFolder files(known.folder);
+  refuse_a_used_folder(files, known);
   files.write_key(key);
   files.write_configuration(answer.configuration);
   files.write_members(answer.members);
@@ -65,8 +67,6 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   files.write_certificate(trust.inviter(key.id())
                               ? make_member(key, key.get(), std::chrono::system_clock::now())
                               : answer.certificate);
-  Options known = options;
-  if (options.configured) options.configured(answer.configuration, known);
   return make_member_of_run(known, WayIn::join);
 }
 

@@ -1,0 +1,65 @@
+#include "veche/train/views/end_word.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+// The reports of the nodes follow.
+struct EndWord {
+  std::uint64_t step = 0;
+  double seconds = 0, images_per_second = 0, rate = 0, cv = 0, epochs = 0;
+  Score average_model;
+  std::array<char, 32> stopped = {};
+};
+
+constexpr std::size_t kMostReports = 1024;  // of more nobody is told each: the message stays below a megabyte
+
+std::array<char, 32> word_of(const std::string& text) {
+  std::array<char, 32> word = {};
+  std::copy_n(text.begin(), std::min(text.size(), word.size() - 1), word.begin());
+  return word;
+}
+
+}  // namespace
+
+Message message_of_end(const EndOfRun& end, MessagePool& pool) {
+  const Evaluation& last = end.last;
+  const EndWord word{last.step, last.seconds, last.images_per_second, last.rate,
+                     last.cv,   end.epochs,   last.average_model,     word_of(last.stopped)};
+  const std::size_t nodes = std::min(last.nodes.size(), kMostReports) * sizeof(NodeReport);
+  Message message = pool.make(sizeof word + nodes);
+  const std::span<std::byte> bytes = message.writable<std::byte>();
+  std::memcpy(bytes.data(), &word, sizeof word);
+  if (nodes > 0) std::memcpy(bytes.data() + sizeof word, last.nodes.data(), nodes);
+  return message;
+}
+
+EndOfRun end_in(const Message& message) {
+  const std::span<const std::byte> bytes = message.bytes();
+  if (bytes.size() < sizeof(EndWord) || (bytes.size() - sizeof(EndWord)) % sizeof(NodeReport) != 0)
+    throw RunError("what a member says of the run's end is damaged");
+  EndWord word;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  word.stopped.back() = 0;
+  EndOfRun end;
+  end.epochs = word.epochs;
+  end.last = {word.step,
+              word.seconds,
+              word.images_per_second,
+              word.rate,
+              word.average_model,
+              word.cv,
+              std::vector<NodeReport>((bytes.size() - sizeof word) / sizeof(NodeReport)),
+              word.stopped.data()};
+  if (!end.last.nodes.empty())
+    std::memcpy(end.last.nodes.data(), bytes.data() + sizeof word, bytes.size() - sizeof word);
+  return end;
+}
+
+}  // namespace veche
