@@ -1,6 +1,7 @@
 """Asynchronous members never stop: whoever is killed, falls silent or joins, the others make one step after the other,
 and no step is lost. One of them is so slow that whoever waited for it would show."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -22,6 +23,7 @@ QUICK, SLOW = 0.01, 2.0  # seconds that a pass takes
 
 class Process:
     def __init__(self, *words):
+        self.folder = words[1]
         self.child = subprocess.Popen([TRAINER, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT, text=True)
         self.lines = []
@@ -122,6 +124,11 @@ class TooLate(Trainers):
         for one in late:
             self.assertIn(f"the run ended after step {steps}, before this member was let in; the final model is here", one.lines)
             self.assertEqual(one.passes, [])
+            summary = json.loads((one.folder / "summary.json").read_text())
+            self.assertEqual((summary["steps"], summary["stopped"]), (steps, "steps"))
+            self.assertEqual(json.loads((one.folder / "view.json").read_text())["step"], steps)
+            self.assertTrue(any((one.folder / "checkpoint").iterdir()))
+            self.assertEqual((one.folder / "metrics.jsonl").read_text().count("\n"), 1)
 
     def test_equal_models(self):
         self.comes_too_late(20, "strategy.name=allreduce")

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -71,6 +72,9 @@ int run(const std::vector<std::string>& words) {
       "[model]\nname = \"quadratic\"\n[optimizer]\nname = \"sgd\"\nlr = 0.01\n[run]\nsteps = 1000000\n");
   for (std::size_t i = founds ? 3 : 4; i < words.size(); ++i) config.set(words[i]);
   config.set("cluster.nodes=1");
+  const std::filesystem::path place = words.at(1);
+  config.set("run.out=" + place.parent_path().string());
+  config.set("run.name=" + place.filename().string());
   Printed printed;
   const double seconds = std::stod(words.at(2));
   GridTraining training({.settings = config.resolve(),
@@ -79,8 +83,10 @@ int run(const std::vector<std::string>& words) {
                          .learner = [&](NodeId) -> std::unique_ptr<Learner> {
                            return std::make_unique<PacedLearner>(seconds);
                          }});
+  std::optional<RunFolder> folder;  // of those that the tests look into
+  if (words.at(0).ends_with("-later")) folder.emplace(RunFolder::create(config.resolve()));
   grid::Options options;
-  options.folder = words.at(1);
+  options.folder = place;
   options.listen = "127.0.0.1:0";
   options.name = std::filesystem::path(words.at(1)).filename();
   options.multicast = false;
@@ -102,8 +108,8 @@ int run(const std::vector<std::string>& words) {
     }
     stopping = true;
   }).detach();
-  const RunResult result =
-      training.run(*member, founds ? GridTraining::As::founder : GridTraining::As::newcomer, nullptr);
+  const RunResult result = training.run(
+      *member, founds ? GridTraining::As::founder : GridTraining::As::newcomer, folder ? &*folder : nullptr);
   printed.member = nullptr;
   print("left at " + std::to_string(result.last.step) + " with " +
         std::to_string(result.parameters.front().front()));

@@ -31,7 +31,7 @@ def grid(*words, keys=()):
     log = open(FOLDER / f"host{HOST}.log", "w")
     own = [f"run.out={FOLDER}", f"run.name=h{HOST}", "grid.listen=0.0.0.0:0"]
     words = [VECHE, "grid", *words, "--name", f"h{HOST}"] + [w for key in [*own, *keys] for w in ("--set", key)]
-    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
 def until(what, limit=200):

@@ -60,6 +60,24 @@ class Recording : public ::testing::Test {
   rlimit unlimited_{};
 };
 
+TEST_F(Recording, EpochsGoOnWhereMembersComeAndGo) {
+  RunInfo info;
+  info.steps_per_epoch = 100;
+  Recorder recorder(run(), info, &listener_);
+  recorder.on_evaluation(evaluation(50));
+  info.epochs_before = info.epoch(50);
+  info.epochs_at = 50;
+  info.steps_per_epoch = 25;  // four times as many nodes
+  recorder.on_view(info);
+  recorder.on_evaluation(evaluation(75));
+  recorder.finish();
+  std::vector<double> epochs;
+  std::ifstream in(run().metrics());
+  for (std::string line; std::getline(in, line);)
+    epochs.push_back(nlohmann::json::parse(line).at("epoch").get<double>());
+  EXPECT_EQ(epochs, (std::vector<double>{0.5, 1.5}));
+}
+
 TEST_F(Recording, GoesOnWhileTheDiskIsFullAndLosesNothing) {
   Recorder recorder(run(), {}, &listener_);
   recorder.on_evaluation(evaluation(1));

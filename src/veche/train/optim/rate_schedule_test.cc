@@ -47,6 +47,16 @@ TEST(RateSchedule, CosineFallsFromThePeakToZero) {
   EXPECT_LT(schedule.rate(99), 0.001);
 }
 
+// Ten epochs: five of 10 steps, made at step 50, then five of 2 steps. It goes on where it was.
+TEST(RateSchedule, FollowsTheEpochsWhereTheirStepsChange) {
+  const RateSchedule before(options("cosine"), {.total_steps = 100, .steps_per_epoch = 10, .nodes = 1});
+  const RateSchedule after(options("cosine"),
+                           {.total_steps = 60, .steps_per_epoch = 2, .nodes = 5, .ahead = 5 * 2 - 50});
+  EXPECT_NEAR(after.rate(50), before.rate(50), 1e-12);
+  EXPECT_NEAR(after.rate(58), before.rate(90), 1e-12);
+  EXPECT_NEAR(after.rate(60), 0, 1e-12);
+}
+
 // Values printed by torch.optim.lr_scheduler.OneCycleLR(max_lr=0.4, total_steps=10).
 TEST(RateSchedule, OneCycleIsPyTorchs) {
   const RateSchedule schedule(options("one-cycle"), {.total_steps = 10, .steps_per_epoch = 5, .nodes = 1});
