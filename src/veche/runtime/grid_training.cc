@@ -259,7 +259,7 @@ class GridTraining::Member {
     for (int tries = 0; !staged_ && tries < kTriesForTheEnd && !interrupted(); ++tries) {
       end = end_told();
       if (!end) break;
-      if (!self.has_state || self.step != end->last.step) fetch_state(grid, Shared::models);
+      if (!self.has_state || self.step != end->last.step) fetch_state(grid);
       if (self.has_state && self.step == end->last.step) break;
     }
     grid.views().leave();
@@ -358,17 +358,20 @@ class GridTraining::Member {
 
   // Nobody waits for it meanwhile. What cannot be had in this way comes in the first view.
   void catch_up_with(grid::Grid& grid) {
-    const StrategyInfo& info = find_strategy(request_.settings.strategy.get<std::string>("name"));
-    const Shared shared = shared_by(info, request_.settings.strategy);
-    if (shared == Shared::nothing && parts_.front()->self().has_state) return;  // it has a model of its own
-    fetch_state(grid, shared);
+    if (shared() == Shared::nothing && parts_.front()->self().has_state) return;  // it has its own model
+    fetch_state(grid);
   }
 
-  void fetch_state(grid::Grid& grid, Shared shared) {
+  Shared shared() const {
+    const StrategyInfo& info = find_strategy(request_.settings.strategy.get<std::string>("name"));
+    return shared_by(info, request_.settings.strategy);
+  }
+
+  void fetch_state(grid::Grid& grid) {
     MembersWhoLend lenders(grid, request_.interrupted);
     if (!lenders.wait_for_one()) return;
     NodeSelf& self = parts_.front()->self();
-    const CaughtUp caught = catch_up(self, lenders, shared);
+    const CaughtUp caught = catch_up(self, lenders, shared());
     if (caught.of > 0)
       notice(
           fmt::format("fetched {} of {} pieces of step {} from {} member{} while they went on, and is at "
