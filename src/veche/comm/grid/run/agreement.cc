@@ -272,6 +272,7 @@ void Agreement::install(const AgreedView& agreed) {
   const std::lock_guard lock(mutex_);
   for (const Member& member : roll.members) since_.try_emplace(member.id, seconds_since_1970());
   pending_ = std::move(view);
+  roll_ = roll;  // before `next` returns: its caller asks who is in the view
   removed_ = false;
   changed_.notify_all();
 }
