@@ -1,6 +1,7 @@
 #include "web/http/connection.h"
 
 #include <asio/co_spawn.hpp>
+#include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
 #include <limits>
 
@@ -9,10 +10,7 @@
 namespace veche::web {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint32_t kMostHead = 16U << 10U;
-constexpr auto kSlow = 1s;  // a client that reads its answer longer makes room for others
 
 std::optional<HttpReply> admitted(HttpHandler& handler, const HttpRequest& head) {
   try {
@@ -49,8 +47,7 @@ void Connection::now_doing(Doing doing, HttpClock::duration limit) {
 }
 
 bool Connection::dispensable(HttpClock::time_point now) const {
-  return doing_ == Doing::waiting || doing_ == Doing::leaving ||
-         (doing_ == Doing::writing && now - since_ > kSlow);
+  return doing_ == Doing::waiting || doing_ == Doing::leaving || (doing_ == Doing::writing && slow(now));
 }
 
 void Connection::close() {
@@ -66,7 +63,11 @@ asio::awaitable<HttpReply> Connection::answer(HttpRequest request, Parser& parse
   const std::uint64_t length = parser.content_length().value_or(0);
   if (length > shared_.options.most_body || (parser.chunked() && shared_.options.most_body == 0))
     co_return handler.refused(413);
-  const Taken place(shared_.answers, client_);
+  Taken place(shared_.answers, client_);
+  if (!place && shared_.drop_slow_body(client_)) {
+    co_await asio::post(socket_.get_executor(), asio::use_awaitable);  // until it has given its place back
+    place.retry();
+  }
   if (!place) co_return handler.refused(503);
   Counted counted{shared_.body_bytes};
   const int status = co_await receive_body(parser, counted.bytes);

@@ -9,6 +9,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,8 @@ struct HttpShared {
   HttpHandler& handler;
   Places answers, streams;
   std::size_t body_bytes = 0;
+  // Drops a client, this one first, that sends its body slowly; false: there is none.
+  std::function<bool(const std::string& client)> drop_slow_body;
   bool ending = false;
   HttpClock::time_point end_by = HttpClock::time_point::max();
 };
@@ -49,6 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpClock::time_point deadline() const { return std::min(deadline_, shared_.end_by); }
   // Whether it may be closed for a new connection: nobody waits for an answer of ours.
   bool dispensable(HttpClock::time_point now) const;
+  bool slow(HttpClock::time_point now) const { return now - since_ > shared_.options.slow_after; }
 
  private:
   static constexpr int kGone = -1;  // in place of a status: the client

@@ -63,7 +63,9 @@ struct HttpOptions {
   std::chrono::milliseconds to_send_head{5'000};      // since its first byte
   std::chrono::milliseconds to_send_request{30'000};  // head and body
   std::chrono::milliseconds to_read_answer{10'000};   // or one part of a stream
-  std::chrono::milliseconds to_end{1'000};            // answers under way when the server ends
+  // A client that takes longer to send its body or to read its answer makes room for others.
+  std::chrono::milliseconds slow_after{1'000};
+  std::chrono::milliseconds to_end{1'000};  // answers under way when the server ends
 };
 
 // Serves while it lives. At its end it closes every connection at once, but those whose request is complete:

@@ -200,6 +200,15 @@ TEST(Http, EachClientHasHalfOfThePlaces) {
   EXPECT_EQ(waiting.status(), 200);
 }
 
+TEST(Http, ASlowBodyMakesRoomForAnother) {
+  Echo echo;
+  const auto server = start_http_server({.threads = 1, .answers = 2, .slow_after = 50ms}, echo);
+  const Client slow(server->port(), post("/a", 9, "x"));
+  while (Client(server->port(), post("/a", 1, "x")).status() != 200) {
+  }
+  EXPECT_EQ(slow.read(), "");
+}
+
 TEST(Http, TheEndWaitsForAnswersUnderWayAndForNobodyElse) {
   Echo echo;
   auto server = start_http_server({.threads = 1, .to_end = kLong}, echo);

@@ -44,11 +44,12 @@ class Taken {
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
   explicit operator bool() const { return has_; }
+  void retry() { has_ = has_ || places_.take(client_); }
 
  private:
   Places& places_;
   const std::string client_;
-  const bool has_;
+  bool has_;
 };
 
 }  // namespace veche::web

@@ -40,7 +40,9 @@ class Server final : public HttpServer {
         open_(options.connections),
         acceptor_(io_),
         sweep_(io_),
-        pool_(static_cast<std::size_t>(options.threads)) {}
+        pool_(static_cast<std::size_t>(options.threads)) {
+    shared_.drop_slow_body = [this](const std::string& client) { return drop_slow_body(client); };
+  }
 
   ~Server() override {
     if (thread_.joinable()) {
@@ -119,14 +121,23 @@ class Server final : public HttpServer {
     if (shared_.ending && connections_.empty()) io_.stop();
   }
 
-  // Closes the connection that nobody has needed for longest: of the client that has too many, or of all
-  // clients.
+  // Closes the connection that nobody has needed for longest.
   bool make_room(const std::string& client) {
-    const auto now = HttpClock::now();
+    return drop_oldest(client,
+                       [now = HttpClock::now()](const Connection& one) { return one.dispensable(now); });
+  }
+  bool drop_slow_body(const std::string& client) {
+    return drop_oldest(client, [now = HttpClock::now()](const Connection& one) {
+      return one.doing() == Connection::Doing::receiving && one.slow(now);
+    });
+  }
+  // Of the client that has too many, or else of all clients.
+  template <class Eligible>
+  bool drop_oldest(const std::string& client, const Eligible& eligible) {
     for (const bool own : {true, false}) {
       std::shared_ptr<Connection> oldest;
       for (const auto& one : connections_)
-        if ((!own || one->client() == client) && one->dispensable(now) &&
+        if ((!own || one->client() == client) && eligible(*one) &&
             (!oldest || one->since() < oldest->since()))
           oldest = one;
       if (!oldest) continue;
