@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "veche/model/zoo.h"
 
 namespace veche::cli {
 namespace {
@@ -81,7 +82,7 @@ void check_limits() {
           "this process may use {:.0f} MB of address space (ulimit -v), and {:.0f} MB are the least "
           "for any command, with neural networks {:.0f} MB: raise the limit, as `ulimit -v "
           "unlimited` does",
-          static_cast<double>(space) / 1e6, needed / 1e6, (needed + 1.1e9) / 1e6));
+          static_cast<double>(space) / 1e6, needed / 1e6, (needed + kTorchAddressSpace) / 1e6));
   if (const rlim_t files = limit_of(RLIMIT_NOFILE); files < kFewestFiles)
     refuse(
         fmt::format("this process may have {} files open at a time (ulimit -n), and {} are the least for any "

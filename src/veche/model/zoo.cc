@@ -13,8 +13,6 @@
 namespace veche {
 namespace {
 
-// libtorch and the 288 libraries that it brings along.
-constexpr double kTorchAddressSpace = 1.1e9;
 const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev", kTorchAddressSpace};
 
 // What the rest relies on without looking again.

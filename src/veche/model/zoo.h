@@ -16,6 +16,10 @@
 
 namespace veche {
 
+// Bytes that the module of neural networks needs: libtorch, the 288 libraries that it brings along, and room
+// for a batch. With less, libraries crash instead of reporting that memory has run out.
+inline constexpr double kTorchAddressSpace = 1.5e9;
+
 struct ModelInfo {
   std::string name;
   std::string description;
