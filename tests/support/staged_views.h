@@ -37,7 +37,7 @@ class StagesComingAndGoing {
   // Of a view, those who trained, in the order of their roles.
   struct Past {
     std::vector<int> members;
-    std::vector<Snapshot> start;
+    std::vector<Snapshot> start, end;  // who has died in it has no end
     std::uint64_t first_step = 0;
     bool torn = false;      // when it ended, a step was made by some stages and not by others ..
     bool all_alike = true;  // .. or by some nodes
@@ -248,6 +248,10 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
 // How those who trained in the view have come out of it.
 inline void StagesComingAndGoing::look_back() {
   Past& view = past.back();
+  view.end.resize(view.members.size());
+  for (std::size_t i = 0; i < view.members.size(); ++i)
+    if (const Member* member = find(view.members[i]); member != nullptr)
+      view.end[i] = snapshot_of(member->part->self());
   std::map<int, std::uint64_t> furthest_of;
   std::set<std::uint64_t> steps;
   for (std::size_t i = 0; i < view.members.size(); ++i)

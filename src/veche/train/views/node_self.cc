@@ -19,14 +19,20 @@ NodeState state_of(NodeSelf& self) {
   return state;
 }
 
+std::span<float> take_kept_gradient(NodeSelf& self) {
+  const std::span<float> gradient = self.learner->gradients();
+  std::ranges::copy(self.work.gradient, gradient.begin());
+  self.pruner.apply(gradient);
+  return gradient;
+}
+
 void finish_alone(NodeSelf& self, const TrainingPlan& plan) {
   KeptWork& work = self.work;
-  const std::span<float> x = self.learner->parameters(), gradient = self.learner->gradients();
+  const std::span<float> x = self.learner->parameters();
   if (work.there && work.stepped) {
     std::ranges::copy(work.after, x.begin());
   } else if (work.there && work.has_samples) {
-    std::ranges::copy(work.gradient, gradient.begin());
-    self.pruner.apply(gradient);
+    const std::span<const float> gradient = take_kept_gradient(self);
     const double clipped = work.scale > 0 ? work.scale : clip_scale(plan.clip, squared_norm(gradient));
     make_step(*self.optimizer, x, gradient, {self.step, work.rate, clipped, plan.threads});
   }

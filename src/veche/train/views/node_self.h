@@ -60,6 +60,9 @@ struct NodeSelf {
 // All that must be saved of it, in place; no strategy's state, which is about the others of a view.
 NodeState state_of(NodeSelf& self);
 
+// The gradient that was kept, where the learner has its own, as the optimiser would see it but for clipping.
+std::span<float> take_kept_gradient(NodeSelf& self);
+
 // The optimiser's step of this node's own gradient, by nobody else's: for a step whose exchange the others
 // have completed without it. Its rate, and what it was clipped by where that is known, are those of the view
 // in which it began.

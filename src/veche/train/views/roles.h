@@ -23,6 +23,7 @@ struct HeldStage {
   std::uint64_t samples = 0;
   double rate = 0, scale = 0;
   double made_scale = 0;  // NodeSelf's
+  double squares = 0;     // squared norm of the gradient
 
   std::string called() const;
 };

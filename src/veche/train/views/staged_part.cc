@@ -10,9 +10,11 @@
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/train/loop/measure.h"
+#include "veche/train/optim/model_step.h"
 #include "veche/train/views/end_word.h"
 #include "veche/train/views/torn_step.h"
 #include "veche/train/views/view_start.h"
+#include "veche/vector_math.h"
 
 namespace veche {
 namespace {
@@ -85,7 +87,8 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
                        .samples = self.work.samples,
                        .rate = self.work.rate,
                        .scale = self.work.scale,
-                       .made_scale = self.made_scale};
+                       .made_scale = self.made_scale,
+                       .squares = self.work.there ? squared_norm(take_kept_gradient(self)) : 0};
   const Gathered<HeldStage> gathered(talk, mine);
   held_.assign(gathered.all().begin(), gathered.all().end());
   for (const HeldStage& one : held_)
@@ -128,14 +131,26 @@ StagedPart::Work StagedPart::work_of(int place, bool equal) const {
   return mine.step + 1 == roles_.first_step ? Work::finish : Work::forget;
 }
 
-double StagedPart::scale_after(std::uint64_t step, int place, bool of_replica) const {
-  for (const HeldStage& one : held_) {
-    if (one.has_state == 0 || (of_replica && (one.unit != at(place).unit || one.unit == 0))) continue;
-    if (one.step == step + 1 && one.made_scale > 0) return one.made_scale;
-    // Who has not made the step knows what its own replica did.
-    if (of_replica && one.step == step && one.has_work != 0 && one.scale > 0) return one.scale;
-  }
+double StagedPart::scale_of_mean(std::uint64_t step) const {
+  for (const HeldStage& one : held_)
+    if (one.has_state != 0 && one.step == step + 1 && one.made_scale > 0) return one.made_scale;
   return 0;
+}
+
+// Who has not made the step may know, too. Where nobody does, another replica has made the step before this
+// one had put its norm together: that is done now, of the stages that are still there.
+double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) const {
+  double squares = 0;
+  bool any = false;
+  for (const HeldStage& one : held_) {
+    if (one.has_state == 0 || one.unit != at(place).unit || one.unit == 0) continue;
+    if (one.step == step + 1 && one.made_scale > 0) return one.made_scale;
+    if (one.step != step || one.has_work == 0) continue;
+    if (one.scale > 0) return one.scale;
+    squares += one.squares;
+    any = true;
+  }
+  return any ? clip_scale(clip, squares) : 0;
 }
 
 // Where no node of a stage has made the step that another stage has.
@@ -145,7 +160,7 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
   if (work == Work::forget) self.work.forget();
   if (!equal) {
     if (!has_its_stage(place_) || self.step >= roles_.first_step) return {};
-    self.work.scale = scale_after(self.step, place_, true);
+    self.work.scale = scale_of_replica(self.step, place_, plan.clip);
     finish_alone(self, plan);
     self.made_scale = self.work.scale;
     self.step = roles_.first_step;
@@ -160,11 +175,13 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
     if (!has_its_stage(peer)) continue;
     furthest = std::max(furthest, at(peer).step);
     if (work_of(peer, equal) != Work::finish) continue;
-    torn.kept.back() = TornStep::Kept{at(peer).samples, served ? scale_after(at(peer).step, peer, true) : 0};
+    torn.kept.back() =
+        TornStep::Kept{at(peer).samples, served ? scale_of_replica(at(peer).step, peer, plan.clip) : 0};
     torn.rate = at(peer).rate;
     any = true;
   }
-  const double made_scale = scale_after(roles_.first_step - 1, place_, served);
+  const std::uint64_t made = roles_.first_step - 1;
+  const double made_scale = served ? scale_of_replica(made, place_, plan.clip) : scale_of_mean(made);
   if (furthest >= roles_.first_step) {
     if (!has_its_stage(place_) || self.step < roles_.first_step) self.made_scale = made_scale;
     return {};

@@ -54,9 +54,10 @@ class StagedPart {
   enum class Work { keep, finish, forget };
   Work work_of(int place, bool equal) const;
   std::uint64_t unit_of(int place, std::uint64_t view) const;
-  // By what the replica of `place` clipped the gradients of the step after so many, or everybody the mean
-  // where models are equal; 0: nobody knows.
-  double scale_after(std::uint64_t step, int place, bool of_replica) const;
+  // By what everybody clipped the mean gradient of the step after so many, where models are equal, and by
+  // what the replica of `place` clips its own. 0: nobody knows.
+  double scale_of_mean(std::uint64_t step) const;
+  double scale_of_replica(std::uint64_t step, int place, double clip) const;
   std::string complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan);
   const HeldStage& at(int place) const {
     return held_[static_cast<std::size_t>(roles_.nodes[static_cast<std::size_t>(place)].value)];
