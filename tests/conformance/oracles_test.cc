@@ -90,7 +90,7 @@ TEST(D2, TheMeanMovesByNothingButTheGradients) {
     for (std::size_t i = 0; i < kLength; ++i) {
       const double expected = rate == 0 ? start[i] : optimum[i] / curvature[i];
       // Half a unit in the last place a step is what the gradient cannot see; a small rate sees less. Without
-      // one the roundings of the models themselves remain, as in plain consensus: added up once, not twice.
+      // one the roundings of the models themselves remain, added up once, not twice.
       const double within = rate == 0 ? 2e-5 : std::max(2e-6, 6e-8 / rate);
       for (const auto& node : result.parameters) EXPECT_NEAR(node[i], expected, within);
     }
