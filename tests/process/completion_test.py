@@ -78,7 +78,7 @@ class Completion(RunsTest):
         self.addCleanup(terminal.close)
         for typed, line in {
                 "veche tr": "veche train ",
-                "veche train --res": "veche train --resume ",
+                "veche train --resu": "veche train --resume ",
                 "veche train --set strat": "veche train --set strategy.",
                 "veche train --set strategy.na": "veche train --set strategy.name=",
                 "veche train --set strategy.name=con": "veche train --set strategy.name=consensus ",

@@ -14,6 +14,7 @@
 #include "veche/graph/topology.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/config_keys.h"
+#include "veche/runtime/quantity.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/simulation.h"
 #include "veche/train/optim/optimizer.h"
@@ -139,7 +140,7 @@ void settle_pipeline(Settings& settings, bool nodes_given) {
   }
 }
 
-void check_addresses(const Options& grid) {
+void check_grid(const Options& grid) {
   const auto check = [](const char* key, const std::string& text) {
     if (!read_host_port(text))
       throw RequestError(fmt::format("grid.{} = \"{}\" is no HOST:PORT, such as 10.0.0.7:4000", key, text));
@@ -148,6 +149,7 @@ void check_addresses(const Options& grid) {
   for (const std::string& text : grid.get<std::vector<std::string>>("address", {})) check("address", text);
   std::istringstream tables(grid.get<std::string>("dht"));
   for (std::string text; std::getline(tables, text, ',');) check("dht", text);
+  read_duration("grid.wait_limit", grid.at("wait_limit"));
 }
 
 }  // namespace
@@ -274,7 +276,7 @@ Settings Config::resolve() const {
       settings.cluster.set("nodes", {*nodes});
   settle_pipeline(settings, has("cluster", "nodes"));
   // Whether or not this run uses them.
-  check_addresses(settings.grid);
+  check_grid(settings.grid);
   if (sections_.contains("network")) read_network(settings.network, settings.nodes(), settings.seed());
   return settings;
 }

@@ -10,7 +10,7 @@ BAD = ["-1", "0", "1e308", "nan", "99999999999999999999", "", "[]", "no such wor
 
 # Names of things, some of them unused by the model with which this is tried.
 NAMES = {"run.name", "run.out", "model.norm", "data.path", "data.folder", "data.partition", "data.augment",
-         "network.platform"}
+         "network.platform", "grid.name"}
 # What of these values is valid after all, and for which keys.
 VALID = {
     "-1": {"model.x0"},
@@ -24,7 +24,7 @@ VALID = {
     "99999999999999999999": NAMES,  # more digits than a number has: a word
     "no such word": NAMES,
     "[]": {"model.hidden", "optimizer.milestones"},
-    "": {"strategy.table", "grid.dht"},
+    "": {"strategy.table", "grid.dht", "grid.name"},
 }
 FAILS = {("model.x0", "1e308")}
 # A sentence about these names what they name.

@@ -8,6 +8,9 @@ namespace veche {
 namespace {
 
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;
+// A view may begin with a step whose gradient was computed in the view before: it takes no time, and tells
+// nothing of the steps that follow.
+constexpr std::uint64_t kMostGrowth = 32;
 constexpr int kSquareOfAFew = 32;
 
 }  // namespace
@@ -96,7 +99,8 @@ bool ProgressExchange::read_answer() {
   if (!node_.first()) hear();
   under_way_ = false;
   const auto steps = static_cast<std::uint64_t>(kSecondsBetweenReports / answer_.seconds_per_step);
-  next_ = begun_ + std::clamp(steps, std::uint64_t{1}, kMostStepsBetweenReports);
+  const std::uint64_t most = std::min(kMostStepsBetweenReports, kMostGrowth * steps_);
+  next_ = begun_ + std::clamp(steps, std::uint64_t{1}, most);
   return answer_.stop;
 }
 
