@@ -166,13 +166,15 @@ class GradientTracking : public Consensus {
 // correction c this is
 //   y_k = z_k + c_k,  x_{k+1} = W~ y_k,  c_{k+1} = c_k + (W~ - I) y_k,  c_0 = 0.
 // Sums of c over nodes are zero. Taken from the parameters (c_k = x_k - z_{k-1}) they would collect the
-// rounding of every mixing, and the mean of the models would go away with their sum, faster and faster.
+// rounding of every mixing, and the mean of the models would go away with their sum, faster and faster. What
+// x itself is rounded by would add up once: the next mixing gets it.
 class D2 : public Consensus, public ReadsOlderState {
  public:
   explicit D2(StrategyContext context)
       : Consensus(std::move(context)),
         high_(context_.learner.parameters().size()),
-        low_(context_.learner.parameters().size()) {}
+        low_(context_.learner.parameters().size()),
+        rest_(context_.learner.parameters().size()) {}
 
   Gradient after_backward(std::uint64_t /*step*/) override { return Gradient::own; }
   std::span<float> step_target(std::uint64_t /*step*/) override { return {}; }
@@ -184,14 +186,14 @@ class D2 : public Consensus, public ReadsOlderState {
     }
     const std::span<float> x = context_.learner.parameters();
     Mixer::Round round = mixer_.begin(*lazy_, x.size());
-    add_correction(round.mine(), x, {high_, low_});
+    add_correction(round.mine(), x, {high_, low_, rest_});
     round.finish([&](std::span<const std::span<const float>> sent) { mix_corrected(x, sent); });
     const auto rest = std::span(vectors_).subspan(1);
     if (std::ranges::any_of(rest, [](std::span<float> each) { return !each.empty(); }))
       mixer_.mix(*lazy_, rest);
   }
 
-  SavedState state() override { return {{high_, low_}, {}}; }
+  SavedState state() override { return {{high_, low_, rest_}, {}}; }
   // It was z of the step before, and whether there was one.
   SavedState older_state() override {
     older_.resize(high_.size());
@@ -223,7 +225,7 @@ class D2 : public Consensus, public ReadsOlderState {
       neighbours_.push_back(y);
       weights_.push_back(weight.value);
     }
-    mix_with_flow(x, {high_, low_}, mine, neighbours_, weights_);
+    mix_with_flow(x, {high_, low_, rest_}, mine, neighbours_, weights_);
   }
 
   static Mixing lazy(const Mixing& mixing) {
@@ -236,6 +238,7 @@ class D2 : public Consensus, public ReadsOlderState {
   }
 
   std::vector<float> high_, low_;     // the correction
+  std::vector<float> rest_;           // of x, what a float has no room for
   std::shared_ptr<const Mixing> of_;  // the weights that lazy_ was made from
   std::optional<Mixing> lazy_;
   std::vector<std::span<const float>> neighbours_;  // scratch

@@ -11,9 +11,10 @@ HWY_BEFORE_NAMESPACE();
 namespace veche::HWY_NAMESPACE {
 namespace {
 
-void corrected(float* __restrict out, const float* x, const float* high, const float* low, std::size_t n) {
+void corrected(float* __restrict out, const float* x, const float* high, const float* low, const float* rest,
+               std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
-    out[i] = static_cast<float>(static_cast<double>(x[i]) +
+    out[i] = static_cast<float>(static_cast<double>(x[i]) + static_cast<double>(rest[i]) +
                                 (static_cast<double>(high[i]) + static_cast<double>(low[i])));
 }
 
@@ -22,11 +23,13 @@ void add_flow(double* __restrict flow, double weight, const float* from, const f
     flow[i] += weight * (static_cast<double>(from[i]) - static_cast<double>(mine[i]));
 }
 
-void take_flow(float* __restrict out, float* __restrict high, float* __restrict low, const float* mine,
+void take_flow(float* __restrict x, float* __restrict high, float* __restrict low, float* __restrict rest,
                const double* flow, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
-    out[i] = static_cast<float>(static_cast<double>(mine[i]) + flow[i]);
     const double sum = static_cast<double>(high[i]) + static_cast<double>(low[i]) + flow[i];
+    const double mixed = static_cast<double>(x[i]) + static_cast<double>(rest[i]) + sum;
+    x[i] = static_cast<float>(mixed);
+    rest[i] = static_cast<float>(mixed - static_cast<double>(x[i]));
     high[i] = static_cast<float>(sum);
     low[i] = static_cast<float>(sum - static_cast<double>(high[i]));
   }
@@ -49,21 +52,21 @@ HWY_EXPORT(take_flow);
 
 void add_correction(std::span<float> out, std::span<const float> x, const Correction& correction) {
   HWY_DYNAMIC_DISPATCH(corrected)
-  (out.data(), x.data(), correction.high.data(), correction.low.data(), out.size());
+  (out.data(), x.data(), correction.high.data(), correction.low.data(), correction.rest.data(), out.size());
 }
 
-void mix_with_flow(std::span<float> out, const Correction& correction, std::span<const float> mine,
+void mix_with_flow(std::span<float> x, const Correction& correction, std::span<const float> mine,
                    std::span<const std::span<const float>> neighbours, std::span<const double> weights) {
   constexpr std::size_t kBlock = 512;  // flows of a block stay in the first-level cache
   std::array<double, kBlock> flow;
-  for (std::size_t from = 0; from < out.size(); from += kBlock) {
-    const std::size_t n = std::min(kBlock, out.size() - from);
+  for (std::size_t from = 0; from < x.size(); from += kBlock) {
+    const std::size_t n = std::min(kBlock, x.size() - from);
     std::fill_n(flow.begin(), n, 0.0);
     for (std::size_t k = 0; k < neighbours.size(); ++k) HWY_DYNAMIC_DISPATCH(add_flow)
     (flow.data(), weights[k], neighbours[k].data() + from, mine.data() + from, n);
     HWY_DYNAMIC_DISPATCH(take_flow)
-    (out.data() + from, correction.high.data() + from, correction.low.data() + from, mine.data() + from,
-     flow.data(), n);
+    (x.data() + from, correction.high.data() + from, correction.low.data() + from,
+     correction.rest.data() + from, flow.data(), n);
   }
 }
 
