@@ -53,7 +53,8 @@ TEST(Crowd, ANodeHoldsFourVectors) {
   const RunResult many = train({"topology.graph=torus:25x40", "run.steps=4", "run.eval_every=2"});
   const double vector = sizeof(float) * static_cast<double>(many.info.parameters);
   const double each = (peak_bytes() - peak_of_few) / (1000 - 200);
-  EXPECT_LT(each, 4 * vector + 160 * 1024);
+  // Measured: 535 to 580 kB, of which 407 are the vectors. A fifth vector would be another 102.
+  EXPECT_LT(each, 4 * vector + 192 * 1024);
   EXPECT_EQ(many.last.nodes.size(), 1000U);
   EXPECT_EQ(many.parameters.size(), 1000U);
   EXPECT_EQ(many.parameters.front().size(), many.info.parameters);
