@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 from jobs import Jobs  # and the way to what the process tests share
 import at_once
@@ -58,11 +59,10 @@ class InTheWay(FailureTest):
         self.assertRegex(told, r"veche: rank 0 on \S+: runs/mine/summary.json is a folder")
         self.assertEqual(run.steps()[-1], 20000)
 
-    def test_a_commit_that_fails(self):
-        run = self.train_job(RANKS, "mine", SHORT)
-        obstacle = run.path / "checkpoint/step-200"
+    def stay(self, obstacle):
+        """Makes a folder that nobody can remove or rename."""
         obstacle.mkdir()
-        if os.geteuid() == 0:  # who may remove everything but what is mounted
+        if os.geteuid() == 0:  # root may remove everything but what is mounted
             if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", obstacle], capture_output=True).returncode != 0:
                 self.skipTest("root, and mounting is not allowed")
             self.addCleanup(subprocess.run, ["umount", "-l", obstacle], check=True)
@@ -70,8 +70,24 @@ class InTheWay(FailureTest):
             (obstacle / "a" / "b").mkdir(parents=True)
             (obstacle / "a").chmod(0)
             self.addCleanup((obstacle / "a").chmod, 0o700)
-        told = self.resume_fails(run, 1, rf"veche: rank 0 on \S+: {obstacle} cannot be removed: ")
-        self.assertIn("Saved after step 100", told)
+
+    def test_a_commit_that_fails(self):
+        job = self.start_job(RANKS, "train", "--quiet", *assignments(
+            SETTINGS, {"run.steps": 10**8, "run.checkpoint_every": 200, "run.name": "mine"}))
+        run = self.run_path("mine")
+        self.assertTrue(wait_for(run.steps, job))
+        soon = run.steps()[-1] // 200 * 200 + 20000  # a second or two from now
+        self.stay(run.path / f"checkpoint/step-{soon}")
+        told = job.communicate(timeout=120)[1]
+        self.assertEqual(job.returncode, 1, told)
+        self.assertRegex(told, rf"veche: rank 0 on \S+: runs/mine/checkpoint/step-{soon} cannot be removed: ")
+        self.assertRegex(told, r"Saved after step \d+")
+
+    @unittest.skipUnless(os.geteuid() == 0, "a folder that cannot be renamed is one that root has mounted")
+    def test_damage_that_cannot_be_put_aside(self):
+        run = self.train_job(RANKS, "mine", SHORT)
+        self.stay(run.path / "checkpoint/step-200")
+        self.resume_fails(run, 1, rf"veche: rank 0 on \S+: {run.path}/checkpoint/damaged-step-200 cannot be given its name: ")
 
 
 class Full(FailureTest):
