@@ -22,8 +22,10 @@ from veche_runs import LONGEST, QUADRATIC, RunsTest, assignments
 SECONDS = float(os.environ.get("SECONDS_OF_ATTACK", "600"))
 SEED = int(os.environ.get("VECHE_TEST_SEED", random.SystemRandom().randrange(10**6)))
 SLOWEST = 1.0  # seconds of /health
-GROWTH = 16 << 20  # bytes of memory, from the usual of the first quarter of the time to that of the last
-SPREAD = 96 << 20  # of one body at the limit: its string has twice its size while it grows, and its parts are copied
+# Bytes of memory, from the usual of the first quarter of the time to that of the last: one body at the limit of 32 MiB, which the
+# allocator keeps at times and gives back at others, and a little. A leak would grow with the thousands of requests.
+GROWTH = 48 << 20
+SPREAD = 128 << 20  # what bodies on their way may take in all (HttpOptions::bodies_in_all)
 MB = 1 << 20
 # Measured and saved often enough that there is much to follow. A step takes a millisecond, so that the clients meet a training.
 TRAINED = QUADRATIC | {"cluster.stall": "[1.0,0.001]", "run.eval_every": 500, "run.checkpoint_every": 5000}
@@ -120,14 +122,15 @@ class Soak(RunsTest):
         finally:
             attack.stop()
         quarter = len(memory) // 4
-        early, late = statistics.median(memory[:quarter]), statistics.median(memory[-quarter:])
+        first, second, third, last = (statistics.median(memory[i * quarter:(i + 1) * quarter]) for i in range(4))
         peak = clients.memory(process)
-        print(f"{attack.counts}\nworst /health {worst:.3f} s, memory {early / MB:.0f} MB in the first quarter, {late / MB:.0f} MB in the last, "
+        print(f"{attack.counts}\nworst /health {worst:.3f} s, memory of the quarters {first / MB:.0f}, {second / MB:.0f}, "
+              f"{third / MB:.0f} and {last / MB:.0f} MB, "
               f"peak {peak / MB:.0f} MB", file=sys.stderr)
         self.assertEqual(attack.failures, [])
         self.assertLess(worst, SLOWEST)
-        self.assertLess(late - early, GROWTH)
-        self.assertLess(peak - early, SPREAD)
+        self.assertLess(last - first, GROWTH)
+        self.assertLess(peak - first, SPREAD)
 
     def test_a_training_loses_no_step(self):
         print(f"seed {SEED}, {SECONDS:g} s", file=sys.stderr)
