@@ -40,7 +40,7 @@ soak: build
 	GRID_MEMBER=build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=30000 GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
 	GRID_MEMBER=build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
 	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
-	VECHE=$(CURDIR)/build/veche python3 -B tests/process/services_soak.py
+	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=1200 python3 -B tests/process/services_soak.py
 	SEEDS=1000000 build/release/bin/membership_schedules_test
 	TRIES=10000 build/release/bin/grid_links_test --gtest_filter='Admission.*'
 	@scripts/setup soak
