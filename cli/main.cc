@@ -5,11 +5,11 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/isa.h"
-#include "cli/leftovers.h"
-#include "cli/limits.h"
-#include "cli/output.h"
-#include "veche/base/cut_files.h"
+#include "cli/process/isa.h"
+#include "cli/process/limits.h"
+#include "cli/terminal/output.h"
+#include "cli/train/leftovers.h"
+#include "veche/base/files/cut_files.h"
 #include "veche/errors.h"
 
 namespace {

@@ -7,7 +7,7 @@ install(TARGETS veche EXPORT veche-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT veche NAMELINK_COMPONENT libveche-dev)
 get_property(MODULES GLOBAL PROPERTY VECHE_MODULES)
 install(TARGETS ${MODULES} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/veche COMPONENT veche)
-install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT veche
+install(FILES cli/completion/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT veche
         RENAME veche)
 
 # Packed, as Debian's policy wants it; man reads both. Without a time inside: equal sources make equal files.

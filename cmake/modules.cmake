@@ -1,4 +1,4 @@
-# veche_module(NAME files... LINK libraries...): a heavy engine in a shared object of its own (base/module.h). What it needs of
+# veche_module(NAME files... LINK libraries...): a heavy engine in a shared object of its own (base/module/module.h). What it needs of
 # Veche it finds in the program or library that loads it.
 function(veche_module NAME)
   cmake_parse_arguments(M "" "" "LINK" ${ARGN})

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 
 namespace veche {

@@ -13,7 +13,7 @@
 #include "bench/rounds.h"
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/errors.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {

@@ -6,7 +6,7 @@
 #include "bench/allreduce/sizes.h"
 #include "bench/cluster/program.h"
 #include "bench/rounds.h"
-#include "veche/base/cores.h"
+#include "veche/base/machine/cores.h"
 #include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/parts.h"
 #include "veche/errors.h"
@@ -115,8 +115,7 @@ std::vector<BenchCase> bench_allreduce_mpi(const BenchOptions& options) {
     std::vector<std::string> words = mpirun(ranks);
     // Where every rank has a core it keeps it: MPI_Allreduce waits without giving way, for milliseconds where
     // two happen to share one.
-    if (ranks <= usable_cores())
-      std::ranges::replace(words, "none", "core");
+    if (ranks <= usable_cores()) std::ranges::replace(words, "none", "core");
     words.insert(words.end(), {own_path(), "bench", "allreduce", "--transport", "mpi", "--json", "--rounds",
                                std::to_string(options.rounds)});
     if (options.quick) words.emplace_back("--quick");

@@ -6,7 +6,7 @@
 #include "bench/peer.h"
 #include "bench/rounds.h"
 #include "bench/step/task.h"
-#include "veche/base/cores.h"
+#include "veche/base/machine/cores.h"
 #include "veche/errors.h"
 
 namespace veche {

@@ -17,8 +17,8 @@
 #include "veche/data/formats/image/image.h"
 #include "veche/errors.h"
 #include "veche/random.h"
-#include "veche/runtime/assessment.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/inference/assessment.h"
+#include "veche/runtime/run/training.h"
 #include "web/serve/service.h"
 
 namespace veche {

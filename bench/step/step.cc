@@ -6,8 +6,8 @@
 #include "bench/peer.h"
 #include "bench/rounds.h"
 #include "bench/step/task.h"
-#include "veche/base/cores.h"
-#include "veche/base/instruction_set.h"
+#include "veche/base/machine/cores.h"
+#include "veche/base/machine/instruction_set.h"
 #include "veche/errors.h"
 #include "veche/train/optim/optimizer.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 

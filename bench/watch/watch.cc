@@ -21,7 +21,7 @@
 #include "bench/watch/viewer.h"
 #include "veche/config.h"
 #include "veche/errors.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 #include "web/watch/service.h"
 
 namespace veche {

@@ -9,8 +9,8 @@
 #include "tests/support/network.h"
 #include "tests/support/train.h"
 #include "veche/errors.h"
+#include "veche/runtime/record/summary.h"
 #include "veche/runtime/registry.h"
-#include "veche/runtime/summary.h"
 
 namespace veche {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/conformance/over_job.h"
 #include "tests/support/codecs.h"
 #include "veche/compress/codec_spec.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {

@@ -7,8 +7,8 @@
 #include "tests/support/data_sets.h"
 #include "tests/support/network.h"
 #include "veche/errors.h"
+#include "veche/runtime/record/summary.h"
 #include "veche/runtime/registry.h"
-#include "veche/runtime/summary.h"
 #include "veche/train/compression/pairs.h"
 
 namespace veche {

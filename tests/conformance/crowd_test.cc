@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "veche/model/zoo.h"
-#include "veche/runtime/summary.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/record/summary.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {

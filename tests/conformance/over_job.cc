@@ -15,7 +15,7 @@
 #include "veche/comm/parts.h"
 #include "veche/errors.h"
 #include "veche/runtime/registry.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 

@@ -12,8 +12,8 @@
 
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/errors.h"
-#include "veche/runtime/on_all_ranks.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/training.h"
 
 namespace {
 

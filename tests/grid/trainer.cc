@@ -18,7 +18,7 @@
 
 #include "veche/comm/grid/grid.h"
 #include "veche/errors.h"
-#include "veche/runtime/grid_training.h"
+#include "veche/runtime/run/grid_training.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "veche/comm/mpi/launch.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/errors.h"
-#include "veche/runtime/on_all_ranks.h"
+#include "veche/runtime/run/on_all_ranks.h"
 
 namespace veche {
 namespace {

@@ -7,7 +7,7 @@
 #include "veche/compress/summed_codec.h"
 #include "veche/model/zoo.h"
 #include "veche/random.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "veche/model/zoo.h"
 #include "veche/random.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {

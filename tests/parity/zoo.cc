@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "veche/base/files.h"
+#include "veche/base/files/files.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/model/weights.h"
 

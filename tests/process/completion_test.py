@@ -114,7 +114,7 @@ class Completion(RunsTest):
         self.assertEqual(self.shown("train", " ", "--nonsense", " ", "--set", " ", "nonsense."), set())
 
     def test_the_installed_script_is_the_one_that_is_printed(self):
-        self.assertEqual(self.script.read_text(), (SOURCE / "cli/completion.bash").read_text())
+        self.assertEqual(self.script.read_text(), (SOURCE / "cli/completion/completion.bash").read_text())
 
 
 if __name__ == "__main__":

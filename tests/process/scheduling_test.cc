@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "veche/comm/faulty/faulty.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {

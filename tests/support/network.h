@@ -2,7 +2,7 @@
 
 #include "veche/comm/faulty/faulty.h"
 #include "veche/config.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche::testing {
 

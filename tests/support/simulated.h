@@ -6,7 +6,7 @@
 #include "tests/support/own_process.h"
 #include "tests/support/train.h"
 #include "veche/errors.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche::testing {
 

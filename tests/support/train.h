@@ -6,7 +6,7 @@
 
 #include "veche/config.h"
 #include "veche/learner.h"
-#include "veche/runtime/training.h"
+#include "veche/runtime/run/training.h"
 
 namespace veche::testing {
 

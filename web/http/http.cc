@@ -1,6 +1,6 @@
 #include "web/http/http.h"
 
-#include "veche/base/module.h"
+#include "veche/base/module/module.h"
 #include "veche/errors.h"
 
 namespace veche::web {

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <set>
 
-#include "veche/base/files.h"
-#include "veche/base/machine.h"
+#include "veche/base/files/files.h"
+#include "veche/base/machine/machine.h"
 #include "veche/errors.h"
 #include "web/report/report.h"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "veche/base/nesting.h"
-#include "veche/base/read_text.h"
+#include "veche/base/files/read_text.h"
+#include "veche/base/text/nesting.h"
 #include "veche/errors.h"
 
 namespace veche::web {

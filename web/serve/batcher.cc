@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/base/denormals.h"
+#include "veche/base/machine/denormals.h"
 
 namespace veche::web {
 namespace {

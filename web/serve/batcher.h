@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "veche/runtime/trained_model.h"
+#include "veche/runtime/inference/trained_model.h"
 
 namespace veche::web {
 

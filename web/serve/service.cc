@@ -8,7 +8,7 @@
 
 #include "veche/data/sets/damage.h"
 #include "veche/errors.h"
-#include "veche/runtime/prediction.h"
+#include "veche/runtime/inference/prediction.h"
 
 namespace veche::web {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "veche/runtime/trained_model.h"
+#include "veche/runtime/inference/trained_model.h"
 #include "web/guard.h"
 #include "web/http/http.h"
 #include "web/serve/batcher.h"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "veche/base/input_file.h"
-#include "veche/base/read_text.h"
+#include "veche/base/files/input_file.h"
+#include "veche/base/files/read_text.h"
 #include "veche/errors.h"
 #include "web/report/records.h"
 

@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "tests/support/temporary_folder.h"
-#include "veche/base/cut_files.h"
-#include "veche/base/denormals.h"
-#include "veche/base/mapped_file.h"
-#include "veche/base/nearest.h"
-#include "veche/base/with_instruction_set.h"
+#include "veche/base/files/cut_files.h"
+#include "veche/base/files/mapped_file.h"
+#include "veche/base/machine/denormals.h"
+#include "veche/base/machine/with_instruction_set.h"
+#include "veche/base/text/nearest.h"
 #include "veche/message.h"
 #include "veche/options.h"
 #include "veche/random.h"

@@ -6,7 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/base/vector_math.cc"
-#include "veche/base/each_target.h"
+#include "veche/base/machine/each_target.h"
 
 // Seen by what is compiled for each instruction set, and by what is there once.
 #ifndef VECHE_VECTOR_MATH_ONCE

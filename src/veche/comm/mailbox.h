@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "veche/base/module_api.h"
+#include "veche/base/module/module_api.h"
 #include "veche/endpoint.h"
 
 namespace veche {

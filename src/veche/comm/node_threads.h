@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "veche/base/module_api.h"
+#include "veche/base/module/module_api.h"
 #include "veche/node_id.h"
 
 namespace veche {

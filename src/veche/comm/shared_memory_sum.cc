@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "veche/base/cores.h"
+#include "veche/base/machine/cores.h"
 #include "veche/comm/parts.h"
 
 namespace veche {

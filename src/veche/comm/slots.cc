@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "veche/base/cores.h"
+#include "veche/base/machine/cores.h"
 
 namespace veche {
 namespace {

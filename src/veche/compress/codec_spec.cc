@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 
 namespace veche {

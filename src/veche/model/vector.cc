@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/base/memory.h"
+#include "veche/base/machine/memory.h"
 #include "veche/errors.h"
 #include "veche/model/drawn_start.h"
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "veche/base/mapped_file.h"
-#include "veche/base/nearest.h"
+#include "veche/base/files/mapped_file.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/model/tensor_layout.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "veche/base/module.h"
-#include "veche/base/nearest.h"
+#include "veche/base/module/module.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/model/engine.h"
 #include "veche/model/quadratic.h"

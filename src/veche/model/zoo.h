@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/module_api.h"
-#include "veche/base/registry.h"
+#include "veche/base/module/module_api.h"
+#include "veche/base/module/registry.h"
 #include "veche/learner.h"
 #include "veche/model/stage.h"
 #include "veche/model_spec.h"

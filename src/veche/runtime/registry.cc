@@ -1,7 +1,7 @@
 #include "veche/runtime/registry.h"
 
-#include "veche/base/nearest.h"
-#include "veche/base/registry.h"
+#include "veche/base/module/registry.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/register.h"
 #include "veche/train/strategies/strategies.h"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/comm/allreduce/allreduce_steps.h"
 #include "veche/comm/allreduce/allreduce_table.h"
 #include "veche/comm/engine_collectives.h"

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <tuple>
 
-#include "veche/base/nesting.h"
-#include "veche/base/read_text.h"
+#include "veche/base/files/read_text.h"
+#include "veche/base/text/nesting.h"
 #include "veche/comm/engine_collectives.h"
 #include "veche/errors.h"
 

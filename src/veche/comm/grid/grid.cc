@@ -1,6 +1,6 @@
 #include "veche/comm/grid/grid.h"
 
-#include "veche/base/module.h"
+#include "veche/base/module/module.h"
 #include "veche/comm/grid/discovery/directory.h"
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/comm/grid/grid_module.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "veche/base/module_api.h"
+#include "veche/base/module/module_api.h"
 #include "veche/comm/mpi/endpoint.h"
 #include "veche/comm/mpi/mpi.h"
 #include "veche/comm/mpi/ranks.h"

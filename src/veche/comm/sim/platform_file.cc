@@ -10,8 +10,8 @@
 #include <pugixml.hpp>
 #include <set>
 
-#include "veche/base/memory.h"
-#include "veche/base/read_text.h"
+#include "veche/base/files/read_text.h"
+#include "veche/base/machine/memory.h"
 #include "veche/comm/sim/sim.h"
 #include "veche/errors.h"
 

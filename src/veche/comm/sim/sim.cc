@@ -1,6 +1,6 @@
 #include "veche/comm/sim/sim.h"
 
-#include "veche/base/module.h"
+#include "veche/base/module/module.h"
 
 namespace veche {
 

@@ -13,7 +13,7 @@
 #include <new>
 #include <simgrid/Exception.hpp>
 
-#include "veche/base/memory.h"
+#include "veche/base/machine/memory.h"
 #include "veche/comm/sim/engine.h"
 #include "veche/comm/sim/platform.h"
 #include "veche/errors.h"

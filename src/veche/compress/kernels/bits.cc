@@ -5,7 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/compress/kernels/bits.cc"
-#include "veche/base/each_target.h"
+#include "veche/base/machine/each_target.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veche::kernels::HWY_NAMESPACE {

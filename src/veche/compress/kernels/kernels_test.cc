@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "veche/base/denormals.h"
-#include "veche/base/with_instruction_set.h"
+#include "veche/base/machine/denormals.h"
+#include "veche/base/machine/with_instruction_set.h"
 #include "veche/compress/half.h"
 #include "veche/random.h"
 

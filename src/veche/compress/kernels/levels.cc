@@ -6,7 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/compress/kernels/levels.cc"
-#include "veche/base/each_target.h"
+#include "veche/base/machine/each_target.h"
 
 // Plain loops: the compiler makes them vectors for each of the instruction sets.
 HWY_BEFORE_NAMESPACE();

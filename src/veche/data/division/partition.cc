@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/data/division/partition_rules.h"
 #include "veche/errors.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/data/feed/augment.h"
 #include "veche/errors.h"
 

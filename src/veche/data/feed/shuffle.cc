@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/random.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "veche/base/files.h"
-#include "veche/base/module.h"
-#include "veche/base/nearest.h"
+#include "veche/base/files/files.h"
+#include "veche/base/module/module.h"
+#include "veche/base/text/nearest.h"
 #include "veche/data/fetch/transfer.h"
 #include "veche/data/formats/archive/archive.h"
 #include "veche/errors.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 #include "veche/data/formats/gzip_file.h"
 #include "veche/data/sets/host_memory.h"
 #include "veche/errors.h"

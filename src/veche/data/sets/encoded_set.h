@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 #include "veche/data/formats/listing.h"
 
 namespace veche {

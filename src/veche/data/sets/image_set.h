@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 #include "veche/data/sets/pixel_set.h"
 #include "veche/data/sets/substitutes.h"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 #include "veche/data/formats/cifar.h"
 #include "veche/data/sets/open.h"
 #include "veche/errors.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 #include "veche/data/formats/npy.h"
 #include "veche/data/formats/npy_names.h"
 #include "veche/data/sets/open.h"

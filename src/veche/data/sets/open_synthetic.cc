@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "veche/base/memory.h"
+#include "veche/base/machine/memory.h"
 #include "veche/data/sets/known_sets.h"
 #include "veche/data/sets/open.h"
 #include "veche/data/sets/synthetic.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/data/formats/listing.h"
 #include "veche/data/sets/known_sets.h"
 #include "veche/data/sets/moments.h"

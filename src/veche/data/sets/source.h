@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/registry.h"
+#include "veche/base/module/registry.h"
 #include "veche/data/sets/damage.h"
 #include "veche/dataset.h"
 #include "veche/options.h"

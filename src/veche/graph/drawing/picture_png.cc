@@ -1,4 +1,4 @@
-#include "veche/base/module.h"
+#include "veche/base/module/module.h"
 #include "veche/graph/drawing/picture.h"
 
 namespace veche {

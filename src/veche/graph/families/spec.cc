@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/graph/families/families.h"
 #include "veche/graph/families/random_graphs.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "veche/base/read_text.h"
+#include "veche/base/files/read_text.h"
 #include "veche/errors.h"
 
 namespace veche {

@@ -1,4 +1,4 @@
-#include "veche/base/utf8.h"
+#include "veche/base/text/utf8.h"
 #include "veche/graph/io/gml_text.h"
 #include "veche/graph/io/graph_file.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "veche/base/nesting.h"
+#include "veche/base/text/nesting.h"
 #include "veche/errors.h"
 #include "veche/graph/io/graph_file.h"
 #include "veche/graph/io/named_nodes.h"

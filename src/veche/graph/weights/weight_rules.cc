@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/nearest.h"
+#include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/graph/io/graph_file.h"
 #include "veche/graph/weights/mixing.h"

@@ -1,6 +1,6 @@
 #include "veche/model/onnx/onnx_file.h"
 
-#include "veche/base/module.h"
+#include "veche/base/module/module.h"
 
 namespace veche {
 

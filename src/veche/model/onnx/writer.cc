@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "veche/base/module_api.h"
+#include "veche/base/module/module_api.h"
 #include "veche/errors.h"
 #include "veche/model/onnx/onnx_file.h"
 

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "veche/base/module_api.h"
+#include "veche/base/module/module_api.h"
 #include "veche/errors.h"
-#include "veche/model/torch/allocator.h"
-#include "veche/model/torch/cost.h"
-#include "veche/model/torch/folded_convs.h"
-#include "veche/model/torch/foreign.h"
-#include "veche/model/torch/learner.h"
-#include "veche/model/torch/models.h"
-#include "veche/model/torch/stage.h"
-#include "veche/model/torch/threads.h"
-#include "veche/model/torch/written_down.h"
+#include "veche/model/torch/layers/folded_convs.h"
+#include "veche/model/torch/learner/cost.h"
+#include "veche/model/torch/learner/learner.h"
+#include "veche/model/torch/learner/stage.h"
+#include "veche/model/torch/library/allocator.h"
+#include "veche/model/torch/library/threads.h"
+#include "veche/model/torch/script/foreign.h"
+#include "veche/model/torch/script/written_down.h"
+#include "veche/model/torch/zoo/models.h"
 
 namespace veche::torch_model {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "veche/model/torch/norm.h"
+#include "veche/model/torch/layers/norm.h"
 #include "veche/model/zoo.h"
 
 namespace veche::torch_model {

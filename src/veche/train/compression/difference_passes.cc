@@ -2,7 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/train/compression/difference_passes.cc"
-#include "veche/base/each_target.h"
+#include "veche/base/machine/each_target.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace veche::HWY_NAMESPACE {

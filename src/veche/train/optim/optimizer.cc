@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "veche/base/parallel_ranges.h"
+#include "veche/base/machine/parallel_ranges.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/train/optim/lars.h"
 #include "veche/train/optim/update_passes.h"

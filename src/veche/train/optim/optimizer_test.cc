@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "veche/base/with_instruction_set.h"
+#include "veche/base/machine/with_instruction_set.h"
 #include "veche/errors.h"
 
 namespace veche {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "veche/base/content_hash.h"
+#include "veche/base/files/content_hash.h"
 #include "veche/train/views/piece_plan.h"
 
 namespace veche {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "veche/base/utf8.h"
+#include "veche/base/text/utf8.h"
 
 namespace veche {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "veche/base/content_hash.h"
+#include "veche/base/files/content_hash.h"
 #include "veche/train/optim/model_step.h"
 
 namespace veche {

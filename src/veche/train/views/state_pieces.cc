@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "veche/base/content_hash.h"
+#include "veche/base/files/content_hash.h"
 #include "veche/errors.h"
 
 namespace veche {

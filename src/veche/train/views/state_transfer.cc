@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-#include "veche/base/content_hash.h"
+#include "veche/base/files/content_hash.h"
 #include "veche/errors.h"
 #include "veche/train/views/piece_plan.h"
 #include "veche/train/views/state_lending.h"

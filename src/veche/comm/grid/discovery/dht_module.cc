@@ -6,8 +6,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "veche/base/host_port.h"
-#include "veche/base/module_api.h"
+#include "veche/base/module/module_api.h"
+#include "veche/base/text/host_port.h"
 #include "veche/comm/grid/discovery/directory.h"
 #include "veche/errors.h"
 

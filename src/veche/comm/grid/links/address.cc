@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "veche/base/host_port.h"
+#include "veche/base/text/host_port.h"
 #include "veche/comm/grid/coding.h"
 
 namespace veche::grid {

@@ -52,8 +52,8 @@ std::string RunFolder::read(const char* name) const {
   return text.str();
 }
 
-// As base/files.h does, which lives in the program that loads this module; and a secret is one from its first
-// byte on.
+// As base/files/files.h does, which lives in the program that loads this module; and a secret is one from its
+// first byte on.
 void RunFolder::write(const char* name, const std::string& bytes, bool secret) const {
   const std::filesystem::path file = folder_ / name, unfinished = folder_ / (std::string(name) + ".new");
   {

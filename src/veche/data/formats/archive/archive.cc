@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "veche/base/mapped_file.h"
-#include "veche/base/module.h"
+#include "veche/base/files/mapped_file.h"
+#include "veche/base/module/module.h"
 
 namespace veche {
 

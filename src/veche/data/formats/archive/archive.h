@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 
 namespace veche {
 

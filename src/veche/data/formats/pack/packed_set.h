@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "veche/base/mapped_file.h"
+#include "veche/base/files/mapped_file.h"
 #include "veche/data/formats/pack/index.h"
 #include "veche/data/sets/encoded_set.h"
 #include "veche/data/sets/pixel_set.h"

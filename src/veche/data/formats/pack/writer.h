@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "veche/base/files.h"
+#include "veche/base/files/files.h"
 #include "veche/data/formats/pack/index.h"
 
 namespace veche {

@@ -1,0 +1,251 @@
+#include "cli/grid/grid_run.h"
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/grid/grid_config.h"
+#include "cli/process/interrupt.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
+#include "cli/train/run_table.h"
+#include "veche/base/files/files.h"
+#include "veche/comm/grid/grid.h"
+#include "veche/errors.h"
+#include "veche/runtime/record/summary.h"
+#include "veche/runtime/run/grid_training.h"
+
+namespace veche::cli {
+namespace {
+
+constexpr int kLeft = 130;  // what shells expect of a program that ended on Ctrl-C
+
+// Shows the run, and lets the other members know how it goes here.
+class MembersView : public ProgressView {
+ public:
+  using ProgressView::ProgressView;
+  void on_view(const RunInfo& info) override {
+    info_ = info;
+    ProgressView::on_view(info);
+  }
+  void on_progress(const Progress& progress) override {
+    const double share = static_cast<double>(nodes_here) / info_.nodes;
+    if (member != nullptr)
+      member->report(progress.step, progress.images_per_second * share, info_.epoch(progress.step));
+    ProgressView::on_progress(progress);
+  }
+  grid::Grid* member = nullptr;
+  int nodes_here = 1;
+
+ private:
+  RunInfo info_;
+};
+
+// What holds for all members alike.
+void set_rules(const Settings& settings, grid::Options& options) {
+  options.approve = settings.grid.get<std::string>("admit") == "approved";
+  options.fork = settings.grid.get<std::string>("partition") == "fork";
+}
+
+grid::Options options_of(const GridArguments& arguments, const Settings& settings, MembersView& view,
+                         const Interrupts& interrupts) {
+  const Options& keys = settings.grid;
+  grid::Options options;
+  options.name = members_name(settings);
+  options.nodes = settings.is_cut() ? 1 : static_cast<std::uint32_t>(settings.nodes());
+  options.slots = settings.cluster.get<int>("slots");
+  options.listen = keys.get<std::string>("listen");
+  options.addresses = keys.get<std::vector<std::string>>("address", {});
+  options.relay = keys.get<bool>("relay");
+  options.multicast = keys.get<bool>("multicast");
+  options.upnp = keys.get<bool>("upnp");
+  options.dht = keys.get<std::string>("dht");
+  set_rules(settings, options);
+  options.interrupted = &interrupts.asked();
+  options.force = arguments.force;
+  options.say = [&view](const std::string& sentence) { view.on_notice(sentence); };
+  return options;
+}
+
+int told(const GridArguments& arguments, const RunResult& result, bool others_go_on) {
+  if (arguments.json) answer_json(summary(result));
+  flush_output();
+  if (result.last.stopped == "interrupted") {
+    tell("\nLeft {}; {}. Come back with:\n  veche grid join --resume {}\n",
+         result.last.step == 0 ? "before the first step"
+                               : fmt::format("after step {}, saved", result.last.step),
+         others_go_on ? "the others go on" : "nobody else takes part, so the run stands still",
+         result.info.folder.string());
+    return kLeft;
+  }
+  if (!arguments.quiet) print_run(result);
+  return 0;
+}
+
+// What is common to all ways of becoming a member.
+class Membership {
+ public:
+  Membership(const GridArguments& arguments, Settings settings, MembersView& view,
+             const Interrupts& interrupts)
+      : arguments_(arguments),
+        settings_(std::move(settings)),
+        view_(view),
+        interrupts_(interrupts),
+        training_({.settings = settings_,
+                   .observer = &view,
+                   .name = members_name(settings_),
+                   .interrupted = &interrupts.asked()}) {}
+
+  const Settings& settings() const { return settings_; }
+  const GridTraining& training() const { return training_; }
+  grid::Options options(const RunFolder& folder) const {
+    grid::Options options = options_of(arguments_, settings_, view_, interrupts_);
+    options.folder = folder.path();
+    return options;
+  }
+  int run(grid::Grid& grid, GridTraining::As how, const RunFolder& folder) {
+    if (!arguments_.quiet)
+      tell("{} takes part as a member of this run; its folder is {}\n", one_line(members_name(settings_)),
+           folder.path().string());
+    view_.member = &grid;
+    view_.nodes_here = settings_.is_cut() ? 1 : settings_.nodes();
+    const RunResult result = training_.run(grid, how, &folder);
+    view_.member = nullptr;
+    return told(arguments_, result, training_.others_go_on());
+  }
+
+ private:
+  const GridArguments& arguments_;
+  const Settings settings_;
+  MembersView& view_;
+  const Interrupts& interrupts_;
+  GridTraining training_;
+};
+
+// A folder for a run that may turn out to be none: then nothing of it stays, nor of the folders above it.
+class ProvisionalFolder {
+ public:
+  explicit ProvisionalFolder(const Settings& settings)
+      : missing_(missing_above(settings.run.get<std::string>("out"))), folder_(RunFolder::create(settings)) {}
+  ~ProvisionalFolder() {
+    std::error_code ignored;
+    if (kept_) return;
+    std::filesystem::remove_all(folder_.path(), ignored);
+    for (const std::filesystem::path& made : missing_) std::filesystem::remove(made, ignored);
+  }
+  ProvisionalFolder(const ProvisionalFolder&) = delete;
+  ProvisionalFolder& operator=(const ProvisionalFolder&) = delete;
+
+  const RunFolder& operator*() const { return folder_; }
+  // It is a run's, with these settings.
+  void keep(Settings settings) {
+    settings.run.set("name", {folder_.name()});
+    write_file(folder_.config(), settings.to_toml());
+    kept_ = true;
+  }
+
+ private:
+  // The lowest first.
+  static std::vector<std::filesystem::path> missing_above(std::filesystem::path folder) {
+    std::vector<std::filesystem::path> missing;
+    for (std::error_code ignored; !folder.empty() && !std::filesystem::exists(folder, ignored);
+         folder = folder.parent_path())
+      missing.push_back(folder);
+    return missing;
+  }
+
+  const std::vector<std::filesystem::path> missing_;
+  const RunFolder folder_;
+  bool kept_ = false;
+};
+
+// What can be part of a folder's name.
+std::string plain(std::string name) {
+  for (char& sign : name)
+    if (std::isalnum(static_cast<unsigned char>(sign)) == 0 && sign != '.' && sign != '_') sign = '-';
+  return name.empty() || name.front() == '.' ? "member" + name : name;
+}
+
+// A newcomer's folder has the run's name, and where another member on this machine has that one, its own name
+// behind it.
+std::unique_ptr<ProvisionalFolder> newcomers_folder(Settings settings, const std::string& run) {
+  if (settings.run.has("name") || run.empty()) return std::make_unique<ProvisionalFolder>(settings);
+  const std::filesystem::path out = settings.run.get<std::string>("out");
+  const std::string name = plain(run), with_member = name + "-" + plain(members_name(settings));
+  for (int attempt = 0;; ++attempt) {
+    const std::string wanted = attempt == 0   ? name
+                               : attempt == 1 ? with_member
+                                              : fmt::format("{}-{}", with_member, attempt);
+    if (std::filesystem::exists(out / wanted)) continue;
+    settings.run.set("name", {wanted});
+    try {
+      return std::make_unique<ProvisionalFolder>(settings);
+    } catch (const RequestError&) {
+      if (!std::filesystem::exists(out / wanted)) throw;  // else another member was quicker
+    }
+  }
+}
+
+// Others get the invitation from standard output, by a file or a pipe; with --json that holds the summary.
+void give_invitation(const GridArguments& arguments, grid::Grid& grid) {
+  const grid::Terms terms;
+  const std::string invitation = grid.invite(terms);
+  tell("Others join, {} of them within {} hours, with `veche grid join` and this invitation:\n", terms.uses,
+       std::chrono::duration_cast<std::chrono::hours>(terms.valid).count());
+  if (arguments.json)
+    tell("{}\n", invitation);
+  else
+    answer("{}\n", invitation);
+  flush_output();
+}
+
+int come_back(const GridArguments& arguments) {
+  if (!arguments.invitation.empty())
+    throw RequestError("--resume comes back with what the folder holds; leave out the invitation");
+  const Interrupts interrupts;
+  MembersView view(arguments.quiet);
+  Membership member(arguments, returned_settings(arguments.resume, arguments.assignments), view, interrupts);
+  const RunFolder folder = RunFolder::resume(arguments.resume);
+  const auto grid = grid::resume(member.options(folder));
+  return member.run(*grid, GridTraining::As::returned, folder);
+}
+
+}  // namespace
+
+int run_grid_start(const GridArguments& arguments) {
+  const Interrupts interrupts;
+  MembersView view(arguments.quiet);
+  Membership member(arguments, founders_settings(arguments.config, arguments.assignments), view, interrupts);
+  ProvisionalFolder folder(member.settings());
+  const std::string shared =
+      shared_config(member.settings(), member.training().data(), (*folder).name()).text();
+  const auto grid = grid::found(member.options(*folder), shared);
+  folder.keep(member.settings());
+  give_invitation(arguments, *grid);
+  return member.run(*grid, GridTraining::As::founder, *folder);
+}
+
+int run_grid_join(const GridArguments& arguments) {
+  if (!arguments.resume.empty()) return come_back(arguments);
+  if (arguments.invitation.empty())
+    throw RequestError("give the invitation that a member has made, or --resume RUN to come back");
+  const Interrupts interrupts;
+  MembersView view(arguments.quiet);
+  std::unique_ptr<ProvisionalFolder> folder;
+  grid::Options options =
+      options_of(arguments, members_own_settings(arguments.assignments), view, interrupts);
+  options.configured = [&](const std::string& configuration, grid::Options& known) {
+    const SharedConfig shared = SharedConfig::of(configuration);
+    const Settings settings = newcomers_settings(shared, arguments.assignments);
+    set_rules(settings, known);
+    folder = newcomers_folder(settings, shared.run);
+    known.folder = (**folder).path();
+  };
+  const auto grid = grid::join(options, arguments.invitation);
+  const SharedConfig shared = SharedConfig::of(grid->configuration());
+  Membership member(arguments, newcomers_settings(shared, arguments.assignments), view, interrupts);
+  member.training().data().check_fit(shared.data);
+  folder->keep(member.settings());
+  return member.run(*grid, GridTraining::As::newcomer, **folder);
+}
+
+}  // namespace veche::cli

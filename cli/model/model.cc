@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/model/model_show.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/text.h"
+#include "veche/runtime/inference/model_export.h"
+#include "veche/train/pipeline/schedule.h"
+
+namespace veche::cli {
+namespace {
+
+struct ExportWords {
+  std::string run, out;
+  int node = -1;
+  bool average = false;
+  bool onnx = false;
+};
+
+void export_it(const ExportWords& words, const CLI::Option& node) {
+  ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
+  if (node.count() > 0) request.node = NodeId{words.node};
+  const bool onnx = words.onnx || request.out.extension() == ".onnx";
+  const ExportResult result = onnx ? export_onnx(request) : export_model(request);
+  for (const std::string& sentence : result.notices) tell("note: {}\n", one_line(sentence));
+  tell("{}: {} of step {}, {} tensors, {}\n", words.out, result.who, result.step, result.tensors,
+       bytes(static_cast<double>(result.bytes)));
+}
+
+void add_export(CLI::App& model) {
+  CLI::App* command =
+      model.add_subcommand("export", "Write the newest checkpoint of a run as a safetensors or ONNX file");
+  auto words = std::make_shared<ExportWords>();
+  command
+      ->add_option("run", words->run, "the run's folder, such as runs/NAME; for ONNX also a file of weights")
+      ->type_name("PLACE")
+      ->required();
+  command->add_option("out", words->out, "the file, such as model.safetensors")
+      ->type_name("FILE")
+      ->required();
+  CLI::Option* node = command->add_option("--node", words->node, "the model of this node");
+  command->add_flag("--average", words->average, "the mean over the nodes, which is the default")
+      ->excludes(node);
+  command->add_flag("--onnx", words->onnx, "write ONNX, which a file that is called *.onnx is anyway");
+  command->callback([words, node] { export_it(*words, *node); });
+}
+
+void add_ls(CLI::App& model) {
+  CLI::App* command = model.add_subcommand("ls", "List the models with their parameters, FLOPs and bytes");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "one JSON object");
+  command->callback([json] { list_all_models(*json); });
+}
+
+void add_show(CLI::App& model) {
+  CLI::App* command = model.add_subcommand("show", "Print the layers of a model");
+  auto words = std::make_shared<ShowWords>();
+  command->add_option("name", words->name, "the model")->type_name("MODEL")->required();
+  command->add_option("--set", words->assignments, "model.key=value, as for training")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--input", words->input, "channels x height x width of a sample, such as 3x32x32");
+  StagesWords& stages = words->stages;
+  CLI::Option* cut = command->add_option("--stages", stages.stages, "cut it into so many, and print the cut");
+  command->add_option("--speed", stages.speed, "relative speeds of the stages' machines, such as 1,2,1")
+      ->delimiter(',')
+      ->needs(cut);
+  command->add_option("--batch", stages.batch, "samples of a step; by default 32")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(cut);
+  command->add_option("--micro-batches", stages.micro_batches, "parts of a batch; by default 4 a stage")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(cut);
+  command->add_option("--cut", stages.cut, "by time, parameters or layers; by default time")
+      ->check(CLI::IsMember({"time", "parameters", "layers"}))
+      ->needs(cut);
+  command->add_option("--schedule", stages.schedule, "1f1b, gpipe or naive; by default 1f1b")
+      ->check(CLI::IsMember(schedule_words()))
+      ->needs(cut);
+  command->add_flag("--json", words->json, "one JSON object");
+  command->callback([words] { show_model(*words); });
+}
+
+}  // namespace
+
+void add_model(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("model", "The models that can be trained");
+  command->require_subcommand(1);
+  add_ls(*command);
+  add_show(*command);
+  add_export(*command);
+}
+
+}  // namespace veche::cli

@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/model/pictures.h"
+#include "cli/terminal/counter.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/text.h"
+#include "veche/base/machine/cores.h"
+#include "veche/errors.h"
+#include "veche/runtime/inference/assessment.h"
+#include "veche/runtime/inference/prediction.h"
+#include "veche/runtime/inference/trained_model.h"
+
+namespace veche::cli {
+namespace {
+
+using PredictJson = nlohmann::ordered_json;
+
+constexpr std::size_t kPredictedAtOnce = 100;
+constexpr std::size_t kMostConfusion = 30;  // classes that a matrix on a screen can have
+
+struct PredictWords {
+  std::string place;
+  std::vector<std::string> images;
+  int node = -1;
+  bool test = false;
+  bool json = false;
+  std::size_t top = 3;
+};
+
+// Samples gathered until there are enough to be worth a pass.
+class Asked {
+ public:
+  using Answer = std::function<void(Pictures::One&, std::span<const float>)>;
+  Asked(TrainedModel& model, Answer answer) : model_(model), answer_(std::move(answer)) {}
+
+  void add(Pictures::One one) {
+    waiting_.push_back(std::move(one));
+    if (waiting_.size() == kPredictedAtOnce) answer_all();
+  }
+
+  void answer_all() {
+    const auto classes = static_cast<std::size_t>(model_.classes());
+    std::vector<float> images;
+    std::size_t seen = 0;
+    for (const Pictures::One& one : waiting_) {
+      images.insert(images.end(), one.sample.begin(), one.sample.end());
+      seen += one.sample.empty() ? 0 : 1;
+    }
+    std::vector<float> probabilities(seen * classes);
+    if (seen > 0) model_.predict(images, probabilities);
+    std::span<const float> left = probabilities;
+    for (Pictures::One& one : waiting_) {
+      const std::size_t mine = one.sample.empty() ? 0 : classes;
+      answer_(one, left.first(mine));
+      left = left.subspan(mine);
+    }
+    waiting_.clear();
+  }
+
+ private:
+  TrainedModel& model_;
+  const Answer answer_;
+  std::vector<Pictures::One> waiting_;
+};
+
+std::vector<std::string> class_names(const TrainedModel& model) {
+  std::vector<std::string> names;
+  for (int label = 0; label < model.classes(); ++label)
+    names.push_back(model.input().name_of(static_cast<std::size_t>(label)));
+  return names;
+}
+
+void print_assessment(const Assessment& found, const std::vector<std::string>& names) {
+  answer("\n{} of {} right ({:.2f} %), loss {:.4f}, calibration error {:.2f} %\n\n",
+         with_commas(
+             static_cast<std::uint64_t>(std::llround(found.accuracy() * static_cast<double>(found.count())))),
+         with_commas(static_cast<std::uint64_t>(found.count())), 100 * found.accuracy(), found.loss(),
+         100 * found.calibration_error());
+  const bool matrix = names.size() <= kMostConfusion;
+  std::vector<std::string> head{"class", "samples", "found", "right when named"};
+  for (std::size_t i = 0; matrix && i < names.size(); ++i) head.push_back(fmt::format("as {}", i));
+  Table table(std::move(head));
+  for (std::size_t truth = 0; truth < names.size(); ++truth) {
+    const std::int64_t all = found.of_class(truth), named = found.answers(truth);
+    const auto right = static_cast<double>(found.confused(truth, truth));
+    const auto percent = [&](std::int64_t of) {
+      return of == 0 ? std::string("-") : fmt::format("{:.1f} %", 100 * right / static_cast<double>(of));
+    };
+    std::vector<std::string> row{fmt::format("{} {}", truth, one_line(names[truth])),
+                                 with_commas(static_cast<std::uint64_t>(all)), percent(all), percent(named)};
+    for (std::size_t i = 0; matrix && i < names.size(); ++i)
+      row.push_back(std::to_string(found.confused(truth, i)));
+    table.row(std::move(row));
+  }
+  answer("{}\n", table.text());
+  Table bins({"probability of the answer", "answers", "its mean", "right"});
+  for (std::size_t i = 0; i < found.bins().size(); ++i)
+    if (const Assessment::Bin& bin = found.bins()[i]; bin.count > 0) {
+      const auto count = static_cast<double>(bin.count);
+      bins.row({fmt::format("{:.1f} to {:.1f}", static_cast<double>(i) / Assessment::kBins,
+                            static_cast<double>(i + 1) / Assessment::kBins),
+                with_commas(static_cast<std::uint64_t>(bin.count)),
+                fmt::format("{:.1f} %", 100 * bin.probability / count),
+                fmt::format("{:.1f} %", 100 * static_cast<double>(bin.right) / count)});
+    }
+  answer("{}", bins.text());
+}
+
+// The run's own test set, if it is what the model was taught with.
+DataSource test_data(const TrainedModel& model) {
+  DataSource source = model.data();
+  check_shape(*source.test, model.input(), source.name);
+  if (model.input().class_names != input_of(source).class_names)
+    throw RequestError(
+        fmt::format("'{}' has other classes today than when the model was taught", source.name));
+  return source;
+}
+
+void ask_test_set(const TrainedModel& model, const DataSource& source, Asked& asked, Counter& counter) {
+  for (std::size_t i = 0; i < source.test->size(); ++i) {
+    Pictures::One one{std::to_string(i),
+                      std::vector<float>(model.input().shape.size()),
+                      {},
+                      static_cast<std::size_t>(source.test->label(i))};
+    source.test->read(i, one.sample);
+    asked.add(std::move(one));
+    counter.show(i + 1, source.test->size());
+  }
+  asked.answer_all();
+}
+
+PredictJson model_json(const TrainedModel& model) {
+  return {{"name", model.name()},
+          {"model", model.model()},
+          {"who", model.who()},
+          {"step", model.step()},
+          {"parameters", model.parameters()}};
+}
+
+int predict(const PredictWords& words, bool has_node) {
+  if (words.images.empty() && !words.test)
+    throw RequestError(
+        "name pictures, folders or packed sets, or ask with --test about the test set of the run");
+  TrainedModel model(words.place, has_node ? std::optional(NodeId{words.node}) : std::nullopt,
+                     usable_cores());
+  for (const std::string& sentence : model.notices()) tell("note: {}\n", one_line(sentence));
+  std::optional<Pictures> pictures;
+  if (!words.images.empty()) pictures.emplace(words.images, model.input());
+  std::optional<DataSource> test;
+  if (words.test) test = test_data(model);
+
+  PredictJson json{{"model", model_json(model)}};
+  const std::vector<std::string> names = class_names(model);
+  Assessment of_pictures(names.size()), of_test(names.size());
+  if (!words.json)
+    answer("{} of {} at step {}: {}, {} parameters\n", model.who(), one_line(model.name()), model.step(),
+           model.model(), with_commas(model.parameters()));
+  std::size_t damaged = 0;
+  if (pictures) {
+    Counter counter("predicting", "images", words.json);
+    Table table({"picture", "class", "probability", "then"});
+    PredictJson answers = PredictJson::array();
+    std::size_t done = 0;
+    Asked asked(model, [&](Pictures::One& one, std::span<const float> probabilities) {
+      if (probabilities.empty()) {
+        ++damaged;
+        if (words.json)
+          answers.push_back({{"image", one.name}, {"error", one.damage}});
+        else
+          table.row({one_line(one.name), one_line(one.damage), "", ""});
+        return;
+      }
+      if (one.label) of_pictures.add(*one.label, probabilities);
+      if (words.json) {
+        PredictJson answer{{"image", one.name}};
+        answer.update(prediction_json(model.input(), probabilities, words.top));
+        if (one.label) answer["truth"] = *one.label;
+        answers.push_back(std::move(answer));
+        return;
+      }
+      const auto best = ranked(probabilities, words.top);
+      std::string then;
+      for (std::size_t i = 1; i < best.size(); ++i)
+        then += fmt::format("{}{} {:.1f} %", then.empty() ? "" : ", ", one_line(names[best[i]]),
+                            100 * probabilities[best[i]]);
+      table.row({one_line(one.name), one_line(names[best.front()]),
+                 fmt::format("{:.1f} %", 100 * probabilities[best.front()]), then});
+    });
+    pictures->each([&](Pictures::One one) {
+      asked.add(std::move(one));
+      counter.show(++done, pictures->size());
+    });
+    asked.answer_all();
+    counter.clear();
+    if (words.json)
+      json["predictions"] = std::move(answers);
+    else
+      answer("\n{}", table.text());
+    if (of_pictures.count() > 0 && words.json) json["assessment"] = of_pictures.to_json(names);
+    if (of_pictures.count() > 0 && !words.json) print_assessment(of_pictures, names);
+  }
+  if (test) {
+    Counter counter("testing", "images", words.json);
+    Asked asked(model, [&](const Pictures::One& one, std::span<const float> probabilities) {
+      of_test.add(*one.label, probabilities);
+    });
+    ask_test_set(model, *test, asked, counter);
+    counter.clear();
+    if (words.json)
+      json["test"] = of_test.to_json(names);
+    else
+      print_assessment(of_test, names);
+  }
+  if (words.json) answer_json(json);
+  if (damaged == 0) return 0;
+  flush_output();
+  tell_sentence(fmt::format("{} of {} pictures cannot be read", damaged, pictures->size()));
+  return kFailed;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("predict", "Ask a trained model what is on pictures");
+  auto words = std::make_shared<PredictWords>();
+  command->add_option("PLACE", words->place, "a run's folder, or weights that `veche model export` wrote")
+      ->type_name("PLACE")
+      ->required();
+  command->add_option("IMAGE", words->images, "pictures (JPEG, PNG), folders of them, packed sets, archives")
+      ->type_name("FILE");
+  CLI::Option* node =
+      command->add_option("--node", words->node, "the model of this node; else the averaged one");
+  command->add_flag("--test", words->test,
+                    "the run's test set: accuracy of every class, what is taken for what, calibration");
+  command->add_option("--top", words->top, "so many classes of each picture")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--json", words->json, "one JSON object on standard output");
+  command->callback([words, node, &exit_code] { exit_code = predict(*words, node->count() > 0); });
+}
+
+}  // namespace veche::cli

@@ -1,0 +1,49 @@
+#include "cli/model/serving.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "cli/terminal/output.h"
+
+namespace veche::cli {
+
+void add_serving_options(CLI::App& command, ServingWords& words, int usual_port) {
+  words.port = usual_port;
+  command
+      .add_option("--host", words.host,
+                  "the address to listen at; another than this machine's own asks for a token")
+      ->capture_default_str();
+  command.add_option("--port", words.port, "0: one that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command.add_option("--token", words.token,
+                     "what everybody must know who asks; else a new one where needed");
+}
+
+web::Guard guard_of(const ServingWords& words) {
+  std::string token = words.token;
+  if (token.empty() && !web::is_loopback(words.host)) token = web::new_token();
+  return {words.host, token};
+}
+
+std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::HttpOptions options,
+                                               web::HttpHandler& handler) {
+  options.host = words.host;
+  options.port = words.port;
+  return web::start_http_server(options, handler);
+}
+
+void serve_until_stopped(const ServingWords& words, const web::Guard& guard, const web::HttpOptions& options,
+                         web::HttpHandler& handler, const std::string& what,
+                         const std::atomic<bool>& stopped) {
+  const auto server = start_serving(words, options, handler);
+  answer("{}\n", guard.address(server->port()));
+  flush_output();
+  tell("Serving {}. Ctrl-C ends it.\n", what);
+  // A signal's handler can only set a flag, which nobody can wait for.
+  while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+}  // namespace veche::cli

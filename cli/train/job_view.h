@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+#include "cli/process/reporter.h"
+#include "cli/terminal/progress.h"
+#include "veche/comm/cluster.h"
+
+namespace veche::cli {
+
+// "mpirun -np 4 veche train --resume runs/x", or with srun; without a job no launcher.
+std::string resume_command(const std::filesystem::path& folder, const Job* job);
+
+// On standard error: what was saved last in a run's folder, and the command that goes on from there.
+void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command);
+
+// Shows a run of a job on its first rank, and tells when a rank is lost: how to go on.
+class JobView : public ProgressView {
+ public:
+  JobView(bool quiet, Job& job, Reporter* reporter);
+  ~JobView() override { job_.on_loss({}); }
+
+  void on_start(const RunInfo& info) override;
+  // One sentence, and how to go on when something was saved. Once; any thread.
+  void tell_failure(const std::string& sentence);
+
+ private:
+  Job& job_;
+  Reporter* const reporter_;  // may be null
+  std::mutex mutex_;
+  std::filesystem::path folder_;  // guarded by mutex_, as the next
+  bool told_ = false;
+};
+
+}  // namespace veche::cli

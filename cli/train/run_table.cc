@@ -1,0 +1,81 @@
+#include "cli/train/run_table.h"
+
+#include <cmath>
+
+#include "cli/terminal/output.h"
+#include "cli/terminal/text.h"
+#include "veche/runtime/record/summary.h"
+
+namespace veche::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 64;  // nodes that the table shows
+
+void tell_stages(const RunResult& result) {
+  double computing = 0, waiting = 0, sent = 0;
+  for (const NodeReport& node : result.last.nodes) {
+    computing += node.stage.compute_seconds;
+    waiting += node.stage.bubble_seconds;
+    sent += static_cast<double>(node.stage.sent.bytes);
+  }
+  tell(
+      "  stages                 {} of each of {} models; {:.0f} % of their time is waiting; {} of "
+      "activations\n",
+      result.info.stages, result.info.nodes / result.info.stages,
+      computing > 0 ? 100 * waiting / (computing + waiting) : 0, bytes(sent));
+}
+
+}  // namespace
+
+void print_run(const RunResult& result) {
+  const Evaluation& last = result.last;
+  const bool tested = last.average_model.count > 0;
+  Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "steps", "computing", "waiting",
+               "communicating", "sent"});
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < last.nodes.size() && shown < kMostRows; ++i) {
+    const NodeReport& node = last.nodes[i];
+    if (tested && node.test.count == 0) continue;
+    ++shown;
+    table.row({std::to_string(i),
+               tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy())
+                      : fmt::format("{:.6g}", node.train.loss()),
+               fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), with_commas(node.steps),
+               duration(node.compute_seconds), duration(node.waiting_seconds),
+               duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
+  }
+  tell("\n{}{}\n", result.wall_seconds ? "  all times are virtual\n" : "", table.text());
+  if (shown < last.nodes.size())
+    tell("  {} of {} nodes; all are in summary.json\n", shown, with_commas(last.nodes.size()));
+  if (tested) {
+    const Spread spread = accuracy_spread(last);
+    tell("  accuracy of the nodes  {:.2f} +- {:.2f} %{}\n", 100 * spread.mean, 100 * spread.std,
+         spread.nodes < last.nodes.size() ? fmt::format(", of {} that were tested", spread.nodes) : "");
+    tell("  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
+  }
+  const Disagreement apart = disagreement(last);
+  tell("  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
+  const char* const things = result.info.data.empty() ? "steps" : "images";
+  const std::string speed = with_commas(static_cast<std::uint64_t>(last.images_per_second));
+  if (result.wall_seconds)
+    tell("  speed                  {} {} a virtual second, {:.6g} virtual seconds of training, {} really\n",
+         speed, things, last.seconds, duration(*result.wall_seconds));
+  else
+    tell("  speed                  {} {}/s, {} of training\n", speed, things, duration(last.seconds));
+  if (result.info.stages > 1) tell_stages(result);
+  if (const Staleness staleness = total_staleness(last); !staleness.empty())
+    tell("  staleness              {:.3g} on the average, {} at most, {} dropped\n", staleness.mean(),
+         staleness.most, with_commas(staleness.dropped));
+  if (const Coding coding = total_coding(last); !coding.empty())
+    tell("  codec                  {}: 1/{:.4g} of the bytes, {} of coding, {:.3g} remembered\n",
+         result.info.codec, coding.ratio(), duration(coding.seconds), std::sqrt(coding.remembered_squared));
+  const Traffic sent = total_sent(last);
+  tell("  sent                   {} in {} messages\n", bytes(static_cast<double>(sent.bytes)),
+       with_commas(sent.messages));
+  if (const Traffic samples = total_samples_sent(last); samples.messages > 0)
+    tell("  samples lent           {} in {} messages\n", bytes(static_cast<double>(samples.bytes)),
+         with_commas(samples.messages));
+  tell("  run                    {}\n", result.info.folder.string());
+}
+
+}  // namespace veche::cli

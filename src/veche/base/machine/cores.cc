@@ -1,0 +1,107 @@
+#include "veche/base/machine/cores.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace veche {
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+double quota_of(double microseconds, double period) {
+  return microseconds > 0 && period > 0 ? microseconds / period : kUnlimited;
+}
+
+double number_in(const std::filesystem::path& file) {
+  double number = -1;
+  std::ifstream(file) >> number;
+  return number;
+}
+
+// Version 2: "max 100000", or microseconds and the period in which they may be used.
+double quota_v2(const std::filesystem::path& group) {
+  std::ifstream file(group / "cpu.max");
+  double microseconds = -1, period = -1;
+  return file >> microseconds >> period ? quota_of(microseconds, period) : kUnlimited;
+}
+
+// Version 1: -1 where there is no limit.
+double quota_v1(const std::filesystem::path& group) {
+  return quota_of(number_in(group / "cpu.cfs_quota_us"), number_in(group / "cpu.cfs_period_us"));
+}
+
+// The least of a group and those above it. In a container the path may be one of the host's, of which only
+// the top is seen: then that speaks for it.
+template <class Quota>
+double least_upwards(const std::filesystem::path& top, const std::string& path, Quota quota) {
+  double least = quota(top);
+  std::filesystem::path group = top;
+  for (const auto& name : std::filesystem::path(path).relative_path()) {
+    group /= name;
+    least = std::min(least, quota(group));
+  }
+  return least;
+}
+
+// "0::/a/b" of version 2, "4:cpu,cpuacct:/a/b" of version 1.
+struct Membership {
+  explicit Membership(const std::string& line) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) return;
+    for (std::size_t from = first + 1; from <= second;) {
+      const std::size_t to = std::min(line.find(',', from), second);
+      controllers.push_back(line.substr(from, to - from));
+      from = to + 1;
+    }
+    joined = line.substr(first + 1, second - first - 1);
+    path = line.substr(second + 1);
+  }
+  std::vector<std::string> controllers;
+  std::string joined;  // a folder of version 1 has this name, or one of the controllers'
+  std::string path;
+};
+
+int allowed_cores() {
+  // More than a cpu_set_t holds are not counted one by one.
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 0) return CPU_COUNT(&cores);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+double core_quota(const std::filesystem::path& groups, const std::filesystem::path& membership) {
+  double least = kUnlimited;
+  std::ifstream lines(membership);
+  for (std::string line; std::getline(lines, line);) {
+    const Membership mine(line);
+    if (mine.joined.empty() && !mine.path.empty())
+      least = std::min({least, least_upwards(groups, mine.path, quota_v2),
+                        least_upwards(groups / "unified", mine.path, quota_v2)});
+    if (std::ranges::find(mine.controllers, "cpu") != mine.controllers.end())
+      least = std::min({least, least_upwards(groups / mine.joined, mine.path, quota_v1),
+                        least_upwards(groups / "cpu", mine.path, quota_v1)});
+  }
+  return least;
+}
+
+int usable_cores(int processes, double quota) {
+  int cores = allowed_cores();
+  // Those that a launcher has bound to cores of their own share them with nobody.
+  if (processes > 1)
+    cores = std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / processes, 1, cores);
+  // Processes of one job are in one group as a rule.
+  const double part = std::ceil(quota / processes);
+  return part < cores ? std::max(1, static_cast<int>(part)) : cores;
+}
+
+}  // namespace veche

@@ -1,0 +1,26 @@
+#include "veche/base/machine/parallel_ranges.h"
+
+#include <algorithm>
+
+namespace veche {
+namespace {
+
+constexpr std::size_t kLeastRange = 65536;  // numbers: fewer are done sooner than another thread begins
+constexpr std::size_t kRegister = 64;
+
+}  // namespace
+
+void parallel_ranges(int threads, std::size_t length,
+                     const std::function<void(std::size_t from, std::size_t to)>& work) {
+  const auto parts = static_cast<int>(
+      std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), length / kLeastRange));
+  if (parts <= 1) return work(0, length);
+  const auto begin = [&](int part) {
+    const std::size_t place = length * static_cast<std::size_t>(part) / static_cast<std::size_t>(parts);
+    return part == parts ? length : place / kRegister * kRegister;
+  };
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int part = 0; part < parts; ++part) work(begin(part), begin(part + 1));
+}
+
+}  // namespace veche

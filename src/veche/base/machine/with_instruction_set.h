@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "veche/base/machine/instruction_set.h"
+
+namespace veche {
+
+// For tests: while it lives, loops use this instruction set of the processor; then the best again.
+class WithInstructionSet {
+ public:
+  explicit WithInstructionSet(const std::string& name) { use_instruction_set(name); }
+  ~WithInstructionSet() { use_instruction_set(instruction_sets().front()); }
+  WithInstructionSet(const WithInstructionSet&) = delete;
+  WithInstructionSet& operator=(const WithInstructionSet&) = delete;
+};
+
+}  // namespace veche

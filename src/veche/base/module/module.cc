@@ -1,0 +1,66 @@
+#include "veche/base/module/module.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
+
+#include "veche/base/machine/memory.h"
+#include "veche/errors.h"
+
+namespace veche {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Asked of the loader about an address inside this program or library, so that no path is compiled in.
+fs::path module_folder() {
+  Dl_info info{};
+  link_map* object = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&module_symbol), &info, reinterpret_cast<void**>(&object),
+              RTLD_DL_LINKMAP) == 0 ||
+      object == nullptr)
+    return "veche";
+  if (*object->l_name != '\0') return fs::absolute(object->l_name).lexically_normal().parent_path() / "veche";
+  // The program itself has no name there. In the build tree its libraries are in lib/.
+  std::error_code ignored;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  const fs::path installed = prefix / VECHE_LIBRARY_FOLDER / "veche";
+  return fs::exists(installed, ignored) ? installed : prefix / "lib" / "veche";
+}
+
+std::string loader_reason() {
+  const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc keeps one per thread
+  return reason == nullptr ? "no reason given" : reason;
+}
+
+}  // namespace
+
+void* module_symbol(const Module& module, const std::string& symbol) {
+  const std::filesystem::path path = module_folder() / module.file;
+  const std::string remedy =
+      ": install the Debian package " + module.package + " and rebuild Veche (`make build` does both)";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw RequestError("this build of Veche has no " + module.purpose + " (" + path.string() +
+                       " is missing)" + remedy);
+
+  // A loader that runs out of address space leaves libraries half started, and they hang or crash.
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) == nullptr)
+    check_address_space(module.address_space, "the engine of the " + module.purpose);
+
+  // Local, so that engines with the same symbols can live side by side. The loader counts the openings and
+  // nobody closes: engines of this size do not survive being unloaded.
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    throw RequestError("the engine of the " + module.purpose +
+                       " cannot be loaded, a library it needs is missing or of " + "another version" +
+                       remedy + " (the loader said: " + loader_reason() + ")");
+  void* address = dlsym(handle, symbol.c_str());
+  if (address == nullptr)
+    throw RequestError("the engine of the " + module.purpose + " in " + path.string() +
+                       " belongs to another version of Veche: rebuild both together");
+  return address;
+}
+
+}  // namespace veche

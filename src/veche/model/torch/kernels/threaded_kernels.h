@@ -1,0 +1,44 @@
+#pragma once
+
+#include "veche/model/torch/kernels/norm_kernels.h"
+#include "veche/model/torch/kernels/winograd.h"
+
+namespace veche::torch_model::threaded {
+
+// The kernels of norm_kernels.h and winograd.h, each with its pixels or images divided among the threads that
+// libtorch has been given (use_threads), where there is enough to do. With one thread they are those kernels.
+// Sums are taken part by part, in a fixed order: equal numbers of threads give equal bits.
+
+void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
+                        float* variance);
+void scale_relu(const float* x, const float* residual, std::int64_t rows, std::int64_t channels,
+                const float* scale, const float* shift, float* y);
+void scale_relu_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t channels,
+                     const float* scale, const float* shift, const float* mean, float* sum, float* dot);
+void combine_relu(const float* dy, const float* x, std::int64_t rows, std::int64_t channels,
+                  const float* scale, const float* shift, const float* mean, const float* b, const float* c,
+                  float* dx);
+void residual_relu_sums(const float* dy, const float* y, const float* x, std::int64_t rows,
+                        std::int64_t channels, const float* mean, float* g, float* sum, float* dot);
+void combine(const float* g, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
+             const float* a, const float* b, const float* c, float* dx);
+void scale(const float* x, std::int64_t rows, std::int64_t channels, const float* scale, const float* shift,
+           float* y);
+void scale_sums(const float* dy, const float* x, std::int64_t rows, std::int64_t channels, const float* mean,
+                float* sum, float* dot);
+void scale_relu_pool(const float* x, const ImageSize& size, const float* scale, const float* shift, float* y);
+void scale_relu_pool_sums(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                          const float* shift, const float* mean, float* sum, float* dot);
+void combine_pool(const float* dy, const float* x, const ImageSize& size, const float* scale,
+                  const float* shift, const float* mean, const float* b, const float* c, float* dx);
+
+std::size_t winograd_work(const WinogradSize& size);
+std::size_t winograd_gradient_work(const WinogradSize& size);
+void winograd_forward(const WinogradSize& size, const float* x, const float* transformed, const float* bias,
+                      float* y, float* work);
+void winograd_input_gradient(const WinogradSize& size, const float* dy, const float* transformed, float* dx,
+                             float* work);
+void winograd_weight_gradient(const WinogradSize& size, const float* x, const float* dy, bool add,
+                              float* dweight, float* work);
+
+}  // namespace veche::torch_model::threaded

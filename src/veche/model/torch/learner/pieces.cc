@@ -1,0 +1,58 @@
+#include "veche/model/torch/learner/pieces.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace veche::torch_model {
+namespace {
+
+constexpr std::size_t kPixels = 16384;
+constexpr std::size_t kFewest = 8;
+
+}  // namespace
+
+std::size_t images_in_a_piece(const Shape& image, std::size_t images) {
+  const auto pixels = static_cast<std::size_t>(image.height) * static_cast<std::size_t>(image.width);
+  const std::size_t most = std::max(kFewest, kPixels / std::max<std::size_t>(pixels, 1));
+  if (images <= most) return images;
+  for (std::size_t piece = most; piece >= kFewest; --piece)
+    if (images % piece == 0) return piece;
+  const std::size_t pieces = (images + most - 1) / most;
+  return (images + pieces - 1) / pieces;
+}
+
+Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
+                      const std::function<Score(std::size_t from, std::size_t to)>& score) {
+  struct Result {
+    Score score;
+    std::exception_ptr failure;
+  };
+  std::vector<Result> results((samples + piece - 1) / piece);
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < results.size(); i = next++) {
+      try {
+        results[i].score = score(i * piece, std::min((i + 1) * piece, samples));
+      } catch (...) {
+        results[i].failure = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    const auto most = std::min(static_cast<std::size_t>(std::max(threads, 1)), results.size());
+    for (std::size_t i = 1; i < most; ++i) others.emplace_back(work);
+    work();
+  }
+  Score total;
+  for (const Result& result : results) {
+    if (result.failure) std::rethrow_exception(result.failure);
+    total += result.score;
+  }
+  return total;
+}
+
+}  // namespace veche::torch_model

@@ -1,0 +1,247 @@
+#include "veche/model/torch/learner/stage.h"
+
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "veche/errors.h"
+#include "veche/model/torch/layers/folded_convs.h"
+#include "veche/model/torch/learner/batch_tensors.h"
+#include "veche/model/torch/learner/cost.h"
+#include "veche/model/torch/learner/nowhere.h"
+#include "veche/model/torch/learner/tensor_message.h"
+#include "veche/model/torch/library/threads.h"
+
+namespace veche::torch_model {
+namespace {
+
+bool holds(const Link& link, const std::string& tensor) {
+  return std::ranges::any_of(
+      link.holds, [&](const std::string& name) { return tensor == name || tensor.starts_with(name + "."); });
+}
+
+std::string who_is(const ModelSpec& spec) {
+  return spec.options.has("file") ? "model.file: '" + spec.options.get<std::string>("file") + "'"
+                                  : "model.name: '" + spec.name + "'";
+}
+
+// Which link has a tensor: every one must have its place, and lie where the order of links has it, so that
+// stages one after the other are the whole vector.
+std::vector<std::size_t> owners(const Network& network, const Named& tensors, const ModelSpec& spec) {
+  const auto& links = network.links();
+  std::vector<std::size_t> all;
+  for (const auto& item : tensors) {
+    const auto owner = std::ranges::find_if(links, [&](const Link& link) { return holds(link, item.key()); });
+    const auto index = static_cast<std::size_t>(owner - links.begin());
+    if (owner == links.end() || (!all.empty() && index < all.back()))
+      throw RequestError(who_is(spec) + " cannot be cut into stages: its tensor '" + item.key() +
+                         "' is not where the order of its blocks has it");
+    all.push_back(index);
+  }
+  return all;
+}
+
+void require_chain(const Network& network, const ModelSpec& spec) {
+  if (network.links().empty())
+    throw RequestError(who_is(spec) + " cannot be cut into stages: " + network.why_whole());
+}
+
+// Tensors of other links keep their sizes, which those who give initial values look at, and nothing else.
+torch::nn::Module& cut_out(Network& network, const ModelSpec& spec, const StageSpec& stage) {
+  require_chain(network, spec);
+  at::NoGradGuard guard;
+  for (const bool trained : {true, false}) {
+    const Named tensors = trained ? trained_tensors(network.module()) : other_tensors(network.module());
+    const std::vector<std::size_t> owner = owners(network, tensors, spec);
+    std::size_t i = 0;
+    for (auto item : tensors) {
+      const int link = static_cast<int>(owner[i++]);
+      if (link < stage.from || link >= stage.to) item.value().set_data(nowhere(item.value().sizes()));
+    }
+  }
+  return network.module();
+}
+
+std::size_t floats_of(const Named& tensors, const Link& link) {
+  std::size_t count = 0;
+  for (const auto& item : tensors)
+    if (holds(link, item.key())) count += static_cast<std::size_t>(item.value().numel());
+  return count;
+}
+
+}  // namespace
+
+TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, const StageSpec& stage,
+                       std::shared_ptr<ConvPlans> plans, Learner* like)
+    : network_(std::move(network)),
+      plans_(std::move(plans)),
+      stage_(stage),
+      input_(spec.input),
+      classes_(spec.classes),
+      label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
+      seed_(spec.seed),
+      node_(spec.node),
+      threads_(std::max(1, spec.options.get<int>("threads", 0))),
+      computes_(where_to_compute(spec)),
+      flat_(cut_out(*network_, spec, stage), network_->channels_last()),
+      report_(flat_.gradients().data()) {
+  if (like != nullptr) {
+    std::ranges::copy(like->parameters(), flat_.parameters().begin());
+    std::ranges::copy(like->buffers(), flat_.buffers().begin());
+  } else {
+    network_->initialise(spec.seed);
+  }
+  if (computes_.away) throw RequestError("model.device: stages compute on the processor; leave the key out");
+  for (const auto& module : network_->modules()) {
+    if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
+    if (auto* conv = dynamic_cast<Conv*>(module.get())) {
+      conv->plans = plans_;
+      convs_.push_back(conv);
+    }
+  }
+  plain_.emplace(network_->module(), report_);
+}
+
+TorchStage::Held TorchStage::take_in(const StageInput& input) const {
+  Held held;
+  if (first()) {
+    check_images(input.batch, input_);
+    held.input = images_of(input.batch);
+  } else {
+    held.input = to_tensor(input.activation);
+  }
+  if (last()) {
+    check_labels(input.batch, classes_);
+    held.labels = labels_of(input.batch);
+    if (held.labels.size(0) != held.input.size(0))
+      throw RunError("there are " + std::to_string(held.labels.size(0)) + " labels for " +
+                     std::to_string(held.input.size(0)) + " samples that the stage before has sent");
+  }
+  return held;
+}
+
+at::Tensor TorchStage::run(const MicroBatch& part, Held& held, Score* score_of_part) const {
+  const std::uint64_t of_step =
+      RandomStream(seed_, "dropout of parts", static_cast<std::uint64_t>(node_.value), part.step).next();
+  at::Tensor x = held.input;
+  for (int i = stage_.from; i < stage_.to; ++i) {
+    Pass pass{true, RandomStream(of_step, "block", static_cast<std::uint64_t>(part.index),
+                                 static_cast<std::uint64_t>(i))};
+    x = network_->links()[static_cast<std::size_t>(i)].forward(x, pass);
+  }
+  if (!last()) return x;
+  const at::Tensor loss =
+      at::cross_entropy_loss(x, held.labels, {}, at::Reduction::Sum, kNoLabelIgnored, label_smoothing_);
+  if (score_of_part != nullptr) *score_of_part += score(x, held.labels, loss.detach() / held.labels.numel());
+  return loss / static_cast<double>(part.whole);
+}
+
+void TorchStage::rest_parameters(bool rest) {
+  report_.parameters_rest = rest;
+  for (Conv* conv : convs_) conv->forget();
+}
+
+Message TorchStage::forward(const MicroBatch& part, const StageInput& input, MessagePool& pool) {
+  use_threads(threads_);
+  const MemoryAccount::Charging charging(memory_);
+  return explained([&] {
+    if (part.index == 0) {
+      held_.clear();
+      back_ = 0;
+      plain_->zero();
+      rest_parameters(part.count > 1);
+    }
+    report_.unfinished = true;  // some layers know a gradient on the way forward already, of every part
+    Held held = take_in(input);
+    held.charge = memory_.charge(input.activation.size());
+    at::Tensor output;
+    if (stage_.recompute) {
+      const at::NoGradGuard guard;
+      output = run(part, held, &score_);
+    } else {
+      if (!first()) held.input.requires_grad_();
+      output = held.output = run(part, held, &score_);
+    }
+    held_.insert_or_assign(part.index, std::move(held));
+    return last() ? Message{} : to_message(output, pool);
+  });
+}
+
+Message TorchStage::backward(const MicroBatch& part, const Message& gradient, MessagePool& pool) {
+  use_threads(threads_);
+  const MemoryAccount::Charging charging(memory_);
+  return explained([&] {
+    const auto found = held_.find(part.index);
+    if (found == held_.end()) throw std::logic_error("a part comes back that has not gone forward");
+    Held held = std::move(found->second);
+    held_.erase(found);
+    if (stage_.recompute) {
+      // The statistics of the first pass count, once.
+      const std::vector<float> buffers(flat_.buffers().begin(), flat_.buffers().end());
+      if (!first()) held.input.requires_grad_();
+      held.output = run(part, held, nullptr);
+      std::ranges::copy(buffers, flat_.buffers().begin());
+    }
+    report_.adds = back_ > 0;
+    report_.unfinished = ++back_ < part.count;
+    if (last())
+      held.output.backward();
+    else
+      torch::autograd::backward({held.output}, {to_tensor(gradient)});
+    if (!report_.unfinished) rest_parameters(false);
+    return first() ? Message{} : to_message(held.input.grad(), pool);
+  });
+}
+
+Message TorchStage::test(const StageInput& input, MessagePool& pool, Score& score_of_all) {
+  use_threads(threads_);
+  return explained([&] {
+    const at::NoGradGuard guard;
+    FoldedConvs folded(*plans_);
+    Held held = take_in(input);
+    // A block may write its result over what it is given.
+    at::Tensor x = first() ? held.input : held.input.clone();
+    for (int i = stage_.from; i < stage_.to; ++i) {
+      Pass pass{false, RandomStream(seed_, "dropout"), &folded};
+      x = network_->links()[static_cast<std::size_t>(i)].forward(x, pass);
+    }
+    if (!last()) return to_message(x, pool);
+    score_of_all += score(x, held.labels, at::cross_entropy_loss(x, held.labels));
+    return Message{};
+  });
+}
+
+Score TorchStage::compute_gradient(const Batch& batch) {
+  if (!first() || !last()) throw std::logic_error("a stage alone has no loss");
+  MessagePool pool;
+  const MicroBatch whole{.step = batch.step, .whole = batch.size()};
+  forward(whole, {.batch = batch}, pool);
+  backward(whole, {}, pool);
+  return take_score();
+}
+
+Score TorchStage::evaluate(const Batch& batch) {
+  if (!first() || !last()) throw std::logic_error("a stage alone has no loss");
+  MessagePool pool;
+  Score all;
+  test({.batch = batch}, pool, all);
+  return all;
+}
+
+std::vector<BlockDescription> describe_links(Network& network, const ModelSpec& spec) {
+  require_chain(network, spec);
+  const Named trained = trained_tensors(network.module()), others = other_tensors(network.module());
+  owners(network, trained, spec);
+  owners(network, others, spec);
+  const std::vector<LinkCost> costs = link_costs(network, spec.input);
+  std::vector<BlockDescription> all;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const Link& link = network.links()[i];
+    all.push_back({link.name, floats_of(trained, link), floats_of(others, link), costs[i].multiply_adds,
+                   costs[i].output});
+  }
+  return all;
+}
+
+}  // namespace veche::torch_model

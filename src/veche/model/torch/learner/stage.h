@@ -1,0 +1,82 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "veche/model/stage.h"
+#include "veche/model/torch/layers/conv_plan.h"
+#include "veche/model/torch/layers/gradient_report.h"
+#include "veche/model/torch/layers/network.h"
+#include "veche/model/torch/layers/plain_gradients.h"
+#include "veche/model/torch/learner/flat.h"
+#include "veche/model/torch/library/allocator.h"
+#include "veche/model/torch/library/device.h"
+
+namespace veche::torch_model {
+
+// Some neighbouring links of a network behind the interface of a stage. Tensors of the others have no memory.
+class TorchStage : public Stage {
+ public:
+  // The network is a chain of at least so many links. `like`: as for TorchLearner, of the same links.
+  TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, const StageSpec& stage,
+             std::shared_ptr<ConvPlans> plans, Learner* like = nullptr);
+
+  bool first() const override { return stage_.from == 0; }
+  bool last() const override { return static_cast<std::size_t>(stage_.to) == network_->links().size(); }
+  Message forward(const MicroBatch& part, const StageInput& input, MessagePool& pool) override;
+  Message backward(const MicroBatch& part, const Message& gradient, MessagePool& pool) override;
+  Score take_score() override { return std::exchange(score_, {}); }
+  Message test(const StageInput& input, MessagePool& pool, Score& score) override;
+  std::size_t most_bytes_held() const override { return memory_.most(); }
+
+  std::span<float> parameters() override { return flat_.parameters(); }
+  std::span<float> gradients() override { return flat_.gradients(); }
+  std::span<float> buffers() override { return flat_.buffers(); }
+  // Of the whole network where that is one stage; else there is somebody who drives the passes.
+  Score compute_gradient(const Batch& batch) override;
+  Score evaluate(const Batch& batch) override;
+  void on_gradient_ready(GradientListener listener) override {
+    if (!computes_.away) report_.listen(std::move(listener));
+  }
+  std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
+  std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
+
+ private:
+  // What a part has left on its way forward.
+  struct Held {
+    at::Tensor input;   // asks for its gradient but at the first stage
+    at::Tensor labels;  // at the last stage
+    at::Tensor output;  // the part's share of the loss at the last stage; none where it is made again
+    std::shared_ptr<void> charge;  // on the account, for the message that `input` reads
+  };
+  // From one step's first pass to its last the parameters rest.
+  void rest_parameters(bool rest);
+  at::Tensor run(const MicroBatch& part, Held& held, Score* score) const;
+  Held take_in(const StageInput& input) const;
+
+  const std::shared_ptr<Network> network_;
+  const std::shared_ptr<ConvPlans> plans_;
+  const StageSpec stage_;
+  const Shape input_;
+  const int classes_;
+  const double label_smoothing_;
+  const std::uint64_t seed_;
+  const NodeId node_;
+  const int threads_;
+  const Computes computes_;
+  Flat flat_;
+  GradientReport report_;
+  std::optional<PlainGradients> plain_;
+  std::vector<Conv*> convs_;
+  MemoryAccount& memory_ = MemoryAccount::open();
+  std::map<int, Held> held_;  // by part
+  int back_ = 0;              // parts of the step that have come back
+  Score score_;
+};
+
+// What each link of the network is. Throws RequestError where it is no chain.
+std::vector<BlockDescription> describe_links(Network& network, const ModelSpec& spec);
+
+}  // namespace veche::torch_model

@@ -1,0 +1,24 @@
+#include "veche/model/torch/library/device.h"
+
+#include <torch/cuda.h>
+
+#include "veche/errors.h"
+
+namespace veche::torch_model {
+
+Computes where_to_compute(const ModelSpec& spec) {
+  const auto name = spec.options.get<std::string>("device", "cpu");
+  if (name == "cpu") return {};
+  if (name == "copies") return {at::kCPU, true};
+  if (name != "cuda")
+    throw RequestError("model.device: there is no device '" + name + "'; choose cpu or cuda");
+  const std::size_t devices = torch::cuda::device_count();
+  if (devices == 0)
+    throw RequestError(
+        "model.device = \"cuda\": libtorch finds no CUDA device here (there is none, or it was built without "
+        "CUDA); choose cpu");
+  const auto index = static_cast<std::size_t>(spec.node.value) % devices;
+  return {at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index)), true};
+}
+
+}  // namespace veche::torch_model

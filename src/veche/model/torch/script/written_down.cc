@@ -1,0 +1,42 @@
+#include "veche/model/torch/script/written_down.h"
+
+#include <torch/csrc/jit/frontend/tracer.h>
+
+#include "veche/errors.h"
+#include "veche/model/torch/library/threads.h"
+#include "veche/model/torch/script/translator.h"
+
+namespace veche::torch_model {
+
+OperatorGraph written_down(Network& network, const ModelSpec& spec) {
+  use_one_thread();
+  at::NoGradGuard guard;
+  std::map<const void*, std::string> names;
+  for (auto& item : network.named_parameters()) {
+    item.value().set_requires_grad(false);  // the tracer takes no others for constants
+    names[item.value().data_ptr()] = item.key();
+  }
+  for (const auto& item : network.named_buffers()) names[item.value().data_ptr()] = item.key();
+
+  const Shape& input = spec.input;
+  const at::Tensor samples = at::zeros({Translator::kSamples, input.channels, input.height, input.width});
+  const auto pass_through = [&](torch::jit::Stack images) -> torch::jit::Stack {
+    Pass pass{false, RandomStream(0, "written down")};
+    return {network.forward(images.at(0).toTensor(), pass)};
+  };
+  const auto unnamed = [](const at::Tensor&) { return std::string(); };
+  const auto traced =
+      torch::jit::tracer::trace({samples}, pass_through, unnamed, /*strict=*/true, /*force_outplace=*/true);
+
+  OperatorGraph graph;
+  graph.sample = input;
+  graph.classes = spec.classes;
+  try {
+    Translator(graph, std::move(names)).translate(*traced.first->graph);
+  } catch (const RequestError& error) {
+    throw RequestError("model.name: '" + spec.name + "' cannot be written as ONNX: " + error.what());
+  }
+  return graph;
+}
+
+}  // namespace veche::torch_model

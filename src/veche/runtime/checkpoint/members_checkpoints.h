@@ -1,0 +1,57 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "veche/report.h"
+#include "veche/runtime/checkpoint/checkpoint.h"
+#include "veche/runtime/record/run_folder.h"
+#include "veche/train/views/staged_part.h"
+
+namespace veche {
+
+// The checkpoints of a member of a grid: nodes are numbered from 0 whatever their seats are, and view.json
+// says of which view the last one is. Of a model in stages the files are the stages of the member's replica,
+// and the stage that it had when it left by itself lies in stage/.
+class MembersCheckpoints : public Checkpointer {
+ public:
+  // Both outlive it. `staged`: null where every node has the whole model.
+  MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged);
+
+  void enter(std::uint64_t view, int nodes, NodeId first);
+  void count_epochs(const RunInfo& info) { info_ = info; }
+  void write(std::uint64_t number, NodeId node, const NodeState& state) override;
+  void commit(std::uint64_t number) override;
+  CheckpointStore& store() { return store_; }
+  // Passes over the data that had been made at the checkpoint of this step; nothing: view.json does not tell.
+  std::optional<double> epochs(std::uint64_t step) const;
+  NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
+
+  // Of a model in stages. The one that this member had; none: nothing was written yet. Throws RequestError
+  // where view.json is damaged.
+  std::optional<int> stage() const;
+  // Writes its stage without the others.
+  void write_stage(NodeSelf& self);
+  // The newest that there is of this stage, into `state`; false: none is. `warn` hears of damaged ones, which
+  // are set aside. Throws RequestError where all are damaged.
+  bool read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn);
+  // The newest of nodes with whole models, in the same way.
+  std::optional<std::uint64_t> newest(const CheckpointStore::Warn& warn);
+
+ private:
+  std::filesystem::path view_file() const { return folder_.path() / "view.json"; }
+  void tell_view(std::uint64_t step) const;
+  [[noreturn]] void refuse(const std::vector<DamagedPiece>& damaged) const;
+  nlohmann::json read_view() const;
+
+  const RunFolder& folder_;
+  CheckpointStore store_, alone_;
+  const StagedPart* const staged_;
+  std::uint64_t view_ = 0;
+  int nodes_ = 0;
+  int first_ = 0;  // seat of the first node here
+  RunInfo info_;   // how epochs are counted
+};
+
+}  // namespace veche

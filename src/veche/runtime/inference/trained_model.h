@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "veche/data/sets/source.h"
+#include "veche/learner.h"
+#include "veche/model/operators.h"
+#include "veche/model/predictor.h"
+#include "veche/model_spec.h"
+#include "veche/node_id.h"
+#include "veche/runtime/inference/model_input.h"
+
+namespace veche {
+
+// A model that has been trained, to be asked. Made from a run's folder, in which somebody may be training, or
+// from a safetensors file that `veche model export` has written. One thread at a time.
+class TrainedModel {
+ public:
+  // `node`: whose model of a run; none: the averaged one. `threads`: that an answer may use. Throws
+  // RequestError: there is no such run, file or node, or the model has no classes to answer with; RunError:
+  // weights of it are NaN or infinite.
+  explicit TrainedModel(const std::filesystem::path& place, std::optional<NodeId> node = {}, int threads = 1);
+
+  const ModelInput& input() const { return input_; }
+  int classes() const { return predictor_->classes(); }
+  const std::string& model() const { return spec_.name; }  // "cnn"
+  const std::string& name() const { return name_; }        // of the run, or the file
+  std::string who() const;                                 // "the average of 4 nodes", "node 2"
+  std::uint64_t step() const { return step_; }
+  int nodes() const { return nodes_; }  // whose own models can be had; 0: none can, this is a file
+  const std::vector<std::string>& notices() const { return notices_; }
+  std::size_t parameters() const { return learner_->parameters().size(); }
+
+  // Becomes the model of another node of the same checkpoint, or again the average; false: the checkpoint is
+  // gone, the run has moved on.
+  bool become(std::optional<NodeId> node);
+
+  // As Predictor's. Throws RunError where the answer is no number.
+  void predict(std::span<const float> images, std::span<float> probabilities);
+
+  // As other programs know it, from normalised samples to logits. Throws RequestError for a model that they
+  // have no words for.
+  OperatorGraph operators() const;
+
+  // The data that the run was taught with, from where its configuration says. Throws RequestError, also for
+  // a file of weights.
+  DataSource data() const;
+
+ private:
+  void open_run(std::optional<NodeId> node, int threads);
+  void open_weights(std::optional<NodeId> node, int threads);
+  void make_learner_of(const std::string& model_keys, int threads);
+
+  const std::filesystem::path place_;
+  std::string name_;
+  ModelSpec spec_;
+  ModelInput input_;
+  std::uint64_t step_ = 0;
+  int nodes_ = 0;
+  int stages_ = 1;
+  int averaged_ = 1;
+  std::optional<NodeId> node_;
+  std::vector<std::string> notices_;
+  std::unique_ptr<Learner> learner_;
+  Predictor* predictor_ = nullptr;  // the same
+};
+
+}  // namespace veche

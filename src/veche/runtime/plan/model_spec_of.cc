@@ -1,0 +1,29 @@
+#include "veche/runtime/plan/model_spec_of.h"
+
+#include <fmt/format.h>
+
+#include "veche/errors.h"
+#include "veche/random.h"
+
+namespace veche {
+
+ModelSpec model_spec_of(const Settings& settings, const DataSource& source, NodeId node) {
+  ModelSpec spec;
+  spec.name = settings.model.get<std::string>("name");
+  spec.options = settings.model;
+  spec.seed = settings.model.get<std::string>("start") == "equal"
+                  ? settings.seed()
+                  : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
+  spec.node = node;
+  spec.nodes = settings.nodes();
+  if (settings.brings_data) return spec;
+  const int classes = source.train->classes();
+  spec.input = source.train->shape();
+  spec.classes = settings.model.get<int>("classes", classes);
+  if (spec.classes < classes)
+    throw RequestError(
+        fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes, source.name, classes));
+  return spec;
+}
+
+}  // namespace veche

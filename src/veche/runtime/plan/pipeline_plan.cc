@@ -1,0 +1,159 @@
+#include "veche/runtime/plan/pipeline_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "veche/errors.h"
+#include "veche/model/zoo.h"
+#include "veche/runtime/registry.h"
+
+namespace veche {
+namespace {
+
+constexpr int kMeasured = 3;  // times; the first pass prepares what the others use
+
+void check_pipeline(const Settings& settings) {
+  const StrategyInfo& strategy = find_strategy(settings.strategy.get<std::string>("name"));
+  if (strategy.one_learner)
+    throw RequestError(fmt::format(
+        "strategy.name = \"{}\" is one learner with the whole model: with pipeline.stages = {} choose "
+        "another, such as allreduce",
+        strategy.name, settings.stages()));
+  if (strategy.name == "hogwild")
+    throw RequestError(
+        fmt::format("strategy.name = \"hogwild\" has one vector in memory that all nodes share: with "
+                    "pipeline.stages = {} choose another, such as gossip with strategy.async = true",
+                    settings.stages()));
+  if (settings.model.get<double>("prune", 0) > 0)
+    throw RequestError(
+        "model.prune cuts the smallest numbers of a whole model, which no stage has: leave it out, or choose "
+        "pipeline.stages = 1");
+  if (settings.cluster.get<std::string>("transport") == "simulated" &&
+      settings.network.get<std::string>("learning") == "none")
+    throw RequestError(
+        "network.learning = \"none\" makes no activations that stages could send: choose \"real\"");
+}
+
+std::vector<double> costs_of(const std::vector<BlockDescription>& blocks, const std::string& measure) {
+  std::vector<double> costs;
+  for (const BlockDescription& block : blocks)
+    costs.push_back(measure == "layers"       ? 1
+                    : measure == "parameters" ? static_cast<double>(block.parameters)
+                                              : static_cast<double>(block.multiply_adds));
+  return costs;
+}
+
+Cut read_cut(const Value& value, int stages, int blocks) {
+  Cut cut;
+  for (const Value& item : std::get<Value::List>(value.data)) {
+    const auto* place = std::get_if<std::int64_t>(&item.data);
+    if (place == nullptr || *place < 1 || *place >= blocks ||
+        (!cut.empty() && *place <= static_cast<std::int64_t>(cut.back())))
+      throw RequestError(
+          fmt::format("pipeline.cut is the first block of each stage but the first, ascending from 1 to {}, "
+                      "such as [{}]",
+                      blocks - 1, blocks / 2));
+    cut.push_back(static_cast<int>(*place));
+  }
+  if (static_cast<int>(cut.size()) != stages - 1)
+    throw RequestError(fmt::format("pipeline.cut has {} places for {} stages: give {}, or \"time\"",
+                                   cut.size(), stages, stages - 1));
+  return cut;
+}
+
+std::vector<double> speeds_of(const Settings& settings, const std::optional<SimulationPlan>& simulation) {
+  std::vector<double> speeds = settings.cluster.get<std::vector<double>>("speed", {});
+  if (speeds.empty() && simulation) speeds = simulation->network.speed;
+  return stage_speeds(speeds, settings.stages());
+}
+
+}  // namespace
+
+std::vector<double> stage_speeds(const std::vector<double>& of_nodes, int stages) {
+  std::vector<double> speeds(static_cast<std::size_t>(stages), of_nodes.empty() ? 1 : 0);
+  for (std::size_t i = 0; i < of_nodes.size(); ++i) speeds[i % speeds.size()] += of_nodes[i];
+  return speeds;
+}
+
+bool is_cut_by_time(const Settings& settings) {
+  const auto* word = std::get_if<std::string>(&settings.pipeline.at("cut").data);
+  return settings.is_cut() && settings.stages() > 1 && word != nullptr && *word == "time";
+}
+
+std::vector<double> measure_blocks(const ModelSpec& model, std::size_t samples) {
+  Learners learners;
+  MessagePool pool;
+  const std::size_t blocks = describe_blocks(model).size();
+  const std::vector<float> pixels(samples * model.input.size(), 0.5F);
+  const std::vector<std::int64_t> labels(samples);
+  StageInput input{.batch = {pixels, labels, model.input, 0}};
+  const MicroBatch part{.whole = samples};
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const auto block = learners.make_stage(model, {static_cast<int>(i), static_cast<int>(i + 1), false});
+    Message made;
+    double least = 0;
+    for (int time = 0; time < kMeasured; ++time) {
+      const auto start = std::chrono::steady_clock::now();
+      made = block->forward(part, input, pool);
+      block->backward(part, made, pool);  // a gradient of the right shape
+      const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (time == 1 || (time > 1 && took < least)) least = took;
+    }
+    seconds.push_back(least);
+    input.activation = std::move(made);
+  }
+  return seconds;
+}
+
+void set_cut(PipelinePlan& plan, Cut cut, const Settings& settings,
+             const std::optional<SimulationPlan>& simulation) {
+  const auto* word = std::get_if<std::string>(&settings.pipeline.at("recompute").data);
+  const bool all = word == nullptr && settings.pipeline.get<bool>("recompute");
+  plan.cut = std::move(cut);
+  plan.parts.clear();
+  plan.flops_per_sample.clear();
+  const std::vector<double> costs = costs_of(plan.blocks, "time");
+  const double whole = std::max(1.0, std::reduce(costs.begin(), costs.end()));
+  for (int s = 0; s < plan.stages; ++s) {
+    const BlockRange range = blocks_of_stage(plan.cut, static_cast<int>(plan.blocks.size()), s);
+    plan.parts.push_back({range.from, range.to, all || (word != nullptr && s + 1 < plan.stages)});
+    const double share = std::reduce(costs.begin() + range.from, costs.begin() + range.to) / whole;
+    if (simulation)
+      plan.flops_per_sample.push_back(share * simulation->flops_per_sample / kForwardAndBackward);
+  }
+}
+
+std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelSpec& model,
+                                          const std::optional<SimulationPlan>& simulation) {
+  if (!settings.is_cut()) return {};
+  check_pipeline(settings);
+  PipelinePlan plan;
+  plan.stages = settings.stages();
+  plan.micro_batches = settings.pipeline.get<int>("micro_batches");
+  plan.schedule = read_schedule(settings.pipeline.get<std::string>("schedule"));
+  plan.blocks = describe_blocks(model);
+  const int blocks = static_cast<int>(plan.blocks.size());
+  if (plan.stages > blocks)
+    throw RequestError(fmt::format("pipeline.stages = {}, but '{}' has {} blocks: choose at most {}",
+                                   plan.stages, model.name, blocks, blocks));
+  const ModelDescription whole = describe_model(model);
+  plan.parameters = whole.parameters;
+  plan.buffers = whole.buffers;
+  const Value& given = settings.pipeline.at("cut");
+  Cut cut;
+  if (const auto* measure = std::get_if<std::string>(&given.data)) {
+    std::vector<double> speeds = speeds_of(settings, simulation);
+    if (*measure == "parameters") std::ranges::fill(speeds, 1.0);
+    cut = best_cut(costs_of(plan.blocks, *measure), speeds);
+  } else {
+    cut = read_cut(given, plan.stages, blocks);
+  }
+  set_cut(plan, std::move(cut), settings, simulation);
+  return plan;
+}
+
+}  // namespace veche

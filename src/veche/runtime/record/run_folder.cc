@@ -1,0 +1,219 @@
+#include "veche/runtime/record/run_folder.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <random>
+#include <vector>
+
+#include "veche/base/files/files.h"
+#include "veche/base/files/read_text.h"
+#include "veche/errors.h"
+#include "veche/runtime/registry.h"
+
+namespace veche {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kAside = "aside-";
+
+// "consensus-ring-20261115-203000": tells runs apart at a glance and sorts by time.
+std::string made_up_name(const Settings& settings) {
+  std::string name = settings.strategy.get<std::string>("name");
+  if (find_strategy(name).uses_topology()) {
+    const auto graph = settings.topology.get<std::string>("graph");
+    name += "-" + graph.substr(0, graph.find(':'));
+  }
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{}-{:%Y%m%d-%H%M%S}", name, fmt::localtime(now));
+}
+
+std::uint64_t new_id() {
+  std::random_device random;
+  std::uint64_t id = 0;
+  while (id == 0) id = std::uint64_t{random()} << 32 | random();
+  return id;
+}
+
+// 16 hexadecimal digits and the end of a line.
+std::uint64_t read_id(const fs::path& file) {
+  constexpr std::size_t kDigits = 16;
+  std::error_code unknown;
+  if (fs::status(file, unknown).type() == fs::file_type::not_found) return 0;
+  const std::string text = read_text(file, file.string(), 1 << 10);
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (error != std::errc() || end != text.data() + kDigits || id == 0)
+    throw RequestError(
+        fmt::format("{} is damaged: it holds the 16 hexadecimal digits of the run's id; remove it, and the "
+                    "checkpoints tell",
+                    file.string()));
+  return id;
+}
+
+void write_id(const fs::path& file, std::uint64_t id) { write_file(file, fmt::format("{:016x}\n", id)); }
+
+// Made on the way to a run, and removed again when it comes to nothing.
+class NewFolders {
+ public:
+  // Whether it is new.
+  bool make(const fs::path& folder) {
+    if (!make_folder_durably(folder)) return false;
+    made_.push_back(folder);
+    return true;
+  }
+  void make_with_parents(const fs::path& folder) {
+    if (folder.empty() || fs::is_directory(folder)) return;
+    make_with_parents(folder.parent_path());
+    make(folder);
+  }
+  void keep() { made_.clear(); }
+
+  ~NewFolders() {
+    std::error_code ignored;  // others may have put something in
+    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
+  }
+
+ private:
+  std::vector<fs::path> made_;
+};
+
+// What a run that was killed at its very beginning leaves: nobody's loss.
+bool was_never_a_run(const RunFolder& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.path(), error))
+    if (entry.path() != folder.lock() && entry.path() != folder.id_file() &&
+        entry.path() != folder.id_file().string() + ".new" &&
+        entry.path() != folder.config().string() + ".new")
+      return false;
+  if (error) throw RunError(cannot_be(folder.path(), "read", error.value()));
+  return true;
+}
+
+[[noreturn]] void refuse_taken(const RunFolder& folder) {
+  throw RequestError(
+      fmt::format("run.name = \"{}\" is taken by {}; choose another, or continue it with "
+                  "`veche train --resume {}`",
+                  folder.name(), folder.path().string(), folder.path().string()));
+}
+
+// Found only in the midst of training otherwise.
+void check_places(const RunFolder& folder) {
+  for (const fs::path& file :
+       {folder.metrics(), folder.progress(), folder.nodes(), folder.summary(), folder.layout()})
+    place_of(file);
+  if (fs::exists(folder.checkpoints()) && !fs::is_directory(folder.checkpoints()))
+    throw RequestError(folder.checkpoints().string() + " is not a folder, which a run keeps its models in");
+}
+
+}  // namespace
+
+bool RunFolder::take(const Notice& notice) {
+  const auto lock = std::make_shared<const FileLock>(this->lock());
+  if (lock->outcome() == FileLock::Outcome::unsupported && notice)
+    notice(fmt::format("{} cannot be locked ({}): see to it yourself that only one program trains in it",
+                       path_.string(), lock->why()));
+  lock_ = lock;
+  return lock->outcome() != FileLock::Outcome::taken;
+}
+
+RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
+  const fs::path out = settings.run.get<std::string>("out");
+  const bool named = settings.run.has("name");
+  const std::string wanted = named ? settings.run.get<std::string>("name") : made_up_name(settings);
+  if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
+    throw RequestError(
+        fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
+  NewFolders made;
+  try {
+    made.make_with_parents(out);
+  } catch (const RunError& error) {
+    throw RequestError(fmt::format("run.out = \"{}\" will not do: {}", out.string(), error.what()));
+  }
+  RunFolder folder(out / wanted);
+  bool own_making = false;
+  const auto ours = [&] {
+    own_making = made.make(folder.path());
+    if (!own_making && !was_never_a_run(folder)) return false;
+    // Somebody may be quicker, and somebody may have been: hence the second look.
+    return folder.take(notice) && was_never_a_run(folder) &&
+           (own_making || folder.lock_->outcome() == FileLock::Outcome::held);
+  };
+  try {
+    for (int attempt = 2; !ours(); ++attempt) {
+      if (named) refuse_taken(folder);
+      folder = RunFolder(out / fmt::format("{}-{}", wanted, attempt));
+    }
+  } catch (const RunError& error) {
+    std::error_code ignored;
+    if (own_making) fs::remove(folder.lock(), ignored);
+    throw RequestError(fmt::format("there is no place for the run: {}", error.what()));
+  }
+  Settings complete = settings;
+  complete.run.set("name", {folder.name()});
+  folder.id_ = new_id();
+  try {
+    write_id(folder.id_file(), folder.id_);
+    write_file(folder.config(), complete.to_toml());
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(folder.id_file(), ignored);
+    fs::remove(folder.lock(), ignored);
+    throw;
+  }
+  made.keep();
+  return folder;
+}
+
+RunFolder RunFolder::resume(const fs::path& path, const Notice& notice) {
+  RunFolder folder = open(path);
+  check_places(folder);
+  try {
+    if (folder.take(notice)) return folder;
+  } catch (const RunError& error) {
+    throw RequestError(fmt::format("the run cannot go on in {}: {}", folder.path().string(), error.what()));
+  }
+  throw RequestError(fmt::format("{} is being trained by {}: wait until it has ended, or stop it",
+                                 folder.path().string(),
+                                 folder.lock_->why().empty() ? "another program" : folder.lock_->why()));
+}
+
+RunFolder RunFolder::open(const fs::path& path) {
+  RunFolder folder(fs::path(path / "").parent_path());
+  std::error_code error;
+  if (!fs::exists(folder.config(), error))
+    throw RequestError(
+        fmt::format("{} is not a run's folder: it has no config.toml", folder.path().string()));
+  folder.id_ = read_id(folder.id_file());
+  return folder;
+}
+
+void RunFolder::settle_id(std::uint64_t found) {
+  if (id_ != 0) return;
+  id_ = found != 0 ? found : new_id();
+  write_id(id_file(), id_);
+}
+
+// The checkpoints go last: who is killed before that is refused once more, and nothing is lost.
+fs::path RunFolder::put_aside() {
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    const fs::path& file = entry.path();
+    if (file != config() && file != lock() && file != checkpoints() &&
+        !file.filename().string().starts_with(kAside))
+      left.push_back(file);
+  }
+  if (fs::exists(fs::symlink_status(checkpoints()))) left.push_back(checkpoints());
+  fs::path aside;
+  for (int i = 1; aside.empty() || !make_folder_durably(aside); ++i)
+    aside = path_ / fmt::format("{}{}", kAside, i);
+  for (const fs::path& file : left) rename_durably(file, aside / file.filename());
+  id_ = 0;
+  settle_id(0);
+  return aside;
+}
+
+}  // namespace veche

@@ -1,0 +1,107 @@
+#include "veche/run.h"
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+
+#include "veche/comm/mpi/launch.h"
+#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/training.h"
+
+namespace veche {
+namespace {
+
+// Joined by the first run and left at the end of the process: MPI can be entered only once.
+Job* job_of_this_process() {
+  static const std::unique_ptr<Job> job = join_launched_job();
+  return job.get();
+}
+
+class Callbacks : public RunObserver {
+ public:
+  explicit Callbacks(const RunOptions& options) : options_(options) {}
+
+  void on_start(const RunInfo& info) override { call(options_.on_start, info); }
+  void on_progress(const Progress& progress) override { call(options_.on_progress, progress); }
+  void on_evaluation(const Evaluation& evaluation) override { call(options_.on_evaluation, evaluation); }
+  void on_notice(const std::string& sentence) override { call(options_.on_notice, sentence); }
+
+ private:
+  template <class Function, class Argument>
+  static void call(const Function& function, const Argument& argument) {
+    if (function) function(argument);
+  }
+  const RunOptions& options_;
+};
+
+}  // namespace
+
+struct Run::State {
+  RunOptions options;
+  Callbacks callbacks{options};
+  TrainingRequest request;
+  // Any thread.
+  std::atomic<bool> stopped = false;
+  std::atomic<bool> ended = false;
+  // The one thread that calls the methods.
+  bool started = false;
+  std::future<RunResult> result;  // last: the run under way uses the above
+};
+
+Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<State>()) {
+  state_->options = std::move(options);
+  TrainingRequest& request = state_->request;
+  request.job = job_of_this_process();
+  on_all_ranks(request.job, [&] { request.settings = settings_for(config, request.job); });
+  request.resume = state_->options.resume;
+  request.restart = state_->options.restart;
+  request.keep = state_->options.keep;
+  request.observer = &state_->callbacks;
+  request.interrupted = &state_->stopped;
+}
+
+Run::~Run() {
+  if (!state_) return;
+  stop();
+  if (state_->result.valid()) state_->result.wait();
+}
+
+Run::Run(Run&&) noexcept = default;
+
+Run& Run::operator=(Run&& other) noexcept {
+  std::unique_ptr<State> taken = std::move(other.state_);  // first: `other` may be this one
+  Run old(std::move(*this));
+  state_ = std::move(taken);
+  return *this;
+}
+
+Run::State& Run::state() const {
+  if (!state_) throw std::logic_error("this run has been moved to another");
+  return *state_;
+}
+
+void Run::start() {
+  State& run = state();
+  if (run.started) throw std::logic_error("a run is started once");
+  run.result = std::async(std::launch::async, [&run] {
+    const struct Ending {
+      std::atomic<bool>& ended;
+      ~Ending() { ended = true; }
+    } ending{run.ended};
+    return run_training(run.request);
+  });
+  run.started = true;
+}
+
+void Run::stop() { state().stopped = true; }
+
+bool Run::done() const { return state().ended; }
+
+RunResult Run::wait() {
+  State& run = state();
+  if (!run.started) start();
+  if (!run.result.valid()) throw std::logic_error("a run is waited for once");
+  return run.result.get();
+}
+
+}  // namespace veche

@@ -1,0 +1,258 @@
+#include "veche/runtime/run/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "veche/base/text/nearest.h"
+#include "veche/errors.h"
+#include "veche/model/tensor_layout.h"
+#include "veche/model/zoo.h"
+#include "veche/runtime/config/config_keys.h"
+#include "veche/runtime/config/quantity.h"
+#include "veche/runtime/registry.h"
+
+namespace veche {
+namespace {
+
+constexpr int kMostInFull = 1000;              // nodes: there is a link for every two
+constexpr std::uint64_t kShortFloats = 16384;  // about how many, where vectors stand for longer ones
+constexpr std::uint64_t kWordsOfItsOwn = 16;   // floats a part at most: what messages say beside numbers
+constexpr int kPartsOfWhole = 64;              // of vectors that nobody needs to divide
+constexpr double kOperationsPerProduct = 2;    // a multiplication and an addition
+
+const Value* find(const Value::Table& table, const std::string& key) {
+  const auto found = table.find(key);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+std::vector<const Value::Table*> tables_of(const Value& value) {
+  std::vector<const Value::Table*> tables;
+  if (const auto* one = std::get_if<Value::Table>(&value.data)) return {one};
+  for (const Value& item : std::get<Value::List>(value.data))
+    tables.push_back(&std::get<Value::Table>(item.data));
+  return tables;
+}
+
+void check_keys(const std::string& where, const Value::Table& table, const std::vector<std::string>& known) {
+  for (const auto& [key, value] : table)
+    if (std::ranges::find(known, key) == known.end())
+      throw RequestError(fmt::format("there is no key {}.{}{}", where, key, suggestion(key, known)));
+}
+
+std::int64_t whole_in(const std::string& where, const Value& value, std::int64_t least) {
+  const auto* number = std::get_if<std::int64_t>(&value.data);
+  if (number == nullptr || *number < least)
+    throw RequestError(
+        fmt::format("{} must be a whole number, at least {}, not {}", where, least, to_toml(value)));
+  return *number;
+}
+
+// One for all nodes, or a list with one a node.
+template <class Read>
+std::vector<double> one_a_node(const std::string& key, const Value& value, std::size_t nodes, Read read) {
+  const auto* list = std::get_if<Value::List>(&value.data);
+  if (list == nullptr) return std::vector(nodes, read(key, value));
+  if (list->size() != nodes)
+    throw RequestError(fmt::format("{} has {} items for {} nodes", key, list->size(), nodes));
+  std::vector<double> all;
+  for (const Value& item : *list) all.push_back(read(key, item));
+  return all;
+}
+
+double read_speed(const std::string& key, const Value& value) {
+  double speed = 0;
+  if (const auto* whole = std::get_if<std::int64_t>(&value.data)) speed = static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value.data)) speed = *real;
+  if (!(speed > 0) || speed > 1e30)
+    throw RequestError(
+        fmt::format("{} must be operations a second, such as 2e10, not {}", key, to_toml(value)));
+  return speed;
+}
+
+std::vector<SimLink> links(const std::string& where, const Value& bandwidth, const Value& latency,
+                           std::size_t nodes) {
+  const std::vector<double> bytes = one_a_node(where + "bandwidth", bandwidth, nodes, read_bandwidth);
+  const std::vector<double> seconds = one_a_node(where + "latency", latency, nodes, read_duration);
+  std::vector<SimLink> all(nodes);
+  for (std::size_t i = 0; i < nodes; ++i) all[i] = {bytes[i], seconds[i]};
+  return all;
+}
+
+std::vector<SimSite> read_sites(const Options& network, int nodes) {
+  std::vector<SimSite> sites;
+  std::int64_t all = 0;
+  for (const Value::Table* table : tables_of(network.at("sites"))) {
+    const std::string where = fmt::format("network.sites[{}].", sites.size());
+    check_keys(where.substr(0, where.size() - 1), *table,
+               {"nodes", "bandwidth", "latency", "uplink", "uplink_latency"});
+    const Value* const count = find(*table, "nodes");
+    if (count == nullptr) throw RequestError(where + "nodes is missing: how many nodes the site has");
+    const std::int64_t here = whole_in(where + "nodes", *count, 1);
+    all += here;
+    if (all > nodes) break;
+    const auto given = [&](const char* key, const char* otherwise) -> const Value& {
+      const Value* const value = find(*table, key);
+      return value == nullptr ? network.at(otherwise) : *value;
+    };
+    SimSite site;
+    site.links = links(where, given("bandwidth", "bandwidth"), given("latency", "latency"),
+                       static_cast<std::size_t>(here));
+    if (const Value* const uplink = find(*table, "uplink")) {
+      site.has_uplink = true;
+      site.uplink = {read_bandwidth(where + "uplink", *uplink),
+                     read_duration(where + "uplink_latency", given("uplink_latency", "latency"))};
+    } else if (find(*table, "uplink_latency") != nullptr) {
+      throw RequestError(where + "uplink_latency is given without an uplink, a bandwidth");
+    }
+    sites.push_back(std::move(site));
+  }
+  if (all != nodes)
+    throw RequestError(fmt::format("network.sites have {}{} nodes, cluster.nodes is {}",
+                                   all > nodes ? "at least " : "", all, nodes));
+  return sites;
+}
+
+std::vector<SimLoss> read_losses(const Value& value, int nodes) {
+  std::vector<SimLoss> losses;
+  for (const Value::Table* table : tables_of(value)) {
+    const std::string where = "network.loss_of_nodes";
+    check_keys(where, *table, {"node", "at", "for", "every"});
+    const Value *const node = find(*table, "node"), *const at = find(*table, "at"),
+                       *const length = find(*table, "for"), *const every = find(*table, "every");
+    if ((at == nullptr) == (every == nullptr))
+      throw RequestError(
+          where + " needs either `at`, when a host goes, or `every`, how long it stays on the average");
+    SimLoss loss;
+    loss.length =
+        length == nullptr ? std::numeric_limits<double>::infinity() : read_duration(where + ".for", *length);
+    if (at != nullptr) loss.at = read_duration(where + ".at", *at);
+    if (every != nullptr) loss.every = read_duration(where + ".every", *every);
+    if (every != nullptr && loss.every <= 0) throw RequestError(where + ".every must be above 0");
+    if (node == nullptr && at != nullptr) throw RequestError(where + " needs `node`, the one that goes");
+    const std::int64_t only = node == nullptr ? -1 : whole_in(where + ".node", *node, 0);
+    if (only >= nodes)
+      throw RequestError(fmt::format("{}.node = {}: there are {} nodes", where, only, nodes));
+    for (int i = 0; i < nodes; ++i)
+      if (only < 0 || only == i) {
+        loss.node = i;
+        losses.push_back(loss);
+      }
+  }
+  return losses;
+}
+
+// Into how many equal parts nodes may divide what they send. Along the edges of a graph vectors go whole, and
+// a message is to cost no more among thousands of nodes than among a few.
+std::uint64_t parts_of(const Settings& settings) {
+  const StrategyInfo& info = find_strategy(settings.strategy.get<std::string>("name"));
+  const int nodes = settings.nodes();
+  const bool whole = info.uses_topology() && info.graph_nodes(settings.strategy, nodes) == nodes;
+  return static_cast<std::uint64_t>(whole ? std::min(nodes, kPartsOfWhole) : nodes);
+}
+
+// Each part has the same share of a short vector, of a length that is no fraction of a float: so a part of
+// it is to it what the part of the long vector is to that, and a few words beside numbers are less than a
+// share.
+void shorten(SimulationPlan& plan, std::uint64_t parts) {
+  const std::uint64_t share = std::clamp<std::uint64_t>(kShortFloats / parts, 1, kWordsOfItsOwn);
+  plan.short_length = std::min<std::size_t>(plan.parameters, share * parts);
+  if (plan.short_length == plan.parameters) return;
+  plan.network.short_floats = share;
+  plan.network.long_bytes = sizeof(float) * static_cast<double>(plan.parameters) / static_cast<double>(parts);
+}
+
+class StandIn : public Learner {
+ public:
+  explicit StandIn(std::shared_ptr<std::vector<float>> vectors) : vectors_(std::move(vectors)) {}
+
+  std::span<float> parameters() override { return std::span(*vectors_).first(vectors_->size() / 2); }
+  std::span<float> gradients() override { return std::span(*vectors_).last(vectors_->size() / 2); }
+  std::span<float> buffers() override { return {}; }
+  Score compute_gradient(const Batch& /*batch*/) override {
+    return {.loss_sum = 0, .correct = 0, .count = 1};
+  }
+  Score evaluate(const Batch& /*batch*/) override { return {}; }
+  std::vector<TensorLayout> parameter_layout() const override { return {}; }
+  std::vector<TensorLayout> buffer_layout() const override { return {}; }
+
+ private:
+  const std::shared_ptr<std::vector<float>> vectors_;
+};
+
+}  // namespace
+
+SimNetwork read_network(const Options& options, int nodes, std::uint64_t seed) {
+  const auto count = static_cast<std::size_t>(nodes);
+  SimNetwork network;
+  network.seed = seed;
+  network.lv08 = options.get<std::string>("model") == "LV08";
+  network.crosstraffic = options.get<bool>("crosstraffic");
+  network.duplex = options.get<bool>("duplex");
+  network.jitter = read_duration("network.jitter", options.at("jitter"));
+  if (options.has("loss_of_nodes")) network.losses = read_losses(options.at("loss_of_nodes"), nodes);
+  if (options.has("platform")) {
+    network.platform = options.get<std::string>("platform");
+    if (options.has("sites"))
+      throw RequestError("network.platform and network.sites are both given; keep one");
+    if (options.has("speed"))
+      network.speed = one_a_node("network.speed", options.at("speed"), count, read_speed);
+    return network;
+  }
+  network.speed = one_a_node("network.speed", options.has("speed") ? options.at("speed") : Value{1e10}, count,
+                             read_speed);
+  if (options.get<std::string>("shape") == "full") {
+    if (options.has("sites"))
+      throw RequestError("network.shape = \"full\" has no sites: leave one of them out");
+    if (nodes > kMostInFull)
+      throw RequestError(
+          fmt::format("network.shape = \"full\" has a link for every two of {} nodes: choose star", nodes));
+    network.shape = SimNetwork::Shape::full;
+    network.pair = {read_bandwidth("network.bandwidth", options.at("bandwidth")),
+                    read_duration("network.latency", options.at("latency"))};
+  } else if (options.has("sites")) {
+    network.sites = read_sites(options, nodes);
+  } else {
+    network.sites = {{links("network.", options.at("bandwidth"), options.at("latency"), count), false, {}}};
+  }
+  return network;
+}
+
+SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model) {
+  SimulationPlan plan;
+  plan.network = read_network(settings.network, settings.nodes(), settings.seed());
+  plan.learns = settings.network.get<std::string>("learning") == "real";
+  const bool measured = settings.network.has("seconds_per_step");
+  // Those without data cost nothing, unless somebody says so.
+  const bool counted = !measured && !settings.brings_data;
+  ModelDescription described;
+  if (counted || !plan.learns) described = describe_model(model);
+  if (counted)
+    plan.flops_per_sample =
+        kForwardAndBackward * kOperationsPerProduct * static_cast<double>(described.multiply_adds);
+  if (measured) {
+    // Seconds on every node alike: operations of which each does one a second.
+    const auto batch =
+        settings.brings_data ? 1.0 : static_cast<double>(settings.data.get<std::int64_t>("batch"));
+    plan.flops_per_sample = settings.network.get<double>("seconds_per_step") / batch;
+    plan.network.speed.assign(static_cast<std::size_t>(settings.nodes()), 1.0);
+  }
+  if (plan.learns) return plan;
+  // Codes of the short vectors that stand for long ones would tell nothing of the codes of those.
+  if (const auto codec = settings.compress.get<std::string>("codec"); codec != "none")
+    throw RequestError(fmt::format(
+        "network.learning = \"none\" sends no numbers that compress.codec = \"{}\" could code: choose "
+        "network.learning = \"real\", or leave the codec out",
+        codec));
+  for (const TensorLayout& tensor : described.parameters) plan.parameters += size_of(tensor);
+  shorten(plan, parts_of(settings));
+  return plan;
+}
+
+std::unique_ptr<Learner> make_stand_in(std::shared_ptr<std::vector<float>> vectors) {
+  return std::make_unique<StandIn>(std::move(vectors));
+}
+
+}  // namespace veche
