@@ -69,7 +69,7 @@ grid::Options options_of(const GridArguments& arguments, const Settings& setting
 int told(const GridArguments& arguments, const RunResult& result, bool others_go_on) {
   if (arguments.json) answer_json(summary(result));
   flush_output();
-  if (result.last.stopped == "interrupted") {
+  if (result.last.stopped == StopReason::interrupted) {
     tell("\nLeft {}; {}. Come back with:\n  veche grid join --resume {}\n",
          result.last.step == 0 ? "before the first step"
                                : fmt::format("after step {}, saved", result.last.step),

@@ -158,8 +158,8 @@ Json line(const Variant& variant, const std::vector<Json>& runs) {
     for (const char* key : {"ratio", "remembered", "coding_seconds"}) json["compression"][key] = coding(key);
   }
   json["seconds"] = {{"mean", of("seconds").mean}, {"std", of("seconds").deviation}};
-  json["reached_target"] =
-      std::ranges::all_of(runs, [](const Json& run) { return run.at("stopped") == "target_accuracy"; });
+  json["reached_target"] = std::ranges::all_of(
+      runs, [](const Json& run) { return run.at("stopped") == to_string(StopReason::target_accuracy); });
   return json;
 }
 
@@ -268,7 +268,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
       const bool virtual_time = request.settings.cluster.get<std::string>("transport") == "simulated";
       view.in_virtual_time(virtual_time);
       runs.push_back(virtual_time ? in_process_of_its_own(run, *comparison.interrupted) : run());
-      if (runs.back().at("stopped") == "interrupted")
+      if (runs.back().at("stopped") == to_string(StopReason::interrupted))
         throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
                                    resume_command(runs.back().at("run").get<std::string>(), job)));
       if (leads) summaries.push_back(runs.back());

@@ -98,10 +98,10 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   request.observer = page ? page.get() : &view;
   request.interrupted = &interrupted;
   const RunResult result = run_training(request);
-  if (!leads) return result.last.stopped == "interrupted" ? kInterrupted : 0;
+  if (!leads) return result.last.stopped == StopReason::interrupted ? kInterrupted : 0;
   if (arguments.json) answer_json(summary(result));
   flush_output();
-  if (result.last.stopped == "interrupted") {
+  if (result.last.stopped == StopReason::interrupted) {
     tell("\nStopped after step {} of {}, saved. Go on with:\n  {}\n", result.last.step, result.info.steps,
          resume_command(result.info.folder, job));
     return kInterrupted;

@@ -10,6 +10,7 @@
 #include "veche/coding.h"
 #include "veche/endpoint.h"
 #include "veche/staleness.h"
+#include "veche/stop_reason.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -88,7 +89,7 @@ struct Evaluation {
   Score average_model;  // test score of the averaged parameters
   double cv = 0;        // coefficient of variation: rms distance from the mean over rms of the mean
   std::vector<NodeReport> nodes;
-  std::string stopped;  // why the run ends here; empty when it goes on
+  StopReason stopped = StopReason::none;  // why the run ends here
 };
 
 }  // namespace veche

@@ -49,7 +49,7 @@ TEST(Async, EveryFormComesNearTheOptimum) {
         for (std::string& a : all)
           if (a.starts_with("strategy.servers")) a = "strategy.servers=1";
       const RunResult result = train_on(all);
-      EXPECT_EQ(result.last.stopped, "steps");
+      EXPECT_EQ(result.last.stopped, StopReason::steps);
       EXPECT_GE(all_steps(result), 400U * static_cast<unsigned>(nodes)) << name_of(variant);
       for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 0.5, 0.1) << name_of(variant) << nodes;
     }
@@ -74,7 +74,7 @@ TEST(Async, TwoHundredUnluckyRunsEnd) {
                               "cluster.lose=0.2", "cluster.speed=[1,0.5,1,0.1]"}),
                variant),
         seed % 3 == 0 && !hogwild ? Network::unlucky : Network::quiet);
-    EXPECT_EQ(result.last.stopped, "steps");
+    EXPECT_EQ(result.last.stopped, StopReason::steps);
     for (const auto& x : result.parameters) EXPECT_TRUE(std::isfinite(x.front())) << name_of(variant) << seed;
   }
 }

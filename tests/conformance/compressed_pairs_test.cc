@@ -96,7 +96,7 @@ class Compressed : public ::testing::TestWithParam<PairCase> {
 TEST_P(Compressed, TheNetworkNeverChangesTheResult) {
   const RunResult quiet = train_drawn(with({}));
   const RunResult result = train_drawn(with({}), Network::unlucky);
-  EXPECT_EQ(result.last.stopped, "steps");
+  EXPECT_EQ(result.last.stopped, StopReason::steps);
   EXPECT_EQ(result.parameters, quiet.parameters);
   for (const auto& node : result.parameters)
     for (const float x : node) ASSERT_TRUE(std::isfinite(x));

@@ -44,7 +44,7 @@ TEST_P(Conformance, TheNetworkNeverChangesTheResult) {
   const Config config = testing::quadratic_problem(GetParam().strategy, GetParam().nodes);
   const RunResult quiet = train_over(Network::quiet, config);
   const RunResult result = train_over(GetParam().network, config);
-  EXPECT_EQ(result.last.stopped, "steps");
+  EXPECT_EQ(result.last.stopped, StopReason::steps);
   EXPECT_EQ(result.last.step, 60U);
   EXPECT_EQ(result.parameters, quiet.parameters);
   for (const auto& node : result.parameters)

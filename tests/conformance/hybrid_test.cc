@@ -78,7 +78,7 @@ TEST(Hybrid, EveryStrategyRunsOrSaysWhyNot) {
     const Assignments run = joined(kRun, {"strategy.name=" + info.name, "cluster.nodes=4",
                                           "pipeline.stages=2", "pipeline.micro_batches=2", "run.steps=2"});
     try {
-      EXPECT_EQ(train(run).last.stopped, "steps") << info.name;
+      EXPECT_EQ(train(run).last.stopped, StopReason::steps) << info.name;
     } catch (const RequestError& error) {
       EXPECT_TRUE(info.name == "single" || info.name == "hogwild") << info.name << ": " << error.what();
     }
@@ -97,7 +97,7 @@ TEST(Hybrid, NobodyWaitsForTheSlowestReplica) {
       const RunResult run =
           train(joined(joined(kRun, strategy), {"cluster.nodes=6", "pipeline.stages=2", "run.steps=40",
                                                 "run.eval_every=10", "pipeline.micro_batches=2", work}));
-      EXPECT_EQ(run.last.stopped, "steps") << strategy[0];
+      EXPECT_EQ(run.last.stopped, StopReason::steps) << strategy[0];
       ASSERT_EQ(run.last.nodes.size(), 6U);
       for (std::size_t i = 0; i < 6; i += 2)  // of a replica all have made the same
         EXPECT_EQ(run.last.nodes[i].steps, run.last.nodes[i + 1].steps) << strategy[0];

@@ -56,7 +56,7 @@ class Interruption : public ::testing::TestWithParam<std::tuple<std::string, Net
 TEST_P(Interruption, EndsAllNodesAfterTheSameStep) {
   const auto& [strategy, network, reports] = GetParam();
   const RunResult result = interrupted(strategy, network, reports);
-  EXPECT_EQ(result.last.stopped, "interrupted");
+  EXPECT_EQ(result.last.stopped, StopReason::interrupted);
   ASSERT_EQ(result.parameters.size(), 5U);
   for (const auto& node : result.parameters)
     EXPECT_NEAR(node.front(), static_cast<float>(result.last.step), 0.4);

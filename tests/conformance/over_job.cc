@@ -71,8 +71,8 @@ class OverJob : public ::testing::TestWithParam<Case> {
 TEST_P(OverJob, GivesTheResultOfThreads) {
   const Config config = testing::quadratic_problem(GetParam().strategy, nodes());
   const RunResult result = run(config);
-  EXPECT_EQ(result.last.stopped, "steps");
-  EXPECT_EQ(run(config, Network::unlucky).last.stopped, "steps");
+  EXPECT_EQ(result.last.stopped, StopReason::steps);
+  EXPECT_EQ(run(config, Network::unlucky).last.stopped, StopReason::steps);
   if (job->rank() != 0) return;
   const RunResult threads = train_over(Network::quiet, config);
   ASSERT_EQ(result.parameters.size(), threads.parameters.size());
@@ -143,7 +143,7 @@ TEST(AsyncOverJob, EveryFormGoesTowardsTheOptimum) {
       continue;
     }
     const RunResult result = run_training(request);
-    EXPECT_EQ(result.last.stopped, "steps") << testing::name_of(variant);
+    EXPECT_EQ(result.last.stopped, StopReason::steps) << testing::name_of(variant);
     if (job->rank() != 0) continue;
     for (const auto& x : result.parameters) {
       EXPECT_GT(x.front(), 0.5) << testing::name_of(variant);

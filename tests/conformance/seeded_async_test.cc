@@ -34,7 +34,7 @@ TEST_P(SeededAsync, EndsWithAllSteps) {
     if (seed % 8 >= 6) variant = joined(variant, {"cluster.stall=[0.2,0.01]", "cluster.lose=0.2"});
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RunResult result = train(variant, seed);
-    EXPECT_EQ(result.last.stopped, "steps");
+    EXPECT_EQ(result.last.stopped, StopReason::steps);
     std::uint64_t all = 0;
     for (std::size_t node = 0; node < result.last.nodes.size(); ++node) {
       const std::uint64_t steps = result.last.nodes[node].steps;

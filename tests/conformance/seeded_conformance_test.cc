@@ -22,7 +22,7 @@ TEST_P(SeededInStep, GivesTheBitsOfThreads) {
     if (!threads.contains(nodes)) threads[nodes] = train_over(testing::Network::quiet, config);
     const RunResult result =
         run_training(testing::seeded_request(config.resolve(), testing::in_order_of(seed)));
-    EXPECT_EQ(result.last.stopped, "steps");
+    EXPECT_EQ(result.last.stopped, StopReason::steps);
     ASSERT_EQ(result.parameters, threads[nodes].parameters) << "seed " << seed;
   }
 }

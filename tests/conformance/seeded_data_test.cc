@@ -117,7 +117,7 @@ TEST_P(SeededDataAsync, TestsModelsWhileNodesTrain) {
   for (std::uint64_t seed = 0; seed < testing::seeds() / 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Tested found = train(GetParam(), testing::nodes_for(seed), seeded(seed));
-    EXPECT_EQ(found.result.last.stopped, "steps");
+    EXPECT_EQ(found.result.last.stopped, StopReason::steps);
     for (const Evaluation& evaluation : found.evaluations)
       EXPECT_EQ(evaluation.average_model.count, kTestSamples);
     ASSERT_FALSE(found.evaluations.empty());

@@ -80,7 +80,7 @@ TEST_P(SeededRun, EndsWhenSomebodyWantsItTo) {
     watcher.progressed = [&] { interrupted = watcher.progress >= static_cast<int>(seed % 3); };
     request.observer = &watcher;
     request.interrupted = &interrupted;
-    EXPECT_EQ(run_training(request).last.stopped, "interrupted");
+    EXPECT_EQ(run_training(request).last.stopped, StopReason::interrupted);
   }
 }
 
@@ -97,13 +97,13 @@ TEST_P(SeededRun, GoesOnFromACheckpoint) {
     request.keep = true;
     request.observer = &watcher;
     request.interrupted = &interrupted;
-    EXPECT_EQ(run_training(request).last.stopped, "interrupted");
+    EXPECT_EQ(run_training(request).last.stopped, StopReason::interrupted);
     TrainingRequest rest = this->request(seed, 60, kept);
     rest.cluster = [&](int nodes) { return std::make_unique<SeededCluster>(nodes, slow_steps(seed + 1000)); };
     rest.keep = true;
     rest.resume = folder.path() / ("run-" + std::to_string(seed));
     const RunResult result = run_training(rest);
-    EXPECT_EQ(result.last.stopped, "steps");
+    EXPECT_EQ(result.last.stopped, StopReason::steps);
     if (in_step()) {
       EXPECT_EQ(result.parameters, run_training(this->request(seed, 60)).parameters);
     }

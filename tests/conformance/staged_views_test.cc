@@ -144,7 +144,7 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
     std::map<int, std::vector<float>> of_stage;
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
-      EXPECT_EQ(member->part->last()->stopped, "steps");
+      EXPECT_EQ(member->part->last()->stopped, StopReason::steps);
       if (member->part->staged()->place() < 0) continue;
       EXPECT_EQ(member->part->self().step, kSteps);
       const int stage = member->part->staged()->stage();

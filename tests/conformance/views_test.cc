@@ -153,7 +153,7 @@ TEST_P(ViewsTest, TheRunGoesOn) {
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
       EXPECT_EQ(member->part->self().step, kSteps);
-      EXPECT_EQ(member->part->last()->stopped, "steps");
+      EXPECT_EQ(member->part->last()->stopped, StopReason::steps);
       EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 10);
       if (equal) {
         ASSERT_EQ(state_hash(member->part->self()), state_hash(run.members.front()->part->self()));
@@ -239,7 +239,7 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
           }
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
-      EXPECT_EQ(member->part->last()->stopped, "steps");
+      EXPECT_EQ(member->part->last()->stopped, StopReason::steps);
       // Far below the 1e6 that a newcomer begins with.
       EXPECT_LT(std::sqrt(squared_norm(member->part->self().learner->parameters())), 10);
       EXPECT_FALSE(member->saved.empty());

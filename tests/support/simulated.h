@@ -36,7 +36,7 @@ inline Simulated simulate(Config config, Network network = Network::quiet,
       if (network == Network::unlucky) request.network = unlucky();
       const RunResult result = run_training(request);
       json["parameters"] = result.parameters.front().size() > kFew ? Parameters{} : result.parameters;
-      json["stopped"] = result.last.stopped;
+      json["stopped"] = to_string(result.last.stopped);
       json["seconds"] = result.last.seconds;
       for (const NodeReport& node : result.last.nodes) {
         json["steps"].push_back(node.steps);

@@ -185,7 +185,7 @@ Json metrics_line(const Evaluation& evaluation, double epoch) {
   if (evaluation.average_model.count > 0) json["average_model"] = score_json(evaluation.average_model);
   json["cv"] = evaluation.cv;
   json["nodes"] = nodes_json(evaluation);
-  if (!evaluation.stopped.empty()) json["stopped"] = evaluation.stopped;
+  if (evaluation.stopped != StopReason::none) json["stopped"] = to_string(evaluation.stopped);
   return json;
 }
 
@@ -244,7 +244,7 @@ Json summary(const RunResult& result) {
     json["compression"]["codec"] = result.info.codec;
   }
   if (result.info.stages > 1) json["stages"] = stages_json(last);
-  json["stopped"] = last.stopped;
+  json["stopped"] = to_string(last.stopped);
   json["per_node"] = nodes_json(last);
   if (result.info.model == "quadratic") json["parameters"] = result.parameters;
   return json;

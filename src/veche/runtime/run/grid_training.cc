@@ -155,7 +155,7 @@ class GridTraining::Member {
       return take_end(grid, ended.step);
     }
     RunResult result = this->result();
-    const bool ended = result.last.stopped != "interrupted";
+    const bool ended = result.last.stopped != StopReason::interrupted;
     if (ended)
       tell_end(views, result.last);
     else

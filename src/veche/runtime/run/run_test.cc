@@ -42,7 +42,7 @@ TEST(Run, ReportsAndGivesItsResult) {
   EXPECT_TRUE(run.done());
   EXPECT_EQ(told, 2000U);
   EXPECT_EQ(evaluated, (std::vector<std::uint64_t>{500, 1000, 1500, 2000}));
-  EXPECT_EQ(result.last.stopped, "steps");
+  EXPECT_EQ(result.last.stopped, StopReason::steps);
   EXPECT_EQ(result.info.rank, 0);
   ASSERT_EQ(result.parameters.size(), 2U);
   for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 2, 1e-4);
@@ -58,14 +58,14 @@ TEST(Run, StopsFromACallback) {
   };
   veche::Run run(endless(), options);
   running = &run;
-  EXPECT_EQ(run.wait().last.stopped, "interrupted");
+  EXPECT_EQ(run.wait().last.stopped, StopReason::interrupted);
   EXPECT_GE(progress, 1);
 }
 
 TEST(Run, StopsBeforeItStarts) {
   veche::Run run(endless(), leave_nothing());
   run.stop();
-  EXPECT_EQ(run.wait().last.stopped, "interrupted");
+  EXPECT_EQ(run.wait().last.stopped, StopReason::interrupted);
 }
 
 TEST(Run, EndsWithItsObject) {
@@ -117,7 +117,7 @@ TEST(Run, Moves) {
   veche::Run first(quadratics(), options);
   first.start();
   veche::Run second = std::move(first);
-  EXPECT_EQ(second.wait().last.stopped, "steps");
+  EXPECT_EQ(second.wait().last.stopped, StopReason::steps);
   EXPECT_EQ(evaluations, 4);
   // NOLINTBEGIN(bugprone-use-after-move): what is promised of it
   EXPECT_THROW(first.wait(), std::logic_error);
@@ -165,13 +165,13 @@ TEST(Run, KeepsAndGoesOn) {
   veche::Run first(config, options);
   running = &first;
   const RunResult stopped = first.wait();
-  EXPECT_EQ(stopped.last.stopped, "interrupted");
+  EXPECT_EQ(stopped.last.stopped, StopReason::interrupted);
   EXPECT_FALSE(std::filesystem::exists(stopped.info.folder / "summary.json"));
 
   veche::Run second(Config::from_file(stopped.info.folder / "config.toml"), {.resume = stopped.info.folder});
   const RunResult ended = second.wait();
   EXPECT_GE(ended.info.first_step, 5000U);
-  EXPECT_EQ(ended.last.stopped, "steps");
+  EXPECT_EQ(ended.last.stopped, StopReason::steps);
   veche::Run whole(config, leave_nothing());
   EXPECT_EQ(ended.parameters, whole.wait().parameters);
 }

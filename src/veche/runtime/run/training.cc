@@ -208,7 +208,8 @@ class Training {
   static void put_away(const RunFolder& folder, Recorder* recorder, const RunResult& result) {
     if (recorder == nullptr) return;
     recorder->finish();
-    if (result.last.stopped != "interrupted") write_file(folder.summary(), summary(result).dump(2) + "\n");
+    if (result.last.stopped != StopReason::interrupted)
+      write_file(folder.summary(), summary(result).dump(2) + "\n");
   }
 
   void keep_layout(const RunFolder& folder) const {
@@ -341,7 +342,8 @@ class Training {
         const auto& x = result.parameters[static_cast<std::size_t>(id.value)];
         mine.append(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float));
       }
-    result.last.stopped = request_.job->exchange(result.last.stopped).front();
+    result.last.stopped =
+        parse_stop_reason(request_.job->exchange(to_string(result.last.stopped)).front()).value();
     std::string all;
     for (const std::string& part : request_.job->exchange(mine)) all += part;
     const std::size_t bytes = all.size() / result.parameters.size();

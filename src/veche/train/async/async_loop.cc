@@ -29,11 +29,11 @@ class AsyncLoop {
     const std::optional<Order> told = leads() ? train_until_told() : follow();
     if (!told) return interrupted_at(node_.step());
     const Order& stop = *told;
-    const std::string stopped = stop.reason.data();
+    const StopReason stopped = parse_stop_reason(stop.reason).value();
     barrier(node_.control());  // nobody makes a step any more
     node_.strategy().finish();
     if (node_.first()) await_coordinator();
-    if (stopped == "interrupted") {
+    if (stopped == StopReason::interrupted) {
       barrier(node_.control());  // who finishes later may need the helpers of who finished first
       return interrupted_at(stop.step);
     }

@@ -109,10 +109,10 @@ bool Coordinator::work_done() const {
 void Coordinator::decide() {
   if (node_.now() - last_progress_ >= Time(kSecondsBetweenReports)) report_progress();
   const bool keeps = node_.services().checkpointer != nullptr;
-  if (work_done()) return stop("steps", mean_step());
+  if (work_done()) return stop(StopReason::steps, mean_step());
   if (interrupted_) {
-    if (!keeps) return stop("interrupted", mean_step());
-    if (saved_for_good_) return stop("interrupted", save_number_);
+    if (!keeps) return stop(StopReason::interrupted, mean_step());
+    if (saved_for_good_) return stop(StopReason::interrupted, save_number_);
     if (saves_missing_ == 0) {
       save();
       last_save_ = true;
@@ -169,13 +169,11 @@ void Coordinator::finish_evaluation() {
   if (Observer* observer = node_.observer()) observer->on_evaluation(result);
   if (!stopped_ && plan_.target_accuracy && node_.test() != nullptr &&
       result.average_model.accuracy() >= *plan_.target_accuracy)
-    stop("target_accuracy", mean_step());
+    stop(StopReason::target_accuracy, mean_step());
 }
 
-void Coordinator::stop(const char* reason, std::uint64_t step) {
-  Order last{.kind = Order::Kind::stop, .step = step};
-  std::strncpy(last.reason.data(), reason, last.reason.size() - 1);
-  order(last);
+void Coordinator::stop(StopReason reason, std::uint64_t step) {
+  order({.kind = Order::Kind::stop, .step = step, .reason = stop_reason_chars<24>(reason)});
   stopped_ = true;
 }
 

@@ -54,7 +54,7 @@ class Coordinator {
   void begin_evaluation();
   void finish_evaluation();
   bool owes_something(NodeId node) const;
-  void stop(const char* reason, std::uint64_t step);
+  void stop(StopReason reason, std::uint64_t step);
   void order(const Order& what);
 
   std::uint64_t total_steps() const;

@@ -1,7 +1,5 @@
 #include "veche/train/loop/loop.h"
 
-#include <string>
-
 #include "veche/train/loop/progress_exchange.h"
 
 namespace veche {
@@ -13,28 +11,28 @@ class Loop {
 
   Evaluation run() {
     Evaluation last;
-    std::string stopped = node_.step() >= plan_.steps ? "steps"
-                          : had_reached_target()      ? "target_accuracy"
-                                                      : "";
-    if (plan_.in_view && stopped.empty()) stopped = make_up();
-    while (stopped.empty()) {
+    StopReason stopped = node_.step() >= plan_.steps ? StopReason::steps
+                         : had_reached_target()      ? StopReason::target_accuracy
+                                                     : StopReason::none;
+    if (plan_.in_view && stopped == StopReason::none) stopped = make_up();
+    while (stopped == StopReason::none) {
       node_.train_step();
       if (node_.step() >= plan_.steps) {
-        stopped = "steps";
+        stopped = StopReason::steps;
         break;
       }
-      if (progress_.after_step()) stopped = "interrupted";
+      if (progress_.after_step()) stopped = StopReason::interrupted;
       if (leaves()) return interrupted_at(node_.step());
       if (due(plan_.evaluate_every)) {
-        last = node_.evaluate("");
-        if (stopped.empty() && reached_target(last)) stopped = "target_accuracy";
-        node_.self().reached_target = stopped == "target_accuracy";
+        last = node_.evaluate(StopReason::none);
+        if (stopped == StopReason::none && reached_target(last)) stopped = StopReason::target_accuracy;
+        node_.self().reached_target = stopped == StopReason::target_accuracy;
       }
-      if (due(plan_.checkpoint_every) || stopped == "interrupted") node_.checkpoint(node_.step());
+      if (due(plan_.checkpoint_every) || stopped == StopReason::interrupted) node_.checkpoint(node_.step());
     }
     progress_.settle();  // stops already, whatever it says
     // The resumed run goes on as if nothing had happened.
-    if (stopped == "interrupted") return interrupted_at(node_.step());
+    if (stopped == StopReason::interrupted) return interrupted_at(node_.step());
     node_.finish();
     node_.pruner().apply(node_.learner().parameters());
     last = node_.evaluate(stopped);
@@ -51,11 +49,11 @@ class Loop {
   }
 
   // What the view before has cut off.
-  std::string make_up() {
+  StopReason make_up() {
     NodeSelf& self = node_.self();
-    if (self.evaluates_first && reached_target(node_.evaluate(""))) self.reached_target = true;
+    if (self.evaluates_first && reached_target(node_.evaluate(StopReason::none))) self.reached_target = true;
     if (self.saves_first) node_.checkpoint(node_.step());
-    return self.reached_target ? "target_accuracy" : "";
+    return self.reached_target ? StopReason::target_accuracy : StopReason::none;
   }
 
   // Where members come and go, one that shall end leaves the others to go on.

@@ -97,7 +97,7 @@ class Node {
   NodeReport take_report();
   // With all others. Only the one who speaks for its process is told of every node: a copy for each of ten
   // thousand would not fit. Where nobody learns there are no models to compare.
-  Evaluation evaluate(const std::string& stopped);
+  Evaluation evaluate(StopReason stopped);
   // With all others: the mean of the part of the model that this node has, and the test score of the whole.
   Message mean_model();
   Score score_of_mean(std::span<const float> mean, const Tested& tested = {});
@@ -136,10 +136,10 @@ class Node {
   double clip_scale();
   std::uint64_t schedule_step() const;
   Traffic strategy_sent() const;
-  Evaluation measure_times(const std::string& stopped);
-  bool tests_own_model(const std::string& stopped) const;
+  Evaluation measure_times(StopReason stopped);
+  bool tests_own_model(StopReason stopped) const;
   // Tells the observer how much of an evaluation has been tested; empty where nobody observes.
-  Tested testing_told(const std::string& stopped) const;
+  Tested testing_told(StopReason stopped) const;
   void check(const Score& score, std::uint64_t step) const;
   [[noreturn]] void diverged(const std::string& what, std::uint64_t step) const;
 

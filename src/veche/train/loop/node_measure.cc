@@ -42,13 +42,13 @@ NodeReport Node::take_report() {
   return mine;
 }
 
-bool Node::tests_own_model(const std::string& stopped) const {
+bool Node::tests_own_model(StopReason stopped) const {
   if (test() == nullptr) return false;
-  return stopped.empty() ? plan_.tests_model_of(replica(), replicas(), self_.step)
-                         : plan_.tests_model_at_end_of(replica(), replicas());
+  return stopped == StopReason::none ? plan_.tests_model_of(replica(), replicas(), self_.step)
+                                     : plan_.tests_model_at_end_of(replica(), replicas());
 }
 
-Tested Node::testing_told(const std::string& stopped) const {
+Tested Node::testing_told(StopReason stopped) const {
   if (observer() == nullptr || test() == nullptr) return {};
   const std::size_t mine = samples_of(peers().id(), peers().size(), test()->size());
   const std::size_t all = mine + (tests_own_model(stopped) ? test()->size() : 0);
@@ -58,7 +58,7 @@ Tested Node::testing_told(const std::string& stopped) const {
   };
 }
 
-Evaluation Node::evaluate(const std::string& stopped) {
+Evaluation Node::evaluate(StopReason stopped) {
   check_parameters();
   const Tested tested = testing_told(stopped);
   if (observer() != nullptr) observer()->on_measuring();
@@ -88,10 +88,10 @@ Evaluation Node::evaluate(const std::string& stopped) {
     sum_up(result, norm, plan_.idle());
   }
   patience_.note(now() - start);
-  const bool again =
-      plan_.in_view && self_.last_evaluation == self_.step && (stopped.empty() || self_.measured_end);
+  const bool again = plan_.in_view && self_.last_evaluation == self_.step &&
+                     (stopped == StopReason::none || self_.measured_end);
   self_.last_evaluation = self_.step;
-  self_.measured_end = !stopped.empty();
+  self_.measured_end = stopped != StopReason::none;
   if (observer() != nullptr && !again) observer()->on_evaluation(result);
   return result;
 }
@@ -112,7 +112,7 @@ Score Node::score_of_mean(std::span<const float> mean, const Tested& tested) {
   return total;
 }
 
-Evaluation Node::measure_times(const std::string& stopped) {
+Evaluation Node::measure_times(StopReason stopped) {
   Evaluation result;
   result.step = plan_.async() ? self_.mean_step : self_.step;
   result.stopped = stopped;
@@ -129,7 +129,7 @@ Evaluation Node::measure_times(const std::string& stopped) {
 Evaluation interrupted_at(std::uint64_t step) {
   Evaluation last;
   last.step = step;
-  last.stopped = "interrupted";
+  last.stopped = StopReason::interrupted;
   return last;
 }
 

@@ -20,18 +20,14 @@ struct EndWord {
 
 constexpr std::size_t kMostReports = 1024;  // of more nobody is told each: the message stays below a megabyte
 
-std::array<char, 32> word_of(const std::string& text) {
-  std::array<char, 32> word = {};
-  std::copy_n(text.begin(), std::min(text.size(), word.size() - 1), word.begin());
-  return word;
-}
+[[noreturn]] void fail_damaged() { throw RunError("what a member says of the run's end is damaged"); }
 
 }  // namespace
 
 Message message_of_end(const EndOfRun& end, MessagePool& pool) {
   const Evaluation& last = end.last;
   const EndWord word{last.step, last.seconds, last.images_per_second, last.rate,
-                     last.cv,   end.epochs,   last.average_model,     word_of(last.stopped)};
+                     last.cv,   end.epochs,   last.average_model,     stop_reason_chars<32>(last.stopped)};
   const std::size_t nodes = std::min(last.nodes.size(), kMostReports) * sizeof(NodeReport);
   Message message = pool.make(sizeof word + nodes);
   const std::span<std::byte> bytes = message.writable<std::byte>();
@@ -43,10 +39,11 @@ Message message_of_end(const EndOfRun& end, MessagePool& pool) {
 EndOfRun end_in(const Message& message) {
   const std::span<const std::byte> bytes = message.bytes();
   if (bytes.size() < sizeof(EndWord) || (bytes.size() - sizeof(EndWord)) % sizeof(NodeReport) != 0)
-    throw RunError("what a member says of the run's end is damaged");
+    fail_damaged();
   EndWord word;
   std::memcpy(&word, bytes.data(), sizeof word);
-  word.stopped.back() = 0;
+  const std::optional<StopReason> stopped = parse_stop_reason(word.stopped);
+  if (!stopped) fail_damaged();
   EndOfRun end;
   end.epochs = word.epochs;
   end.last = {word.step,
@@ -56,7 +53,7 @@ EndOfRun end_in(const Message& message) {
               word.average_model,
               word.cv,
               std::vector<NodeReport>((bytes.size() - sizeof word) / sizeof(NodeReport)),
-              word.stopped.data()};
+              *stopped};
   if (!end.last.nodes.empty())
     std::memcpy(end.last.nodes.data(), bytes.data() + sizeof word, bytes.size() - sizeof word);
   return end;

@@ -238,7 +238,7 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
   if (roles_.nodes.empty() && last_plan != nullptr && self.has_state && self.step >= last_plan->steps) {
     Evaluation last;
     last.step = self.step;
-    last.stopped = "steps";
+    last.stopped = StopReason::steps;
     return last;
   }
   while (!interrupted) {

@@ -77,7 +77,7 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   const Evaluation last = node_->run(here);
   last_ = last;
   Channel ending(node_->endpoint(), pool, patience, states.tag);
-  if (last.stopped != "interrupted") staged_->end(*all_, ending, last);
+  if (last.stopped != StopReason::interrupted) staged_->end(*all_, ending, last);
 }
 
 void ViewPart::leave() {
