@@ -221,12 +221,27 @@ def one_told(summaries):
 
 HEADING = """# The thesis' tables again
 
-Average consensus and gossip between agents that train ResNet-20 on CIFAR-10 and CIFAR-100 and a convolutional network on Fashion-MNIST: the tables of a bachelor's thesis (Saint Petersburg, 2021), beside what
-`examples/thesis/tables.py` has run. A row is trained by all its agents, and by one learner with their batches together. Numbers are per cent of the test set: the mean over agents ± their standard deviation, then over seeds. *Part* is how much of the usual length was
-trained, with a schedule as much shorter; 1 is {lengths}. The thesis does not state its lengths and rates. A small part ends far
-below the published height: there only agents and learner of the same part may be compared. Where data are unequal an epoch has the steps of the agent with most of them; the others only average in the last ones. What was not run is not claimed.
+```
+examples/thesis/tables.py --run ROW --part 0.1     # trains a tenth of a row
+examples/thesis/tables.py --config ROW             # prints its configuration
+examples/thesis/tables.py --write docs/thesis.md   # writes this page
+```
 
-This page is made by `examples/thesis/tables.py --write docs/thesis.md`; `--run ROW` trains a row, `--part 0.1` a tenth of it, `--config ROW` prints its configuration.
+This page repeats the tables of a bachelor's thesis (Saint Petersburg, 2021): average consensus and
+gossip between agents that train ResNet-20 on CIFAR-10 and CIFAR-100 and a convolutional network on
+Fashion-MNIST. Beside the published numbers stand those of `examples/thesis/tables.py`. What was not
+run is not claimed.
+
+- A row is trained by all its agents, and by one learner with their batches together.
+- Numbers are per cent of the test set: the mean over agents ± their standard deviation, then over
+  seeds.
+- *Part* is the fraction of the usual length that was trained, with a schedule shortened alike. 1 is
+  {lengths}.
+  The thesis does not state its lengths and rates.
+- A small part ends far below the published accuracy. There compare only agents and learner of the
+  same part.
+- If data are unequal, an epoch has the steps of the agent with most of them. The others only
+  average in the last steps.
 """
 TITLES = {"2": "linear scaling and warm-up", "3": "average consensus, balanced data", "4": "unbalanced data", "5": "CIFAR-100", "6": "Fashion-MNIST", "7": "gossip"}
 
