@@ -9,7 +9,10 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+# Pages that a program writes.
+GENERATED = {"configuration.md", "thesis.md", "gallery.md", "adding-a-strategy.md"}
+WIDTH, PARAGRAPH = 100, 5
 # Pages name files from the root, or as the source includes them.
 ROOTS = [ROOT, ROOT / "src/veche", ROOT / "src/veche/data", ROOT / "include", ROOT / "bench"]
 FOLDERS = ("src", "include", "cli", "bench", "tests", "examples")
@@ -22,6 +25,36 @@ MAY_INCLUDE = {"base": set(), "graph": {"base"}, "comm": {"base"}, "compress": {
 
 def exists(name):
     return any(any(root.glob(name)) for root in ROOTS)
+
+
+def anchors_of(page):
+    """The names that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links_of(page):
+    """Relative links and pictures of a page, as (file, anchor)."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<img src="([^"]+)"', text):
+        if not re.match(r"[a-z]+:", link):
+            file, _, anchor = link.partition("#")
+            yield (page.parent / file if file else page), anchor
+
+
+def prose_of(page):
+    """Runs of lines that are read as one paragraph, as (number of the first line, lines): neither tables nor code nor headings."""
+    paragraph, first, code = [], 0, False
+    for number, line in enumerate([*page.read_text().splitlines(), ""], 1):
+        fence = line.lstrip().startswith("```")
+        code ^= fence
+        prose = line.strip() and not (fence or code or re.match(r"[|#<]|!\[|    ", line) and not paragraph)
+        if paragraph and (not prose or re.match(r" *([-*]|\d+\.) ", line)):
+            yield first, paragraph
+            paragraph = []
+        if prose:
+            first = first if paragraph else number
+            paragraph.append(line)
 
 
 def folders_of_the_map():
@@ -59,16 +92,26 @@ class Docs(unittest.TestCase):
             text = re.sub(r"^```(cpp|diff)\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
             for name in re.findall(SOURCE, text):
                 named += 1
-                if not exists(name) and name + NEW_FILE not in text and "NAME" not in name:
+                if not exists(name) and not (page.parent / name).exists() and name + NEW_FILE not in text and "NAME" not in name:
                     wrong.add(f"{page.name} names {name}")
             for name in re.findall(r"`([\w.-]+\.(?:h|cc|py))`", text):
                 if not any(any(ROOT.glob(f"{folder}/**/{name}")) for folder in FOLDERS):
                     wrong.add(f"{page.name} names {name}")
-            for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-                if not (page.parent / link).exists():
-                    wrong.add(f"{page.name} links to {link}")
+            for file, anchor in links_of(page):
+                if not file.exists():
+                    wrong.add(f"{page.name} links to {file}")
+                elif anchor and anchor not in anchors_of(file):
+                    wrong.add(f"{page.name} links to {file.name}#{anchor}")
         self.assertGreater(named, 50)
         self.assertEqual(wrong, set())
+
+    def test_paragraphs_are_short(self):
+        long = []
+        for page in PAGES:
+            for number, lines in prose_of(page) if page.name not in GENERATED else []:
+                if len(lines) > PARAGRAPH or any(len(line) > WIDTH for line in lines):
+                    long.append(f"{page.name}:{number} has {len(lines)} lines, of at most {max(map(len, lines))} characters")
+        self.assertEqual(long, [])
 
     def test_files_that_comments_name_exist(self):
         files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*") if file.suffix in (".h", ".cc", ".py")]
