@@ -39,7 +39,7 @@
 #include "veche/base/text/nearest.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
-#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/collective.h"
 
 namespace veche::cli {
 namespace {
@@ -130,7 +130,7 @@ std::string usual_cifar10() {
 
 void bench_network(Job& job, bool json) {
   std::string section;
-  on_all_ranks(&job, [&] { section = measured_network(job); });
+  run_collectively(&job, [&] { section = measured_network(job); });
   if (job.rank() != 0) return;
   if (json)
     answer_json(nlohmann::ordered_json{{"section", section}});
@@ -146,7 +146,7 @@ void bench(BenchArguments arguments) {
     if (arguments.name == "network") return bench_network(*job, arguments.json);
     MpiPlainSum& sum = *mpi_plain_sum(launch->kind);
     std::vector<BenchCase> cases;
-    on_all_ranks(job.get(), [&] {
+    run_collectively(job.get(), [&] {
       cases = arguments.name == "neighbours"
                   ? measure_neighbours(*job, *mpi_neighbourhoods(launch->kind), sum, arguments.options)
                   : measure_ranks(*job, sum, arguments.options);

@@ -19,7 +19,7 @@
 #include "veche/runtime/plan/run_plan.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/registry.h"
-#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/collective.h"
 
 namespace veche::cli {
 namespace {
@@ -233,7 +233,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
     return config;
   };
   refuse_twins(variants);
-  on_all_ranks(job, [&] {  // refuses before the first one runs
+  run_collectively(job, [&] {  // refuses before the first one runs
     std::vector<Settings> all;
     for (const Variant& variant : variants) all.push_back(configured(variant).resolve());
     refuse_unequal_nodes(variants, all);

@@ -23,7 +23,7 @@
 #include "veche/errors.h"
 #include "veche/runtime/record/run_folder.h"
 #include "veche/runtime/record/summary.h"
-#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/training.h"
 
 namespace veche::cli {
@@ -88,7 +88,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
           ProgressView& view) {
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
-  on_all_ranks(job, [&] { request.settings = settings_for(read_config(arguments), job); });
+  run_collectively(job, [&] { request.settings = settings_for(read_config(arguments), job); });
   view.in_virtual_time(request.settings.cluster.get<std::string>("transport") == "simulated");
   request.job = job;
   request.resume = arguments.resume;
@@ -121,7 +121,7 @@ int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& inter
     throw RequestError(
         "--watch shows one run: watch a comparison with `veche watch` and the folder of its runs");
   Config config;
-  on_all_ranks(job, [&] { config = read_config(arguments); });
+  run_collectively(job, [&] { config = read_config(arguments); });
   return compare({.config = config,
                   .variants = arguments.compare,
                   .repeat = arguments.repeat,
@@ -150,7 +150,7 @@ int in_job(const TrainArguments& arguments, Work work) {
   JobView view(arguments.quiet, *job, reporter ? &*reporter : nullptr);
   try {
     int code = 0;
-    on_all_ranks(job.get(), [&] { code = work(arguments, interrupts->asked(), job.get(), view); });
+    run_collectively(job.get(), [&] { code = work(arguments, interrupts->asked(), job.get(), view); });
     return code;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;

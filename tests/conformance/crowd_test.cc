@@ -36,7 +36,7 @@ RunResult train(std::vector<std::string> assignments) {
   for (const char* key : {"model.name=mlp", "model.hidden=[32]"}) assignments.emplace_back(key);
   TrainingRequest request;
   request.settings = settings(assignments);
-  request.crowded = true;
+  request.low_memory = true;
   request.keep = false;
   return run_training(request);
 }
@@ -90,7 +90,7 @@ TEST(Crowd, ComputesWhatLonersWould) {
   request.settings = settings({"model.name=lenet5", "cluster.nodes=130", "topology.graph=torus:10x13",
                                "run.steps=3", "run.eval_every=2"});
   request.keep = false;
-  request.crowded = true;
+  request.low_memory = true;
   const RunResult crowd = run_training(request);
   request.learner = [&](NodeId node) {
     ModelSpec spec;

@@ -12,7 +12,7 @@
 
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/errors.h"
-#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/training.h"
 
 namespace {
@@ -22,7 +22,7 @@ int train(const veche::grid::FixedMembers& mine, const std::vector<std::string>&
     const auto job = veche::grid::fixed_job(mine);
     try {
       veche::TrainingRequest request;
-      veche::on_all_ranks(job.get(), [&] {
+      veche::run_collectively(job.get(), [&] {
         veche::Config config;
         for (const std::string& assignment : assignments) config.set(assignment);
         request.settings = veche::settings_for(config, job.get());

@@ -13,7 +13,7 @@
 #include "veche/comm/mpi/launch.h"
 #include "veche/comm/neighbourhood.h"
 #include "veche/errors.h"
-#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/collective.h"
 
 namespace veche {
 namespace {
@@ -84,7 +84,7 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
       {"others-receive",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
+         if (here.leads()) run_collectively(&job, [] { Here::fail(); });
          // From one who is there but silent.
          const NodeId other{job.size() - 1 - (here.endpoint->id().value == job.size() - 1 ? 1 : 0)};
          here.give_up(here.endpoint->receive(other, kTag, kLong).from);
@@ -92,25 +92,25 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
       {"others-receive-from-anyone",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
+         if (here.leads()) run_collectively(&job, [] { Here::fail(); });
          here.give_up(here.endpoint->receive({}, kTag, kLong).from);
        }},
       {"others-sum-little",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
+         if (here.leads()) run_collectively(&job, [] { Here::fail(); });
          here.sum(1000);
        }},
       {"others-sum-much",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
+         if (here.leads()) run_collectively(&job, [] { Here::fail(); });
          here.sum(300'000);
        }},
       {"others-have-begun-a-sum",
        [](Job& job) {
          Here here{job};
-         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
+         if (here.leads()) run_collectively(&job, [] { Here::fail(); });
          std::vector<float> data(1000);
          EngineCollectives& engine = *here.endpoint->collectives();
          engine.begin_all_reduce(kTag, data);
@@ -122,7 +122,7 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
          const std::vector<NodeId> next{NodeId{(job.rank() + 1) % job.size()}};
          const std::vector<NodeId> before{NodeId{(job.rank() + job.size() - 1) % job.size()}};
          const auto neighbours = here.endpoint->collectives()->neighbourhood(before, next, 100'000);
-         if (here.leads()) on_all_ranks(&job, [] { Here::fail(); });
+         if (here.leads()) run_collectively(&job, [] { Here::fail(); });
          here.give_up(neighbours->exchange(kLong).missing);
        }},
       {"helper-throws-beside-a-receive",
@@ -195,7 +195,7 @@ int run(const std::string& way) {
     if (way == "one-ends")
       work(*job);
     else
-      on_all_ranks(job.get(), [&] { work(*job); });
+      run_collectively(job.get(), [&] { work(*job); });
     return 0;
   } catch (const std::exception& error) {
     const bool wrong = dynamic_cast<const RequestError*>(&error) != nullptr;

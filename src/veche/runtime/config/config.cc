@@ -15,8 +15,8 @@
 #include "veche/model/zoo.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/quantity.h"
+#include "veche/runtime/plan/simulation_plan.h"
 #include "veche/runtime/registry.h"
-#include "veche/runtime/run/simulation.h"
 #include "veche/train/optim/optimizer.h"
 
 namespace veche {

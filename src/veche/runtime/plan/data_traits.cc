@@ -1,3 +1,5 @@
+#include "veche/runtime/plan/data_traits.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,29 +7,41 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "veche/data/sets/pixel_set.h"
 #include "veche/errors.h"
-#include "veche/runtime/run/grid_training.h"
 
 namespace veche {
 namespace {
 
-// Sets of the same kind of images differ a little in what was measured of them; one whose pixels mean
-// something else does much.
-constexpr double kFarApart = 0.5;    // means, in deviations
-constexpr double kMuchLarger = 1.5;  // deviations
+// Two sets of the same kind of images have slightly different statistics; sets whose pixels mean something
+// else have very different ones.
+constexpr double kLargestShift = 0.5;  // between the means, in standard deviations
+constexpr double kLargestRatio = 1.5;  // of the standard deviations
 
-bool near(const DataTraits& mine, const DataTraits& theirs) {
+bool similar_pixels(const DataTraits& mine, const DataTraits& theirs) {
   if (mine.mean.size() != theirs.mean.size() || mine.deviation.size() != theirs.deviation.size())
     return false;
   for (std::size_t i = 0; i < mine.mean.size() && i < mine.deviation.size(); ++i) {
     const double least = std::min(mine.deviation[i], theirs.deviation[i]);
-    if (std::abs(mine.mean[i] - theirs.mean[i]) > kFarApart * least) return false;
-    if (std::max(mine.deviation[i], theirs.deviation[i]) > kMuchLarger * least) return false;
+    if (std::abs(mine.mean[i] - theirs.mean[i]) > kLargestShift * least) return false;
+    if (std::max(mine.deviation[i], theirs.deviation[i]) > kLargestRatio * least) return false;
   }
   return true;
 }
 
 }  // namespace
+
+DataTraits DataTraits::of_source(const DataSource& source) {
+  if (!source.train) return {};
+  const Shape shape = source.train->shape();
+  DataTraits traits{
+      {shape.channels, shape.height, shape.width}, source.train->classes(), source.class_names, {}, {}};
+  if (const auto* pixels = dynamic_cast<const PixelSet*>(source.train.get())) {
+    traits.mean = pixels->normalization().mean;
+    traits.deviation = pixels->normalization().deviation;
+  }
+  return traits;
+}
 
 std::string DataTraits::text() const {
   return nlohmann::json{{"shape", shape},
@@ -66,7 +80,7 @@ void DataTraits::check_fit(const DataTraits& runs) const {
     return fmt::format("mean [{:.4f}] and deviation [{:.4f}]", fmt::join(one.mean, ", "),
                        fmt::join(one.deviation, ", "));
   };
-  if (!near(*this, runs)) refuse("another normalisation:", words(*this), words(runs));
+  if (!similar_pixels(*this, runs)) refuse("another normalisation:", words(*this), words(runs));
 }
 
 }  // namespace veche

@@ -6,7 +6,7 @@
 
 #include "veche/config.h"
 #include "veche/model_spec.h"
-#include "veche/runtime/run/simulation.h"
+#include "veche/runtime/plan/simulation_plan.h"
 #include "veche/train/pipeline/plan.h"
 
 namespace veche {

@@ -11,7 +11,7 @@
 #include "veche/data/feed/shuffle.h"
 #include "veche/errors.h"
 #include "veche/graph/topology.h"
-#include "veche/runtime/plan/model_spec_of.h"
+#include "veche/runtime/plan/model_spec.h"
 #include "veche/runtime/plan/node_speeds.h"
 #include "veche/runtime/plan/pipeline_plan.h"
 #include "veche/runtime/registry.h"
@@ -329,7 +329,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
 
 std::optional<SimulationPlan> plan_virtual_time(const Settings& settings, const DataSource& source) {
   if (settings.cluster.get<std::string>("transport") != "simulated") return {};
-  return plan_simulation(settings, model_spec_of(settings, source, NodeId{0}));
+  return plan_simulation(settings, make_model_spec(settings, source, NodeId{0}));
 }
 
 // Of replicas: data and steps are theirs. A node of a stage is slow by itself.
@@ -360,7 +360,7 @@ NodeSpeeds read_speeds(const Settings& settings, bool one_machine) {
 std::optional<PipelinePlan> plan_stages(const Settings& settings, const DataSource& source,
                                         const std::optional<SimulationPlan>& simulation) {
   if (!settings.is_cut()) return {};
-  return plan_pipeline(settings, model_spec_of(settings, source, NodeId{0}), simulation);
+  return plan_pipeline(settings, make_model_spec(settings, source, NodeId{0}), simulation);
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::string& instead) {

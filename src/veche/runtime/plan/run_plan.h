@@ -7,7 +7,7 @@
 #include "veche/config.h"
 #include "veche/data/division/node_folders.h"
 #include "veche/data/sets/source.h"
-#include "veche/runtime/run/simulation.h"
+#include "veche/runtime/plan/simulation_plan.h"
 #include "veche/train/loop/plan.h"
 
 namespace veche {

@@ -7,7 +7,7 @@
 #include "veche/runtime/record/nodes_file.h"
 #include "veche/runtime/record/progress_file.h"
 #include "veche/runtime/record/run_folder.h"
-#include "veche/runtime/run/training.h"
+#include "veche/runtime/record/run_observer.h"
 
 namespace veche {
 

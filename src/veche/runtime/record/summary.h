@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "veche/runtime/run/training.h"
+#include "veche/run.h"
 
 namespace veche {
 

@@ -1,39 +1,29 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
 #include "veche/comm/grid/grid.h"
+#include "veche/config.h"
+#include "veche/run.h"
+#include "veche/runtime/plan/data_traits.h"
 #include "veche/runtime/record/run_folder.h"
-#include "veche/runtime/run/training.h"
+#include "veche/runtime/record/run_observer.h"
+#include "veche/runtime/run/learner_factory.h"
 
 namespace veche {
 
-// What members must have in common to train one model, each with data of its own.
-struct DataTraits {
-  std::vector<std::int64_t> shape;
-  std::int64_t classes = 0;
-  std::vector<std::string> class_names;  // empty: classes are but numbers
-  std::vector<double> mean, deviation;   // by which pixels are normalised; empty: there are none
-
-  // As text that a founder gives to newcomers, and back; what is damaged throws RequestError.
-  std::string text() const;
-  static DataTraits of(const std::string& text);
-  // Throws RequestError with both values where they differ.
-  void check_fit(const DataTraits& runs) const;
-};
-
 struct GridRequest {
-  Settings settings;  // cluster.nodes: those of this process
+  Settings settings;  // cluster.nodes: of this process
   RunObserver* observer = nullptr;
   std::string name = {};                           // of this member, for people; empty: its id
-  const std::atomic<bool>* interrupted = nullptr;  // set it to leave the others after the step under way
-  // A learner of the caller's own for each node of this process; none: the model that the settings name.
-  std::function<std::unique_ptr<Learner>(NodeId)> learner = {};
+  const std::atomic<bool>* interrupted = nullptr;  // set it to leave the others after the current step
+  MakeLearner learner = {};                        // none: the model that the settings name
 };
 
-// This process as a member of a run whose members come and go. Making it checks the request, opens the data
-// and makes the learners: RequestError, and nothing is written.
+// This process as a member of a run on a grid, whose members come and go. The constructor checks the request,
+// opens the data and makes the learners: RequestError. It writes nothing.
 class GridTraining {
  public:
   explicit GridTraining(GridRequest request);
@@ -42,14 +32,14 @@ class GridTraining {
   DataTraits data() const;
 
   enum class As { founder, newcomer, returned };
-  // First catches up with those who train, where it is not the founder, while they go on. Trains in one view
-  // after the other until the run has ended, or this member leaves it. Who has returned goes on from what its
-  // folder holds. Without a folder nothing is kept. A failure is a RunError: the others go on, and what this
-  // member had is saved.
-  // A newcomer that comes too late takes the final model and its result is the run's. With grid.wait_for
-  // nobody trains until so many members are in a view; RunError after grid.wait_limit.
+  // Trains in one view after the other until the run has ended or this member leaves it. A member that is not
+  // the founder first catches up with the others while they train. One that has returned starts from what its
+  // folder holds. Without a folder nothing is kept.
+  // A newcomer that comes after the end takes the final model, and its result is the run's. With
+  // grid.wait_for, training starts when that many members are in a view; RunError after grid.wait_limit.
+  // A failure is a RunError: the others go on, and what this member had is saved.
   RunResult run(grid::Grid& grid, As how, const RunFolder* folder);
-  // After an interruption: whether members have stayed when this one left.
+  // After an interruption: whether other members were left when this one left.
   bool others_go_on() const;
 
  private:

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "veche/comm/mpi/launch.h"
-#include "veche/runtime/run/on_all_ranks.h"
+#include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/training.h"
 
 namespace veche {
@@ -52,7 +52,7 @@ Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<Sta
   state_->options = std::move(options);
   TrainingRequest& request = state_->request;
   request.job = job_of_this_process();
-  on_all_ranks(request.job, [&] { request.settings = settings_for(config, request.job); });
+  run_collectively(request.job, [&] { request.settings = settings_for(config, request.job); });
   request.resume = state_->options.resume;
   request.restart = state_->options.restart;
   request.keep = state_->options.keep;

@@ -7,6 +7,6 @@
 namespace veche {
 
 // The model that the settings name, for the samples of `source`, at this node.
-ModelSpec model_spec_of(const Settings& settings, const DataSource& source, NodeId node);
+ModelSpec make_model_spec(const Settings& settings, const DataSource& source, NodeId node);
 
 }  // namespace veche

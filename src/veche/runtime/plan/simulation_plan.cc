@@ -1,4 +1,4 @@
-#include "veche/runtime/run/simulation.h"
+#include "veche/runtime/plan/simulation_plan.h"
 
 #include <fmt/format.h>
 

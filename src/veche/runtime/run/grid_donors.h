@@ -11,13 +11,13 @@
 
 namespace veche {
 
-// Members that are linked, asked for their state.
-class MembersWhoLend : public Lenders {
+// The linked members of a grid, from which this process fetches its state.
+class GridDonors : public Lenders {
  public:
-  // An interruption may be null; it ends all waiting.
-  MembersWhoLend(grid::Grid& grid, const std::atomic<bool>* interrupted);
+  // `interrupted` ends all waiting.
+  GridDonors(grid::Grid& grid, const std::atomic<bool>& interrupted);
 
-  // False: nobody is there.
+  // False: no member is linked.
   bool wait_for_one();
   std::size_t count() override;
   void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
@@ -26,10 +26,8 @@ class MembersWhoLend : public Lenders {
   bool pause() override;
 
  private:
-  bool goes_on() const { return interrupted_ == nullptr || !*interrupted_; }
-
   grid::Grid& grid_;
-  const std::atomic<bool>* const interrupted_;
+  const std::atomic<bool>& interrupted_;
   const std::unique_ptr<grid::Grid::Fetches> fetches_;
   std::vector<grid::MemberId> known_;
 };

@@ -1,4 +1,4 @@
-#include "veche/runtime/checkpoint/members_checkpoints.h"
+#include "veche/runtime/checkpoint/member_checkpoints.h"
 
 #include <fmt/format.h>
 
@@ -12,39 +12,39 @@
 
 namespace veche {
 
-MembersCheckpoints::MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged)
+MemberCheckpoints::MemberCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged)
     : folder_(folder),
       store_(folder.checkpoints(), nodes, folder.id()),
       alone_(folder.path() / "stage", 1, folder.id()),
       staged_(staged) {}
 
-void MembersCheckpoints::enter(std::uint64_t view, int nodes, NodeId first) {
+void MemberCheckpoints::enter(std::uint64_t view, int nodes, NodeId first) {
   view_ = view;
   nodes_ = nodes;
   first_ = staged_ == nullptr ? first.value : 0;
 }
 
-void MembersCheckpoints::write(std::uint64_t number, NodeId node, const NodeState& state) {
+void MemberCheckpoints::write(std::uint64_t number, NodeId node, const NodeState& state) {
   store_.write(number, NodeId{node.value - first_}, state);
 }
 
-void MembersCheckpoints::commit(std::uint64_t number) {
+void MemberCheckpoints::commit(std::uint64_t number) {
   store_.commit(number);
   tell_view(number);
 }
 
-void MembersCheckpoints::tell_view(std::uint64_t step) const {
+void MemberCheckpoints::tell_view(std::uint64_t step) const {
   nlohmann::json view{{"view", view_}, {"step", step}, {"nodes", nodes_}, {"epochs", info_.epoch(step)}};
   if (staged_ != nullptr) view["stage"] = staged_->stage();
   write_file(view_file(), view.dump() + "\n");
 }
 
-nlohmann::json MembersCheckpoints::read_view() const {
+nlohmann::json MemberCheckpoints::read_view() const {
   constexpr std::uintmax_t kMostView = 1 << 20;
   return nlohmann::json::parse(read_text(view_file(), view_file().string(), kMostView), nullptr, false);
 }
 
-std::optional<double> MembersCheckpoints::epochs(std::uint64_t step) const {
+std::optional<double> MemberCheckpoints::epochs(std::uint64_t step) const {
   std::error_code unknown;
   if (!std::filesystem::exists(view_file(), unknown)) return {};
   const nlohmann::json view = read_view();
@@ -54,7 +54,7 @@ std::optional<double> MembersCheckpoints::epochs(std::uint64_t step) const {
   return told.get<double>();
 }
 
-std::optional<int> MembersCheckpoints::stage() const {
+std::optional<int> MemberCheckpoints::stage() const {
   std::error_code unknown;
   if (!std::filesystem::exists(view_file(), unknown)) return {};
   const nlohmann::json view = read_view();
@@ -65,7 +65,7 @@ std::optional<int> MembersCheckpoints::stage() const {
   return found->get<int>();
 }
 
-void MembersCheckpoints::write_stage(NodeSelf& self) {
+void MemberCheckpoints::write_stage(NodeSelf& self) {
   if (self.learner == nullptr || !self.has_state || self.step == 0 || self.last_checkpoint == self.step)
     return;
   alone_.write(self.step, NodeId{0}, state_of(self));
@@ -92,19 +92,19 @@ struct Found {
 
 }  // namespace
 
-void MembersCheckpoints::refuse(const std::vector<DamagedPiece>& damaged) const {
+void MemberCheckpoints::refuse(const std::vector<DamagedPiece>& damaged) const {
   refuse_damaged(damaged, fmt::format("move {} and {} away to take the state of the other members",
                                       folder_.checkpoints().string(), (folder_.path() / "stage").string()));
 }
 
-std::optional<std::uint64_t> MembersCheckpoints::newest(const CheckpointStore::Warn& warn) {
+std::optional<std::uint64_t> MemberCheckpoints::newest(const CheckpointStore::Warn& warn) {
   const Found found(store_);
   if (!found.step && !found.damaged.empty()) refuse(found.damaged);
   found.tidy(warn);
   return found.step;
 }
 
-bool MembersCheckpoints::read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn) {
+bool MemberCheckpoints::read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn) {
   const Found whole(store_);
   Found alone(alone_);
   if (!whole.step && !alone.step) {

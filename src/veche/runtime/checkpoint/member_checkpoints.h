@@ -14,10 +14,10 @@ namespace veche {
 // The checkpoints of a member of a grid: nodes are numbered from 0 whatever their seats are, and view.json
 // says of which view the last one is. Of a model in stages the files are the stages of the member's replica,
 // and the stage that it had when it left by itself lies in stage/.
-class MembersCheckpoints : public Checkpointer {
+class MemberCheckpoints : public Checkpointer {
  public:
   // Both outlive it. `staged`: null where every node has the whole model.
-  MembersCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged);
+  MemberCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged);
 
   void enter(std::uint64_t view, int nodes, NodeId first);
   void count_epochs(const RunInfo& info) { info_ = info; }

@@ -1,4 +1,4 @@
-#include "veche/runtime/plan/model_spec_of.h"
+#include "veche/runtime/plan/model_spec.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace veche {
 
-ModelSpec model_spec_of(const Settings& settings, const DataSource& source, NodeId node) {
+ModelSpec make_model_spec(const Settings& settings, const DataSource& source, NodeId node) {
   ModelSpec spec;
   spec.name = settings.model.get<std::string>("name");
   spec.options = settings.model;
