@@ -105,6 +105,14 @@ class Docs(unittest.TestCase):
         self.assertGreater(named, 50)
         self.assertEqual(wrong, set())
 
+    def test_every_page_is_reached_from_the_readme(self):
+        reached, new = set(), [ROOT / "README.md"]
+        while new:
+            page = new.pop()
+            reached.add(page)
+            new += {file.resolve() for file, _ in links_of(page) if file.suffix == ".md"} - reached
+        self.assertEqual([page.name for page in PAGES if page not in reached], [])
+
     def test_paragraphs_are_short(self):
         long = []
         for page in PAGES:
