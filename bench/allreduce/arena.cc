@@ -23,8 +23,8 @@ double Arena::seconds(int repeats, const Work& before, const Work& work, const W
   Clock::time_point end;
   const auto run = [&](std::size_t i) {
     MessagePool pool;
-    Patience patience;
-    Channel channel{*endpoints[i], pool, patience, Tag{1}};
+    AdaptiveTimeout timeout;
+    Channel channel{*endpoints[i], pool, timeout, Tag{1}};
     Node node{channel, data_[i], scratch_[i]};
     try {
       before(node);

@@ -124,8 +124,8 @@ class Measurement {
 
   Endpoint& endpoint_;
   MessagePool pool_;
-  Patience patience_;
-  Channel channel_{endpoint_, pool_, patience_, Tag{1}};
+  AdaptiveTimeout timeout_;
+  Channel channel_{endpoint_, pool_, timeout_, Tag{1}};
 };
 
 // One for all where they are alike, else a list.

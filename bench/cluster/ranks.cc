@@ -73,8 +73,8 @@ class Bench {
   const std::unique_ptr<Endpoint> endpoint_;
   MpiPlainSum& plain_sum_;
   MessagePool pool_;
-  Patience patience_;
-  Channel channel_{*endpoint_, pool_, patience_, Tag{1}};
+  AdaptiveTimeout timeout_;
+  Channel channel_{*endpoint_, pool_, timeout_, Tag{1}};
   std::vector<float> data_;
 };
 

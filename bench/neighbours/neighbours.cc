@@ -83,8 +83,8 @@ class Ranks {
   const std::unique_ptr<Endpoint> endpoint_;
   const std::size_t length_;
   MessagePool pool_;
-  Patience patience_;
-  Channel channel_{*endpoint_, pool_, patience_, Tag{1}};
+  AdaptiveTimeout timeout_;
+  Channel channel_{*endpoint_, pool_, timeout_, Tag{1}};
   std::optional<Message> mine_;
   std::vector<Message> received_;
   std::vector<int> sources_, readers_;

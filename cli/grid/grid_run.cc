@@ -41,15 +41,15 @@ class MembersView : public ProgressView {
 };
 
 // What holds for all members alike.
-void set_rules(const Settings& settings, grid::Options& options) {
+void set_rules(const Settings& settings, grid::GridOptions& options) {
   options.approve = settings.grid.get<std::string>("admit") == "approved";
   options.fork = settings.grid.get<std::string>("partition") == "fork";
 }
 
-grid::Options options_of(const GridArguments& arguments, const Settings& settings, MembersView& view,
-                         const Interrupts& interrupts) {
+grid::GridOptions options_of(const GridArguments& arguments, const Settings& settings, MembersView& view,
+                             const Interrupts& interrupts) {
   const Options& keys = settings.grid;
-  grid::Options options;
+  grid::GridOptions options;
   options.name = members_name(settings);
   options.nodes = settings.is_cut() ? 1 : static_cast<std::uint32_t>(settings.nodes());
   options.slots = settings.cluster.get<int>("slots");
@@ -97,8 +97,8 @@ class Membership {
 
   const Settings& settings() const { return settings_; }
   const GridTraining& training() const { return training_; }
-  grid::Options options(const RunFolder& folder) const {
-    grid::Options options = options_of(arguments_, settings_, view_, interrupts_);
+  grid::GridOptions options(const RunFolder& folder) const {
+    grid::GridOptions options = options_of(arguments_, settings_, view_, interrupts_);
     options.folder = folder.path();
     return options;
   }
@@ -231,9 +231,9 @@ int run_grid_join(const GridArguments& arguments) {
   const Interrupts interrupts;
   MembersView view(arguments.quiet);
   std::unique_ptr<ProvisionalFolder> folder;
-  grid::Options options =
+  grid::GridOptions options =
       options_of(arguments, members_own_settings(arguments.assignments), view, interrupts);
-  options.configured = [&](const std::string& configuration, grid::Options& known) {
+  options.configured = [&](const std::string& configuration, grid::GridOptions& known) {
     const SharedConfig shared = SharedConfig::of(configuration);
     const Settings settings = newcomers_settings(shared, arguments.assignments);
     set_rules(settings, known);

@@ -13,9 +13,9 @@ namespace veche {
 // How long a node waits for another before it calls it lost: many times the longest anything has taken so
 // far, and never less than `least`. So slow networks and large models are given their time, and nobody waits
 // for ever.
-class Patience {
+class AdaptiveTimeout {
  public:
-  explicit Patience(Time least = Time(120)) : least_(least) {}
+  explicit AdaptiveTimeout(Time least = Time(120)) : least_(least) {}
 
   void note(Time duration) { longest_ = std::max(longest_, duration); }
   Time limit() const { return std::max(least_, kTimes * longest_); }
@@ -30,14 +30,14 @@ class Patience {
 // follow each other in the same order on every node. Belongs to one thread; helpers may send.
 class VECHE_API Channel {
  public:
-  Channel(Endpoint& endpoint, MessagePool& pool, Patience& patience, Tag tag)
-      : endpoint(endpoint), pool(pool), patience(patience), tag(tag), used_(std::make_shared<Used>()) {}
+  Channel(Endpoint& endpoint, MessagePool& pool, AdaptiveTimeout& timeout, Tag tag)
+      : endpoint(endpoint), pool(pool), timeout(timeout), tag(tag), used_(std::make_shared<Used>()) {}
 
   // A conversation inside this one: what it sends and waits is counted here too. `among`: a group of nodes
   // that has it among itself.
   Channel child(std::uint64_t which) const { return child(which, endpoint); }
   Channel child(std::uint64_t which, Endpoint& among) const {
-    return {among, pool, patience, tag.child(which), used_};
+    return {among, pool, timeout, tag.child(which), used_};
   }
 
   NodeId me() const { return endpoint.id(); }
@@ -76,7 +76,7 @@ class VECHE_API Channel {
 
   Endpoint& endpoint;
   MessagePool& pool;
-  Patience& patience;
+  AdaptiveTimeout& timeout;
   const Tag tag;
 
  private:
@@ -86,8 +86,8 @@ class VECHE_API Channel {
     Time waited{0};
     std::function<void(Time)> on_wait;
   };
-  Channel(Endpoint& among, MessagePool& pool, Patience& patience, Tag tag, std::shared_ptr<Used> used)
-      : endpoint(among), pool(pool), patience(patience), tag(tag), used_(std::move(used)) {}
+  Channel(Endpoint& among, MessagePool& pool, AdaptiveTimeout& timeout, Tag tag, std::shared_ptr<Used> used)
+      : endpoint(among), pool(pool), timeout(timeout), tag(tag), used_(std::move(used)) {}
 
   const std::shared_ptr<Used> used_;
 };

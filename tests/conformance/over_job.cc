@@ -198,8 +198,8 @@ TEST(JobAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {
   for (const char* name : {"all-to-all", "tree", "ring", "halving-doubling", "native", "auto"})
     for (const std::size_t length : {std::size_t{1}, std::size_t{1000}, std::size_t{300'001}})
       on_every_rank([&](Endpoint& endpoint, MessagePool& pool) {
-        Patience patience(Time(60));
-        Channel channel{endpoint, pool, patience, Tag{1}};
+        AdaptiveTimeout timeout(Time(60));
+        Channel channel{endpoint, pool, timeout, Tag{1}};
         const auto value = [](int node, std::size_t i) {
           return static_cast<float>((node + 1) * static_cast<int>(i % 13));
         };

@@ -66,9 +66,9 @@ TEST(Pipeline, NamesTheStageThatIsGone) {
     cluster.run([&](NodeId id) {
       if (id.value == 1) throw RunError("it burns");
       MessagePool pool;
-      Patience patience{Time(20)};
+      AdaptiveTimeout timeout{Time(20)};
       ChainStage stage({kWeight}, true, false);
-      Pipeline pipeline(*endpoints[0], pool, patience, stage, plan, nullptr);
+      Pipeline pipeline(*endpoints[0], pool, timeout, stage, plan, nullptr);
       try {
         pipeline.train(problem.batch(), 0, 4, {});
       } catch (const PeerLost& lost) {

@@ -2,7 +2,6 @@
 #include <cstdlib>
 
 #include "tests/fuzz/targets.h"
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/discovery/lan_words.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/identity/invitation.h"
@@ -10,6 +9,7 @@
 #include "veche/comm/grid/relay/words.h"
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::fuzz {
@@ -84,7 +84,7 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
       case 15:
         return told_by_a_stranger(own);
     }
-  } catch (const grid::Damaged&) {
+  } catch (const grid::MalformedMessage&) {
   }
 }
 

@@ -121,7 +121,7 @@ int run(const std::vector<std::string>& words) {
             " " + each.member.name + " " + each.state);
     return 0;
   }
-  grid::Options options;
+  grid::GridOptions options;
   options.folder = folder;
   const char* const place = std::getenv("GRID_LISTEN");
   options.listen = place == nullptr ? "127.0.0.1:0" : place;

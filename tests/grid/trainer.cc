@@ -85,7 +85,7 @@ int run(const std::vector<std::string>& words) {
                          }});
   std::optional<RunFolder> folder;  // of those that the tests look into
   if (words.at(0).ends_with("-later")) folder.emplace(RunFolder::create(config.resolve()));
-  grid::Options options;
+  grid::GridOptions options;
   options.folder = place;
   options.listen = "127.0.0.1:0";
   options.name = std::filesystem::path(words.at(1)).filename();

@@ -62,9 +62,9 @@ inline Told run_step(Cluster& cluster, const PipelinePlan& plan, const ChainProb
   cluster.run([&](NodeId id) {
     const auto s = static_cast<std::size_t>(id.value);
     MessagePool pool;
-    Patience patience{Time(20)};
+    AdaptiveTimeout timeout{Time(20)};
     ChainStage stage({kWeight}, s == 0, s + 1 == count);
-    Pipeline pipeline(*endpoints[s], pool, patience, stage, plan, nullptr);
+    Pipeline pipeline(*endpoints[s], pool, timeout, stage, plan, nullptr);
     for (int step = 0; step < steps; ++step) {
       const Score score = pipeline.train(s == 0 ? problem.batch() : Batch{}, static_cast<std::uint64_t>(step),
                                          problem.x.size(), {});

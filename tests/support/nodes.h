@@ -19,8 +19,8 @@ struct TestNode {
 
   std::unique_ptr<Endpoint> endpoint;
   MessagePool pool;
-  Patience patience{Time(20)};
-  Channel channel{*endpoint, pool, patience, Tag{1}};
+  AdaptiveTimeout timeout{Time(20)};
+  Channel channel{*endpoint, pool, timeout, Tag{1}};
 
   int me() const { return endpoint->id().value; }
 };

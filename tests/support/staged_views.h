@@ -188,12 +188,12 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
     draw(fate);
   else
     fate.ends_at = kVeryManyCalls;
-  View view{.number = number, .first_step = 0, .standing = {}, .cluster = {}};
+  View view{.number = number, .first_step = 0, .status = {}, .cluster = {}};
   view.cluster = std::make_shared<SeededCluster>(
       static_cast<int>(members.size()),
       SeededOptions{.seed = seed_ * 1000 + number, .stuck_after = Time(1e6), .longest = Time(1e6)});
-  for (const auto& member : members) view.standing.push_back(standing_of(member->part->self()));
-  for (const Standing& one : view.standing) view.first_step = std::max(view.first_step, one.done_step);
+  for (const auto& member : members) view.status.push_back(status_of(member->part->self()));
+  for (const NodeStatus& one : view.status) view.first_step = std::max(view.first_step, one.done_step);
   past.emplace_back();
   Prefetcher prefetcher(0);
   static const std::atomic<bool> never = false;

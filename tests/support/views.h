@@ -293,10 +293,10 @@ class ComingAndGoing {
     Fate fate;
     draw(fate);
     const SeededOptions options = in_order_of(seed_ * 1000 + number);
-    View view{.number = number, .first_step = 0, .standing = {}, .cluster = {}};
+    View view{.number = number, .first_step = 0, .status = {}, .cluster = {}};
     view.cluster = std::make_shared<SeededCluster>(static_cast<int>(nodes), options);
-    for (const auto& member : members) view.standing.push_back(member->part->standing());
-    for (const Standing& one : view.standing) view.first_step = std::max(view.first_step, one.done_step);
+    for (const auto& member : members) view.status.push_back(member->part->status());
+    for (const NodeStatus& one : view.status) view.first_step = std::max(view.first_step, one.done_step);
     past.push_back({.members = {}, .start = std::vector<Snapshot>(nodes), .first_step = view.first_step});
     for (const auto& member : members) past.back().members.push_back(member->name);
 

@@ -37,7 +37,8 @@ std::size_t top_of(const HttpRequest& request, std::size_t classes) {
 
 }  // namespace
 
-PredictionService::PredictionService(const std::filesystem::path& place, const Options& options, Guard guard)
+PredictionService::PredictionService(const std::filesystem::path& place, const ServiceOptions& options,
+                                     Guard guard)
     : guard_(std::move(guard)),
       model_(place, options.node, options.threads),
       reader_(model_.input()),

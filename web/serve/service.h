@@ -12,6 +12,12 @@
 
 namespace veche::web {
 
+struct ServiceOptions {
+  std::optional<NodeId> node = {};
+  int threads = 1;
+  Batcher::Limits limits = {};
+};
+
 // Answers of a trained model over HTTP (docs/serving.md):
 //   POST /predict  a picture: classes and probabilities of the served model; ?top=K of them
 //   POST /nodes    the same of every node of the run beside the average
@@ -21,13 +27,8 @@ namespace veche::web {
 //   GET  /         a page to try it with
 class PredictionService : public HttpHandler {
  public:
-  struct Options {
-    std::optional<NodeId> node = {};
-    int threads = 1;
-    Batcher::Limits limits = {};
-  };
   // Throws RequestError when there is no such model, or it does not see pictures.
-  PredictionService(const std::filesystem::path& place, const Options& options, Guard guard);
+  PredictionService(const std::filesystem::path& place, const ServiceOptions& options, Guard guard);
 
   std::optional<HttpReply> admit(const HttpRequest& head) override;
   HttpReply answer(const HttpRequest& request) override;

@@ -15,13 +15,13 @@ Message Channel::expect(NodeId from) {
   Received received;
   Time until = start;
   do {
-    until = endpoint.now() + patience.limit();
+    until = endpoint.now() + timeout.limit();
     received = endpoint.receive(from, tag, until);
   } while (received.outcome == Received::Outcome::timed_out && endpoint.now() > until + kStopped);
   if (received.outcome != Received::Outcome::message) give_up(from, received.outcome);
   const Time took = endpoint.now() - start;
   count_wait(took);
-  patience.note(took);
+  timeout.note(took);
   return std::move(received.message);
 }
 
@@ -31,7 +31,7 @@ void Channel::give_up(NodeId peer, Received::Outcome outcome) const {
   if (outcome == Received::Outcome::peer_lost)
     throw PeerLost(lost, "is gone: node " + mine + " cannot go on without it");
   throw PeerLost(lost, "did not answer node " + mine + " within " +
-                           std::to_string(static_cast<int>(patience.limit().count())) +
+                           std::to_string(static_cast<int>(timeout.limit().count())) +
                            " s, many times the longest step so far");
 }
 

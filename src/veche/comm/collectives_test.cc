@@ -124,20 +124,20 @@ TEST(AllReduce, LosingAPeerIsAnErrorThatNamesIt) {
   }
 }
 
-TEST(Channel, PatienceGrowsWithWhatWasMeasured) {
-  Patience patience(Time(1));
-  EXPECT_EQ(patience.limit(), Time(1));
-  patience.note(Time(10));
-  EXPECT_EQ(patience.limit(), Time(200));
+TEST(Channel, TimeoutGrowsWithWhatWasMeasured) {
+  AdaptiveTimeout timeout(Time(1));
+  EXPECT_EQ(timeout.limit(), Time(1));
+  timeout.note(Time(10));
+  EXPECT_EQ(timeout.limit(), Time(200));
 }
 
-TEST(Channel, ASilentPeerIsNamedWhenPatienceEnds) {
+TEST(Channel, ASilentPeerIsNamedAfterTheTimeout) {
   ThreadsCluster cluster(2);
   const auto silent = cluster.endpoint(NodeId{1});
   const auto endpoint = cluster.endpoint(NodeId{0});
   MessagePool pool;
-  Patience patience(Time(0.01));
-  Channel channel{*endpoint, pool, patience, Tag{1}};
+  AdaptiveTimeout timeout(Time(0.01));
+  Channel channel{*endpoint, pool, timeout, Tag{1}};
   EXPECT_THROW(channel.expect(NodeId{1}), PeerLost);
 }
 
@@ -174,9 +174,9 @@ TEST(Channel, WhoWasStoppedItselfWaitsAnew) {
   const auto peer = cluster.endpoint(NodeId{1});
   const auto endpoint = cluster.endpoint(NodeId{0});
   MessagePool pool;
-  Patience patience(Time(10));
+  AdaptiveTimeout timeout(Time(10));
   StoppedOnce stopped(*endpoint, [&] { peer->send(NodeId{0}, Tag{1}, pool.make(4)); });
-  Channel channel{stopped, pool, patience, Tag{1}};
+  Channel channel{stopped, pool, timeout, Tag{1}};
   EXPECT_EQ(channel.expect(NodeId{1}).size(), 4U);
 }
 

@@ -8,9 +8,9 @@ namespace {
 template <class Work>
 void counted(Channel& channel, Work work) {
   const Time start = channel.endpoint.now();
-  const EngineCollectives::Outcome result = work(start + channel.patience.limit());
+  const EngineCollectives::Outcome result = work(start + channel.timeout.limit());
   if (result.outcome != Received::Outcome::message) channel.give_up(result.missing, result.outcome);
-  channel.patience.note(channel.endpoint.now() - start);
+  channel.timeout.note(channel.endpoint.now() - start);
   channel.count_wait(result.waited);
   channel.count(result.sent);
 }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 30s;
+constexpr auto kTimeout = 30s;
 
 TEST(SlotsTest, ThereAreAsManyAsTheProcessMayUseCores) {
   cpu_set_t all, one;
@@ -45,7 +45,7 @@ TEST(SlotsTest, NoMoreComputeAtOnceThanThereAreSlots) {
           std::unique_lock lock(mutex);
           most = std::max(most, ++inside);
           changed.notify_all();
-          changed.wait_for(lock, kPatience, [&] { return most >= kSlots; });  // the first wait for each other
+          changed.wait_for(lock, kTimeout, [&] { return most >= kSlots; });  // the first wait for each other
           --inside;
           ++turns;
         }
@@ -66,7 +66,7 @@ TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
         const Slots::Turn turn(slots, step);
         order.push_back(step);
       });
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
     while (slots.waiting() < nodes.size() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::yield();
   }

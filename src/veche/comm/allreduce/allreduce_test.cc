@@ -111,7 +111,7 @@ TEST_P(AllReduceOf, MayBeginLongBeforeItIsCompletedAndOverlapOthers) {
           std::vector<std::vector<float>> data;
           for (int k = 0; k < kBuckets; ++k) {
             channels.push_back(
-                {*node.endpoint, node.pool, node.patience, Tag{10 + static_cast<std::uint64_t>(k)}});
+                {*node.endpoint, node.pool, node.timeout, Tag{10 + static_cast<std::uint64_t>(k)}});
             data.push_back(data_of(node.me(), length));
           }
           for (std::size_t k = 0; k < kBuckets; ++k) begin_all_reduce(channels[k], data[k], algorithm());

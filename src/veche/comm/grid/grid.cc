@@ -15,10 +15,10 @@ Function* of_module(const char* symbol) {
 }
 
 // The table of strangers is a module of its own: who does not look there needs no OpenDHT.
-Options with_directory(const Options& options) {
+GridOptions with_directory(const GridOptions& options) {
   if (options.dht.empty()) return options;
   static const Module module{"veche_dht.so", "finding members by OpenDHT (grid.dht)", "libopendht-dev"};
-  Options complete = options;
+  GridOptions complete = options;
   complete.directory.reset(module_function<MakeDirectory>(module, kMakeDirectorySymbol)(options.dht));
   return complete;
 }
@@ -31,15 +31,15 @@ std::string ask(const std::filesystem::path& folder, const Request& request, Sta
 
 }  // namespace
 
-std::unique_ptr<Grid> found(const Options& options, const std::string& configuration) {
+std::unique_ptr<Grid> found(const GridOptions& options, const std::string& configuration) {
   return std::unique_ptr<Grid>(of_module<MakeGrid>(kFoundSymbol)(with_directory(options), configuration));
 }
 
-std::unique_ptr<Grid> join(const Options& options, const std::string& invitation) {
+std::unique_ptr<Grid> join(const GridOptions& options, const std::string& invitation) {
   return std::unique_ptr<Grid>(of_module<MakeGrid>(kJoinSymbol)(with_directory(options), invitation));
 }
 
-std::unique_ptr<Grid> resume(const Options& options) {
+std::unique_ptr<Grid> resume(const GridOptions& options) {
   return std::unique_ptr<Grid>(of_module<MakeGrid>(kResumeSymbol)(with_directory(options), ""));
 }
 

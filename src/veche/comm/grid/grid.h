@@ -19,7 +19,7 @@ namespace veche::grid {
 class Directory;
 
 // How this process takes part in a run.
-struct Options {
+struct GridOptions {
   std::filesystem::path folder;        // the run's; keys, certificates and what was promised lie in its grid/
   std::string name;                    // of this member, for people; empty: the host's
   std::uint32_t nodes = 1;             // that live in this process
@@ -39,7 +39,7 @@ struct Options {
   std::function<void(const std::string& sentence)> say;  // what people should know; by any thread
   // Who joins: sets here what the run's configuration decides, `folder` too, before anything is written and
   // before anybody hears of this member.
-  std::function<void(const std::string& configuration, Options& options)> configured;
+  std::function<void(const std::string& configuration, GridOptions& options)> configured;
 };
 
 // For whom an invitation is good.
@@ -122,12 +122,12 @@ inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 
 // The engine is a module: throws RequestError where it is missing.
 // Founds a run: this process is its only member, seat 0 of view 1. `configuration` is what newcomers get.
-std::unique_ptr<Grid> found(const Options& options, const std::string& configuration);
+std::unique_ptr<Grid> found(const GridOptions& options, const std::string& configuration);
 // Joins by an invitation. Returns when this process has its certificate and the configuration.
-std::unique_ptr<Grid> join(const Options& options, const std::string& invitation);
+std::unique_ptr<Grid> join(const GridOptions& options, const std::string& invitation);
 // Comes back with what lies in the folder: into the run that goes on, or together with a quorum of the last
 // view.
-std::unique_ptr<Grid> resume(const Options& options);
+std::unique_ptr<Grid> resume(const GridOptions& options);
 
 // What another process asks of the member that runs in this folder. Throw RequestError where none does.
 Status status_of(const std::filesystem::path& folder);

@@ -16,7 +16,7 @@ struct Request {
 
 // The symbols that the module exports, as extern "C"; the caller owns the grid. `text` is the configuration
 // or the invitation.
-using MakeGrid = Grid*(const Options& options, const std::string& text);
+using MakeGrid = Grid*(const GridOptions& options, const std::string& text);
 using AskMember = void(const std::filesystem::path& folder, const Request& request, std::string& answer,
                        Status* status);
 inline constexpr char kFoundSymbol[] = "veche_grid_found";

@@ -28,7 +28,7 @@ struct Member {
 };
 
 // Who takes part, agreed by the members of the view before. A seat is a place in `members`.
-struct Roll {
+struct MembershipView {
   std::uint64_t run = 0, lineage = 0, number = 0;
   std::vector<Member> members;
   std::uint64_t first_step = 0;                           // the largest that one of them had done
@@ -36,7 +36,7 @@ struct Roll {
   std::map<std::string, std::uint32_t> invitations_used;  // by invitation
   std::set<MemberId> admitted;                            // ever: they come back without an invitation
   std::set<MemberId> revoked;                             // never again
-  bool operator==(const Roll&) const = default;
+  bool operator==(const MembershipView&) const = default;
 };
 
 }  // namespace veche::grid

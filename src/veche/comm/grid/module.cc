@@ -14,17 +14,18 @@ extern "C" VECHE_MODULE_API veche::Job* veche_grid_fixed_job(const grid::FixedMe
   return grid::join_fixed_job(members).release();
 }
 
-extern "C" VECHE_MODULE_API grid::Grid* veche_grid_found(const grid::Options& options,
+extern "C" VECHE_MODULE_API grid::Grid* veche_grid_found(const grid::GridOptions& options,
                                                          const std::string& text) {
   return grid::found_here(options, text).release();
 }
 
-extern "C" VECHE_MODULE_API grid::Grid* veche_grid_join(const grid::Options& options,
+extern "C" VECHE_MODULE_API grid::Grid* veche_grid_join(const grid::GridOptions& options,
                                                         const std::string& text) {
   return grid::join_here(options, text).release();
 }
 
-extern "C" VECHE_MODULE_API grid::Grid* veche_grid_resume(const grid::Options& options, const std::string&) {
+extern "C" VECHE_MODULE_API grid::Grid* veche_grid_resume(const grid::GridOptions& options,
+                                                          const std::string&) {
   return grid::resume_here(options).release();
 }
 

@@ -21,8 +21,7 @@ namespace veche {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience =
-    std::chrono::seconds(5);  // for all to come; then those who did not are not watched
+constexpr auto kTimeout = std::chrono::seconds(5);  // for all to come; then those who did not are not watched
 constexpr int kConnectMilliseconds = 2000;
 constexpr int kPollMilliseconds = 100;  // between checks whether to stop
 constexpr int kFrameSeconds = 10;       // for the rest of what has begun to come
@@ -64,9 +63,9 @@ bool read_frame(int socket, Frame& frame, std::string& report) {
 // What has begun to come is waited for, a host that is gone is noticed though nothing is sent to it.
 void make_patient(int socket, int seconds) {
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) & ~O_NONBLOCK);
-  const timeval patience{seconds, 0};
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const timeval timeout{seconds, 0};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   const auto set = [&](int level, int option, int value) {
     setsockopt(socket, level, option, &value, sizeof value);
   };
@@ -148,7 +147,7 @@ Lifeline::~Lifeline() {
 void Lifeline::tell(const FailureReport& failure) { send_all(kFailed, failure, -1); }
 
 void Lifeline::accept_all(int listener, int ranks, const std::string& word) {
-  const auto until = Clock::now() + kPatience;
+  const auto until = Clock::now() + kTimeout;
   while (static_cast<int>(lines_.size()) + 1 < ranks && Clock::now() < until) {
     if (!ready(listener, POLLIN, kPollMilliseconds)) continue;
     const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);

@@ -41,7 +41,7 @@ SimNodes::SimNodes(int nodes, const SimNetwork& network, const SimPlatform& plat
       all_(static_cast<std::size_t>(nodes)),
       engine_(make_sim_engine(nodes, network)),
       hosts_(build_platform(*engine_, nodes, network, platform)),
-      wires_(hosts_, network, [this](Letter letter) { deliver(std::move(letter)); }),
+      wires_(hosts_, network, [this](Envelope envelope) { deliver(std::move(envelope)); }),
       start_(s4u::Engine::get_clock()) {
   for (std::size_t i = 0; i < all_.size(); ++i)
     all_[i].speed = network_.speed.empty() ? hosts_[i]->get_speed() : network_.speed[i];
@@ -186,24 +186,24 @@ void SimNodes::send(NodeId from, NodeId to, Tag tag, Message message) {
   check_id(to);
   if (!alive(to)) return;
   const std::uint64_t bytes = travelling_bytes(message);
-  Letter letter{from, to, tag, std::move(message), bytes};
-  if (from == to || !travels(tag)) return deliver(std::move(letter));
+  Envelope envelope{from, to, tag, std::move(message), bytes};
+  if (from == to || !travels(tag)) return deliver(std::move(envelope));
   one(from).sent.bytes += bytes;
   one(from).sent.messages += 1;
   Task& me = task();
   if (me.passes > 0)
-    me.held.push_back(std::move(letter));
+    me.held.push_back(std::move(envelope));
   else
-    wires_.post(std::move(letter));
+    wires_.post(std::move(envelope));
 }
 
-void SimNodes::deliver(Letter letter) {
-  One& to = one(letter.to);
+void SimNodes::deliver(Envelope envelope) {
+  One& to = one(envelope.to);
   if (!to.alive) return;
-  to.inbox.put(letter.from, letter.tag, std::move(letter.message));
+  to.inbox.put(envelope.from, envelope.tag, std::move(envelope.message));
   for (const auto& [number, task] : to.tasks)
-    if (task->wait != nullptr && task->wait->tag == letter.tag &&
-        (!task->wait->from || *task->wait->from == letter.from))
+    if (task->wait != nullptr && task->wait->tag == envelope.tag &&
+        (!task->wait->from || *task->wait->from == envelope.from))
       ring(*task);
 }
 
@@ -220,7 +220,7 @@ Received SimNodes::receive(NodeId me, std::optional<NodeId> from, Tag tag, Time 
   if (from) check_id(*from);
   Task& mine = task();
   // Whoever waits inside a pass has nothing to hold back any more.
-  for (Letter& letter : mine.held) wires_.post(std::move(letter));
+  for (Envelope& envelope : mine.held) wires_.post(std::move(envelope));
   mine.held.clear();
   for (bool first = true;; first = false) {
     check(me);
@@ -247,7 +247,7 @@ Time SimNodes::compute(NodeId node, const Work& what, const std::function<void()
     throw;
   }
   --me.passes;
-  const std::vector<Letter> held = std::move(me.held);
+  const std::vector<Envelope> held = std::move(me.held);
   me.held.clear();
   const Time start = now();
   const Time cost(what.flops / one(node).speed);

@@ -47,10 +47,10 @@ class SimNodes {
     int number = 0;
     std::string name = {};
     simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
-    const Wait* wait = nullptr;     // while it waits
-    bool rung = false;              // it is being woken
-    int passes = 0;                 // it is inside
-    std::vector<Letter> held = {};  // sent inside a pass
+    const Wait* wait = nullptr;       // while it waits
+    bool rung = false;                // it is being woken
+    int passes = 0;                   // it is inside
+    std::vector<Envelope> held = {};  // sent inside a pass
     // A pass that takes its time: how far it was at `since`, in seconds of a host at its usual speed.
     bool computes = false;
     Time since{0}, done{0};
@@ -89,7 +89,7 @@ class SimNodes {
   template <class Call>
   void in_kernel(Call call);
   void settle();
-  void deliver(Letter letter);
+  void deliver(Envelope envelope);
   void ring(Task& task);
   // On SimGrid's clock, in its kernel. `decisive`: nobody may be given up before.
   void at(double when, bool decisive, std::function<void()> call);

@@ -78,17 +78,17 @@ void Wires::work(NodeId host) {
 }
 
 void Wires::put_on_its_way(Flight& flight) {
-  Porter& receiver = porter(flight.letter.to);
+  Porter& receiver = porter(flight.envelope.to);
   if (receiver.free_boxes.empty()) {
-    flight.box = s4u::Mailbox::by_name(fmt::format("{}/{}", flight.letter.to.value, receiver.boxes++));
+    flight.box = s4u::Mailbox::by_name(fmt::format("{}/{}", flight.envelope.to.value, receiver.boxes++));
     flight.box->set_receiver(receiver.actor);  // so that what is put into it leaves at once
   } else {
     flight.box = receiver.free_boxes.back();
     receiver.free_boxes.pop_back();
   }
   // SimGrid notices the end of an empty one only when something else happens.
-  std::uint64_t bytes = flight.letter.bytes;
-  for (const Flight* rider : flight.riders) bytes += rider->letter.bytes;
+  std::uint64_t bytes = flight.envelope.bytes;
+  for (const Flight* rider : flight.riders) bytes += rider->envelope.bytes;
   flight.comm = flight.box->put_async(&flight, std::max<std::uint64_t>(bytes, 1));
   moving_.emplace(flight.comm->get_impl(), &flight);
 }
@@ -102,13 +102,13 @@ void Wires::clear_away(const Spent& spent) {
 
 void Wires::leave() {
   withdrawn_.clear();
-  std::vector<Letter> leaving;
+  std::vector<Envelope> leaving;
   leaving.swap(posted_);
-  for (Letter& letter : leaving) {
+  for (Envelope& envelope : leaving) {
     Flight& flight = flights_.emplace_back();
     flight.self = std::prev(flights_.end());
-    flight.letter = std::move(letter);
-    conversations_[{flight.letter.from, flight.letter.to, flight.letter.tag}].push_back(&flight);
+    flight.envelope = std::move(envelope);
+    conversations_[{flight.envelope.from, flight.envelope.to, flight.envelope.tag}].push_back(&flight);
     begin(flight);
   }
   leaving.clear();
@@ -128,11 +128,11 @@ void Wires::enter(Flight& flight) {
     flights_.erase(flight.self);
     return;
   }
-  flight.letter.bytes < kLarge ? enter_stream(flight) : enter_lane(flight);
+  flight.envelope.bytes < kLarge ? enter_stream(flight) : enter_lane(flight);
 }
 
 void Wires::enter_lane(Flight& flight) {
-  std::deque<Flight*>& lane = lanes_[lane_of(flight.letter)];
+  std::deque<Flight*>& lane = lanes_[lane_of(flight.envelope)];
   lane.push_back(&flight);
   if (lane.front() == &flight) return move(flight);
   flight.state = Flight::State::queued;
@@ -140,7 +140,7 @@ void Wires::enter_lane(Flight& flight) {
 
 void Wires::enter_stream(Flight& flight) {
   if (is_blocked(flight)) return move(flight);
-  Stream& stream = streams_[key_of(flight.letter.from, flight.letter.to)];
+  Stream& stream = streams_[key_of(flight.envelope.from, flight.envelope.to)];
   if (stream.moving < kSmallAtOnce) {
     ++stream.moving;
     return move(flight);
@@ -151,14 +151,14 @@ void Wires::enter_stream(Flight& flight) {
 
 // The first has arrived: the next one moves.
 void Wires::leave_lane(const Flight& flight) {
-  const auto lane = lanes_.find(lane_of(flight.letter));
+  const auto lane = lanes_.find(lane_of(flight.envelope));
   lane->second.pop_front();
   if (!lane->second.empty()) return move(*lane->second.front());
   lanes_.erase(lane);
 }
 
 void Wires::leave_stream(const Flight& flight) {
-  const auto found = streams_.find(key_of(flight.letter.from, flight.letter.to));
+  const auto found = streams_.find(key_of(flight.envelope.from, flight.envelope.to));
   Stream& stream = found->second;
   if (stream.waiting.empty()) {
     if (--stream.moving == 0) streams_.erase(found);
@@ -166,8 +166,8 @@ void Wires::leave_stream(const Flight& flight) {
   }
   Flight& next = *stream.waiting.front();
   stream.waiting.pop_front();
-  std::uint64_t bytes = next.letter.bytes;
-  while (!stream.waiting.empty() && (bytes += stream.waiting.front()->letter.bytes) < kLarge) {
+  std::uint64_t bytes = next.envelope.bytes;
+  while (!stream.waiting.empty() && (bytes += stream.waiting.front()->envelope.bytes) < kLarge) {
     stream.waiting.front()->state = Flight::State::riding;
     next.riders.push_back(stream.waiting.front());
     stream.waiting.pop_front();
@@ -195,15 +195,15 @@ void Wires::move(Flight& flight) {
     return;
   }
   flight.state = Flight::State::moving;
-  Porter& sender = porter(flight.letter.from);
+  Porter& sender = porter(flight.envelope.from);
   sender.to_start.push_back(&flight);
   if (sender.to_start.size() == 1) sender.bell->release();
 }
 
 void Wires::arrived(Flight& flight) {
   moving_.erase(flight.comm->get_impl());
-  Porter& sender = porter(flight.letter.from);
-  sender.to_clear.push_back({flight.letter.to, std::move(flight.comm), flight.box});
+  Porter& sender = porter(flight.envelope.from);
+  sender.to_clear.push_back({flight.envelope.to, std::move(flight.comm), flight.box});
   sender.bell->release();
   flight.comm = nullptr;
   std::vector<Flight*> all = std::move(flight.riders);
@@ -212,9 +212,9 @@ void Wires::arrived(Flight& flight) {
   for (Flight* each : all) {
     each->state = Flight::State::arrived;
     --under_way_;
-    conversations.push_back({each->letter.from, each->letter.to, each->letter.tag});
+    conversations.push_back({each->envelope.from, each->envelope.to, each->envelope.tag});
   }
-  flight.letter.bytes < kLarge ? leave_stream(flight) : leave_lane(flight);
+  flight.envelope.bytes < kLarge ? leave_stream(flight) : leave_lane(flight);
   for (const Conversation& conversation : conversations) hand_over(conversation);
 }
 
@@ -223,20 +223,20 @@ void Wires::hand_over(const Conversation& conversation) {
   const auto found = conversations_.find(conversation);
   if (found == conversations_.end()) return;
   std::deque<Flight*>& queue = found->second;
-  std::vector<Letter> there;
+  std::vector<Envelope> there;
   while (!queue.empty() && queue.front()->state == Flight::State::arrived) {
-    there.push_back(std::move(queue.front()->letter));
+    there.push_back(std::move(queue.front()->envelope));
     flights_.erase(queue.front()->self);
     queue.pop_front();
   }
   if (queue.empty()) conversations_.erase(found);
-  for (Letter& letter : there) deliver_(std::move(letter));
+  for (Envelope& envelope : there) deliver_(std::move(envelope));
 }
 
 void Wires::cut(NodeId host, bool for_good) {
   away_[static_cast<std::size_t>(host.value)] = true;
   const auto meets = [&](const Flight& flight) {
-    return flight.letter.from == host || flight.letter.to == host;
+    return flight.envelope.from == host || flight.envelope.to == host;
   };
   for (Flight& flight : flights_)
     if (meets(flight)) take_off(flight);
@@ -255,18 +255,18 @@ void Wires::cut(const s4u::Link* link) {
   if (!down_.insert(link).second) return;
   std::map<std::uint64_t, bool> met;  // routes are not cheap
   for (Flight& flight : flights_) {
-    const auto [found, fresh] = met.try_emplace(key_of(flight.letter.from, flight.letter.to));
+    const auto [found, fresh] = met.try_emplace(key_of(flight.envelope.from, flight.envelope.to));
     if (fresh)
-      found->second = goes_over(flight.letter.from, flight.letter.to, {link}) ||
-                      goes_over(flight.letter.to, flight.letter.from, {link});
+      found->second = goes_over(flight.envelope.from, flight.envelope.to, {link}) ||
+                      goes_over(flight.envelope.to, flight.envelope.from, {link});
     if (found->second) take_off(flight);
   }
 }
 
 // Puts it to rest. Small ones that wait for others of their stream do so, too: nobody is left to call them.
 void Wires::take_off(Flight& flight) {
-  const bool small = flight.letter.bytes < kLarge;
-  if (small) streams_.erase(key_of(flight.letter.from, flight.letter.to));
+  const bool small = flight.envelope.bytes < kLarge;
+  if (small) streams_.erase(key_of(flight.envelope.from, flight.envelope.to));
   if (flight.state == Flight::State::moving) {
     withdraw(flight);
   } else if (flight.state == Flight::State::riding || (small && flight.state == Flight::State::queued)) {
@@ -277,7 +277,7 @@ void Wires::take_off(Flight& flight) {
 }
 
 void Wires::withdraw(Flight& flight) {
-  std::erase(porter(flight.letter.from).to_start, &flight);
+  std::erase(porter(flight.envelope.from).to_start, &flight);
   if (flight.comm) {
     moving_.erase(flight.comm->get_impl());
     flight.comm->cancel();
@@ -290,7 +290,7 @@ void Wires::withdraw(Flight& flight) {
 
 void Wires::forget(Flight& flight) {
   if (flight.state == Flight::State::gone) return;
-  const auto found = conversations_.find({flight.letter.from, flight.letter.to, flight.letter.tag});
+  const auto found = conversations_.find({flight.envelope.from, flight.envelope.to, flight.envelope.tag});
   std::erase(found->second, &flight);
   if (found->second.empty()) conversations_.erase(found);
   const bool timer_has_it = flight.state == Flight::State::delayed;
@@ -314,7 +314,7 @@ void Wires::begin_anew() {
     if (flight.state == Flight::State::resting && !is_blocked(flight)) again.push_back(&flight);
   for (Flight* flight : again) {
     ++under_way_;
-    flight->letter.bytes < kLarge ? enter_stream(*flight) : move(*flight);
+    flight->envelope.bytes < kLarge ? enter_stream(*flight) : move(*flight);
   }
 }
 

@@ -13,31 +13,31 @@
 
 namespace veche {
 
-struct Letter {
+struct Envelope {
   NodeId from, to;
   Tag tag;
   Message message;
   std::uint64_t bytes = 0;  // that travel
 };
 
-// What is under way between hosts, each letter a communication of SimGrid's that begins when it was posted,
-// whether or not anybody waits for it. Letters of one sender with one tag arrive in the order of sending. Of
+// What is under way between hosts, each envelope a communication of SimGrid's that begins when it was posted,
+// whether or not anybody waits for it. Messages of one sender with one tag arrive in the order of sending. Of
 // large ones from one host to another one moves at a time, as on a connection; those to different hosts share
 // what links there are. Of small ones a few move at a time, and the next that leaves takes those that wait
 // behind it along, as far as a packet of 64 KiB holds them: SimGrid computes the rates of all that move anew
 // whenever one begins or ends, so that a thousand at once would cost a thousand times as much each.
 //
-// Every host has a porter, an actor that does for it what SimGrid wants an actor to do: it puts letters on
+// Every host has a porter, an actor that does for it what SimGrid wants an actor to do: it puts messages on
 // their way and clears away what has arrived. SimGrid could do without (Comm::sendto), but then looks through
 // all that is under way whenever something arrives.
 class Wires {
  public:
-  using Deliver = std::function<void(Letter)>;
+  using Deliver = std::function<void(Envelope)>;
   Wires(std::vector<simgrid::s4u::Host*> hosts, const SimNetwork& network, Deliver deliver);
   ~Wires();
 
   // By an actor: it leaves when next somebody calls `leave`, which must be before time passes.
-  void post(Letter letter) { posted_.push_back(std::move(letter)); }
+  void post(Envelope envelope) { posted_.push_back(std::move(envelope)); }
   bool has_posted() const { return !posted_.empty(); }
   // Before anything is posted, outside of actors: makes the porters.
   void start();
@@ -60,7 +60,7 @@ class Wires {
 
  private:
   struct Flight {
-    Letter letter;
+    Envelope envelope;
     simgrid::s4u::CommPtr comm;  // while it moves, once the porter has put it on its way
     simgrid::s4u::Mailbox* box = nullptr;
     std::vector<Flight*> riders = {};  // small ones that travel with it
@@ -79,7 +79,7 @@ class Wires {
     simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
     std::deque<Flight*> to_start;
     std::vector<Spent> to_clear;
-    // Where letters to this host arrive, one at a time in each: SimGrid's mailboxes give out what was put
+    // Where messages to this host arrive, one at a time in each: SimGrid's mailboxes give out what was put
     // into them first, not what has arrived.
     std::vector<simgrid::s4u::Mailbox*> free_boxes;
     int boxes = 0;
@@ -98,15 +98,15 @@ class Wires {
   };
 
   using Lanes = std::unordered_map<std::uint64_t, std::deque<Flight*>>;
-  // Small letters from one host to another.
+  // Small messages from one host to another.
   struct Stream {
     int moving = 0;
     std::deque<Flight*> waiting;
   };
 
-  std::uint64_t lane_of(const Letter& letter) const {
-    const bool swapped = !duplex_ && letter.to < letter.from;
-    const NodeId one = swapped ? letter.to : letter.from, other = swapped ? letter.from : letter.to;
+  std::uint64_t lane_of(const Envelope& envelope) const {
+    const bool swapped = !duplex_ && envelope.to < envelope.from;
+    const NodeId one = swapped ? envelope.to : envelope.from, other = swapped ? envelope.from : envelope.to;
     return key_of(one, other);
   }
   static std::uint64_t key_of(NodeId from, NodeId to) {
@@ -122,7 +122,7 @@ class Wires {
   void take_off(Flight& flight);
   void begin_anew();
   bool is_blocked(NodeId from, NodeId to) const;
-  bool is_blocked(const Flight& flight) const { return is_blocked(flight.letter.from, flight.letter.to); }
+  bool is_blocked(const Flight& flight) const { return is_blocked(flight.envelope.from, flight.envelope.to); }
   bool goes_over(NodeId from, NodeId to, const std::set<const simgrid::s4u::Link*>& links) const;
   void work(NodeId host);
   void put_on_its_way(Flight& flight);
@@ -139,10 +139,10 @@ class Wires {
   const bool duplex_;
   const std::uint64_t seed_;
   const Deliver deliver_;
-  std::vector<Letter> posted_;
+  std::vector<Envelope> posted_;
   std::list<Flight> flights_;
   std::unordered_map<Conversation, std::deque<Flight*>, Hash> conversations_;  // none is empty
-  Lanes lanes_;  // large letters from one host to another; none is empty
+  Lanes lanes_;  // large messages from one host to another; none is empty
   std::unordered_map<std::uint64_t, Stream> streams_;  // each has something that moves
   std::vector<bool> away_;
   std::set<const simgrid::s4u::Link*> down_;

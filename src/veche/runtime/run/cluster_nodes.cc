@@ -65,7 +65,7 @@ NodeServices ClusterNodes::services_for(TrainingSession& session, Prefetcher& pr
           .interrupted = session.interrupted(),
           .spare_learner = [this] { return learners_.make_whole(NodeId{0}); },
           .speaker = nodes_.empty() ? NodeId{0} : nodes_.front()->endpoint().id(),
-          .crowded = low_memory_};
+          .low_memory = low_memory_};
 }
 
 Evaluation ClusterNodes::train(TrainingSession& session, Checkpointer* checkpointer,

@@ -24,7 +24,7 @@ namespace {
 constexpr Time kNewcomerLimit{60};  // for a newcomer that is still opening its data when the run ends
 
 bool has_state(const View& view) {
-  return std::ranges::any_of(view.standing, [](const Standing& one) { return one.state_hash != 0; });
+  return std::ranges::any_of(view.status, [](const NodeStatus& one) { return one.state_hash != 0; });
 }
 
 }  // namespace
@@ -103,10 +103,10 @@ class GridTraining::Member {
   }
 
   std::optional<View> next_view() {
-    const std::vector<Standing> standing =
-        nodes_.standing([this](std::uint64_t step) { return epochs_at(step); });
+    const std::vector<NodeStatus> status =
+        nodes_.status([this](std::uint64_t step) { return epochs_at(step); });
     try {
-      return grid_->views().next(standing);
+      return grid_->views().next(status);
     } catch (const RunEnded&) {
       throw;
     } catch (...) {

@@ -20,11 +20,11 @@ MemberNodes::MemberNodes(const MemberPlan& plan) {
                                                     [&plan](int stage) { return plan.make_stage(stage); }));
 }
 
-std::vector<Standing> MemberNodes::standing(
+std::vector<NodeStatus> MemberNodes::status(
     const std::function<double(std::uint64_t step)>& epochs_at) const {
-  std::vector<Standing> all;
+  std::vector<NodeStatus> all;
   for (const auto& part : parts_) {
-    all.push_back(part->standing());
+    all.push_back(part->status());
     all.back().epochs = epochs_at(all.back().done_step);
   }
   return all;

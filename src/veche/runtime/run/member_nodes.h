@@ -22,7 +22,7 @@ class MemberNodes {
   StagedPart* stages() const { return first().staged(); }  // null: each node has the whole model
 
   // Between views: how far each node has come; `epochs_at` counts the epochs at a step.
-  std::vector<Standing> standing(const std::function<double(std::uint64_t step)>& epochs_at) const;
+  std::vector<NodeStatus> status(const std::function<double(std::uint64_t step)>& epochs_at) const;
   bool ended() const;  // the whole run, on all nodes here
   // The nodes have no state of the run: they take that of other members.
   void discard_state();

@@ -7,7 +7,7 @@ namespace veche {
 EpochCount epochs_at_start(const View& view, bool in_step) {
   EpochCount made;
   double count = 0, steps = 0;
-  for (const Standing& one : view.standing) {
+  for (const NodeStatus& one : view.status) {
     if (one.epochs < 0) continue;
     if (in_step && (one.done_step > made.step || (one.done_step == made.step && one.epochs > made.epochs)))
       made = {one.done_step, one.epochs};

@@ -27,7 +27,7 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
       endpoint_(std::move(endpoint)),
       pool_(std::move(pool)),
       self_(std::move(self)),
-      pipeline_(plan.pipeline ? std::make_unique<Pipeline>(*endpoint_, pool_, patience_,
+      pipeline_(plan.pipeline ? std::make_unique<Pipeline>(*endpoint_, pool_, timeout_,
                                                            dynamic_cast<Stage&>(*self_.learner),
                                                            *plan.pipeline, traced())
                               : nullptr) {

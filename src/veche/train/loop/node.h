@@ -28,8 +28,8 @@ struct NodeServices {
   Observer* observer = nullptr;                                  // told by the speaker only
   Checkpointer* checkpointer = nullptr;                          // none: nothing is kept
   std::function<std::unique_ptr<Learner>()> spare_learner = {};  // for node 0, to test snapshots with
-  NodeId speaker = {};   // the one whose evaluations have everybody's reports, for this process
-  bool crowded = false;  // so that what rests gives back its memory
+  NodeId speaker = {};      // the one whose evaluations have everybody's reports, for this process
+  bool low_memory = false;  // so that what rests gives back its memory
 };
 
 // One node: everything that is its own, and what it does in a run: steps, measuring, saving. When, the loops
@@ -146,16 +146,16 @@ class Node {
   const TrainingPlan& plan_;
   const std::unique_ptr<Endpoint> endpoint_;
   MessagePool pool_;
-  Patience patience_;
+  AdaptiveTimeout timeout_;
   NodeSelf self_;
   Trace trace_;
   const std::unique_ptr<Pipeline> pipeline_;  // none: it has the whole model
-  Channel control_{*endpoint_, pool_, patience_, tags::control};
-  Channel progress_{*endpoint_, pool_, patience_, tags::progress};
-  Channel samples_{peers(), pool_, patience_, tags::samples};
+  Channel control_{*endpoint_, pool_, timeout_, tags::control};
+  Channel progress_{*endpoint_, pool_, timeout_, tags::progress};
+  Channel samples_{peers(), pool_, timeout_, tags::samples};
   CountedEndpoint counted_{peers()};  // so that who watches sees how much goes where
-  Channel talk_{counted_, pool_, patience_, tags::strategy};
-  Channel alike_{peers(), pool_, patience_, tags::stage_control.child(0)};
+  Channel talk_{counted_, pool_, timeout_, tags::strategy};
+  Channel alike_{peers(), pool_, timeout_, tags::stage_control.child(0)};
   std::optional<GradientKeeper> keeper_;  // where work is kept
   std::unique_ptr<Strategy> strategy_;
   const NodeServices* services_ = nullptr;  // while it runs

@@ -87,7 +87,7 @@ Evaluation Node::evaluate(StopReason stopped) {
     result.nodes.assign(reports.all().begin(), reports.all().end());
     sum_up(result, norm, plan_.idle());
   }
-  patience_.note(now() - start);
+  timeout_.note(now() - start);
   const bool again = plan_.in_view && self_.last_evaluation == self_.step &&
                      (stopped == StopReason::none || self_.measured_end);
   self_.last_evaluation = self_.step;

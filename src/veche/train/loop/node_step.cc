@@ -66,7 +66,7 @@ void Node::train_step() {
   lend();
   const Time took = now() - start;
   self_.training += took;
-  patience_.note(took);
+  timeout_.note(took);
 }
 
 // A view of stages may end when some of them have made the step and others have not.
@@ -103,7 +103,7 @@ void Node::exchange_and_step(bool has_samples) {
   Gradient gradient = Gradient::own;
   communicate([&] { gradient = strategy_->after_backward(self_.step); });
   if (gradient == Gradient::shared || (gradient == Gradient::own && has_samples)) update();
-  if (services_->crowded) self_.learner->rest();
+  if (services_->low_memory) self_.learner->rest();
   communicate([&] { strategy_->after_step(self_.step); });
   self_.pruner.apply(self_.learner->parameters());
 }

@@ -43,7 +43,7 @@ class SampleExchange {
 
   Channel& channel_;
   // Not counted with the samples.
-  Channel thread_sum_{channel_.endpoint, channel_.pool, channel_.patience, channel_.tag.child(0)};
+  Channel thread_sum_{channel_.endpoint, channel_.pool, channel_.timeout, channel_.tag.child(0)};
   const std::shared_ptr<const Dataset> data_;
   const Plan plan_;
   const std::vector<std::uint32_t> home_of_;  // by sample

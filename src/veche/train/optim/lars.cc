@@ -13,7 +13,7 @@ namespace {
 class Lars : public Optimizer {
  public:
   using Optimizer::update;
-  Lars(const Options& options, std::vector<Layer> layers)
+  Lars(const Options& options, std::vector<LayerSpan> layers)
       : momentum_(options.get<double>("momentum", 0)),
         decay_(options.get<double>("weight_decay", 0)),
         trust_(options.get<double>("trust", 0.001)),
@@ -23,7 +23,7 @@ class Lars : public Optimizer {
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
               const Step& step) override {
-    for (const Layer& layer : layers_) {
+    for (const LayerSpan& layer : layers_) {
       const std::size_t count = layer.to - layer.from;
       const bool spared = spare_ && layer.norm_or_bias;
       const double rate = step.rate * (spared ? 1
@@ -48,14 +48,14 @@ class Lars : public Optimizer {
 
   const double momentum_, decay_, trust_;
   const bool spare_;
-  const std::vector<Layer> layers_;
+  const std::vector<LayerSpan> layers_;
   std::vector<float> velocity_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_lars(const Options& options, std::vector<Layer> layers) {
-  if (std::ranges::any_of(layers, &Layer::cut))
+std::unique_ptr<Optimizer> make_lars(const Options& options, std::vector<LayerSpan> layers) {
+  if (std::ranges::any_of(layers, &LayerSpan::cut))
     throw RequestError(
         "optimizer.name = \"lars\" needs whole layers, which strategy.servers cuts; set it to 1");
   return std::make_unique<Lars>(options, std::move(layers));

@@ -19,11 +19,11 @@ struct Group {
 };
 
 // As few as there can be: one, unless norms and biases are spared.
-std::vector<Group> groups_of(const Options& options, const std::vector<Layer>& layers) {
+std::vector<Group> groups_of(const Options& options, const std::vector<LayerSpan>& layers) {
   const double decay = options.get<double>("weight_decay", 0);
   const bool spare = !options.get<bool>("decay_norms", true);
   std::vector<Group> groups;
-  for (const Layer& layer : layers) {
+  for (const LayerSpan& layer : layers) {
     const double its_decay = spare && layer.norm_or_bias ? 0 : decay;
     if (!groups.empty() && groups.back().decay == its_decay)
       groups.back().to = layer.to;
@@ -33,12 +33,12 @@ std::vector<Group> groups_of(const Options& options, const std::vector<Layer>& l
   return groups;
 }
 
-std::size_t size_of(const std::vector<Layer>& layers) { return layers.empty() ? 0 : layers.back().to; }
+std::size_t size_of(const std::vector<LayerSpan>& layers) { return layers.empty() ? 0 : layers.back().to; }
 
 class Sgd : public Optimizer {
  public:
   using Optimizer::update;
-  Sgd(const Options& options, const std::vector<Layer>& layers)
+  Sgd(const Options& options, const std::vector<LayerSpan>& layers)
       : momentum_(options.get<double>("momentum", 0)),
         nesterov_(options.get<bool>("nesterov", false)),
         groups_(groups_of(options, layers)),
@@ -73,7 +73,7 @@ class Sgd : public Optimizer {
 class Adam : public Optimizer {
  public:
   using Optimizer::update;
-  Adam(const Options& options, const std::vector<Layer>& layers, bool decoupled)
+  Adam(const Options& options, const std::vector<LayerSpan>& layers, bool decoupled)
       : beta1_(options.get<double>("beta1", 0.9)),
         beta2_(options.get<double>("beta2", 0.999)),
         epsilon_(options.get<double>("epsilon", 1e-8)),
@@ -116,19 +116,19 @@ class Adam : public Optimizer {
 
 }  // namespace
 
-std::vector<Layer> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to) {
-  std::vector<Layer> layers;
+std::vector<LayerSpan> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to) {
+  std::vector<LayerSpan> layers;
   for (const TensorLayout& tensor : layout) {
     const std::size_t begin = tensor.offset, end = begin + size_of(tensor);
     const std::size_t first = std::max(begin, from), last = std::min(end, to);
     if (first < last)
       layers.push_back({first - from, last - from, tensor.shape.size() < 2, first != begin || last != end});
   }
-  std::ranges::sort(layers, {}, &Layer::from);
+  std::ranges::sort(layers, {}, &LayerSpan::from);
   // A learner of somebody's own may not name all of its numbers; they are trained nevertheless.
-  std::vector<Layer> all;
+  std::vector<LayerSpan> all;
   std::size_t end = 0;
-  for (const Layer& layer : layers) {
+  for (const LayerSpan& layer : layers) {
     if (layer.from > end) all.push_back({.from = end, .to = layer.from});
     all.push_back(layer);
     end = layer.to;
@@ -137,14 +137,14 @@ std::vector<Layer> layers_of(const std::vector<TensorLayout>& layout, std::size_
   return all;
 }
 
-std::vector<Layer> layers_of(Learner& learner) { return layers_of(learner, learner.parameters()); }
+std::vector<LayerSpan> layers_of(Learner& learner) { return layers_of(learner, learner.parameters()); }
 
-std::vector<Layer> layers_of(Learner& learner, std::span<const float> part) {
+std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part) {
   const auto from = static_cast<std::size_t>(part.data() - learner.parameters().data());
   return layers_of(learner.parameter_layout(), from, from + part.size());
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<Layer> layers) {
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<LayerSpan> layers) {
   const auto name = options.get<std::string>("name");
   if (name == "sgd") return std::make_unique<Sgd>(options, layers);
   if (name == "adam") return std::make_unique<Adam>(options, layers, false);
@@ -154,7 +154,7 @@ std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<La
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters) {
-  return make_optimizer(options, std::vector<Layer>{{.from = 0, .to = parameters}});
+  return make_optimizer(options, std::vector<LayerSpan>{{.from = 0, .to = parameters}});
 }
 
 std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw", "lars"}; }

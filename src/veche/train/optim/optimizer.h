@@ -33,7 +33,7 @@ class Optimizer {
 };
 
 // A tensor's place in the flat vector, as far as an optimiser cares.
-struct Layer {
+struct LayerSpan {
   std::size_t from = 0;
   std::size_t to = 0;
   bool norm_or_bias = false;  // of one dimension
@@ -42,14 +42,14 @@ struct Layer {
 
 // The layers of the part [from, to) of a vector, counted from the part's beginning, in order and without
 // gaps.
-std::vector<Layer> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to);
+std::vector<LayerSpan> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to);
 // Of a learner's whole vector, or of a part of it.
-std::vector<Layer> layers_of(Learner& learner);
-std::vector<Layer> layers_of(Learner& learner, std::span<const float> part);
+std::vector<LayerSpan> layers_of(Learner& learner);
+std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part);
 
 // `options` is the section [optimizer]; formulas and defaults are PyTorch's, or the paper's for LARS. Throws
 // RequestError for LARS on layers that are cut.
-std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<Layer> layers);
+std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<LayerSpan> layers);
 // For a vector that is one layer.
 std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters);
 

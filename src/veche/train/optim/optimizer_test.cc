@@ -97,13 +97,13 @@ const std::vector<TensorLayout> kLayout = {
     {"fc.bias", {3}, {1}, 8}, {"fc.weight", {2, 4}, {4, 1}, 0}, {"more.weight", {1, 2}, {2, 1}, 13}};
 
 TEST(Optimizer, KnowsItsLayers) {
-  const std::vector<Layer> whole = layers_of(kLayout, 0, 17);
+  const std::vector<LayerSpan> whole = layers_of(kLayout, 0, 17);
   ASSERT_EQ(whole.size(), 5U) << "numbers that no tensor has are layers too";
   EXPECT_EQ(std::pair(whole[1].from, whole[1].to), std::pair(std::size_t{8}, std::size_t{11}));
   EXPECT_TRUE(whole[1].norm_or_bias);
   EXPECT_FALSE(whole[0].norm_or_bias);
   EXPECT_EQ(whole.back().to, 17U);
-  const std::vector<Layer> part = layers_of(kLayout, 4, 11);
+  const std::vector<LayerSpan> part = layers_of(kLayout, 4, 11);
   ASSERT_EQ(part.size(), 2U);
   EXPECT_EQ(part[0].to, 4U);
   EXPECT_TRUE(part[0].cut);

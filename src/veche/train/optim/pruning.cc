@@ -23,7 +23,7 @@ std::optional<double> PruningPlan::due(std::uint64_t steps) const {
 
 Pruner::Pruner(const PruningPlan& plan, const Learner& learner, std::size_t parameters) {
   if (plan.fraction == 0) return;
-  for (const Layer& layer : layers_of(learner.parameter_layout(), 0, parameters))
+  for (const LayerSpan& layer : layers_of(learner.parameter_layout(), 0, parameters))
     if (!layer.norm_or_bias) prunable_.emplace_back(layer.from, layer.to);
   if (prunable_.empty())
     throw RequestError("model.prune finds nothing to cut: the model has no matrix and no kernel");

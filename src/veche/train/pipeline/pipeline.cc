@@ -35,7 +35,7 @@ Batch samples_of_part(const Batch& batch, std::size_t from, std::size_t count) {
 
 }  // namespace
 
-Pipeline::Pipeline(Endpoint& all, MessagePool& pool, Patience& patience, Stage& stage,
+Pipeline::Pipeline(Endpoint& all, MessagePool& pool, AdaptiveTimeout& timeout, Stage& stage,
                    const PipelinePlan& plan, Trace* trace)
     : all_(all),
       pool_(pool),
@@ -45,15 +45,15 @@ Pipeline::Pipeline(Endpoint& all, MessagePool& pool, Patience& patience, Stage& 
       trace_(trace),
       replica_(make_group(all, replica_of(plan, all.id()))),
       peers_(make_group(all, peers_of(plan, all.id(), all.size()))),
-      activations_(*replica_, pool, patience, tags::pipeline.child(0)),
-      gradients_(*replica_, pool, patience, tags::pipeline.child(1)),
-      labels_(*replica_, pool, patience, tags::pipeline.child(2)),
-      sums_(*replica_, pool, patience, tags::pipeline.child(3)),
-      tests_(*replica_, pool, patience, tags::stage_control.child(1)),
-      room_(*replica_, pool, patience, tags::stage_control.child(2)),
-      scores_(*replica_, pool, patience, tags::stage_control.child(3)),
-      steering_(*replica_, pool, patience, tags::stage_control.child(4)),
-      settled_(*replica_, pool, patience, tags::stage_control.child(5)) {}
+      activations_(*replica_, pool, timeout, tags::pipeline.child(0)),
+      gradients_(*replica_, pool, timeout, tags::pipeline.child(1)),
+      labels_(*replica_, pool, timeout, tags::pipeline.child(2)),
+      sums_(*replica_, pool, timeout, tags::pipeline.child(3)),
+      tests_(*replica_, pool, timeout, tags::stage_control.child(1)),
+      room_(*replica_, pool, timeout, tags::stage_control.child(2)),
+      scores_(*replica_, pool, timeout, tags::stage_control.child(3)),
+      steering_(*replica_, pool, timeout, tags::stage_control.child(4)),
+      settled_(*replica_, pool, timeout, tags::stage_control.child(5)) {}
 
 Message Pipeline::expect(Channel& channel, int stage) {
   const Time start = all_.now();

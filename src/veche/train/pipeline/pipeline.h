@@ -20,7 +20,7 @@ namespace veche {
 class Pipeline {
  public:
   // All outlive it; `trace` may be null.
-  Pipeline(Endpoint& all, MessagePool& pool, Patience& patience, Stage& stage, const PipelinePlan& plan,
+  Pipeline(Endpoint& all, MessagePool& pool, AdaptiveTimeout& timeout, Stage& stage, const PipelinePlan& plan,
            Trace* trace);
 
   int stage() const { return stage_number_; }

@@ -211,10 +211,10 @@ std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t vi
   const auto group = make_group(channel.endpoint, every(stage, stages_, roles_.replicas()));
   Channel completed = channel.child(kCompleted, *group);
   std::string told = complete_step(self, completed, plan);
-  const Gathered<Standing> standing(completed, standing_of(self));
+  const Gathered<NodeStatus> status(completed, status_of(self));
   const View of_stage{.number = view,
                       .first_step = roles_.first_step,
-                      .standing = {standing.all().begin(), standing.all().end()},
+                      .status = {status.all().begin(), status.all().end()},
                       .cluster = {}};
   Channel states = channel.child(kStageStates, *group);
   const std::string taken = start_view(self, states, of_stage, plan);
@@ -260,7 +260,7 @@ void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) co
 WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, int stages)
     : inner_(inner),
       replica_(make_group(training, every(training.id().value / stages * stages, 1, stages))),
-      parts_(*replica_, pool_, patience_, tags::state.child(kParts)) {}
+      parts_(*replica_, pool_, timeout_, tags::state.child(kParts)) {}
 WholeModelCheckpoints::~WholeModelCheckpoints() = default;
 
 void WholeModelCheckpoints::write(std::uint64_t number, NodeId /*node*/, const NodeState& state) {

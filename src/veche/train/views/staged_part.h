@@ -92,7 +92,7 @@ class WholeModelCheckpoints : public Checkpointer {
   Checkpointer& inner_;
   const std::unique_ptr<Endpoint> replica_;
   MessagePool pool_;
-  Patience patience_;
+  AdaptiveTimeout timeout_;
   Channel parts_;
 };
 

@@ -93,7 +93,7 @@ class StateFetch {
   }
 
   void take(PiecePlan& plan, const StatePieces& pieces, const std::vector<std::uint64_t>& hashes) {
-    const Received received = answers_.receive(answers_.endpoint.now() + answers_.patience.limit());
+    const Received received = answers_.receive(answers_.endpoint.now() + answers_.timeout.limit());
     const auto place = std::ranges::find(donors_, received.from);
     const auto donor = static_cast<std::size_t>(place - donors_.begin());
     if (received.outcome == Received::Outcome::timed_out) answers_.give_up(donors_.front(), received.outcome);
@@ -146,7 +146,7 @@ void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& ta
   const StatePieces pieces(self);
   std::vector<NodeId> served = takers;
   while (!served.empty()) {
-    const Received received = requests.receive(requests.endpoint.now() + requests.patience.limit());
+    const Received received = requests.receive(requests.endpoint.now() + requests.timeout.limit());
     const bool known = std::ranges::find(served, received.from) != served.end();
     if (received.outcome != Received::Outcome::message) {
       if (received.outcome == Received::Outcome::timed_out || known)

@@ -12,8 +12,8 @@ enum ViewTalk : std::uint64_t { kDataWords, kStates };  // staged_part.cc has ot
 
 }  // namespace
 
-Standing ViewPart::standing() {
-  Standing all = standing_of(self_);
+NodeStatus ViewPart::status() {
+  NodeStatus all = status_of(self_);
   all.samples = data_.samples;
   all.has_test = data_.has_test != 0;
   return all;
@@ -21,12 +21,12 @@ Standing ViewPart::standing() {
 
 void ViewPart::begin(Endpoint& endpoint, const View& view, const PlanOfView& plan) {
   std::vector<DataWord> words;
-  for (const Standing& one : view.standing) words.push_back({one.samples, one.has_test ? 1U : 0U});
+  for (const NodeStatus& one : view.status) words.push_back({one.samples, one.has_test ? 1U : 0U});
   plan_ = plan(words);
   if (plan_->async()) return go_on_in_view(self_, view);
   MessagePool pool = pool_;
-  Patience patience;
-  Channel states = Channel(endpoint, pool, patience, tags::state).child(kStates);
+  AdaptiveTimeout timeout;
+  Channel states = Channel(endpoint, pool, timeout, tags::state).child(kStates);
   told_ = start_view(self_, states, view, *plan_);
 }
 
@@ -51,8 +51,8 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
                           const NodeServices& services) {
   all_ = std::move(endpoint);
   MessagePool pool = pool_;
-  Patience patience;
-  const Channel talk(*all_, pool, patience, tags::state);
+  AdaptiveTimeout timeout;
+  const Channel talk(*all_, pool, timeout, tags::state);
   Channel words = talk.child(kDataWords), states = talk.child(kStates);
   const Gathered<DataWord> data(words, data_);
   const Roles& roles = staged_->take_role(self_, states, view.number);
@@ -65,7 +65,7 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   for (const NodeId node : roles.nodes) of_roles.push_back(data.all()[static_cast<std::size_t>(node.value)]);
   plan_ = plan(of_roles);
   auto training = make_group(*all_, roles.nodes);
-  Channel starting(*training, pool, patience, states.tag);
+  Channel starting(*training, pool, timeout, states.tag);
   told_ = staged_->start(self_, starting, view.number, *plan_);
   if (on_begin) on_begin(*plan_, told_);
   NodeServices here = services;
@@ -76,7 +76,7 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   node_ = std::make_unique<Node>(std::move(training), std::move(self_), *plan_, pool_);
   const Evaluation last = node_->run(here);
   last_ = last;
-  Channel ending(node_->endpoint(), pool, patience, states.tag);
+  Channel ending(node_->endpoint(), pool, timeout, states.tag);
   if (last.stopped != StopReason::interrupted) staged_->end(*all_, ending, last);
 }
 

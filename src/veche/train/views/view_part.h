@@ -35,7 +35,7 @@ class ViewPart {
   void leave();
 
   NodeSelf& self() { return self_; }
-  Standing standing();  // between views
+  NodeStatus status();  // between views
   // The model is in stages: which one the node has follows from each view, and it may have to wait.
   void set_stages(std::unique_ptr<StagedPart> staged) { staged_ = std::move(staged); }
   StagedPart* staged() const { return staged_.get(); }

@@ -70,9 +70,9 @@ class Parties {
   }
 
  private:
-  const Standing& at(int node) const { return view_.standing[static_cast<std::size_t>(node)]; }
+  const NodeStatus& at(int node) const { return view_.status[static_cast<std::size_t>(node)]; }
   bool whole(int node) const {
-    const Standing& one = at(node);
+    const NodeStatus& one = at(node);
     return one.done_step == view_.first_step && one.state_hash != 0 &&
            (shared_ == Shared::nothing || one.state_hash == reference_);
   }
@@ -83,10 +83,10 @@ class Parties {
   }
   std::uint64_t most_common() const {
     std::map<std::uint64_t, int> counts;
-    for (const Standing& one : view_.standing)
+    for (const NodeStatus& one : view_.status)
       if (one.done_step == view_.first_step && one.state_hash != 0) ++counts[one.state_hash];
     std::uint64_t best = 0;
-    for (const Standing& one : view_.standing)  // of those that are as common, the lowest node's
+    for (const NodeStatus& one : view_.status)  // of those that are as common, the lowest node's
       if (counts.contains(one.state_hash) && one.done_step == view_.first_step &&
           (best == 0 || counts[one.state_hash] > counts[best]))
         best = one.state_hash;
@@ -126,7 +126,7 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
 
 bool equal_models(const TrainingPlan& plan) { return shared_in(plan) == Shared::models; }
 
-Standing standing_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
+NodeStatus status_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
 
 std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan) {
   const Parties parties(view, shared_in(plan));
@@ -168,7 +168,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
 }
 
 void go_on_in_view(NodeSelf& self, const View& view) {
-  if (std::ranges::none_of(view.standing, [](const Standing& one) { return one.state_hash != 0; }))
+  if (std::ranges::none_of(view.status, [](const NodeStatus& one) { return one.state_hash != 0; }))
     fail_without_state();
   if (!self.has_state) throw std::logic_error("a node without a model was to go on");
   if (self.is_new) self.last_evaluation = self.last_checkpoint = self.mean_step = self.step;

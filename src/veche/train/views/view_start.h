@@ -12,7 +12,7 @@ namespace veche {
 bool equal_models(const TrainingPlan& plan);
 
 // How a node stands after a view, or before its first one.
-Standing standing_of(NodeSelf& self);
+NodeStatus status_of(NodeSelf& self);
 
 // A view begins: collective over all its nodes, on a conversation of its own. Brings this node to the view's
 // first step. Where something is shared, who has it not as the others do takes theirs, and all then compare;

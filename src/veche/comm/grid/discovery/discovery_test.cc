@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/discovery/lan_words.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/discovery/topic.h"
 #include "veche/comm/grid/links/test_member.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -50,11 +50,12 @@ TEST(LanWord, IsReadAsItIsWrittenAndSaysNothingOfTheRunsId) {
   EXPECT_EQ(coded(read_lan_word(text)), text);
   EXPECT_EQ(text.find(std::string(8, 7)), std::string::npos);
   EXPECT_NE(topic_of(run, "lan"), topic_of(run, "dht"));
-  for (std::size_t i = 0; i < text.size(); ++i) EXPECT_THROW(read_lan_word(text.substr(0, i)), Damaged);
-  EXPECT_THROW(read_lan_word(text + "x"), Damaged);
+  for (std::size_t i = 0; i < text.size(); ++i)
+    EXPECT_THROW(read_lan_word(text.substr(0, i)), MalformedMessage);
+  EXPECT_THROW(read_lan_word(text + "x"), MalformedMessage);
   std::string other = text;
   other[8] = 3;
-  EXPECT_THROW(read_lan_word(other), Damaged);
+  EXPECT_THROW(read_lan_word(other), MalformedMessage);
 }
 
 TEST(Meeting, WhoeverAnswersIsLinkedIfItIsAMember) {

@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/discovery/lan_words.h"
 #include "veche/comm/grid/discovery/topic.h"
 #include "veche/comm/grid/links/address.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -41,7 +41,7 @@ std::vector<asio::ip::address_v4> networks_of(const Address& listen) {
 
 class Lan::State {
  public:
-  explicit State(const Options& options)
+  explicit State(const LanOptions& options)
       : found_(options.found), work_(context_.get_executor()), heard_(context_), own_(context_) {
     const Address listen = parse_address(options.listen);
     networks_ = networks_of(listen);
@@ -103,7 +103,7 @@ class Lan::State {
     LanWord word;
     try {
       word = read_lan_word(text);
-    } catch (const Damaged&) {
+    } catch (const MalformedMessage&) {
       return;
     }
     if (word.topic != word_.topic || word.sender == word_.sender) return;
@@ -135,7 +135,7 @@ class Lan::State {
   std::jthread thread_;  // last
 };
 
-Lan::Lan(const Options& options) : state_(std::make_shared<State>(options)) { state_->start(); }
+Lan::Lan(const LanOptions& options) : state_(std::make_shared<State>(options)) { state_->start(); }
 Lan::~Lan() { state_->stop(); }
 bool Lan::has_networks() const { return state_->has_networks(); }
 void Lan::seek() { state_->seek(); }

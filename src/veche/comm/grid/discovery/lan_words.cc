@@ -1,6 +1,6 @@
 #include "veche/comm/grid/discovery/lan_words.h"
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -21,11 +21,11 @@ std::string coded(const LanWord& word) {
 
 LanWord read_lan_word(std::string_view bytes) {
   Reader reader(bytes);
-  if (reader.raw(kLanMagic.size()) != kLanMagic) throw Damaged("this is no word of a grid");
+  if (reader.raw(kLanMagic.size()) != kLanMagic) throw MalformedMessage("this is no word of a grid");
   LanWord word;
   word.kind = static_cast<LanWord::Kind>(reader.number<std::uint8_t>());
   if (word.kind != LanWord::Kind::seek && word.kind != LanWord::Kind::here)
-    throw Damaged("it neither seeks nor is here");
+    throw MalformedMessage("it neither seeks nor is here");
   word.topic = reader.bytes<32>();
   word.port = reader.number<std::uint16_t>();
   word.sender = reader.number<std::uint64_t>();

@@ -20,6 +20,6 @@ struct LanWord {
   std::uint64_t sender = 0;                 // drawn at its start: one hears oneself
 };
 std::string coded(const LanWord& word);
-LanWord read_lan_word(std::string_view bytes);  // throws Damaged
+LanWord read_lan_word(std::string_view bytes);  // throws MalformedMessage
 
 }  // namespace veche::grid

@@ -2,8 +2,8 @@
 
 #include <openssl/rand.h>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/discovery/topic.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -81,7 +81,7 @@ std::optional<AddressRecord> unseal(const MemberId& run, std::string_view sealed
     return {};
   try {
     return read_address_record(out);
-  } catch (const Damaged&) {
+  } catch (const MalformedMessage&) {
     return {};
   }
 }

@@ -18,7 +18,7 @@ struct AddressRecord {
   std::vector<std::string> addresses;
   Signature signature = {};
 };
-// Without the seal. Throws Damaged.
+// Without the seal. Throws MalformedMessage.
 std::string coded(const AddressRecord& record);
 AddressRecord read_address_record(std::string_view text);
 

@@ -10,10 +10,10 @@
 #include <set>
 
 #include "veche/comm/failure.h"
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/links.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <ctime>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/names.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -126,7 +126,7 @@ MemberId id_of(X509* certificate) {
   EVP_PKEY* key = X509_get0_pubkey(certificate);
   if (key == nullptr || EVP_PKEY_get_base_id(key) != EVP_PKEY_ED25519) {
     ERR_clear_error();
-    throw Damaged("the certificate's key is none of Ed25519");
+    throw MalformedMessage("the certificate's key is none of Ed25519");
   }
   return id_of(key);
 }

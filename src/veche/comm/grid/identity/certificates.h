@@ -30,7 +30,7 @@ inline constexpr int kLongestChain = 256;
 // Null where it is no certificate.
 Openssl<X509> read_certificate(const std::string& der);
 std::string der_of(X509* certificate);
-// Of its key; throws Damaged where it has none of ours.
+// Of its key; throws MalformedMessage where it has none of ours.
 MemberId id_of(X509* certificate);
 bool is_newcomer(X509* certificate);
 // The names that lead from a certificate to that of who signed it. What counts is the key.

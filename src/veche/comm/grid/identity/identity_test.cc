@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/identity/names.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -257,7 +257,7 @@ TEST(Chain, ARevocationNamesAFewAndIsReadBack) {
   EXPECT_FALSE(run.trust.learn(forged));
   EXPECT_TRUE(run.trust.learn(made));
   for (std::size_t i = 0; i < made.coded().size(); i += 5)
-    EXPECT_THROW(Revocation::parse(made.coded().substr(0, i)), Damaged);
+    EXPECT_THROW(Revocation::parse(made.coded().substr(0, i)), MalformedMessage);
 }
 
 TEST(Invitation, IsOneLineThatCanBeReadBack) {

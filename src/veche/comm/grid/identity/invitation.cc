@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/names.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -36,8 +36,8 @@ std::string decoded(std::string_view given) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
            (letter >= '0' && letter <= '9') || letter == '-' || letter == '_';
   };
-  if (!std::ranges::all_of(text, allowed)) throw Damaged("there are other letters in it");
-  if (text.size() % 4 == 1) throw Damaged("it ends too early");
+  if (!std::ranges::all_of(text, allowed)) throw MalformedMessage("there are other letters in it");
+  if (text.size() % 4 == 1) throw MalformedMessage("it ends too early");
   std::ranges::replace(text, '-', '+');
   std::ranges::replace(text, '_', '/');
   const std::size_t missing = (4 - text.size() % 4) % 4;
@@ -45,7 +45,7 @@ std::string decoded(std::string_view given) {
   std::string bytes(text.size() / 4 * 3, '\0');
   if (EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                       reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size())) < 0)
-    throw Damaged("it is not in base 64");
+    throw MalformedMessage("it is not in base 64");
   bytes.resize(bytes.size() - missing);
   return bytes;
 }
@@ -117,10 +117,10 @@ InvitationLine InvitationLine::parse(std::string_view text) {
   if (text.size() > kLongest) throw RequestError("this is no invitation: it is too long");
   try {
     const std::string bytes = decoded(text.substr(kPrefix.size()));
-    if (bytes.size() < kCheck) throw Damaged("it ends too early");
+    if (bytes.size() < kCheck) throw MalformedMessage("it ends too early");
     const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - kCheck);
     if (check_of(body) != std::string_view(bytes).substr(body.size()))
-      throw Damaged("a letter is missing or wrong");
+      throw MalformedMessage("a letter is missing or wrong");
     Reader reader(body);
     InvitationLine invitation;
     invitation.run.bytes = reader.bytes<32>();
@@ -131,12 +131,12 @@ InvitationLine InvitationLine::parse(std::string_view text) {
     invitation.ticket.signature = reader.bytes<64>();
     invitation.ticket.secret_of = KeyPair::of(invitation.secret).public_key();
     const std::size_t addresses = reader.number<std::uint8_t>();
-    if (addresses > kMostPlaces) throw Damaged("it has too many addresses");
+    if (addresses > kMostPlaces) throw MalformedMessage("it has too many addresses");
     for (std::size_t i = 0; i < addresses; ++i)
       invitation.addresses.emplace_back(reader.raw(reader.number<std::uint8_t>()));
     reader.end();
     return invitation;
-  } catch (const Damaged& error) {
+  } catch (const MalformedMessage& error) {
     throw RequestError(std::string("the invitation is damaged: ") + error.what() + "; copy it whole");
   }
 }

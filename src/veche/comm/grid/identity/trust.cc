@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -74,13 +74,13 @@ Revocation revoke(const MemberId& run, const MemberId& member, const KeyPair& in
 }
 
 Trust::Trust(const std::string& root) : root_(root), root_certificate_(read_certificate(root)) {
-  if (!root_certificate_) throw Damaged("this is no certificate");
+  if (!root_certificate_) throw MalformedMessage("this is no certificate");
   X509* const it = root_certificate_.get();
   run_ = id_of(it);
   root_name_ = run_name(run_);
   if (X509_verify(it, X509_get0_pubkey(it)) != 1 || X509_check_ca(it) == 0) {
     ERR_clear_error();
-    throw Damaged("this is no certificate of a run");
+    throw MalformedMessage("this is no certificate of a run");
   }
 }
 
@@ -88,7 +88,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
   MemberId id;
   try {
     id = id_of(certificate);
-  } catch (const Damaged& error) {
+  } catch (const MalformedMessage& error) {
     return error.what();
   }
   if (is_revoked(id)) return "its member was revoked";
@@ -195,7 +195,7 @@ bool Trust::learn(const std::string& warrant) {
     warrants_.insert_or_assign(name, std::move(given));
     known_.insert(warrant);
     return true;
-  } catch (const Damaged&) {
+  } catch (const MalformedMessage&) {
     return false;
   }
 }

@@ -21,7 +21,7 @@ struct Revocation {
   Signature signature = {};
 
   std::string coded() const;
-  static Revocation parse(std::string_view text);  // throws Damaged
+  static Revocation parse(std::string_view text);  // throws MalformedMessage
 };
 // Of more than kMostSpared the rest need another's signature.
 inline constexpr std::size_t kMostSpared = 120;
@@ -33,7 +33,7 @@ Revocation revoke(const MemberId& run, const MemberId& member, const KeyPair& in
 // with a word that spares this one.
 class Trust {
  public:
-  // Throws Damaged where it is no root.
+  // Throws MalformedMessage where it is no root.
   explicit Trust(const std::string& root);
 
   const std::string& root() const { return root_; }

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "veche/base/text/host_port.h"
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -22,7 +22,7 @@ std::string with_port(const asio::ip::address& address, std::uint16_t port) {
 
 Address parse_address(const std::string& text) {
   const auto place = read_host_port(text);
-  if (!place) throw Damaged("'" + text + "' is no HOST:PORT");
+  if (!place) throw MalformedMessage("'" + text + "' is no HOST:PORT");
   Address address{place->host, place->port, {}};
   std::error_code no_number;
   const auto number = asio::ip::make_address(address.host, no_number);

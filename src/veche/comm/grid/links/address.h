@@ -13,7 +13,7 @@ struct Address {
   std::uint16_t port = 0;
   std::optional<asio::ip::address> number;
 };
-// Throws Damaged, naming it.
+// Throws MalformedMessage, naming it.
 Address parse_address(const std::string& text);
 
 // Where others may reach who listens there: the addresses of this host's interfaces where it listens

@@ -8,10 +8,10 @@
 #include <random>
 #include <thread>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/links/tls.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -46,7 +46,8 @@ asio::awaitable<void> ask_at(TlsStream& stream, const OneQuestion& question, con
     std::array<char, kHeaderBytes> bytes{};
     co_await stream.read(bytes);
     const Header header = read_header(bytes);
-    if (header.kind != Kind::answer || (header.flags & kNothing) != 0) throw Damaged("it does not answer");
+    if (header.kind != Kind::answer || (header.flags & kNothing) != 0)
+      throw MalformedMessage("it does not answer");
     MessagePool pool;
     Message message = pool.make(header.length);
     co_await stream.read(message.writable<char>());

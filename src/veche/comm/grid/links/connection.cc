@@ -8,9 +8,9 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -60,7 +60,7 @@ asio::awaitable<void> Connection::live() {
     if (!was_dialled)
       co_await connect();
     else if (co_await handed_to_relay())
-      throw Damaged("it is joined with another");
+      throw MalformedMessage("it is joined with another");
     std::error_code ignored;
     const auto remote = stream_.socket().remote_endpoint(ignored);
     host_ = remote.address();
@@ -100,7 +100,7 @@ asio::awaitable<void> Connection::connect() {
     } catch (const std::system_error& error) {
       refused = error.code() == asio::error::connection_refused;
       why = connecting_until_ ? error.code().message() : "it does not answer";
-    } catch (const Damaged& error) {  // no address at all
+    } catch (const MalformedMessage& error) {  // no address at all
       why = error.what();
     }
     std::error_code ignored;
@@ -109,7 +109,7 @@ asio::awaitable<void> Connection::connect() {
   }
   connecting_until_.reset();
   refused_ = refused;
-  throw Damaged(why);
+  throw MalformedMessage(why);
 }
 
 asio::awaitable<void> Connection::connect(const std::string& address) {
@@ -122,7 +122,7 @@ asio::awaitable<void> Connection::connect(const std::string& address) {
   asio::ip::tcp::resolver resolver(stream_.socket().get_executor());
   const std::string port = std::to_string(parts.port);
   const auto found = co_await resolver.async_resolve(parts.host, port, asio::use_awaitable);
-  if (closed_) throw Damaged("too late");
+  if (closed_) throw MalformedMessage("too late");
   co_await asio::async_connect(stream_.socket(), found, asio::use_awaitable);
 }
 
@@ -144,18 +144,18 @@ asio::awaitable<void> Connection::show_token() {
   co_await asio::async_write(stream_.socket(), asio::buffer(mine), asio::use_awaitable);
   char answer = 0;
   co_await asio::async_read(stream_.socket(), asio::buffer(&answer, 1), asio::use_awaitable);
-  if (answer != kJoined) throw Damaged("the relay does not say that both are there");
+  if (answer != kJoined) throw MalformedMessage("the relay does not say that both are there");
 }
 
 asio::awaitable<void> Connection::answer_one() {
   const bool newcomer = peer_ != owner_.me() || is_newcomer(stream_.peer());
   const Header header = co_await next_header();
   if (header.kind != Kind::request || header.length > kLongestFromStranger)
-    throw Damaged("it is no member and does not ask to be one");
+    throw MalformedMessage("it is no member and does not ask to be one");
   const std::string text = co_await read_text(header.length);
   const Service service = read_service(text);
   if (service != (newcomer ? Service::join : Service::console))
-    throw Damaged("it asks for what is not for it");
+    throw MalformedMessage("it asks for what is not for it");
   Asker asker{peer_, newcomer, stream_.session(), {}};
   std::size_t length = asker.key.size();
   EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);
@@ -178,7 +178,7 @@ asio::awaitable<void> Connection::answer_one() {
     wake_.expires_after(std::chrono::seconds(1));
     co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
-  if (!waiting->answer) throw Damaged("it got no answer");
+  if (!waiting->answer) throw MalformedMessage("it got no answer");
   const auto bytes = waiting->answer->bytes();
   const std::string all = frame(Kind::answer, header.number,
                                 std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
@@ -192,13 +192,13 @@ asio::awaitable<bool> Connection::greet() {
   const std::string mine = frame(Kind::hello, 0, owner_.hello());
   co_await stream_.write(mine);
   const Header header = co_await next_header();
-  if (header.kind != Kind::hello) throw Damaged("it does not greet");
+  if (header.kind != Kind::hello) throw MalformedMessage("it does not greet");
   const std::string theirs = co_await read_text(header.length);
   const Hello hello = read_hello(theirs);
   if (!owner_.greeted(*this, hello)) {
     const std::string bye = frame(Kind::bye, 0, "there is a link already");
     co_await stream_.write(bye);
-    throw Damaged("there is a link already");
+    throw MalformedMessage("there is a link already");
   }
   // Who has the lower id decides: it says so first.
   const std::string use = frame(Kind::use, owner_.expected(peer_, hello.incarnation));
@@ -206,8 +206,8 @@ asio::awaitable<bool> Connection::greet() {
   if (first) co_await stream_.write(use);
   const Header agreed = co_await next_header();
   const std::string words = co_await read_text(agreed.length);
-  if (agreed.kind == Kind::bye) throw Damaged(words);
-  if (agreed.kind != Kind::use) throw Damaged("it does not say whether this is the link");
+  if (agreed.kind == Kind::bye) throw MalformedMessage(words);
+  if (agreed.kind != Kind::use) throw MalformedMessage("it does not say whether this is the link");
   if (!first) co_await stream_.write(use);
   outbox_ = owner_.adopt(shared_from_this(), hello, agreed.number);
   co_return outbox_ != nullptr;

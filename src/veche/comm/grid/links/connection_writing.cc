@@ -1,8 +1,8 @@
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/connection.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -21,7 +21,7 @@ asio::awaitable<void> Connection::write_frames() {
       if (!small.empty()) {
         const bool last = !bye_.empty();
         co_await stream_.write(small);
-        if (last) throw Damaged(bye_);
+        if (last) throw MalformedMessage(bye_);
         continue;
       }
       if (!sending_) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -32,7 +32,7 @@ std::uint32_t longest(Kind kind) {
     case Kind::ack:
       return 0;
   }
-  throw Damaged("there is no frame of kind " + std::to_string(static_cast<int>(kind)));
+  throw MalformedMessage("there is no frame of kind " + std::to_string(static_cast<int>(kind)));
 }
 
 }  // namespace
@@ -56,11 +56,11 @@ Header read_header(std::span<const char, kHeaderBytes> bytes) {
   Header header;
   header.kind = static_cast<Kind>(reader.number<std::uint8_t>());
   header.flags = reader.number<std::uint8_t>();
-  if (reader.number<std::uint16_t>() != 0) throw Damaged("a frame begins with something else");
+  if (reader.number<std::uint16_t>() != 0) throw MalformedMessage("a frame begins with something else");
   header.length = reader.number<std::uint32_t>();
   header.number = reader.number<std::uint64_t>();
   if (header.length > longest(header.kind))
-    throw Damaged("a frame of " + std::to_string(header.length) + " bytes is too long for its kind");
+    throw MalformedMessage("a frame of " + std::to_string(header.length) + " bytes is too long for its kind");
   return header;
 }
 
@@ -82,7 +82,7 @@ DataHead read_data_head(std::string_view bytes) {
   head.total = reader.number<std::uint64_t>();
   head.from = reader.number<std::uint32_t>();
   head.to = reader.number<std::uint32_t>();
-  if (head.total > kLongestMessage) throw Damaged("a message is said to have too many bytes");
+  if (head.total > kLongestMessage) throw MalformedMessage("a message is said to have too many bytes");
   return head;
 }
 
@@ -104,8 +104,8 @@ std::string coded(const Hello& hello) {
 Hello read_hello(std::string_view bytes) {
   Reader reader(bytes);
   if (const auto protocol = reader.number<std::uint16_t>(); protocol != kProtocol)
-    throw Damaged("it speaks version " + std::to_string(protocol) + " of the protocol, this member version " +
-                  std::to_string(kProtocol));
+    throw MalformedMessage("it speaks version " + std::to_string(protocol) +
+                           " of the protocol, this member version " + std::to_string(kProtocol));
   Hello hello;
   hello.run.bytes = reader.bytes<32>();
   hello.incarnation = reader.number<std::uint64_t>();
@@ -128,7 +128,8 @@ std::string coded_request(Service service, std::string_view text) {
 
 Service read_service(std::string_view bytes) {
   const auto service = static_cast<Service>(Reader(bytes).number<std::uint8_t>());
-  if (service < Service::join || service > Service::relayed) throw Damaged("it asks for what there is not");
+  if (service < Service::join || service > Service::relayed)
+    throw MalformedMessage("it asks for what there is not");
   return service;
 }
 

@@ -37,7 +37,7 @@ inline constexpr std::size_t kHeaderBytes = 16;
 std::string coded(const Header& header);
 // A whole frame of so many bytes.
 std::string frame(Kind kind, std::uint64_t number, std::string_view text = {}, std::uint8_t flags = 0);
-// Throws Damaged for what no member sends: an unknown kind, a length beyond what the kind may have.
+// Throws MalformedMessage for what no member sends: an unknown kind, a length beyond what the kind may have.
 Header read_header(std::span<const char, kHeaderBytes> bytes);
 
 inline constexpr std::uint32_t kPieceBytes = 1U << 20;   // of a message, at a time
@@ -59,7 +59,7 @@ struct DataHead {
 };
 inline constexpr std::size_t kDataHeadBytes = 32;
 std::string coded(const DataHead& head);
-DataHead read_data_head(std::string_view bytes);  // throws Damaged
+DataHead read_data_head(std::string_view bytes);  // throws MalformedMessage
 
 struct Hello {
   MemberId run;
@@ -72,7 +72,7 @@ struct Hello {
   bool relays = false;  // it joins others that cannot reach each other
 };
 std::string coded(const Hello& hello);
-Hello read_hello(std::string_view bytes);  // throws Damaged
+Hello read_hello(std::string_view bytes);  // throws MalformedMessage
 
 // Of a request. Who has no certificate may ask for `join` alone.
 enum class Service : std::uint8_t {
@@ -87,6 +87,7 @@ enum class Service : std::uint8_t {
   relayed,     // dial me, to be joined with this one
 };
 std::string coded_request(Service service, std::string_view text);
-Service read_service(std::string_view bytes);  // throws Damaged; the text is what follows the first byte
+Service read_service(
+    std::string_view bytes);  // throws MalformedMessage; the text is what follows the first byte
 
 }  // namespace veche::grid

@@ -1,7 +1,7 @@
 // Which connection becomes the link of two members, and what its end means.
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/link_table.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -25,11 +25,11 @@ std::string LinkTable::heartbeat() {
 
 bool LinkTable::greeted(Connection& connection, const Hello& hello) {
   half_open_.erase(&connection);
-  if (hello.run != trust_->run()) throw Damaged("it belongs to another run");
+  if (hello.run != trust_->run()) throw MalformedMessage("it belongs to another run");
   for (const std::string& warrant : hello.warrants) trust_->learn(warrant);
   for (const std::string& text : hello.revocations) trust_->learn(Revocation::parse(text));
   const MemberId id = connection.peer();
-  if (trust_->is_revoked(id)) throw Damaged("its member was revoked");
+  if (trust_->is_revoked(id)) throw MalformedMessage("its member was revoked");
   if (me_ > id) return true;  // the other decides
   Peer& peer = peers_[id];
   if (peer.chosen != nullptr) return false;

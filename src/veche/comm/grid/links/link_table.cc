@@ -4,8 +4,8 @@
 #include <asio/detached.hpp>
 #include <asio/post.hpp>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/address.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -21,7 +21,7 @@ tcp::acceptor listen_at(asio::io_context& context, const LinkOptions& options) {
   }
   try {
     const Address address = parse_address(options.listen);
-    if (!address.number) throw Damaged("'" + options.listen + "' must name this host by its number");
+    if (!address.number) throw MalformedMessage("'" + options.listen + "' must name this host by its number");
     const tcp::endpoint endpoint(*address.number, address.port);
     acceptor.open(endpoint.protocol());
     acceptor.set_option(tcp::acceptor::reuse_address(true));

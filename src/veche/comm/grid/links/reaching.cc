@@ -1,6 +1,6 @@
 // Members that cannot be dialled: they are asked to dial, or both dial one who joins them.
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/link_table.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {

@@ -6,12 +6,12 @@
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/frames.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/links/test_member.h"
 #include "veche/comm/grid/links/tls.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -146,13 +146,13 @@ TEST(Frames, LengthsBeyondTheirKindAreRefused) {
     const std::string bytes = coded(Header{static_cast<Kind>(kind), 0, 0xffffffffU, 1});
     std::array<char, kHeaderBytes> header{};
     std::ranges::copy(bytes, header.begin());
-    EXPECT_THROW(read_header(header), Damaged) << kind;
+    EXPECT_THROW(read_header(header), MalformedMessage) << kind;
   }
   Hello hello{{}, 3, 2, "lab", {"10.0.0.1:1"}, {"w"}, {"r", "s"}};
   const std::string text = coded(hello);
   EXPECT_EQ(coded(read_hello(text)), text);
-  for (std::size_t i = 0; i < text.size(); ++i) EXPECT_THROW(read_hello(text.substr(0, i)), Damaged);
-  EXPECT_THROW(read_hello(text + "x"), Damaged);
+  for (std::size_t i = 0; i < text.size(); ++i) EXPECT_THROW(read_hello(text.substr(0, i)), MalformedMessage);
+  EXPECT_THROW(read_hello(text + "x"), MalformedMessage);
 }
 
 }  // namespace

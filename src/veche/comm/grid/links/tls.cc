@@ -7,7 +7,7 @@
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -106,7 +106,7 @@ asio::awaitable<void> TlsStream::handshake(bool as_server) {
     co_await wait(result, "the handshake failed");
   }
   peer_.reset(SSL_get1_peer_certificate(ssl));
-  if (!peer_) throw Damaged("it shows no certificate");
+  if (!peer_) throw MalformedMessage("it shows no certificate");
 }
 
 asio::awaitable<void> TlsStream::wait(int result, const char* what) {
@@ -119,15 +119,15 @@ asio::awaitable<void> TlsStream::wait(int result, const char* what) {
       co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, asio::use_awaitable);
       co_return;
     case SSL_ERROR_ZERO_RETURN:
-      throw Damaged("the connection was closed");
+      throw MalformedMessage("the connection was closed");
     case SSL_ERROR_SYSCALL: {
       const int error = errno;
-      if (error != 0) throw Damaged(std::error_code(error, std::system_category()).message());
-      throw Damaged("the connection was closed");
+      if (error != 0) throw MalformedMessage(std::error_code(error, std::system_category()).message());
+      throw MalformedMessage("the connection was closed");
     }
     default:
-      if (!refusal_.empty()) throw Damaged("its certificate is refused: " + refusal_);
-      throw Damaged(std::string(what) + ": " + openssl_words());
+      if (!refusal_.empty()) throw MalformedMessage("its certificate is refused: " + refusal_);
+      throw MalformedMessage(std::string(what) + ": " + openssl_words());
   }
 }
 

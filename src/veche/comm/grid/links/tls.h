@@ -30,7 +30,7 @@ void block_broken_pipes();
 void prepare(asio::ip::tcp::socket& socket);
 
 // TLS on a socket that does not block. One thread; one reader and one writer at a time. Failures throw
-// std::system_error or Damaged.
+// std::system_error or MalformedMessage.
 class TlsStream {
  public:
   using Clock = std::chrono::steady_clock;

@@ -3,16 +3,16 @@
 namespace veche::grid {
 
 void Membership::State::freeze() {
-  if (!in() || standing || freeze_said) return;
+  if (!in() || status || freeze_said) return;
   output.freeze = freeze_said = true;
 }
 
 Time Membership::State::takeover() { return options.takeover * (1 + random.uniform()); }
 
 void Membership::State::promise_if_frozen() {
-  if (promised.round == 0 || promised.seat >= seats() || !votes() || (in() && !standing)) return;
-  send(present.roll.members[promised.seat].id,
-       Promise{next_id(), promised, true, accepted, self, standing.value_or(std::vector<Standing>{})});
+  if (promised.round == 0 || promised.seat >= seats() || !votes() || (in() && !status)) return;
+  send(present.membership.members[promised.seat].id,
+       Promise{next_id(), promised, true, accepted, self, status.value_or(std::vector<NodeStatus>{})});
 }
 
 // Whether this ballot may go on here; what was promised to lower ones is then void.
@@ -40,12 +40,13 @@ void Membership::State::on(const MemberId& from, const Prepare& prepare, ViewId,
     return;
   }
   // A newcomer has no vote, but is in no view of which it did not say how far it has come.
-  const bool old = prepare.next.lineage == present.roll.lineage && prepare.next.number <= present.roll.number;
-  if (asking && !old) send(from, Promise{prepare.next, prepare.ballot, false, std::nullopt, self, *standing});
+  const bool old =
+      prepare.next.lineage == present.membership.lineage && prepare.next.number <= present.membership.number;
+  if (asking && !old) send(from, Promise{prepare.next, prepare.ballot, false, std::nullopt, self, *status});
 }
 
 void Membership::State::on(const MemberId& from, const Accept& accept, ViewId, Time now) {
-  const ViewId next_view{accept.view.roll.lineage, accept.view.roll.number};
+  const ViewId next_view{accept.view.membership.lineage, accept.view.membership.number};
   if (next_view != next_id() || !votes() || !yield_to(from, accept.ballot, now)) return;
   if (!accepted || accepted->ballot != accept.ballot) {
     accepted = {accept.ballot, accept.view};

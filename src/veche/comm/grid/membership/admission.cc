@@ -5,16 +5,16 @@
 namespace veche::grid {
 
 bool Membership::State::revoked(const MemberId& id) const {
-  return present.roll.revoked.contains(id) || revocations.contains(id);
+  return present.membership.revoked.contains(id) || revocations.contains(id);
 }
 
-void Membership::State::ask(const std::vector<Standing>& where, Time now) {
+void Membership::State::ask(const std::vector<NodeStatus>& where, Time now) {
   if (in()) return;
-  standing = where;
+  status = where;
   asking = true;
   said_ready = now - options.gather;
-  for (const Member& member : present.roll.members)  // their links may take a moment after a restart
-    if (!peers.contains(member.id)) peers[member.id].missed_from = now + patience;
+  for (const Member& member : present.membership.members)  // their links may take a moment after a restart
+    if (!peers.contains(member.id)) peers[member.id].missed_from = now + timeout;
   if (votes()) candidates[self.id] = {self, where, now, kForever};
   promise_if_frozen();  // who has promised its vote can now take part as well
 }
@@ -23,7 +23,7 @@ void Membership::State::say_ready(Time now) {
   if (!asking) return;
   if (now >= said_ready + options.gather) {
     for (const auto& [id, peer] : peers)
-      if (peer.up) send(id, Ready{self, *standing});
+      if (peer.up) send(id, Ready{self, *status});
     said_ready = now;
   }
   wake(said_ready + options.gather);
@@ -31,28 +31,27 @@ void Membership::State::say_ready(Time now) {
 
 void Membership::State::on(const MemberId& from, const Ready& ready, ViewId, Time now) {
   const Peer& peer = peers[from];
-  if (ready.member.id != from || ready.member.incarnation != peer.incarnation || ready.standing.empty())
-    return;
+  if (ready.member.id != from || ready.member.incarnation != peer.incarnation || ready.status.empty()) return;
   const auto seat = seat_of(from);
-  if (seat && present.roll.members[*seat].incarnation >= ready.member.incarnation)
+  if (seat && present.membership.members[*seat].incarnation >= ready.member.incarnation)
     return send(from, Install{present});  // it is in and has not heard of it
   if (ended) return send(from, Ended{*ended});
   if (!candidates.contains(from) && candidates.size() >= kMostMembers) return;
   const auto [at, fresh] = candidates.try_emplace(from);
   if (fresh || at->second.member.incarnation != ready.member.incarnation) at->second.asked = now;
   at->second.member = ready.member;
-  at->second.standing = ready.standing;
+  at->second.status = ready.status;
   at->second.heard = now;
 }
 
 // One that has not repeated its wish has gone away, or its link only leads to it.
 void Membership::State::forget_silent_candidates(Time now) {
-  const Time most = std::max(patience, 4 * options.gather);
+  const Time most = std::max(timeout, 4 * options.gather);
   std::erase_if(candidates, [&](const auto& one) { return now > one.second.heard + most; });
 }
 
 void Membership::State::give_voucher(const MemberId& newcomer, const Invitation& invitation) {
-  if (present.roll.admitted.contains(newcomer) || vouchers.size() >= kMostAdmitted) return;
+  if (present.membership.admitted.contains(newcomer) || vouchers.size() >= kMostAdmitted) return;
   vouchers[newcomer] = {invitation, true};
   said_vouchers = Time(-1e9);
   refuse_spent();
@@ -69,17 +68,17 @@ void Membership::State::say_vouchers(Time now) {
 }
 
 void Membership::State::on(const MemberId& from, const Vouch& vouch, ViewId, Time) {
-  if (!seat_of(from) || present.roll.admitted.contains(vouch.newcomer)) return;
+  if (!seat_of(from) || present.membership.admitted.contains(vouch.newcomer)) return;
   if (vouchers.contains(vouch.newcomer) || vouchers.size() >= kMostAdmitted) return;
   vouchers[vouch.newcomer] = {vouch.invitation, false};
 }
 
 namespace {
 
-bool spent(const Roll& roll, const Invitation& invitation) {
-  const auto used = roll.invitations_used.find(invitation.id);
+bool spent(const MembershipView& membership, const Invitation& invitation) {
+  const auto used = membership.invitations_used.find(invitation.id);
   return !invitation.id.empty() &&
-         (used == roll.invitations_used.end() ? 0 : used->second) >= invitation.uses;
+         (used == membership.invitations_used.end() ? 0 : used->second) >= invitation.uses;
 }
 
 }  // namespace
@@ -88,20 +87,21 @@ bool spent(const Roll& roll, const Invitation& invitation) {
 bool Membership::State::admissible(const Candidate& candidate) const {
   const MemberId& id = candidate.member.id;
   if (revoked(id)) return false;
-  if (present.roll.admitted.contains(id)) return true;
+  if (present.membership.admitted.contains(id)) return true;
   const auto voucher = vouchers.find(id);
-  return voucher != vouchers.end() && !spent(present.roll, voucher->second.invitation);
+  return voucher != vouchers.end() && !spent(present.membership, voucher->second.invitation);
 }
 
 // Only an agreed view says that an invitation is spent, and who vouched tells the newcomer.
 void Membership::State::refuse_spent() {
   for (auto at = vouchers.begin(); at != vouchers.end();) {
     const auto& [id, voucher] = *at;
-    const bool refused = !present.roll.admitted.contains(id) && spent(present.roll, voucher.invitation);
+    const bool refused =
+        !present.membership.admitted.contains(id) && spent(present.membership, voucher.invitation);
     if (refused && voucher.own)
       send(id, Refused{"the invitation has been used as often as it may be: ask for a new one"});
     if (refused) candidates.erase(id);
-    at = refused || present.roll.admitted.contains(id) ? vouchers.erase(at) : std::next(at);
+    at = refused || present.membership.admitted.contains(id) ? vouchers.erase(at) : std::next(at);
   }
 }
 

@@ -27,27 +27,29 @@ void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId t
 void Membership::State::announce(const AgreedView& view) {
   const Bytes bytes = encode(MembershipMessage{run, present_id(), self.incarnation, Install{view}});
   std::set<MemberId> told;
-  for (const Roll* roll : {&view.roll, static_cast<const Roll*>(&present.roll)})
-    for (const Member& member : roll->members)
+  for (const MembershipView* membership :
+       {&view.membership, static_cast<const MembershipView*>(&present.membership)})
+    for (const Member& member : membership->members)
       if (member.id != self.id && told.insert(member.id).second)
         output.messages.push_back({member.id, bytes});
 }
 
 void Membership::State::on(const MemberId&, const Install& message, ViewId, Time now) {
-  const Roll& roll = message.view.roll;
-  if (roll.run != run || roll.number == 0 || roll.members.empty()) return;
-  const bool newer = roll.lineage == present.roll.lineage && roll.number > present.roll.number;
-  const auto self_there = std::ranges::find(roll.members, self.id, &Member::id);
-  const bool listed = self_there != roll.members.end() && self_there->incarnation == self.incarnation;
-  const bool elsewhere =
-      roll.lineage != present.roll.lineage && listed && ((asking && !in()) || following == roll.lineage);
-  if (present.roll.number == 0 || newer || elsewhere) install(message.view, now);
+  const MembershipView& membership = message.view.membership;
+  if (membership.run != run || membership.number == 0 || membership.members.empty()) return;
+  const bool newer =
+      membership.lineage == present.membership.lineage && membership.number > present.membership.number;
+  const auto self_there = std::ranges::find(membership.members, self.id, &Member::id);
+  const bool listed = self_there != membership.members.end() && self_there->incarnation == self.incarnation;
+  const bool elsewhere = membership.lineage != present.membership.lineage && listed &&
+                         ((asking && !in()) || following == membership.lineage);
+  if (present.membership.number == 0 || newer || elsewhere) install(message.view, now);
 }
 
 void Membership::State::install(const AgreedView& view, Time now) {
   const bool was_in = in();
   std::set<MemberId> before;
-  for (const Member& member : present.roll.members) before.insert(member.id);
+  for (const Member& member : present.membership.members) before.insert(member.id);
   present = view;
   promised = {};
   accepted.reset();
@@ -60,10 +62,10 @@ void Membership::State::install(const AgreedView& view, Time now) {
   reports.assign(seats(), {});
   reported.assign(seats(), {});
   lost.assign(seats(), false);
-  for (const Member& member : present.roll.members) {
+  for (const Member& member : present.membership.members) {
     Peer& peer = peers[member.id];
     peer.elsewhere = false;
-    if (!peer.up && !before.contains(member.id)) peer.missed_from = now + patience;
+    if (!peer.up && !before.contains(member.id)) peer.missed_from = now + timeout;
     const auto candidate = candidates.find(member.id);
     if (candidate != candidates.end() && candidate->second.member.incarnation <= member.incarnation)
       candidates.erase(candidate);
@@ -72,7 +74,7 @@ void Membership::State::install(const AgreedView& view, Time now) {
   output.freeze = false;
   if (in()) {
     asking = false;
-    standing.reset();
+    status.reset();
     output.installed = view;
     output.removed = false;
   } else {
@@ -86,7 +88,7 @@ void Membership::State::install(const AgreedView& view, Time now) {
 void Membership::State::step_out() {
   ++self.incarnation;
   dirty = true;
-  standing.reset();
+  status.reset();
   asking = leaving = freeze_said = cut_off = false;
   output.freeze = false;
   output.installed.reset();
@@ -100,13 +102,13 @@ void Membership::State::step_out() {
 void Membership::State::leave_if_alone() {
   if (!leaving || !in()) return;
   for (Seat seat = 0; seat < seats(); ++seat)
-    if (present.roll.members[seat].id != self.id && !lost[seat] && !reports[seat].leaving) return;
+    if (present.membership.members[seat].id != self.id && !lost[seat] && !reports[seat].leaving) return;
   step_out();
 }
 
 bool Membership::State::others_stay() const {
   for (Seat seat = 0; seat < seats(); ++seat) {
-    const auto peer = peers.find(present.roll.members[seat].id);
+    const auto peer = peers.find(present.membership.members[seat].id);
     if (peer != peers.end() && peer->first != self.id && peer->second.up && !lost[seat] &&
         !reports[seat].leaving)
       return true;
@@ -116,11 +118,12 @@ bool Membership::State::others_stay() const {
 
 void Membership::State::split_when_due(Time now) {
   if (forking) return split(now);
-  if (!votes() || !standing) return;
+  if (!votes() || !status) return;
   std::set<Seat> up;
   for (Seat seat = 0; seat < seats(); ++seat) {
-    const auto peer = peers.find(present.roll.members[seat].id);
-    if (present.roll.members[seat].id == self.id || (peer != peers.end() && peer->second.up)) up.insert(seat);
+    const auto peer = peers.find(present.membership.members[seat].id);
+    if (present.membership.members[seat].id == self.id || (peer != peers.end() && peer->second.up))
+      up.insert(seat);
   }
   if (forced && in() && quorum(up)) forced = false;  // no need
   if (!forced) {
@@ -140,28 +143,28 @@ void Membership::State::split_when_due(Time now) {
 
 void Membership::State::split(Time now) {
   bool waiting = false;
-  for (const Member& member : present.roll.members) {
+  for (const Member& member : present.membership.members) {
     const auto peer = peers.find(member.id);
     waiting = waiting || (member.id != self.id && peer != peers.end() && peer->second.up &&
                           !forking->follows.contains(member.id));
   }
-  if (waiting && now < forking->begun + patience) {
+  if (waiting && now < forking->begun + timeout) {
     if (now >= forking->said + options.retry) {
       forking->said = now;
       send_members(Fork{forking->lineage});
     }
-    return wake(std::min(forking->said + options.retry, forking->begun + patience));
+    return wake(std::min(forking->said + options.retry, forking->begun + timeout));
   }
   AgreedView view;
-  view.roll = present.roll;
-  view.roll.lineage = forking->lineage;
-  ++view.roll.number;
-  view.roll.members.clear();
-  for (const Member& member : present.roll.members) {
+  view.membership = present.membership;
+  view.membership.lineage = forking->lineage;
+  ++view.membership.number;
+  view.membership.members.clear();
+  for (const Member& member : present.membership.members) {
     const auto follow = forking->follows.find(member.id);
     if (member.id != self.id && follow == forking->follows.end()) continue;
-    view.roll.members.push_back(member.id == self.id ? self : follow->second.member);
-    view.standings.push_back(member.id == self.id ? *standing : follow->second.standing);
+    view.membership.members.push_back(member.id == self.id ? self : follow->second.member);
+    view.statuses.push_back(member.id == self.id ? *status : follow->second.status);
   }
   note_first_step(view);
   announce(view);
@@ -170,17 +173,18 @@ void Membership::State::split(Time now) {
 
 void Membership::State::on(const MemberId& from, const Fork& fork, ViewId there, Time now) {
   const auto seat = seat_of(from);
-  if (there != present_id() || !seat || !votes() || !standing || fork.lineage == present.roll.lineage) return;
+  if (there != present_id() || !seat || !votes() || !status || fork.lineage == present.membership.lineage)
+    return;
   if (!cut_off && quorum_linked(now) && in()) return;
   if (forking && *voting_seat() < *seat) return;  // follows this one
   forking.reset();
   following = fork.lineage;
-  send(from, Follow{fork.lineage, self, *standing});
+  send(from, Follow{fork.lineage, self, *status});
 }
 
 void Membership::State::on(const MemberId& from, const Follow& follow, ViewId there, Time) {
   if (!forking || there != present_id() || follow.lineage != forking->lineage || follow.member.id != from ||
-      follow.standing.empty())
+      follow.status.empty())
     return;
   forking->follows.insert_or_assign(from, follow);
 }

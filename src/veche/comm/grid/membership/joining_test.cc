@@ -49,7 +49,7 @@ TEST_F(MembershipTest, InvitationShownToTwoAtOnceIsGoodForOne) {
   EXPECT_TRUE(members.settled(4));
   EXPECT_NE(members.in(3), members.in(4));
   EXPECT_NE(members[3].refused.has_value(), members[4].refused.has_value());
-  EXPECT_EQ(members[0].view->roll.invitations_used.at("1:one"), 1u);
+  EXPECT_EQ(members[0].view->membership.invitations_used.at("1:one"), 1u);
   EXPECT_EQ(members.wrong(), "");
 }
 
@@ -126,7 +126,7 @@ TEST_F(MembershipTest, RevokedIsOutEverywhereAndStaysOut) {
   EXPECT_LT(took, kSoon);
   for (const std::size_t who : {0, 1, 2, 4}) {
     EXPECT_TRUE(members[who].revoked.contains(members[3].id)) << who;
-    EXPECT_TRUE(members[who].view->roll.revoked.contains(members[3].id)) << who;
+    EXPECT_TRUE(members[who].view->membership.revoked.contains(members[3].id)) << who;
   }
   members[3].gone = false;
   members.restart(3, true);
@@ -161,8 +161,8 @@ TEST_F(MembershipTest, RestartAfterPowerLoss) {
   members.run_until([&] { return members.settled(3); }, kLong);
   ASSERT_TRUE(members.settled(3));
   EXPECT_EQ(number_at(members, 2), before + 1);
-  EXPECT_EQ(members[3].view->roll.first_step, 40u);
-  EXPECT_EQ(members[3].view->roll.lineage, 0u);
+  EXPECT_EQ(members[3].view->membership.first_step, 40u);
+  EXPECT_EQ(members[3].view->membership.lineage, 0u);
   members.restart(0, true);
   members.restart(1, true);
   members.run_until([&] { return members.settled(5); }, kLong);
@@ -182,7 +182,7 @@ TEST_F(MembershipTest, WhoForgotHasNoVote) {
   members.force(0);  // a person says so: another lineage, into which the others are let
   members.run_until([&] { return members.settled(3); }, kLong);
   EXPECT_TRUE(members.settled(3));
-  EXPECT_NE(members[1].view->roll.lineage, 0u);
+  EXPECT_NE(members[1].view->membership.lineage, 0u);
   EXPECT_EQ(members.wrong(), "");
 }
 
@@ -193,8 +193,8 @@ TEST_F(MembershipTest, WhoForgotIsLetInAgain) {
   members.restart(0, false);
   members.run_until([&] { return members.settled(4); }, kLong);
   EXPECT_TRUE(members.settled(4));
-  EXPECT_EQ(members[0].view->roll.lineage, 0u);
-  EXPECT_EQ(members[0].view->roll.members.back().id, members[0].id);  // at the end of the table
+  EXPECT_EQ(members[0].view->membership.lineage, 0u);
+  EXPECT_EQ(members[0].view->membership.members.back().id, members[0].id);  // at the end of the table
   EXPECT_EQ(members.wrong(), "");
 }
 
@@ -207,7 +207,7 @@ TEST_F(MembershipTest, FiftyNewcomersOfAHundred) {
   EXPECT_TRUE(members.settled(150));
   EXPECT_LT(took, Time(3));
   EXPECT_LE(members.views() - before, 2u);  // they share a view, or two
-  EXPECT_EQ(members[0].view->roll.invitations_used.at("50:many"), 50u);
+  EXPECT_EQ(members[0].view->membership.invitations_used.at("50:many"), 50u);
   EXPECT_EQ(members.wrong(), "");
 }
 

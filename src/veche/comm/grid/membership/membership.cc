@@ -12,20 +12,20 @@ Membership::Membership(std::uint64_t run, Member self, Bytes stored, MembershipO
 Membership::~Membership() = default;
 Membership::Membership(Membership&&) noexcept = default;
 
-void Membership::found(const std::vector<Standing>& standing, Time now) {
+void Membership::found(const std::vector<NodeStatus>& status, Time now) {
   AgreedView view;
-  view.roll.run = state_->run;
-  view.roll.number = 1;
-  view.roll.members = {state_->self};
-  view.roll.admitted = {state_->self.id};
-  view.standings = {standing};
+  view.membership.run = state_->run;
+  view.membership.number = 1;
+  view.membership.members = {state_->self};
+  view.membership.admitted = {state_->self.id};
+  view.statuses = {status};
   note_first_step(view);
   state_->install(view, now);
   state_->settle(now);
 }
 
-void Membership::ready(const std::vector<Standing>& standing, Time now) {
-  state_->ask(standing, now);
+void Membership::ready(const std::vector<NodeStatus>& status, Time now) {
+  state_->ask(status, now);
   state_->settle(now);
 }
 
@@ -53,9 +53,9 @@ void Membership::received(const MemberId& from, std::span<const std::uint8_t> by
 
 void Membership::tick(Time now) { state_->settle(now); }
 
-void Membership::frozen(const std::vector<Standing>& standing, Time now) {
+void Membership::frozen(const std::vector<NodeStatus>& status, Time now) {
   if (state_->in()) {
-    state_->standing = standing;
+    state_->status = status;
     state_->promise_if_frozen();
   }
   state_->settle(now);
@@ -86,7 +86,7 @@ void Membership::force(Time now) {
   state_->settle(now);
 }
 
-void Membership::set_patience(Time patience) { state_->patience = patience; }
+void Membership::set_timeout(Time timeout) { state_->timeout = timeout; }
 
 void Membership::describe(std::vector<std::string> addresses, double speed) {
   state_->self.addresses = std::move(addresses);
@@ -104,6 +104,6 @@ bool Membership::cut_off() const { return state_->cut_off; }
 bool Membership::in() const { return state_->in(); }
 bool Membership::others_stay() const { return state_->others_stay(); }
 const Member& Membership::self() const { return state_->self; }
-const Roll& Membership::present() const { return state_->present.roll; }
+const MembershipView& Membership::present() const { return state_->present.membership; }
 
 }  // namespace veche::grid

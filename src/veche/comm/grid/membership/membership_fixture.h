@@ -14,10 +14,10 @@ struct MembershipTest : ::testing::Test {
 };
 
 inline std::size_t seats_in(VirtualMembers& world, std::size_t who) {
-  return world[who].view ? world[who].view->roll.members.size() : 0;
+  return world[who].view ? world[who].view->membership.members.size() : 0;
 }
 inline std::uint64_t number_at(VirtualMembers& world, std::size_t who) {
-  return world[who].view->roll.number;
+  return world[who].view->membership.number;
 }
 
 }  // namespace veche::grid

@@ -27,7 +27,7 @@ std::uint64_t schedules() {
 
 MembershipOptions quick() {
   MembershipOptions options;
-  options.patience = Time(2);
+  options.timeout = Time(2);
   options.gather = Time(0.4);
   return options;
 }
@@ -219,7 +219,7 @@ TEST(MembershipSchedules, ShortSilencesOfOneLinkRemoveNobody) {
     for (int flap = 0; flap < 5; ++flap) {
       const std::size_t from = random.below(nodes), to = (from + 1 + random.below(nodes - 1)) % nodes;
       members.set_link(from, to, false);
-      members.run_for(Time(1.2 * random.uniform()));  // of 2 s of patience
+      members.run_for(Time(1.2 * random.uniform()));  // of 2 s of timeout
       members.set_link(from, to, true);
       members.run_for(Time(1.0));
     }

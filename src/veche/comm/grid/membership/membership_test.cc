@@ -163,10 +163,10 @@ TEST_F(MembershipTest, MinorityForksWhereItMay) {
   EXPECT_TRUE(members[3].membership->cut_off());
   members.run_for(Time(11));
   EXPECT_EQ(seats_in(members, 3), 2u);
-  EXPECT_EQ(members[3].view->roll, members[4].view->roll);
-  EXPECT_NE(members[3].view->roll.lineage, 0u);
+  EXPECT_EQ(members[3].view->membership, members[4].view->membership);
+  EXPECT_NE(members[3].view->membership.lineage, 0u);
   EXPECT_EQ(seats_in(members, 0), 3u);
-  EXPECT_EQ(members[0].view->roll.lineage, 0u);
+  EXPECT_EQ(members[0].view->membership.lineage, 0u);
   EXPECT_EQ(members.wrong(), "");
 }
 
@@ -215,7 +215,7 @@ TEST_F(MembershipTest, FaultEveryThirtySecondsKeepsNinetyNinePercent) {
 }
 
 TEST_F(MembershipTest, OneSlowRoundRemovesNobody) {
-  // Each pair in turn misses each other for less than the patience; also when one observer does so again and
+  // Each pair in turn misses each other for less than the timeout; also when one observer does so again and
   // again.
   VirtualMembers members = world(6);
   members.form(6);
@@ -267,9 +267,9 @@ TEST_F(MembershipTest, FirstStepIsTheLargest) {
   members.run_until([&] { return members.settled(2); }, kLong);
   ASSERT_TRUE(members.settled(2));
   const AgreedView& view = *members[0].view;
-  EXPECT_GE(view.roll.first_step, 17u);
-  EXPECT_EQ(view.roll.first_step, view.standings[1].at(0).done_step);
-  EXPECT_EQ(view.roll.state_hash, view.standings[1].at(0).state_hash);
+  EXPECT_GE(view.membership.first_step, 17u);
+  EXPECT_EQ(view.membership.first_step, view.statuses[1].at(0).done_step);
+  EXPECT_EQ(view.membership.state_hash, view.statuses[1].at(0).state_hash);
 }
 
 TEST(MembershipDisk, DamagedOrForeignIsRefused) {

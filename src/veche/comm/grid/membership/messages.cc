@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -11,20 +11,20 @@ constexpr std::uint8_t kVersion = 3;
 constexpr std::uint8_t kStoredVersion = 3, kStoredWithoutEpochs = 2;
 constexpr std::size_t kMostName = 64, kMostAddresses = 8, kMostAddress = 262, kMostInvitation = 128;
 constexpr std::size_t kMostNodes = 1024, kMostSigned = 4096, kMostWhy = 1024;
-constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStandingBytes = 25;
+constexpr std::size_t kIdBytes = sizeof(MemberId::bytes), kStatusBytes = 25;
 constexpr double kMostEpochs = 1e15;
 constexpr std::size_t kLeastMember = 2 * kIdBytes + 28;
 
 void put(Writer& out, const MemberId& id) { out.bytes(id.bytes); }
-void put(Writer& out, const Standing& standing) {
-  out.number(standing.done_step);
-  out.number(standing.state_hash);
-  out.number(standing.samples);
-  out.number(std::uint8_t{standing.has_test});
-  out.real(standing.epochs);
+void put(Writer& out, const NodeStatus& status) {
+  out.number(status.done_step);
+  out.number(status.state_hash);
+  out.number(status.samples);
+  out.number(std::uint8_t{status.has_test});
+  out.real(status.epochs);
 }
-void put(Writer& out, const std::vector<Standing>& standing) {
-  out.list(standing, [&](const Standing& one) { put(out, one); });
+void put(Writer& out, const std::vector<NodeStatus>& status) {
+  out.list(status, [&](const NodeStatus& one) { put(out, one); });
 }
 void put(Writer& out, const Ballot& ballot) {
   out.number(ballot.round);
@@ -47,23 +47,23 @@ void put(Writer& out, const Member& member) {
   out.real(member.speed);
   put(out, member.inviter);
 }
-void put(Writer& out, const Roll& roll) {
-  out.number(roll.run);
-  out.number(roll.lineage);
-  out.number(roll.number);
-  out.list(roll.members, [&](const Member& member) { put(out, member); });
-  out.number(roll.first_step);
-  out.number(roll.state_hash);
-  out.list(roll.invitations_used, [&](const auto& used) {
+void put(Writer& out, const MembershipView& membership) {
+  out.number(membership.run);
+  out.number(membership.lineage);
+  out.number(membership.number);
+  out.list(membership.members, [&](const Member& member) { put(out, member); });
+  out.number(membership.first_step);
+  out.number(membership.state_hash);
+  out.list(membership.invitations_used, [&](const auto& used) {
     out.text(used.first);
     out.number(used.second);
   });
-  out.list(roll.admitted, [&](const MemberId& id) { put(out, id); });
-  out.list(roll.revoked, [&](const MemberId& id) { put(out, id); });
+  out.list(membership.admitted, [&](const MemberId& id) { put(out, id); });
+  out.list(membership.revoked, [&](const MemberId& id) { put(out, id); });
 }
 void put(Writer& out, const AgreedView& view) {
-  put(out, view.roll);
-  for (const auto& standing : view.standings) put(out, standing);  // as many as members
+  put(out, view.membership);
+  for (const auto& status : view.statuses) put(out, status);  // as many as members
 }
 void put(Writer& out, const std::optional<AcceptedView>& accepted) {
   out.number(std::uint8_t{accepted.has_value()});
@@ -75,17 +75,18 @@ void put(Writer& out, const std::optional<AcceptedView>& accepted) {
 MemberId get_id(Reader& in) { return {in.bytes<kIdBytes>()}; }
 // How what is read was written: files of an earlier version do not tell epochs.
 enum class With { epochs, no_epochs };
-std::vector<Standing> get_standing(Reader& in, With with = With::epochs) {
-  std::vector<Standing> standing(in.count(kMostNodes, kStandingBytes));
-  for (Standing& one : standing) {
+std::vector<NodeStatus> get_status(Reader& in, With with = With::epochs) {
+  std::vector<NodeStatus> status(in.count(kMostNodes, kStatusBytes));
+  for (NodeStatus& one : status) {
     one.done_step = in.number<std::uint64_t>();
     one.state_hash = in.number<std::uint64_t>();
     one.samples = in.number<std::uint64_t>();
     one.has_test = in.flag();
     if (with == With::epochs) one.epochs = in.real();
-    if (!(one.epochs >= -1 && one.epochs <= kMostEpochs)) throw Damaged("nobody can have made such epochs");
+    if (!(one.epochs >= -1 && one.epochs <= kMostEpochs))
+      throw MalformedMessage("nobody can have made such epochs");
   }
-  return standing;
+  return status;
 }
 Ballot get_ballot(Reader& in) {
   Ballot ballot;
@@ -110,7 +111,7 @@ Member get_member(Reader& in) {
   member.speed = in.real();
   member.inviter = get_id(in);
   if (member.nodes == 0 || member.nodes > kMostNodes || !(member.speed >= 0))
-    throw Damaged("a member in it cannot be");
+    throw MalformedMessage("a member in it cannot be");
   return member;
 }
 std::set<MemberId> get_ids(Reader& in, std::size_t most) {
@@ -118,31 +119,32 @@ std::set<MemberId> get_ids(Reader& in, std::size_t most) {
   for (std::size_t left = in.count(most, kIdBytes); left > 0; --left) ids.insert(ids.end(), get_id(in));
   return ids;
 }
-Roll get_roll(Reader& in) {
-  Roll roll;
-  roll.run = in.number<std::uint64_t>();
-  roll.lineage = in.number<std::uint64_t>();
-  roll.number = in.number<std::uint64_t>();
+MembershipView get_membership(Reader& in) {
+  MembershipView membership;
+  membership.run = in.number<std::uint64_t>();
+  membership.lineage = in.number<std::uint64_t>();
+  membership.number = in.number<std::uint64_t>();
   const std::size_t members = in.count(kMostMembers, kLeastMember);
   std::set<MemberId> seen;
   for (std::size_t i = 0; i < members; ++i) {
-    roll.members.push_back(get_member(in));
-    if (!seen.insert(roll.members.back().id).second) throw Damaged("somebody has two seats");
+    membership.members.push_back(get_member(in));
+    if (!seen.insert(membership.members.back().id).second) throw MalformedMessage("somebody has two seats");
   }
-  roll.first_step = in.number<std::uint64_t>();
-  roll.state_hash = in.number<std::uint64_t>();
+  membership.first_step = in.number<std::uint64_t>();
+  membership.state_hash = in.number<std::uint64_t>();
   for (std::size_t left = in.count(kMostInvitations, 8); left > 0; --left) {
     std::string id = in.text(kMostInvitation);
-    roll.invitations_used[std::move(id)] = in.number<std::uint32_t>();
+    membership.invitations_used[std::move(id)] = in.number<std::uint32_t>();
   }
-  roll.admitted = get_ids(in, kMostAdmitted);
-  roll.revoked = get_ids(in, kMostAdmitted);
-  return roll;
+  membership.admitted = get_ids(in, kMostAdmitted);
+  membership.revoked = get_ids(in, kMostAdmitted);
+  return membership;
 }
 AgreedView get_view(Reader& in, With with = With::epochs) {
   AgreedView view;
-  view.roll = get_roll(in);
-  for (std::size_t i = 0; i < view.roll.members.size(); ++i) view.standings.push_back(get_standing(in, with));
+  view.membership = get_membership(in);
+  for (std::size_t i = 0; i < view.membership.members.size(); ++i)
+    view.statuses.push_back(get_status(in, with));
   return view;
 }
 std::optional<AcceptedView> get_accepted(Reader& in, With with = With::epochs) {
@@ -163,7 +165,7 @@ struct PutBody {
   }
   void operator()(const Ready& m) const {
     put(out, m.member);
-    put(out, m.standing);
+    put(out, m.status);
   }
   void operator()(const Vouch& m) const {
     put(out, m.newcomer);
@@ -180,7 +182,7 @@ struct PutBody {
     out.number(std::uint8_t{m.vote});
     put(out, m.accepted);
     put(out, m.member);
-    put(out, m.standing);
+    put(out, m.status);
   }
   void operator()(const Accept& m) const {
     put(out, m.ballot);
@@ -204,7 +206,7 @@ struct PutBody {
   void operator()(const Follow& m) const {
     out.number(m.lineage);
     put(out, m.member);
-    put(out, m.standing);
+    put(out, m.status);
   }
   void operator()(const Ended& m) const { out.number(m.step); }
 };
@@ -216,11 +218,11 @@ void get(Reader& in, Sight& m) {
   m.missed.resize(in.count(kMostMembers, sizeof(std::uint32_t)));
   for (std::uint32_t& seat : m.missed) seat = in.number<std::uint32_t>();
   if (std::ranges::adjacent_find(m.missed, std::greater_equal()) != m.missed.end())
-    throw Damaged("seats are out of order");
+    throw MalformedMessage("seats are out of order");
 }
 void get(Reader& in, Ready& m) {
   m.member = get_member(in);
-  m.standing = get_standing(in);
+  m.status = get_status(in);
 }
 void get(Reader& in, Vouch& m) {
   m.newcomer = get_id(in);
@@ -237,7 +239,7 @@ void get(Reader& in, Promise& m) {
   m.vote = in.flag();
   m.accepted = get_accepted(in);
   m.member = get_member(in);
-  m.standing = get_standing(in);
+  m.status = get_status(in);
 }
 void get(Reader& in, Accept& m) {
   m.ballot = get_ballot(in);
@@ -261,7 +263,7 @@ void get(Reader& in, Fork& m) { m.lineage = in.number<std::uint64_t>(); }
 void get(Reader& in, Follow& m) {
   m.lineage = in.number<std::uint64_t>();
   m.member = get_member(in);
-  m.standing = get_standing(in);
+  m.status = get_status(in);
 }
 
 void get(Reader& in, Ended& m) { m.step = in.number<std::uint64_t>(); }
@@ -273,7 +275,7 @@ void get_body(Reader& in, std::size_t wanted, Body& body) {
     get(in, body.emplace<kind>());
     in.end();
   } else {
-    throw Damaged("there is no such message");
+    throw MalformedMessage("there is no such message");
   }
 }
 
@@ -308,7 +310,7 @@ std::optional<MembershipMessage> parse_membership_message(std::span<const std::u
   message.incarnation = in.number<std::uint64_t>();
   get_body(in, kind, message.body);
   return message;
-} catch (const Damaged&) {
+} catch (const MalformedMessage&) {
   return std::nullopt;
 }
 
@@ -343,7 +345,7 @@ std::optional<StoredMembership> parse_stored_membership(std::span<const std::uin
   stored.accepted = get_accepted(in, with);
   in.end();
   return stored;
-} catch (const Damaged&) {
+} catch (const MalformedMessage&) {
   return std::nullopt;
 }
 

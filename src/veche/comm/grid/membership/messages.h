@@ -42,7 +42,7 @@ struct Sight {
 };
 struct Ready {  // has caught up and wants to be let in
   Member member;
-  std::vector<Standing> standing;
+  std::vector<NodeStatus> status;
 };
 struct Vouch {  // this newcomer has shown an invitation to the sender
   MemberId newcomer;
@@ -58,7 +58,7 @@ struct Promise {
   bool vote = false;  // of a member of the present view who remembers all that it promised
   std::optional<AcceptedView> accepted;
   Member member;
-  std::vector<Standing> standing;  // empty: votes, but cannot take part
+  std::vector<NodeStatus> status;  // empty: votes, but cannot take part
 };
 struct Accept {
   Ballot ballot;
@@ -88,7 +88,7 @@ struct Fork {  // those without a quorum go on as another lineage
 struct Follow {
   std::uint64_t lineage = 0;
   Member member;
-  std::vector<Standing> standing;
+  std::vector<NodeStatus> status;
 };
 struct Ended {  // the run has, after so many steps: nobody is let in any more
   std::uint64_t step = 0;

@@ -10,13 +10,13 @@ bool Membership::State::quorum(const std::set<Seat>& members) const {
 }
 
 bool Membership::State::missed(Seat seat, Time now) const {
-  const MemberId& id = present.roll.members[seat].id;
+  const MemberId& id = present.membership.members[seat].id;
   const auto peer = peers.find(id);
   return id != self.id && peer != peers.end() && !peer->second.up && now >= peer->second.missed_from;
 }
 
 bool Membership::State::superseded(Seat seat) const {
-  const Member& member = present.roll.members[seat];
+  const Member& member = present.membership.members[seat];
   if (member.id == self.id) return self.incarnation > member.incarnation;
   const auto peer = peers.find(member.id);
   return peer != peers.end() && peer->second.incarnation > member.incarnation;
@@ -34,9 +34,9 @@ void Membership::State::greet(const MemberId& id, Time now) {
   peer.up = true;
   peer.elsewhere = false;
   if (id == self.id || revoked(id)) return;
-  if (present.roll.number > 0) send(id, sight(now));
+  if (present.membership.number > 0) send(id, sight(now));
   for (const auto& [whom, signed_bytes] : revocations) send(id, Revoke{whom, signed_bytes});
-  if (asking) send(id, Ready{self, *standing});
+  if (asking) send(id, Ready{self, *status});
   for (const auto& [whom, voucher] : vouchers)
     if (voucher.own) send(id, Vouch{whom, voucher.invitation});
   if (proposal && seat_of(id)) proposal->said = now - options.retry;  // said again at once
@@ -48,7 +48,7 @@ void Membership::State::miss(const MemberId& id, Time now) {
   peer.missed_from = now;
   candidates.erase(id);
   // Who was changing the view does so no longer: the next one does at once.
-  if (promised.round > 0 && promised.seat < seats() && present.roll.members[promised.seat].id == id)
+  if (promised.round > 0 && promised.seat < seats() && present.membership.members[promised.seat].id == id)
     propose_at.reset();
 }
 
@@ -64,20 +64,20 @@ void Membership::State::look_round(Time now) {
     }
     own = std::move(seen);
   }
-  for (const Member& member : present.roll.members)
+  for (const Member& member : present.membership.members)
     if (const auto peer = peers.find(member.id);
         peer != peers.end() && !peer->second.up && peer->second.missed_from > now)
       wake(peer->second.missed_from);
   std::vector<bool> known(seats());
   for (Seat seat = 0; seat < seats(); ++seat) {
-    const auto peer = peers.find(present.roll.members[seat].id);
-    known[seat] = superseded(seat) || revoked(present.roll.members[seat].id) ||
+    const auto peer = peers.find(present.membership.members[seat].id);
+    known[seat] = superseded(seat) || revoked(present.membership.members[seat].id) ||
                   (peer != peers.end() && peer->second.elsewhere);
   }
-  lost = believed_lost(std::move(known), reported, now, patience);
+  lost = believed_lost(std::move(known), reported, now, timeout);
   for (Seat by = 0; by < seats(); ++by)
     for (const Missed& one : reported[by])
-      if (!lost[by] && !lost[one.seat]) wake(one.since + patience);
+      if (!lost[by] && !lost[one.seat]) wake(one.since + timeout);
   const bool before = std::exchange(cut_off, votes() && !quorum_linked(now));
   if (cut_off && !before) cut_off_since = now;
   if (cut_off) freeze();
@@ -87,17 +87,17 @@ void Membership::State::look_round(Time now) {
 Sight Membership::State::sight(Time now) {
   Sight said;
   if (in()) {
-    said.stopped = standing.has_value() && promised.round == 0;
+    said.stopped = status.has_value() && promised.round == 0;
     said.leaving = leaving;
     const Seat seat = *seat_of(self.id);
     std::vector<bool> absent(seats());
     for (const Missed& one : reported[seat]) absent[one.seat] = true;
     for (const Missed& one : reported[seat]) {
       const auto watching = observers_of(one.seat, absent);
-      if (std::ranges::find(watching, seat) != watching.end() || now >= one.since + patience / 2)
+      if (std::ranges::find(watching, seat) != watching.end() || now >= one.since + timeout / 2)
         said.missed.push_back(one.seat);
       else
-        wake(one.since + patience / 2);
+        wake(one.since + timeout / 2);
     }
   }
   const bool same = said.stopped == last_sight.stopped && said.leaving == last_sight.leaving &&
@@ -114,7 +114,7 @@ void Membership::State::say_sight(Time now) {
     sight_changed = now;
   } else {
     const bool quiet = !said.stopped && !said.leaving && said.missed.empty();
-    if (quiet && now >= sight_changed + patience) return;  // what was taken back is repeated for a while
+    if (quiet && now >= sight_changed + timeout) return;  // what was taken back is repeated for a while
     if (now < said_sight + options.retry) return wake(said_sight + options.retry);
   }
   said_sight = now;
@@ -128,8 +128,8 @@ void Membership::State::say_sight(Time now) {
 // Now and then one of the others, whoever it is, is shown which view is known here: who missed that views
 // went on, and misses nobody, learns it from the answer.
 void Membership::State::say_view(Time now) {
-  if (present.roll.number == 0) return;
-  if (now >= said_view + patience) {
+  if (present.membership.number == 0) return;
+  if (now >= said_view + timeout) {
     std::vector<MemberId> up;
     for (const auto& [id, peer] : peers)
       if (peer.up && id != self.id) up.push_back(id);
@@ -137,7 +137,7 @@ void Membership::State::say_view(Time now) {
     said_view = now;
     send(up[random.below(up.size())], sight(now));
   }
-  wake(said_view + patience);
+  wake(said_view + timeout);
 }
 
 void Membership::State::on(const MemberId& from, const Sight& sight, ViewId present_there, Time now) {

@@ -7,7 +7,7 @@ namespace veche::grid {
 bool Membership::State::change_wanted(Time now) {
   if (promised.round > 0) return true;
   if (in()) {
-    if (standing || leaving || std::ranges::find(lost, true) != lost.end()) return true;
+    if (status || leaving || std::ranges::find(lost, true) != lost.end()) return true;
     if (std::ranges::any_of(reports, [](const Report& one) { return one.stopped || one.leaving; }))
       return true;
   }
@@ -23,7 +23,7 @@ bool Membership::State::change_wanted(Time now) {
 // The lowest seat that can be reached and will stay.
 bool Membership::State::leads(Time now) const {
   for (Seat seat = 0; seat < seats(); ++seat) {
-    const MemberId& id = present.roll.members[seat].id;
+    const MemberId& id = present.membership.members[seat].id;
     if (id == self.id) return true;
     const bool gone = revoked(id) || reports[seat].leaving || (lost[seat] && !superseded(seat));
     if (!gone && !missed(seat, now)) return false;
@@ -87,18 +87,19 @@ void Membership::State::finish_first_phase(Time now) {
     const auto here = [&](const Member& member) {
       const auto promise = promises.find(member.id);
       return promise != promises.end() && promise->second.member.incarnation == member.incarnation &&
-             !promise->second.standing.empty();
+             !promise->second.status.empty();
     };
-    const Time members_until = proposal->begun + patience;
+    const Time members_until = proposal->begun + timeout;
     const Time newcomers_until = proposal->begun + 2 * options.retry;
     for (Seat seat = 0; seat < seats(); ++seat)
-      if (!lost[seat] && !reports[seat].leaving && !here(present.roll.members[seat]) && now < members_until)
+      if (!lost[seat] && !reports[seat].leaving && !here(present.membership.members[seat]) &&
+          now < members_until)
         return wake(members_until);
     for (const auto& [id, candidate] : candidates)
       if (admissible(candidate) && !here(candidate.member) && now < newcomers_until)
         return wake(newcomers_until);
     AgreedView view = compose();
-    if (view.roll.members.empty()) return;
+    if (view.membership.members.empty()) return;
     proposal->view = std::move(view);
   }
   proposal->said = now;
@@ -108,55 +109,55 @@ void Membership::State::finish_first_phase(Time now) {
 }
 
 void note_first_step(AgreedView& view) {
-  const Standing* first = nullptr;
-  for (const auto& standing : view.standings)
-    for (const Standing& one : standing)
+  const NodeStatus* first = nullptr;
+  for (const auto& status : view.statuses)
+    for (const NodeStatus& one : status)
       if (first == nullptr || one.done_step > first->done_step) first = &one;
   if (first == nullptr) return;
-  view.roll.first_step = first->done_step;
-  view.roll.state_hash = first->state_hash;
+  view.membership.first_step = first->done_step;
+  view.membership.state_hash = first->state_hash;
 }
 
 AgreedView Membership::State::compose() const {
   AgreedView view;
-  Roll& roll = view.roll;
-  roll = present.roll;
-  roll.number = present.roll.number + 1;
-  roll.members.clear();
+  MembershipView& membership = view.membership;
+  membership = present.membership;
+  membership.number = present.membership.number + 1;
+  membership.members.clear();
   for (const auto& [id, signed_bytes] : revocations)
-    if (roll.revoked.size() < kMostAdmitted) roll.revoked.insert(id);
+    if (membership.revoked.size() < kMostAdmitted) membership.revoked.insert(id);
   const auto promise_of = [&](const Member& member) -> const Promise* {
     const auto at = proposal->promises.find(member.id);
     if (at == proposal->promises.end() || at->second.member.incarnation != member.incarnation) return nullptr;
-    return at->second.standing.empty() ? nullptr : &at->second;
+    return at->second.status.empty() ? nullptr : &at->second;
   };
   const auto seat = [&](const Promise& promise) {
-    roll.members.push_back(promise.member);
-    view.standings.push_back(promise.standing);
+    membership.members.push_back(promise.member);
+    view.statuses.push_back(promise.status);
   };
   for (Seat old = 0; old < seats(); ++old)
     if (!lost[old] && !reports[old].leaving)
-      if (const Promise* promise = promise_of(present.roll.members[old])) seat(*promise);
+      if (const Promise* promise = promise_of(present.membership.members[old])) seat(*promise);
   std::vector<const Candidate*> newcomers;
   for (const auto& [id, candidate] : candidates) newcomers.push_back(&candidate);
   std::ranges::stable_sort(newcomers, {}, &Candidate::asked);
   for (const Candidate* candidate : newcomers) {
     const MemberId& id = candidate->member.id;
     const Promise* promise = promise_of(candidate->member);
-    if (promise == nullptr || !admissible(*candidate) || roll.members.size() >= kMostMembers) continue;
-    if (std::ranges::find(roll.members, id, &Member::id) != roll.members.end()) continue;
-    if (!roll.admitted.contains(id)) {
+    if (promise == nullptr || !admissible(*candidate) || membership.members.size() >= kMostMembers) continue;
+    if (std::ranges::find(membership.members, id, &Member::id) != membership.members.end()) continue;
+    if (!membership.admitted.contains(id)) {
       const Invitation& invitation = vouchers.at(id).invitation;
-      if (roll.admitted.size() >= kMostAdmitted) continue;
+      if (membership.admitted.size() >= kMostAdmitted) continue;
       if (!invitation.id.empty()) {
-        if (!roll.invitations_used.contains(invitation.id) &&
-            roll.invitations_used.size() >= kMostInvitations)
+        if (!membership.invitations_used.contains(invitation.id) &&
+            membership.invitations_used.size() >= kMostInvitations)
           continue;
-        std::uint32_t& used = roll.invitations_used[invitation.id];
+        std::uint32_t& used = membership.invitations_used[invitation.id];
         if (used >= invitation.uses) continue;
         ++used;
       }
-      roll.admitted.insert(id);
+      membership.admitted.insert(id);
     }
     seat(*promise);
   }

@@ -11,7 +11,7 @@ Membership::State::State(std::uint64_t run_, Member self_, const Bytes& stored, 
     : run(run_),
       self(std::move(self_)),
       options(std::move(options_)),
-      patience(options.patience),
+      timeout(options.timeout),
       random(seed, "membership") {
   self.incarnation = std::max<std::uint64_t>(self.incarnation, 1);
   if (!stored.empty()) {
@@ -36,20 +36,20 @@ StoredMembership Membership::State::durable() const {
 }
 
 std::optional<Membership::State::Seat> Membership::State::seat_of(const MemberId& id) const {
-  const auto at = std::ranges::find(present.roll.members, id, &Member::id);
-  if (at == present.roll.members.end()) return std::nullopt;
-  return static_cast<Seat>(at - present.roll.members.begin());
+  const auto at = std::ranges::find(present.membership.members, id, &Member::id);
+  if (at == present.membership.members.end()) return std::nullopt;
+  return static_cast<Seat>(at - present.membership.members.begin());
 }
 
 bool Membership::State::in() const {
   const auto seat = seat_of(self.id);
-  return seat && present.roll.members[*seat].incarnation == self.incarnation;
+  return seat && present.membership.members[*seat].incarnation == self.incarnation;
 }
 
 // An earlier incarnation's vote is this one's, where it remembers what that one promised.
 std::optional<Membership::State::Seat> Membership::State::voting_seat() const {
   const auto seat = seat_of(self.id);
-  return seat && present.roll.members[*seat].incarnation >= since ? seat : std::nullopt;
+  return seat && present.membership.members[*seat].incarnation >= since ? seat : std::nullopt;
 }
 
 bool Membership::State::votes() const { return voting_seat().has_value(); }
@@ -90,7 +90,7 @@ void Membership::State::send(const MemberId& to, Body body) {
 
 void Membership::State::send_members(const Body& body) {
   const Bytes bytes = encode(MembershipMessage{run, present_id(), self.incarnation, body});
-  for (const Member& member : present.roll.members)
+  for (const Member& member : present.membership.members)
     if (member.id != self.id) output.messages.push_back({member.id, bytes});
 }
 

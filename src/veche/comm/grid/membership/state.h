@@ -34,7 +34,7 @@ struct Membership::State {
   };
   struct Candidate {
     Member member;
-    std::vector<Standing> standing;
+    std::vector<NodeStatus> status;
     Time asked, heard;
   };
   struct Voucher {
@@ -63,9 +63,9 @@ struct Membership::State {
   void send(const MemberId& to, Body body);
   void send_members(const Body& body);
   void take_in(const MemberId& from, const MembershipMessage& message, Time now);
-  ViewId present_id() const { return {present.roll.lineage, present.roll.number}; }
-  ViewId next_id() const { return {present.roll.lineage, present.roll.number + 1}; }
-  std::size_t seats() const { return present.roll.members.size(); }
+  ViewId present_id() const { return {present.membership.lineage, present.membership.number}; }
+  ViewId next_id() const { return {present.membership.lineage, present.membership.number + 1}; }
+  std::size_t seats() const { return present.membership.members.size(); }
   std::optional<Seat> seat_of(const MemberId& id) const;
   bool in() const;
   bool votes() const;  // has a say on the next view
@@ -93,7 +93,7 @@ struct Membership::State {
   void on(const MemberId& from, const Refused& refused, ViewId there, Time now);
   void on(const MemberId& from, const Ended& ended, ViewId there, Time now);
   void tell_end(std::uint64_t step);
-  void ask(const std::vector<Standing>& where, Time now);
+  void ask(const std::vector<NodeStatus>& where, Time now);
   void say_ready(Time now);
   void give_voucher(const MemberId& newcomer, const Invitation& invitation);
   void say_vouchers(Time now);
@@ -138,7 +138,7 @@ struct Membership::State {
   const std::uint64_t run;
   Member self;
   const MembershipOptions options;
-  Time patience;
+  Time timeout;
   RandomStream random;
 
   // Durable: written before what follows from it is said.
@@ -149,7 +149,7 @@ struct Membership::State {
   bool dirty = true;  // since it was last handed out
 
   // What this member itself is up to.
-  std::optional<std::vector<Standing>> standing;  // stopped in the present view, or waits to be let in
+  std::optional<std::vector<NodeStatus>> status;  // stopped in the present view, or waits to be let in
   bool asking = false, leaving = false, freeze_said = false;
   Time said_ready{-1e9};
   std::optional<std::uint64_t> ended;  // the run has, here, after so many steps
@@ -181,7 +181,7 @@ struct Membership::State {
   Output output;
 };
 
-// The step that the members go on from, by their standings.
+// The step that the members go on from, by their statuses.
 void note_first_step(AgreedView& view);
 
 }  // namespace veche::grid

@@ -24,12 +24,12 @@ bool majority_misses(std::uint32_t seat, const std::vector<bool>& lost,
 
 // In how many pairs each is that have long been broken.
 std::vector<std::size_t> broken_pairs(const std::vector<bool>& lost,
-                                      std::span<const std::vector<Missed>> reports, Time now, Time patience) {
+                                      std::span<const std::vector<Missed>> reports, Time now, Time timeout) {
   std::vector<std::size_t> pairs(lost.size(), 0);
   for (std::uint32_t by = 0; by < lost.size(); ++by) {
     if (lost[by]) continue;
     for (const Missed& missed : reports[by]) {
-      if (lost[missed.seat] || now < missed.since + patience) continue;
+      if (lost[missed.seat] || now < missed.since + timeout) continue;
       ++pairs[by];
       ++pairs[missed.seat];
     }
@@ -49,7 +49,7 @@ std::vector<std::uint32_t> observers_of(std::uint32_t seat, const std::vector<bo
 }
 
 std::vector<bool> believed_lost(std::vector<bool> known, std::span<const std::vector<Missed>> reports,
-                                Time now, Time patience) {
+                                Time now, Time timeout) {
   if (std::ranges::all_of(reports, [](const auto& report) { return report.empty(); })) return known;
   std::vector<bool> lost = std::move(known);
   for (bool more = true; more;) {
@@ -58,7 +58,7 @@ std::vector<bool> believed_lost(std::vector<bool> known, std::span<const std::ve
       if (!lost[seat] && majority_misses(seat, lost, reports)) more = lost[seat] = true;
   }
   for (;;) {
-    const auto pairs = broken_pairs(lost, reports, now, patience);
+    const auto pairs = broken_pairs(lost, reports, now, timeout);
     const auto worst = std::max_element(pairs.rbegin(), pairs.rend());  // the last of equals
     if (worst == pairs.rend() || *worst == 0) return lost;
     lost[static_cast<std::size_t>(pairs.rend() - worst) - 1] = true;

@@ -20,9 +20,9 @@ struct Missed {
 // the order of seats. A member is lost when more than half of its observers miss it, those not counted that
 // are lost themselves. Where at most half of the members die at once, all of them are found: as long as one
 // is not, one of these has at most two others among the five that follow it (else three fifths would be
-// dead). Where a member is missed for `patience` by a few only, a link is broken and both are alive: they
+// dead). Where a member is missed for `timeout` by a few only, a link is broken and both are alive: they
 // cannot work together, and who is in more such pairs goes, the higher seat of equals.
 std::vector<bool> believed_lost(std::vector<bool> known, std::span<const std::vector<Missed>> reports,
-                                Time now, Time patience);
+                                Time now, Time timeout);
 
 }  // namespace veche::grid

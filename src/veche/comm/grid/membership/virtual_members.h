@@ -217,11 +217,12 @@ class VirtualMembers {
         continue;
       }
       if (one == nullptr) one = &*node.view;
-      if (node.view->roll.number != one->roll.number || node.view->roll.lineage != one->roll.lineage)
+      if (node.view->membership.number != one->membership.number ||
+          node.view->membership.lineage != one->membership.lineage)
         return false;
       ++inside;
     }
-    return inside == count && one != nullptr && one->roll.members.size() == count;
+    return inside == count && one != nullptr && one->membership.members.size() == count;
   }
 
   // For a failure's message: how each member sees it.
@@ -244,7 +245,7 @@ class VirtualMembers {
 
   // Whether those who remember could agree on what follows the newest view that is known to somebody alive.
   bool quorum_remembers() const {
-    const Roll* newest = nullptr;
+    const MembershipView* newest = nullptr;
     for (const Node& node : nodes_)
       if (node.membership != nullptr &&
           (newest == nullptr || node.membership->present().number > newest->number))
@@ -337,24 +338,24 @@ class VirtualMembers {
   }
 
   void freeze_later(Who who) {
-    const auto number = nodes_[who].view ? nodes_[who].view->roll.number : 0;
+    const auto number = nodes_[who].view ? nodes_[who].view->membership.number : 0;
     at(now_ + some(network_.stop), who, [this, number](Node& node) {
-      if (!node.view || node.view->roll.number != number) return;
+      if (!node.view || node.view->membership.number != number) return;
       stop_counting(node);
       node.steps += random_.below(2);
       node.membership->frozen({{node.steps, node.steps}}, now_);
     });
   }
 
-  void post(Who from, const Membership::Letter& letter, Time written) {
-    const Who to = index_of(letter.to);
+  void post(Who from, const Membership::Envelope& envelope, Time written) {
+    const Who to = index_of(envelope.to);
     ++sent_;
     if (!works_[from][to] || (network_.loss > 0 && random_.uniform() < network_.loss)) return;
     const int copies = network_.repeat > 0 && random_.uniform() < network_.repeat ? 2 : 1;
     for (int copy = 0; copy < copies; ++copy)
       at(
           now_ + written + network_.delay + some(network_.jitter), to,
-          [this, from, bytes = letter.bytes](Node& node) {
+          [this, from, bytes = envelope.bytes](Node& node) {
             node.membership->received(nodes_[from].id, bytes, now_);
           },
           true);
@@ -369,7 +370,7 @@ class VirtualMembers {
       return;
     }
     const Time written = output.persist.empty() ? Time(0) : network_.sync;
-    for (const auto& letter : output.messages) post(who, letter, written);
+    for (const auto& envelope : output.messages) post(who, envelope, written);
     if (output.installed) {
       installed(who, *output.installed);
       stop_counting(node);
@@ -405,20 +406,20 @@ class VirtualMembers {
 
   void installed(Who who, const AgreedView& view) {
     Node& node = nodes_[who];
-    const auto [at, first] = views_.try_emplace({view.roll.lineage, view.roll.number}, view);
-    const std::string name = "view " + std::to_string(view.roll.number);
+    const auto [at, first] = views_.try_emplace({view.membership.lineage, view.membership.number}, view);
+    const std::string name = "view " + std::to_string(view.membership.number);
     if (!first && at->second != view) complain(name + " is two views");
-    const auto self = std::ranges::find(view.roll.members, node.id, &Member::id);
-    if (self == view.roll.members.end() || self->incarnation != node.membership->self().incarnation)
+    const auto self = std::ranges::find(view.membership.members, node.id, &Member::id);
+    if (self == view.membership.members.end() || self->incarnation != node.membership->self().incarnation)
       complain(name + " is installed by who is not in it");
-    if (node.view && node.view->roll.lineage == view.roll.lineage &&
-        node.view->roll.number >= view.roll.number)
+    if (node.view && node.view->membership.lineage == view.membership.lineage &&
+        node.view->membership.number >= view.membership.number)
       complain(name + " comes after a later one");
-    if (view.standings.size() != view.roll.members.size()) complain(name + " lacks standings");
-    for (const auto& [id, used] : view.roll.invitations_used)
+    if (view.statuses.size() != view.membership.members.size()) complain(name + " lacks statuses");
+    for (const auto& [id, used] : view.membership.invitations_used)
       if (used > uses_of(id)) complain(name + " counts " + std::to_string(used) + " uses of " + id);
     node.view = view;
-    node.steps = std::max(node.steps, view.roll.first_step);
+    node.steps = std::max(node.steps, view.membership.first_step);
   }
   // Invitations of the tests are named by how often they are good: "2:name".
   static std::uint32_t uses_of(const std::string& id) { return static_cast<std::uint32_t>(std::stoul(id)); }

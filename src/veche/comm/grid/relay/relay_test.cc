@@ -5,10 +5,10 @@
 #include <asio/write.hpp>
 #include <thread>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/test_member.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -345,18 +345,19 @@ TEST(RelayWords, AreReadAsTheyAreWritten) {
   const Introduction introduction{MemberId{{1, 2}}, {"10.0.0.1:4000", "lab:1"}};
   const std::string text = coded(introduction);
   EXPECT_EQ(coded(read_introduction(text)), text);
-  for (std::size_t i = 0; i < text.size(); ++i) EXPECT_THROW(read_introduction(text.substr(0, i)), Damaged);
-  EXPECT_THROW(read_introduction(text + "x"), Damaged);
+  for (std::size_t i = 0; i < text.size(); ++i)
+    EXPECT_THROW(read_introduction(text.substr(0, i)), MalformedMessage);
+  EXPECT_THROW(read_introduction(text + "x"), MalformedMessage);
   const std::string relayed = coded(Relayed{MemberId{{3}}, Token{4}});
   EXPECT_EQ(coded(read_relayed(relayed)), relayed);
-  EXPECT_THROW(read_relayed(relayed + "x"), Damaged);
-  EXPECT_THROW(read_token("short"), Damaged);
+  EXPECT_THROW(read_relayed(relayed + "x"), MalformedMessage);
+  EXPECT_THROW(read_token("short"), MalformedMessage);
   std::string begin = preamble(Token{5});
   std::array<char, kPreambleBytes> bytes{};
   std::ranges::copy(begin, bytes.begin());
   EXPECT_EQ(read_preamble(bytes), Token{5});
   bytes[3] ^= 1;
-  EXPECT_THROW(read_preamble(bytes), Damaged);
+  EXPECT_THROW(read_preamble(bytes), MalformedMessage);
 }
 
 }  // namespace

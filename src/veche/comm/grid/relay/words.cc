@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -64,7 +64,7 @@ std::string preamble(const Token& token) { return Writer().raw(kMagic).bytes(tok
 
 Token read_preamble(std::span<const char, kPreambleBytes> bytes) {
   Reader reader(std::string_view(bytes.data(), bytes.size()));
-  if (reader.raw(kMagic.size()) != kMagic) throw Damaged("a connection begins with something else");
+  if (reader.raw(kMagic.size()) != kMagic) throw MalformedMessage("a connection begins with something else");
   return reader.bytes<32>();
 }
 

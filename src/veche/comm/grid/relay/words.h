@@ -11,7 +11,8 @@
 
 namespace veche::grid {
 
-// What members say to reach one whom they cannot dial: see docs/grid-protocol.md. Readers throw Damaged.
+// What members say to reach one whom they cannot dial: see docs/grid-protocol.md. Readers throw
+// MalformedMessage.
 
 // By which a relay knows the two connections that it joins: drawn anew for each, told over its links, used
 // once.

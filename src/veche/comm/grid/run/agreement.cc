@@ -12,7 +12,7 @@ namespace {
 
 constexpr Time kMadeAgain{0.25};  // a closed link that is there again by then was not down
 constexpr Time kLookUp{0.05};
-constexpr Time kMostPatience{120};  // whatever others say that they need
+constexpr Time kMostTimeout{120};   // whatever others say that they need
 constexpr double kRoundTrips = 20;  // are enough to make a link and to agree
 constexpr Time kToHearIt{0.3};
 constexpr Time kSayWhy{10};  // nothing moves: a sentence
@@ -36,9 +36,9 @@ Agreement::Agreement(OwnPart& own, WayIn way) : own_(own), way_(way) {
   roll_ = membership_->present();
 }
 
-std::optional<View> Agreement::next(const std::vector<Standing>& here) {
+std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
   own_.links->post([this, here] {
-    last_standing_ = here;
+    last_status_ = here;
     if (has_view_for_next()) return;
     const bool first = !asked_;
     asked_ = waits_ = true;
@@ -90,7 +90,7 @@ bool Agreement::has_view_for_next() const {
 }
 
 void Agreement::at_step(std::uint64_t step, double epochs) {
-  for (Standing& one : last_standing_) {
+  for (NodeStatus& one : last_status_) {
     if (!never_stops_ || one.done_step >= step) continue;
     one.done_step = step;
     one.epochs = epochs;
@@ -112,13 +112,13 @@ bool Agreement::leave() {
   on_links(*own_.links, [&] {
     leaving_ = true;
     if (const auto present = router_.present()) present->end_view();
-    membership_->frozen(last_standing_, now());  // its vote may be needed
+    membership_->frozen(last_status_, now());  // its vote may be needed
     membership_->leave(now());
     act();
   });
   std::unique_lock lock(mutex_);
   // With nobody to agree with, it just goes: the others see its links close.
-  changed_.wait_for(lock, patience_of_all_ + kToHearIt,
+  changed_.wait_for(lock, longest_timeout_ + kToHearIt,
                     [this] { return removed_ || cut_off_ || !failed_.empty(); });
   lock.unlock();
   own_.links->flush(Time(1));
@@ -129,17 +129,17 @@ bool Agreement::leave() {
 
 void Agreement::stopped_after(Time took) {
   const std::lock_guard lock(mutex_);
-  patience_.measured(took, 0);
+  round_timeout_.measured(took, 0);
 }
 
 Time Agreement::to_stop() const {
   const std::lock_guard lock(mutex_);
-  return patience_.deadline(0);
+  return round_timeout_.deadline(0);
 }
 
 void Agreement::needs(const MemberId& from, Time to_stop) {
   if (!is_seated(from)) return;
-  needs_[from] = std::clamp(to_stop, kLeastPatience, kMostPatience);
+  needs_[from] = std::clamp(to_stop, kLeastTimeout, kMostTimeout);
   follow_measurements();
 }
 
@@ -147,10 +147,10 @@ void Agreement::needs(const MemberId& from, Time to_stop) {
 void Agreement::follow_measurements() {
   Time longest = to_stop();
   for (const auto& [member, time] : needs_) longest = std::max(longest, time);
-  longest = std::min(std::max<Time>(longest, kRoundTrips * own_.links->longest_round_trip()), kMostPatience);
-  membership_->set_patience(longest);
+  longest = std::min(std::max<Time>(longest, kRoundTrips * own_.links->longest_round_trip()), kMostTimeout);
+  membership_->set_timeout(longest);
   const std::lock_guard lock(mutex_);
-  patience_of_all_ = longest;
+  longest_timeout_ = longest;
 }
 
 Membership Agreement::make_membership() {
@@ -168,7 +168,7 @@ Membership Agreement::make_membership() {
     try {
       const Revocation told = Revocation::parse(view_of_bytes(bytes));
       return told.member == id && (own_.trust->learn(told) || own_.trust->is_revoked(id));
-    } catch (const Damaged&) {
+    } catch (const MalformedMessage&) {
       return false;
     }
   };
@@ -187,8 +187,8 @@ void Agreement::act() {
         return fail(error.what());
       }
     }
-    for (const Membership::Letter& letter : output.messages)
-      own_.links->tell(letter.to, {letter.bytes.begin(), letter.bytes.end()});
+    for (const Membership::Envelope& envelope : output.messages)
+      own_.links->tell(envelope.to, {envelope.bytes.begin(), envelope.bytes.end()});
     for (const Membership::Revocation& revoked : output.revoked) {
       own_.files.write_trust(*own_.trust);
       shut_out(revoked.id);
@@ -200,7 +200,7 @@ void Agreement::act() {
     }
     // Nobody trains here any more who would say so: the others need its vote to go on without it. Or nobody
     // stops: its word is that of a moment.
-    if (output.freeze && (leaving_ || goes_on())) membership_->frozen(last_standing_, now());
+    if (output.freeze && (leaving_ || goes_on())) membership_->frozen(last_status_, now());
     if (output.installed) install(*output.installed);
     if (output.refused) {
       const std::lock_guard lock(mutex_);
@@ -233,19 +233,20 @@ void Agreement::shut_out(const MemberId& id) {
 }
 
 void Agreement::install(const AgreedView& agreed) {
-  const Roll& roll = agreed.roll;
-  Seating seating{roll.number, {}, 0};
-  View view{roll.number, roll.first_step, {}, static_cast<int>(roll.members.size()), nullptr};
-  for (std::size_t seat = 0; seat < roll.members.size(); ++seat) {
-    const Member& member = roll.members[seat];
+  const MembershipView& membership = agreed.membership;
+  Seating seating{membership.number, {}, 0};
+  View view{
+      membership.number, membership.first_step, {}, static_cast<int>(membership.members.size()), nullptr};
+  for (std::size_t seat = 0; seat < membership.members.size(); ++seat) {
+    const Member& member = membership.members[seat];
     if (member.id == own_.id()) seating.mine = seat;
     seating.seats.push_back({member.id, static_cast<int>(member.nodes), member.incarnation});
-    view.standing.insert(view.standing.end(), agreed.standings[seat].begin(), agreed.standings[seat].end());
+    view.status.insert(view.status.end(), agreed.statuses[seat].begin(), agreed.statuses[seat].end());
     own_.links->want(member.id, member.addresses);
   }
   std::vector<Known> known;
   std::vector<MemberId> present{own_.id()};
-  for (const Member& member : roll.members) {
+  for (const Member& member : membership.members) {
     known.push_back({member.id, member.addresses});
     present.push_back(member.id);
   }
@@ -258,21 +259,22 @@ void Agreement::install(const AgreedView& agreed) {
   if (const auto before = router_.present()) {
     before->end_view();
     for (const Seating::Seat& seat : before->seating().seats)
-      if (std::ranges::none_of(roll.members, [&](const Member& member) { return member.id == seat.member; }))
+      if (std::ranges::none_of(membership.members,
+                               [&](const Member& member) { return member.id == seat.member; }))
         own_.links->forget(seat.member, "the members went on without it");
   }
   waits_ = false;
   std::erase_if(needs_, [&](const auto& each) { return !is_seated(each.first); });
   follow_measurements();
-  own_.links->forget_views_before(roll.number);
+  own_.links->forget_views_before(membership.number);
   const auto cluster = std::make_shared<GridCluster>(own_.links, seating, own_.options.slots);
   cluster->on_compute([this](Time took) { stopped_after(took); });
   router_.present(cluster);
   view.cluster = cluster;
   const std::lock_guard lock(mutex_);
-  for (const Member& member : roll.members) since_.try_emplace(member.id, seconds_since_1970());
+  for (const Member& member : membership.members) since_.try_emplace(member.id, seconds_since_1970());
   pending_ = std::move(view);
-  roll_ = roll;  // before `next` returns: its caller asks who is in the view
+  roll_ = membership;  // before `next` returns: its caller asks who is in the view
   removed_ = false;
   changed_.notify_all();
 }
@@ -280,7 +282,7 @@ void Agreement::install(const AgreedView& agreed) {
 void Agreement::removed() {
   if (const auto present = router_.present()) present->end_view();
   // Left behind while it waited, by those who did not hear of it: it asks to be let in again.
-  if (waits_ && !leaving_ && !own_.trust->is_revoked(own_.id())) membership_->ready(last_standing_, now());
+  if (waits_ && !leaving_ && !own_.trust->is_revoked(own_.id())) membership_->ready(last_status_, now());
   const std::lock_guard lock(mutex_);
   removed_ = true;
   changed_.notify_all();
@@ -344,12 +346,12 @@ bool Agreement::is_seated(const MemberId& id) const {
   return std::ranges::any_of(members, [&](const Member& member) { return member.id == id; });
 }
 
-Roll Agreement::roll() const {
+MembershipView Agreement::membership() const {
   const std::lock_guard lock(mutex_);
   return roll_;
 }
 
-Roll Agreement::last_trained_in() const {
+MembershipView Agreement::last_trained_in() const {
   const std::lock_guard lock(mutex_);
   return ended_in_;
 }

@@ -10,7 +10,7 @@
 
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/membership/membership.h"
-#include "veche/comm/grid/patience.h"
+#include "veche/comm/grid/round_timeout.h"
 #include "veche/comm/grid/run/grid_member.h"
 #include "veche/comm/grid/run/own_part.h"
 #include "veche/comm/views.h"
@@ -24,14 +24,14 @@ class Agreement : public Views {
   Agreement(OwnPart& own, WayIn way);
 
   // Views: one thread.
-  std::optional<View> next(const std::vector<Standing>& here) override;
+  std::optional<View> next(const std::vector<NodeStatus>& here) override;
   void never_stop() override;
   void end(std::uint64_t step) override;
   bool leave() override;
 
   // Any thread.
-  Roll roll() const;
-  Roll last_trained_in() const;                // when `end` was called
+  MembershipView membership() const;
+  MembershipView last_trained_in() const;      // when `end` was called
   double since(const MemberId& member) const;  // seconds since 1970, in a view; 0: never
 
   // How long the nodes here went without looking whether the view has ended.
@@ -75,7 +75,7 @@ class Agreement : public Views {
   void set_timer();
   Time now() const { return own_.now(); }
 
-  static constexpr Time kFirstPatience{5}, kLeastPatience{2};
+  static constexpr Time kFirstTimeout{5}, kLeastTimeout{2};
 
   OwnPart& own_;
   const WayIn way_;
@@ -88,7 +88,7 @@ class Agreement : public Views {
   bool waits_ = false;  // in `next`
   bool leaving_ = false;
   bool never_stops_ = false;
-  std::vector<Standing> last_standing_;
+  std::vector<NodeStatus> last_status_;
   std::map<MemberId, Time> needs_;   // to stop, by member
   Time frozen_at_{-1};               // it was told to stop then, and has not yet
   std::map<MemberId, Time> closed_;  // links that may be made again at once
@@ -96,10 +96,10 @@ class Agreement : public Views {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  Roll roll_, ended_in_;
+  MembershipView roll_, ended_in_;
   std::optional<View> pending_;
-  Patience patience_{kFirstPatience, kLeastPatience};
-  Time patience_of_all_{kFirstPatience};
+  RoundTimeout round_timeout_{kFirstTimeout, kLeastTimeout};
+  Time longest_timeout_{kFirstTimeout};
   bool cut_off_ = false;
   std::string end_, failed_;
   bool removed_ = false;

@@ -1,7 +1,7 @@
 #include "veche/comm/grid/run/certificate_renewal.h"
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/run/joining.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 
@@ -32,7 +32,7 @@ void CertificateRenewal::renew() {
           const Signed certificates = read_signed(letters_of(*given));
           if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
           take(certificates.certificate);
-        } catch (const Damaged&) {
+        } catch (const MalformedMessage&) {
           // Asked again later.
         }
       });

@@ -1,9 +1,9 @@
 #include "veche/comm/grid/run/console.h"
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/links/tls.h"
-#include "veche/comm/grid/run/run_folder.h"
+#include "veche/comm/grid/run/grid_folder.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -15,7 +15,7 @@ std::string ask_member(const std::filesystem::path& folder, const Request& reque
   if (!std::filesystem::exists(folder)) throw RequestError("there is no folder " + folder.string());
   if (!std::filesystem::exists(folder / "grid"))
     throw RequestError(folder.string() + " is no folder of a run on a grid");
-  const RunFolder files(folder);
+  const GridFolder files(folder);
   const KeyPair key = files.key();
   const auto trust = files.trust();
   const std::string address = files.address();

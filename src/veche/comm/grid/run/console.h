@@ -7,9 +7,9 @@
 namespace veche::grid {
 
 std::string coded(const Request& request);
-Request read_request(std::string_view text);  // throws Damaged
+Request read_request(std::string_view text);  // throws MalformedMessage
 std::string coded(const Status& status);
-Status read_status(std::string_view text);  // throws Damaged
+Status read_status(std::string_view text);  // throws MalformedMessage
 
 // Asks the member that runs in this folder, by its own key. What it answers; throws RequestError with what it
 // refuses.

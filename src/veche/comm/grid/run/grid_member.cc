@@ -8,13 +8,13 @@
 #include <set>
 #include <thread>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/run/admissions.h"
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/certificate_renewal.h"
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/searching.h"
 #include "veche/comm/grid/run/worker.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -67,7 +67,7 @@ class LinkFetches : public Grid::Fetches {
 // All of a member that runs in this process.
 class GridMember : public Grid, private LinkEvents {
  public:
-  GridMember(const Options& options, WayIn way) : own_(options) {
+  GridMember(const GridOptions& options, WayIn way) : own_(options) {
     LinkOptions links;
     links.listen = options.listen;
     links.addresses = options.addresses;
@@ -110,13 +110,13 @@ class GridMember : public Grid, private LinkEvents {
   Views& views() override { return *agreement_; }
 
   Status status() const override {
-    const Roll roll = agreement_->roll();
-    Status status{roll.run, roll.number, roll.first_step, {}};
+    const MembershipView membership = agreement_->membership();
+    Status status{membership.run, membership.number, membership.first_step, {}};
     const auto states = own_.links->states();
-    for (std::size_t seat = 0; seat < roll.members.size(); ++seat)
-      status.members.push_back(described(roll.members[seat], static_cast<int>(seat), states));
+    for (std::size_t seat = 0; seat < membership.members.size(); ++seat)
+      status.members.push_back(described(membership.members[seat], static_cast<int>(seat), states));
     for (const LinkState& link : states)
-      if (link.up && !has(roll, link.peer)) {
+      if (link.up && !has(membership, link.peer)) {
         const Hello& hello = link.hello;
         status.members.push_back(described(
             {link.peer, hello.incarnation, hello.name, hello.addresses, hello.nodes, 0, {}}, -1, states));
@@ -174,10 +174,11 @@ class GridMember : public Grid, private LinkEvents {
   }
 
   std::vector<MemberId> donors() const override {
-    const Roll roll = agreement_->roll();
+    const MembershipView membership = agreement_->membership();
     std::vector<MemberId> linked;
     for (const LinkState& link : own_.links->states())
-      if (link.up && (has(roll, link.peer) || welcomed_by_.contains(link.peer))) linked.push_back(link.peer);
+      if (link.up && (has(membership, link.peer) || welcomed_by_.contains(link.peer)))
+        linked.push_back(link.peer);
     return linked;
   }
 
@@ -208,15 +209,15 @@ class GridMember : public Grid, private LinkEvents {
   // Members of the last view end by themselves: nobody waits for them.
   bool somebody_comes() {
     if (admissions_->awaits_link()) return true;
-    const Roll roll = agreement_->last_trained_in();
+    const MembershipView membership = agreement_->last_trained_in();
     return std::ranges::any_of(own_.links->states(), [&](const LinkState& link) {
-      const auto seat = std::ranges::find(roll.members, link.peer, &Member::id);
-      return link.up && (seat == roll.members.end() || seat->incarnation < link.hello.incarnation);
+      const auto seat = std::ranges::find(membership.members, link.peer, &Member::id);
+      return link.up && (seat == membership.members.end() || seat->incarnation < link.hello.incarnation);
     });
   }
 
-  static bool has(const Roll& roll, const MemberId& id) {
-    return std::ranges::any_of(roll.members, [&](const Member& member) { return member.id == id; });
+  static bool has(const MembershipView& membership, const MemberId& id) {
+    return std::ranges::any_of(membership.members, [&](const Member& member) { return member.id == id; });
   }
 
   // Where a newcomer may ask: any member lets it in. Those that were dialled can be reached by others as
@@ -367,7 +368,7 @@ class GridMember : public Grid, private LinkEvents {
 
 }  // namespace
 
-std::unique_ptr<Grid> make_member_of_run(const Options& options, WayIn way) {
+std::unique_ptr<Grid> make_member_of_run(const GridOptions& options, WayIn way) {
   return std::make_unique<GridMember>(options, way);
 }
 

@@ -8,12 +8,12 @@
 namespace veche::grid {
 
 // As grid.h says, inside the module.
-std::unique_ptr<Grid> found_here(const Options& options, const std::string& configuration);
-std::unique_ptr<Grid> join_here(const Options& options, const std::string& invitation);
-std::unique_ptr<Grid> resume_here(const Options& options);
+std::unique_ptr<Grid> found_here(const GridOptions& options, const std::string& configuration);
+std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& invitation);
+std::unique_ptr<Grid> resume_here(const GridOptions& options);
 
 enum class WayIn { found, join, resume };
 // With what these have written into the folder.
-std::unique_ptr<Grid> make_member_of_run(const Options& options, WayIn way);
+std::unique_ptr<Grid> make_member_of_run(const GridOptions& options, WayIn way);
 
 }  // namespace veche::grid

@@ -2,9 +2,9 @@
 
 #include <thread>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/links/tls.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -22,7 +22,7 @@ std::string_view text_in(const Message& message) {
 
 Signed sign_for(const KeyPair& inviter, const PublicKey& key, Instant now) {
   const auto pair = as_key(key);
-  if (!pair) throw Damaged("this is no key");
+  if (!pair) throw MalformedMessage("this is no key");
   return {make_member(inviter, pair.get(), now), make_warrant(inviter, pair.get(), now)};
 }
 
@@ -64,8 +64,8 @@ JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, Joi
       const Message message = ask();
       answer = read_join_answer(text_in(message));
       if (answer.verdict == JoinAnswer::Verdict::welcome && Trust(answer.root).run() != invitation.run)
-        throw Damaged("it welcomes to another run");
-    } catch (const Damaged& error) {
+        throw MalformedMessage("it welcomes to another run");
+    } catch (const MalformedMessage& error) {
       throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
     }
     if (answer.verdict == JoinAnswer::Verdict::welcome) return answer;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "veche/comm/grid/identity/invitation.h"
-#include "veche/comm/grid/run/run_folder.h"
+#include "veche/comm/grid/run/grid_folder.h"
 
 namespace veche::grid {
 
@@ -20,7 +20,7 @@ struct JoinRequest {
   std::vector<std::string> addresses;
 };
 std::string coded(const JoinRequest& request);
-JoinRequest read_join_request(std::string_view text);  // throws Damaged
+JoinRequest read_join_request(std::string_view text);  // throws MalformedMessage
 
 // What it is told.
 struct JoinAnswer {
@@ -33,7 +33,7 @@ struct JoinAnswer {
   std::vector<Known> members;
 };
 std::string coded(const JoinAnswer& answer);
-JoinAnswer read_join_answer(std::string_view text);  // throws Damaged
+JoinAnswer read_join_answer(std::string_view text);  // throws MalformedMessage
 
 // What one without a warrant asks of one with, for a newcomer that it has heard.
 struct SignRequest {
@@ -41,12 +41,12 @@ struct SignRequest {
   Ticket ticket;
 };
 std::string coded(const SignRequest& request);
-SignRequest read_sign_request(std::string_view text);  // throws Damaged
+SignRequest read_sign_request(std::string_view text);  // throws MalformedMessage
 struct Signed {
   std::string certificate, warrant;
 };
 std::string coded(const Signed& certificates);
-Signed read_signed(std::string_view text);  // throws Damaged
+Signed read_signed(std::string_view text);  // throws MalformedMessage
 
 // Certificates for a key, by one with a warrant.
 Signed sign_for(const KeyPair& inviter, const PublicKey& key, Instant now);

@@ -6,7 +6,7 @@
 
 namespace veche::grid {
 
-std::string name_of(const Options& options) {
+std::string name_of(const GridOptions& options) {
   if (!options.name.empty()) return options.name;
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);

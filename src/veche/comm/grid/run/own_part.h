@@ -8,11 +8,11 @@
 
 #include "veche/comm/grid/grid.h"
 #include "veche/comm/grid/links/links.h"
-#include "veche/comm/grid/run/run_folder.h"
+#include "veche/comm/grid/run/grid_folder.h"
 
 namespace veche::grid {
 
-std::string name_of(const Options& options);
+std::string name_of(const GridOptions& options);
 
 Message as_message(const std::string& text);
 std::string_view letters_of(const Message& message);
@@ -22,7 +22,7 @@ std::string_view letters_of(const Message& message);
 struct OwnPart {
   using Clock = std::chrono::steady_clock;
 
-  explicit OwnPart(const Options& given)
+  explicit OwnPart(const GridOptions& given)
       : options(given),
         files(given.folder),
         key(files.key()),
@@ -36,8 +36,8 @@ struct OwnPart {
     if (options.say) options.say(sentence);
   }
 
-  const Options options;
-  const RunFolder files;
+  const GridOptions options;
+  const GridFolder files;
   const KeyPair key;
   const std::shared_ptr<Trust> trust;
   const std::string configuration;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <condition_variable>
 
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/discovery/directory.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/discovery/topic.h"
 #include "veche/comm/grid/links/address.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -22,10 +22,12 @@ std::string name_in_table(const MemberId& run) {
   return {topic.begin(), topic.end()};
 }
 
-std::string host_of(const Options& options) { return options.listen.substr(0, options.listen.rfind(':')); }
+std::string host_of(const GridOptions& options) {
+  return options.listen.substr(0, options.listen.rfind(':'));
+}
 
 // The host that it listens at, and the port that it got.
-std::string listening_at(const Options& options, const Links& links) {
+std::string listening_at(const GridOptions& options, const Links& links) {
   return host_of(options) + ":" + std::to_string(parse_address(links.local_address()).port);
 }
 
@@ -33,8 +35,8 @@ std::string listening_at(const Options& options, const Links& links) {
 
 Searching::Searching(OwnPart& own) : own_(own), name_(name_in_table(own.trust->run())) {
   if (own_.options.multicast)
-    lan_.emplace(Lan::Options{own_.trust->run(), listening_at(own_.options, *own_.links),
-                              [this](const std::string& address) { own_.links->meet({address}); }});
+    lan_.emplace(LanOptions{own_.trust->run(), listening_at(own_.options, *own_.links),
+                            [this](const std::string& address) { own_.links->meet({address}); }});
   map_port();
 }
 
@@ -98,7 +100,7 @@ void Searching::look_up() {
   }
 }
 
-std::vector<std::string> search_for(const MemberId& run, const Options& options, Time limit) {
+std::vector<std::string> search_for(const MemberId& run, const GridOptions& options, Time limit) {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::string> found;
@@ -106,11 +108,11 @@ std::vector<std::string> search_for(const MemberId& run, const Options& options,
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
   std::optional<Lan> lan;
   if (options.multicast)
-    lan.emplace(Lan::Options{run, host_of(options) + ":0", [&](const std::string& address) {
-                               const std::lock_guard lock(mutex);
-                               if (std::ranges::find(found, address) == found.end()) found.push_back(address);
-                               changed.notify_all();
-                             }});
+    lan.emplace(LanOptions{run, host_of(options) + ":0", [&](const std::string& address) {
+                             const std::lock_guard lock(mutex);
+                             if (std::ranges::find(found, address) == found.end()) found.push_back(address);
+                             changed.notify_all();
+                           }});
   if (lan && !lan->has_networks()) lan.reset();
   while ((lan || options.directory) && std::chrono::steady_clock::now() < until &&
          (options.interrupted == nullptr || !*options.interrupted)) {

@@ -15,7 +15,7 @@ namespace veche::grid {
 
 // Lets others find and reach this member (a port of the router, where one is asked for), and looks for them
 // where the addresses that are known do not answer: on the local network and in the table that
-// `Options::directory` is. What is found are hints, which the links try.
+// `GridOptions::directory` is. What is found are hints, which the links try.
 class Searching {
  public:
   explicit Searching(OwnPart& own);
@@ -43,6 +43,6 @@ class Searching {
 
 // For a newcomer that knows a run's id alone: where members may be. Waits until somebody is found, at most
 // for the limit.
-std::vector<std::string> search_for(const MemberId& run, const Options& options, Time limit);
+std::vector<std::string> search_for(const MemberId& run, const GridOptions& options, Time limit);
 
 }  // namespace veche::grid

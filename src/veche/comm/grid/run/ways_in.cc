@@ -1,9 +1,9 @@
-#include "veche/comm/grid/coding.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/run/grid_member.h"
 #include "veche/comm/grid/run/joining.h"
 #include "veche/comm/grid/run/own_part.h"
 #include "veche/comm/grid/run/searching.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -11,7 +11,7 @@ namespace {
 
 constexpr Time kToBeFound{5};
 
-void refuse_a_used_folder(const RunFolder& files, const Options& options) {
+void refuse_a_used_folder(const GridFolder& files, const GridOptions& options) {
   if (files.holds_a_member())
     throw RequestError(options.folder.string() +
                        " holds a member of a grid already: veche grid join --resume " +
@@ -20,8 +20,8 @@ void refuse_a_used_folder(const RunFolder& files, const Options& options) {
 
 }  // namespace
 
-std::unique_ptr<Grid> found_here(const Options& options, const std::string& configuration) {
-  const RunFolder files(options.folder);
+std::unique_ptr<Grid> found_here(const GridOptions& options, const std::string& configuration) {
+  const GridFolder files(options.folder);
   refuse_a_used_folder(files, options);
   const Instant now = std::chrono::system_clock::now();
   const KeyPair root = KeyPair::make(), key = KeyPair::make();
@@ -34,7 +34,7 @@ std::unique_ptr<Grid> found_here(const Options& options, const std::string& conf
   return make_member_of_run(options, WayIn::found);  // the root's key is nowhere any more: nobody is special
 }
 
-std::unique_ptr<Grid> join_here(const Options& options, const std::string& text) {
+std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& text) {
   const InvitationLine invitation = InvitationLine::parse(text);
   const KeyPair key = KeyPair::make();
   JoinRequest request;
@@ -52,13 +52,13 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   Trust trust(answer.root);
   try {
     learn_trust(trust, answer.trust);
-  } catch (const Damaged& error) {
+  } catch (const MalformedMessage& error) {
     throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
   }
   trust.learn(answer.warrant);
-  Options known = options;
+  GridOptions known = options;
   if (options.configured) options.configured(answer.configuration, known);
-  const RunFolder files(known.folder);
+  const GridFolder files(known.folder);
   refuse_a_used_folder(files, known);
   files.write_key(key);
   files.write_configuration(answer.configuration);
@@ -70,8 +70,8 @@ std::unique_ptr<Grid> join_here(const Options& options, const std::string& text)
   return make_member_of_run(known, WayIn::join);
 }
 
-std::unique_ptr<Grid> resume_here(const Options& options) {
-  const RunFolder files(options.folder);
+std::unique_ptr<Grid> resume_here(const GridOptions& options) {
+  const GridFolder files(options.folder);
   if (!files.holds_a_member())
     throw RequestError(options.folder.string() + " holds no member of a grid that could go on");
   const auto trust = files.trust();

@@ -145,7 +145,7 @@ void ServerLink::finish_alone(std::span<float> pulled) {
     ++alone_->owed[server];
   }
   const std::vector<bool> all(tree_.servers(), true);
-  await_owed(all, pulled, 0, context_.channel.endpoint.now() + context_.channel.patience.limit());
+  await_owed(all, pulled, 0, context_.channel.endpoint.now() + context_.channel.timeout.limit());
   for (std::size_t server = 0; server < tree_.servers(); ++server)
     if (alone_->owed[server] > 0) to_workers_.give_up(next_to(server), Received::Outcome::timed_out);
 }

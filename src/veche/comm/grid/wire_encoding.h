@@ -12,7 +12,7 @@
 namespace veche::grid {
 
 // Text that is not what it should be; what it was to be is in the words.
-class Damaged : public std::runtime_error {
+class MalformedMessage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -60,7 +60,7 @@ class Writer {
 };
 
 // The same read back. Nothing beyond the end is read and nothing larger than what is there is made: throws
-// Damaged.
+// MalformedMessage.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -75,7 +75,7 @@ class Reader {
   double real() { return std::bit_cast<double>(number<std::uint64_t>()); }
   bool flag() {
     const auto value = number<std::uint8_t>();
-    if (value > 1) throw Damaged("what should be yes or no is neither");
+    if (value > 1) throw MalformedMessage("what should be yes or no is neither");
     return value == 1;
   }
   template <std::size_t N>
@@ -86,25 +86,26 @@ class Reader {
     return value;
   }
   std::string_view raw(std::size_t length) {
-    if (length > rest_.size()) throw Damaged("it ends too early");
+    if (length > rest_.size()) throw MalformedMessage("it ends too early");
     const std::string_view part = rest_.substr(0, length);
     rest_.remove_prefix(length);
     return part;
   }
   std::string text(std::size_t most) {
     const auto length = number<std::uint32_t>();
-    if (length > most) throw Damaged("a text in it is too long");
+    if (length > most) throw MalformedMessage("a text in it is too long");
     return std::string(raw(length));
   }
   // How many items follow, each of at least `least` bytes.
   std::size_t count(std::size_t most, std::size_t least = 1) {
     const auto items = number<std::uint32_t>();
-    if (items > most || items * least > rest_.size()) throw Damaged("it says to hold more than it does");
+    if (items > most || items * least > rest_.size())
+      throw MalformedMessage("it says to hold more than it does");
     return items;
   }
   std::string_view rest() const { return rest_; }
   void end() const {
-    if (!rest_.empty()) throw Damaged("there is more than belongs to it");
+    if (!rest_.empty()) throw MalformedMessage("there is more than belongs to it");
   }
 
  private:

@@ -10,10 +10,10 @@ namespace veche::grid {
 
 // How long the others are waited for, from how long rounds took that ended well. Not guessed by a person: a
 // slow network or a slow machine is not a dead one. Pure: times are passed in.
-class VECHE_MODULE_API Patience {
+class VECHE_MODULE_API RoundTimeout {
  public:
   // `first` is good until a few rounds were measured; it is never less than `least`.
-  Patience(Time first, Time least) : first_(first), least_(least) {}
+  RoundTimeout(Time first, Time least) : first_(first), least_(least) {}
 
   // A round has ended; its slowest part was so many bytes.
   void measured(Time took, std::uint64_t bytes);

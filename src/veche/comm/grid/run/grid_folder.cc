@@ -1,4 +1,4 @@
-#include "veche/comm/grid/run/run_folder.h"
+#include "veche/comm/grid/run/grid_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "veche/comm/grid/coding.h"
+#include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
@@ -34,16 +34,18 @@ struct Descriptor {
 
 }  // namespace
 
-RunFolder::RunFolder(const std::filesystem::path& run) : folder_(run / "grid") {
+GridFolder::GridFolder(const std::filesystem::path& run) : folder_(run / "grid") {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) throw RunError(folder_.string() + " cannot be made: " + error.message());
 }
 
-bool RunFolder::has(const char* name) const { return std::filesystem::exists(folder_ / name); }
-bool RunFolder::holds_a_member() const { return has("key.pem") && has("certificate.der") && has("root.der"); }
+bool GridFolder::has(const char* name) const { return std::filesystem::exists(folder_ / name); }
+bool GridFolder::holds_a_member() const {
+  return has("key.pem") && has("certificate.der") && has("root.der");
+}
 
-std::string RunFolder::read(const char* name) const {
+std::string GridFolder::read(const char* name) const {
   std::ifstream file(folder_ / name, std::ios::binary);
   if (!file)
     throw RequestError((folder_ / name).string() + " cannot be read: this folder holds no member of a grid");
@@ -54,7 +56,7 @@ std::string RunFolder::read(const char* name) const {
 
 // As base/files/files.h does, which lives in the program that loads this module; and a secret is one from its
 // first byte on.
-void RunFolder::write(const char* name, const std::string& bytes, bool secret) const {
+void GridFolder::write(const char* name, const std::string& bytes, bool secret) const {
   const std::filesystem::path file = folder_ / name, unfinished = folder_ / (std::string(name) + ".new");
   {
     std::filesystem::remove(unfinished);
@@ -74,43 +76,43 @@ void RunFolder::write(const char* name, const std::string& bytes, bool secret) c
   if (folder.fd < 0 || fsync(folder.fd) != 0) cannot_write(file);
 }
 
-KeyPair RunFolder::key() const { return KeyPair::from_pem(read("key.pem")); }
-void RunFolder::write_key(const KeyPair& key) const { write("key.pem", key.pem(), true); }
+KeyPair GridFolder::key() const { return KeyPair::from_pem(read("key.pem")); }
+void GridFolder::write_key(const KeyPair& key) const { write("key.pem", key.pem(), true); }
 
-std::shared_ptr<Trust> RunFolder::trust() const {
+std::shared_ptr<Trust> GridFolder::trust() const {
   try {
     auto trust = std::make_shared<Trust>(read("root.der"));
     learn_trust(*trust, read("trust.bin"));
     return trust;
-  } catch (const Damaged& error) {
+  } catch (const MalformedMessage& error) {
     throw RequestError(folder_.string() + ": what it says of the run is damaged: " + error.what());
   }
 }
-void RunFolder::write_trust(const Trust& trust) const {
+void GridFolder::write_trust(const Trust& trust) const {
   if (!has("root.der")) write("root.der", trust.root());
   write("trust.bin", coded_trust(trust));
 }
 
-std::string RunFolder::certificate() const { return read("certificate.der"); }
-void RunFolder::write_certificate(const std::string& der) const { write("certificate.der", der); }
-std::string RunFolder::configuration() const { return read("configuration.toml"); }
-void RunFolder::write_configuration(const std::string& text) const { write("configuration.toml", text); }
-std::vector<Known> RunFolder::members() const {
+std::string GridFolder::certificate() const { return read("certificate.der"); }
+void GridFolder::write_certificate(const std::string& der) const { write("certificate.der", der); }
+std::string GridFolder::configuration() const { return read("configuration.toml"); }
+void GridFolder::write_configuration(const std::string& text) const { write("configuration.toml", text); }
+std::vector<Known> GridFolder::members() const {
   if (!has("members.bin")) return {};
   try {
     return read_members(read("members.bin"));
-  } catch (const Damaged& error) {
+  } catch (const MalformedMessage& error) {
     throw RequestError((folder_ / "members.bin").string() + " is damaged: " + error.what());
   }
 }
-void RunFolder::write_members(const std::vector<Known>& members) const {
+void GridFolder::write_members(const std::vector<Known>& members) const {
   write("members.bin", coded(members));
 }
-std::string RunFolder::promised() const { return has("promised.bin") ? read("promised.bin") : ""; }
-void RunFolder::write_promised(const std::string& bytes) const { write("promised.bin", bytes); }
-std::string RunFolder::address() const { return has("address") ? read("address") : ""; }
-void RunFolder::write_address(const std::string& address) const { write("address", address); }
-void RunFolder::remove_address() const {
+std::string GridFolder::promised() const { return has("promised.bin") ? read("promised.bin") : ""; }
+void GridFolder::write_promised(const std::string& bytes) const { write("promised.bin", bytes); }
+std::string GridFolder::address() const { return has("address") ? read("address") : ""; }
+void GridFolder::write_address(const std::string& address) const { write("address", address); }
+void GridFolder::remove_address() const {
   std::error_code ignored;
   std::filesystem::remove(folder_ / "address", ignored);
 }

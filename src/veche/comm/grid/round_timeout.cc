@@ -1,4 +1,4 @@
-#include "veche/comm/grid/patience.h"
+#include "veche/comm/grid/round_timeout.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,12 @@ double median_of(std::vector<double>& values) {
 
 }  // namespace
 
-void Patience::measured(Time took, std::uint64_t bytes) {
+void RoundTimeout::measured(Time took, std::uint64_t bytes) {
   rounds_.push_back({took, bytes});
   if (rounds_.size() > kRemembered) rounds_.pop_front();
 }
 
-Time Patience::deadline(std::uint64_t bytes) const {
+Time RoundTimeout::deadline(std::uint64_t bytes) const {
   if (rounds_.size() < kEnough) return std::max(first_, least_);
   std::vector<double> times;
   for (const Round& round : rounds_) {

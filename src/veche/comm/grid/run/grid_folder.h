@@ -24,10 +24,10 @@ struct Known {
 //   promised.bin     what it must not forget of the agreement on views
 //   address          where this process listens, while it runs
 // All throw RunError naming the file; what is not there or damaged: RequestError.
-class RunFolder {
+class GridFolder {
  public:
   // Makes it where it is missing.
-  explicit RunFolder(const std::filesystem::path& run);
+  explicit GridFolder(const std::filesystem::path& run);
 
   bool holds_a_member() const;
   KeyPair key() const;
@@ -55,9 +55,9 @@ class RunFolder {
 };
 
 std::string coded(const std::vector<Known>& members);
-std::vector<Known> read_members(std::string_view text);  // throws Damaged
+std::vector<Known> read_members(std::string_view text);  // throws MalformedMessage
 // Warrants and revocations, and the same learned.
 std::string coded_trust(const Trust& trust);
-void learn_trust(Trust& trust, std::string_view text);  // throws Damaged
+void learn_trust(Trust& trust, std::string_view text);  // throws MalformedMessage
 
 }  // namespace veche::grid

@@ -1,8 +1,7 @@
 // How members write what they ask each other, and read it: nothing here trusts what it reads.
-#include "veche/comm/grid/coding.h"
-
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
+#include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
@@ -35,7 +34,7 @@ JoinRequest read_join_request(std::string_view text) {
   request.addresses.resize(reader.count(16, 4));
   for (std::string& address : request.addresses) address = reader.text(kLongestWord);
   reader.end();
-  if (request.nodes == 0 || request.nodes > 65536) throw Damaged("it has no nodes, or too many");
+  if (request.nodes == 0 || request.nodes > 65536) throw MalformedMessage("it has no nodes, or too many");
   return request;
 }
 
@@ -51,7 +50,7 @@ JoinAnswer read_join_answer(std::string_view text) {
   Reader reader(text);
   JoinAnswer answer;
   const auto verdict = reader.number<std::uint8_t>();
-  if (verdict < 1 || verdict > 3) throw Damaged("there is no such answer");
+  if (verdict < 1 || verdict > 3) throw MalformedMessage("there is no such answer");
   answer.verdict = static_cast<JoinAnswer::Verdict>(verdict);
   answer.sentence = reader.text(4 * kLongestWord);
   answer.root = reader.text(kLongestDer);
@@ -103,7 +102,7 @@ Request read_request(std::string_view text) {
   Reader reader(text);
   Request request;
   const auto what = reader.number<std::uint8_t>();
-  if (what < 1 || what > 4) throw Damaged("there is no such request");
+  if (what < 1 || what > 4) throw MalformedMessage("there is no such request");
   request.what = static_cast<Request::What>(what);
   request.id = reader.text(64);
   request.terms.uses = reader.number<std::uint32_t>();
