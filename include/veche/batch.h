@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// The shape of one sample; flat data of N numbers are {N, 1, 1}.
+// The shape of one sample. Flat data of N numbers have the shape {N, 1, 1}.
 struct Shape {
   int channels = 0;
   int height = 0;
@@ -19,19 +19,19 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// Samples and their labels, borrowed: valid until the loader that made the batch is asked for the next one.
-// Pixels are normalised floats, sample after sample, rows of pixels with their channels together (NHWC).
-// A learner that brings its own data (the quadratic one) is handed batches without samples.
+// Samples and their labels. The batch borrows its memory: it is valid until the loader is asked for
+// the next batch. Pixels are normalised floats in NHWC order (sample by sample, channels together).
+// A learner that brings its own data, such as the quadratic one, receives batches without samples.
 struct Batch {
   std::span<const float> images;
   std::span<const std::int64_t> labels;
   Shape shape;
-  std::uint64_t step = 0;  // the number of the training step: what dropout draws its randomness from
+  std::uint64_t step = 0;  // number of the training step; seeds dropout
 
   std::size_t size() const { return labels.size(); }
 };
 
-// Sums over samples, so that scores of batches and of nodes add up exactly.
+// Sums over samples, not means, so that the scores of batches and nodes add up exactly.
 struct Score {
   double loss_sum = 0;
   std::int64_t correct = 0;

@@ -4,12 +4,13 @@
 
 namespace veche {
 
-// What codecs have made of a strategy's messages (docs/compression.md). Plain, so that nodes can send it.
+// What compression achieved on a strategy's messages (docs/compression.md). Trivially copyable, so
+// that nodes can send it.
 struct Coding {
-  std::uint64_t plain_bytes = 0;  // what the same exchanges would have sent as floats ..
-  std::uint64_t coded_bytes = 0;  // .. and what they have sent
-  double seconds = 0;             // spent on coding and decoding, by this process
-  double remembered_squared = 0;  // of all that is still to be told: error memories, models and their copies
+  std::uint64_t plain_bytes = 0;  // bytes the same exchanges would send as plain floats
+  std::uint64_t coded_bytes = 0;  // bytes they sent
+  double seconds = 0;             // time this process spent encoding and decoding
+  double remembered_squared = 0;  // squared norm of the compression error not yet sent
 
   bool empty() const { return plain_bytes == 0; }
   double ratio() const {

@@ -10,8 +10,8 @@
 
 namespace veche {
 
-// Labelled samples that can be read in any order. Immutable; any thread may read. What `read` throws ends the
-// run.
+// Labelled samples with random access. Immutable; any thread may read. An exception from `read`
+// ends the run.
 class VECHE_API Dataset {
  public:
   virtual ~Dataset() = default;
@@ -20,7 +20,7 @@ class VECHE_API Dataset {
   virtual Shape shape() const = 0;
   virtual int classes() const = 0;
   virtual std::int64_t label(std::size_t index) const = 0;
-  // Writes one sample as a learner sees it, channels last; `out` has shape().size() floats.
+  // Writes one sample in the learner's layout, channels last. `out` has shape().size() floats.
   virtual void read(std::size_t index, std::span<float> out) const = 0;
 };
 

@@ -15,14 +15,16 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-// Who may talk to whom. Nodes are 0..n-1. Undirected edges are kept once, smaller node first; directed ones
-// as given. Immutable and valid: no self-loops, no duplicates, no nodes out of range (the constructor throws
-// RequestError with one sentence).
+// A communication graph: an edge means that two nodes may exchange messages. Nodes are 0..n-1. An
+// undirected edge is stored once, smaller node first; a directed edge is stored as given. Immutable
+// and valid: no self-loops, no duplicates, no node out of range. The constructor throws
+// RequestError otherwise.
 class VECHE_API Graph {
  public:
   static constexpr int most_nodes = 20'000'000;
   static constexpr double most_edges = 1e8;
-  // Throws RequestError for sizes that no memory holds; makers of graphs ask before they begin.
+  // Throws RequestError if a graph of this size does not fit in memory. Graph generators call it
+  // before they start.
   static void check_size(double nodes, double edges);
 
   enum class Kind { undirected, directed };
@@ -31,15 +33,15 @@ class VECHE_API Graph {
   int nodes() const { return nodes_; }
   Kind kind() const { return kind_; }
   std::span<const Edge> edges() const { return edges_; }  // sorted
-  // Sorted. In a directed graph: those the node sends to.
+  // Sorted. In a directed graph: the nodes that this node sends to.
   std::span<const int> neighbors(int node) const;
   int degree(int node) const { return static_cast<int>(neighbors(node).size()); }
 
-  // Every edge turned round; an undirected graph is its own reverse.
+  // The graph with every edge reversed. An undirected graph is its own reverse.
   Graph reversed() const;
 
-  // The node sets that cannot reach each other, each sorted, by smallest node. One set: the graph is
-  // connected. In a directed graph the members of a set reach each other both ways.
+  // Connected components, each sorted, ordered by smallest node. In a directed graph: strongly
+  // connected components. One component means that the graph is connected.
   std::vector<std::vector<int>> components() const;
 
  private:

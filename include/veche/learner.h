@@ -11,8 +11,8 @@
 
 namespace veche {
 
-// Where one named tensor lies in the flat vector: element (i,j,..) is at offset + i*strides[0] + j*strides[1]
-// .. Names and shapes are PyTorch's; strides may be channels-last.
+// Position of one named tensor in the flat vector: element (i,j,..) is at offset + i*strides[0] +
+// j*strides[1] + ... Names and shapes are PyTorch's. Strides may be channels-last.
 struct TensorLayout {
   std::string name;
   std::vector<std::int64_t> shape;
@@ -20,38 +20,43 @@ struct TensorLayout {
   std::size_t offset = 0;
 };
 
-// Hears that gradients()[from, to) of the pass under way is final.
+// Called when gradients()[from, to) of the current pass is final.
 using GradientListener = std::function<void(std::size_t from, std::size_t to)>;
 
-// A model as the rest of Veche sees it: a flat vector and its gradient. The spans stay in place for the
-// learner's life; whoever holds the learner may read and write them between calls, never during one.
-// One thread at a time; different learners run on different threads without sharing anything. Two learners
-// made from the same spec have the same parameters in the same order, and the same batches give the same
-// bits.
+// A model as the rest of Veche sees it: a flat vector and its gradient.
+//
+// The spans keep their addresses for the learner's life. The owner of the learner may read and
+// write them between calls, never during one. A learner is used by one thread at a time; different
+// learners share nothing and may run on different threads. Two learners made from the same spec
+// have the same parameters in the same order, and equal batches give equal bits.
 class VECHE_API Learner {
  public:
   virtual ~Learner() = default;
 
   virtual std::span<float> parameters() = 0;
   virtual std::span<float> gradients() = 0;
-  // State that is not trained but belongs to the model, such as batch-norm statistics. May be empty.
+  // State that belongs to the model but is not trained, such as batch-norm statistics. May be
+  // empty.
   virtual std::span<float> buffers() = 0;
 
-  // Overwrites gradients() with the gradient of the batch's mean loss; the score is from the same pass.
+  // Overwrites gradients() with the gradient of the batch's mean loss. Returns the score of the
+  // same pass.
   virtual Score compute_gradient(const Batch& batch) = 0;
-  // From now on compute_gradient tells `listener` of each part of the gradient as soon as it is final, in any
-  // order, once, in its own thread; the listener may then change that part. An empty one ends it. A learner
-  // that cannot tell does nothing: whoever listens sees to what it was not told of when compute_gradient has
-  // returned.
+  // Sets a listener that compute_gradient calls once for each part of the gradient as soon as that
+  // part is final, in any order and on compute_gradient's thread. The listener may change that
+  // part. An empty listener removes it. A learner without support ignores the call, so the caller
+  // must handle all unreported parts after compute_gradient returns.
   virtual void on_gradient_ready(GradientListener /*listener*/) {}
-  // Changes nothing: no dropout, stored statistics.
+  // Changes no state: no dropout; batch norm uses its stored statistics.
   virtual Score evaluate(const Batch& batch) = 0;
 
-  // Nobody reads gradients() before the next pass overwrites them, and that may be a while: a learner among
-  // very many may give their memory back. They are then zero, or what they were.
+  // Tells the learner that gradients() will not be read before the next pass overwrites them, and
+  // that the pass may be far away. A learner may free their memory meanwhile. Afterwards
+  // gradients() are either zero or unchanged.
   virtual void rest() {}
 
-  // The names inside the two flat vectors, for checkpoints, export and comparison with other programs.
+  // Names of the tensors in the two flat vectors, for checkpoints, export and comparison with other
+  // programs.
   virtual std::vector<TensorLayout> parameter_layout() const = 0;
   virtual std::vector<TensorLayout> buffer_layout() const = 0;
 };

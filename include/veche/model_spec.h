@@ -9,16 +9,17 @@
 
 namespace veche {
 
-// What a learner is made from. Equal specs (but for `node`) give equal initial parameters.
+// Everything that defines a learner. Specs that are equal except for `node` give equal initial
+// parameters.
 struct ModelSpec {
   std::string name = "cnn";
-  Shape input;  // of one sample, from the data set
+  Shape input;  // shape of one sample, from the data set
   int classes = 10;
-  Options options;  // the keys of the section [model]
+  Options options;  // the keys of the [model] section
   std::uint64_t seed = 1;
-  NodeId node;  // whose learner: decides the stream of dropout, and the quadratic's a and b
+  NodeId node;  // the learner's node: seeds dropout and selects the quadratic's a and b
   int nodes = 1;
-  int evaluation_threads = 1;  // that evaluate() may use; what it returns does not depend on them
+  int evaluation_threads = 1;  // threads for evaluate(); the result does not depend on it
 };
 
 }  // namespace veche

@@ -5,8 +5,8 @@
 
 namespace veche {
 
-// Who a node is: 0 .. nodes-1. A type of its own so that an id cannot be swapped with a count, a step or a
-// tag.
+// The number of a node: 0 .. nodes-1. A type of its own, so that it cannot be swapped with a count,
+// a step or a tag.
 struct NodeId {
   int value = 0;
 

@@ -9,12 +9,14 @@
 
 namespace veche {
 
-// A stream of random numbers that is a function of its seed and of what it is for, so that every node derives
-// the same numbers without talking and no draw disturbs another. Own arithmetic (SplitMix64), because the
-// standard distributions differ between libraries. Copying a stream copies its position. Not for secrets.
+// A stream of random numbers determined by its seed and its purpose. Every node derives the same
+// numbers without communication, and one draw never disturbs another stream. The arithmetic is
+// SplitMix64, because the standard distributions differ between libraries. Copying a stream copies
+// its position. Not for secrets.
 class VECHE_API RandomStream {
  public:
-  // `purpose` names the use ("partition", "shuffle"), `a` and `b` tell apart nodes, epochs, steps.
+  // `purpose` names the use ("partition", "shuffle"); `a` and `b` distinguish nodes, epochs or
+  // steps.
   RandomStream(std::uint64_t seed, std::string_view purpose, std::uint64_t a = 0, std::uint64_t b = 0);
 
   std::uint64_t next();

@@ -15,16 +15,17 @@
 
 namespace veche {
 
-// Models, data sets and strategies of one's own. Once registered, the configuration takes their names as it
-// takes the names of those that are built in: model.name, data.name, strategy.name; and their keys, in the
-// same sections. Register before the configuration is resolved, by one thread at a time. A name that is taken
-// is a RequestError.
+// Registration of a program's own models, data sets and strategies. The configuration accepts a
+// registered name like a built-in one (model.name, data.name, strategy.name) and accepts its keys
+// in the same section. Register before the configuration is resolved, from one thread at a time. A
+// name that already exists is a RequestError.
 
 struct OwnModel {
   std::string name;
-  std::vector<KeySpec> keys = {};  // besides those of [model]
-  bool needs_data = true;          // false: it brings its own, as the quadratic does
-  // A learner for one node. Equal specs (but for `node`) must give equal parameters.
+  std::vector<KeySpec> keys = {};  // in addition to the keys of [model]
+  bool needs_data = true;          // false: the model brings its own data, as the quadratic does
+  // Makes a learner for one node. Specs that are equal except for `node` must give equal
+  // parameters.
   std::function<std::unique_ptr<Learner>(const ModelSpec& spec)> make;
 };
 VECHE_API void register_model(OwnModel model);
@@ -32,11 +33,11 @@ VECHE_API void register_model(OwnModel model);
 struct OwnDataset {
   struct Parts {
     std::shared_ptr<const Dataset> train, test;
-    std::vector<std::string> class_names = {};  // empty: classes are but numbers
+    std::vector<std::string> class_names = {};  // empty: classes have numbers only
   };
   std::string name;
-  std::vector<KeySpec> keys = {};  // besides those of [data]
-  // Opened once in a process. A RequestError thrown here is what the user reads.
+  std::vector<KeySpec> keys = {};  // in addition to the keys of [data]
+  // Called once per process. A RequestError thrown here is shown to the user.
   std::function<Parts(const Options& data, std::uint64_t seed)> open;
 };
 VECHE_API void register_dataset(OwnDataset dataset);

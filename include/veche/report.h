@@ -15,75 +15,75 @@
 
 namespace veche {
 
-// What is known of a run before its first step.
+// Facts about a run that are known before its first step.
 struct RunInfo {
-  std::filesystem::path folder;  // empty when nothing is kept
+  std::filesystem::path folder;  // empty when the run leaves no folder
   std::string strategy;
-  std::string topology;  // "ring:4, metropolis"; empty when the strategy uses none
-  std::string codec;     // "topk:0.01"; empty when floats travel as they are
+  std::string topology;  // "ring:4, metropolis"; empty when the strategy has no topology
+  std::string codec;     // "topk:0.01"; empty without compression
   std::string model;
-  std::string data;  // empty when the learner brings its own
-  int rank = 0;      // of this process among those that train together; one speaks for all
+  std::string data;  // empty when the learner brings its own data
+  int rank = 0;      // rank of this process in the job; rank 0 reports for all
   int nodes = 1;
-  int stages = 1;  // of the model: so many nodes have one together
+  int stages = 1;  // pipeline stages of the model; this many nodes hold one replica
   std::size_t parameters = 0;
   std::uint64_t steps = 0;
-  double steps_per_epoch = 0;    // 0 when there is no data set
-  std::uint64_t first_step = 0;  // above 0 when resumed
-  // Where members come and go, an epoch has a different number of steps in each view: the present view began
-  // at epochs_at, when so many passes over the data had been made.
+  double steps_per_epoch = 0;    // 0 without a data set
+  std::uint64_t first_step = 0;  // above 0 in a resumed run
+  // When members join and leave, the number of steps per epoch changes with each view. The current
+  // view began at step epochs_at, after epochs_before passes over the data.
   std::uint64_t epochs_at = 0;
   double epochs_before = 0;
 
-  // Passes over the data after so many steps, of the present view or a later one.
+  // Passes over the data after `step` steps. `step` lies in the current view or later.
   double epoch(std::uint64_t step) const {
     if (steps_per_epoch == 0) return 0;
     return epochs_before + (static_cast<double>(step) - static_cast<double>(epochs_at)) / steps_per_epoch;
   }
 };
 
-// How it goes, about twice a second.
+// A progress report, sent about twice a second.
 struct Progress {
-  std::uint64_t step = 0;  // steps done
+  std::uint64_t step = 0;  // steps completed
   Score train;             // all nodes, since the last report
-  double cv = 0;           // how far the nodes differ, from a sample of the parameters
+  double cv = 0;           // disagreement between nodes, estimated from a sample of the parameters
   double images_per_second = 0;
 };
 
-// What a stage of a cut model (pipeline.stages) has used in all.
+// Cumulative cost of one pipeline stage (pipeline.stages).
 struct StageReport {
-  int stages = 1;                     // of the model; 1: it is in one piece, and nothing below is told
-  int stage = 0;                      // this node's
-  double compute_seconds = 0;         // in its passes
-  double bubble_seconds = 0;          // for activations, gradients and a place to compute
+  int stages = 1;                     // stages of the model; 1: not a pipeline, the fields below are unset
+  int stage = 0;                      // stage of this node
+  double compute_seconds = 0;         // time in forward and backward passes
+  double bubble_seconds = 0;          // time waiting for activations, gradients and a compute slot
   Traffic sent;                       // activations and their gradients
-  std::uint64_t most_bytes_held = 0;  // by its passes at once
+  std::uint64_t most_bytes_held = 0;  // peak memory held by passes in flight
 };
 
 // One node at one evaluation.
 struct NodeReport {
   Score train;                  // since the last evaluation
-  std::int64_t images = 0;      // trained on by this process
-  Score test;                   // of its own model; count 0 when it was not asked to
-  Distance from_mean;           // of its parameters
-  std::uint64_t steps = 0;      // made by this node, in all
-  std::uint64_t lost = 0;       // of these steps, whose results were lost (cluster.lose)
-  double training_seconds = 0;  // without evaluation; the others below are parts of it
-  double compute_seconds = 0;   // with the sleep that makes a slow node slow
-  double waiting_seconds = 0;   // for a slot, for others, or stalled
+  std::int64_t images = 0;      // samples this process trained on
+  Score test;                   // score of the node's own model; count 0 when not evaluated
+  Distance from_mean;           // distance of its parameters from the mean
+  std::uint64_t steps = 0;      // steps made by this node in total
+  std::uint64_t lost = 0;       // steps whose results were dropped (cluster.lose)
+  double training_seconds = 0;  // without evaluation; the times below are parts of it
+  double compute_seconds = 0;   // includes the sleep that simulates a slow node
+  double waiting_seconds = 0;   // for a compute slot, for other nodes, or stalled
   double communication_seconds = 0;
-  Staleness staleness;   // of what it has applied
-  Coding coding;         // of what it has sent
-  Traffic sent;          // by the strategy
-  Traffic samples_sent;  // lent to others, data.shuffle
+  Staleness staleness;   // age of the updates it applied
+  Coding coding;         // compression of the messages it sent
+  Traffic sent;          // sent by the strategy
+  Traffic samples_sent;  // samples sent to other nodes (data.shuffle)
   StageReport stage;
 };
 
-// All nodes at one evaluation. Cumulative but for the train scores. Of a model in stages every node has its
-// own part's distances, and the first stage the scores of its replica's model.
+// All nodes at one evaluation. Everything is cumulative except the train scores. In a pipeline each
+// node reports the distance of its own part, and the first stage reports the scores of its replica.
 struct Evaluation {
   std::uint64_t step = 0;
-  double seconds = 0;  // of training, without evaluation, until the last node was done
+  double seconds = 0;  // training time without evaluation, until the last node finished
   double images_per_second = 0;
   double rate = 0;      // learning rate of the last step
   Score average_model;  // test score of the averaged parameters

@@ -14,64 +14,66 @@
 
 namespace veche {
 
-// How a run is made and who hears of it. The callbacks come one at a time, from threads of the run; what one
-// throws ends the run and comes out of `wait`. In a job of several ranks those of rank 0 are called, and
-// `on_start` on all.
+// Options of a run and its callbacks. Callbacks are called one at a time, from the run's threads.
+// An exception from a callback ends the run and is rethrown by `wait`. In a job of several ranks,
+// `on_start` is called on every rank and the other callbacks on rank 0 only.
 struct RunOptions {
-  std::filesystem::path resume = {};  // a run's folder to go on with; empty: a new run
-  bool restart = false;               // with `resume`: begin again; what the folder has is put aside
-  bool keep = true;                   // false: leave no folder behind
+  std::filesystem::path resume = {};  // folder of the run to resume; empty: a new run
+  bool restart = false;               // with `resume`: start over; the folder's contents are moved aside
+  bool keep = true;                   // false: the run leaves no folder
   std::function<void(const RunInfo&)> on_start = {};
   std::function<void(const Progress&)> on_progress = {};      // about twice a second
   std::function<void(const Evaluation&)> on_evaluation = {};  // run.eval_every
-  // A sentence for a person, such as a damaged checkpoint that was passed over.
+  // One sentence for a person, such as a damaged checkpoint that was skipped.
   std::function<void(const std::string&)> on_notice = {};
 };
 
 struct RunResult {
   RunInfo info;
-  Evaluation last;  // its `stopped` tells why the run ended
-  // By node; those that live on other ranks only where they are few (a million in all), else empty. Of a
-  // model in stages each has its own part, and those of other ranks are empty.
+  Evaluation last;  // its `stopped` says why the run ended
+  // Parameters by node. Nodes of other ranks are included only up to a million values in total;
+  // beyond that their entries are empty. In a pipeline each node has its own part, and the entries
+  // of other ranks are empty.
   std::vector<std::vector<float>> parameters;
-  // Met in this process and passed over (data.bad = "skip"), and sentences about the first of them.
+  // Damaged samples that this process skipped (data.bad = "skip"), and sentences about the first
+  // ones.
   std::uint64_t damaged_samples = 0;
   std::vector<std::string> damage;
-  // Where time is virtual (cluster.transport = "simulated"): what the run really took. `last.seconds` are
+  // The real duration when time is virtual (cluster.transport = "simulated"). `last.seconds` is
   // virtual then.
   std::optional<double> wall_seconds;
 };
 
-// A training run that goes on beside the program that made it. The methods are called by one thread, `stop`
-// and `done` by any, also from callbacks.
+// A training run in the background of the program that created it. One thread calls the methods;
+// any thread, also a callback, may call `stop` and `done`.
 //
 //   veche::Run run(veche::Config::from_file("train.toml"));
 //   run.start();
 //   const veche::RunResult result = run.wait();
 //
-// In a program that mpirun or srun has started several times the ranks train one model, as those of `veche
-// train` do: each makes the same runs in the same order, the first of them in the main thread.
+// In a program started several times by mpirun or srun, the ranks train one model, as `veche train`
+// does. Every rank creates the same runs in the same order, the first of them on its main thread.
 class VECHE_API Run {
  public:
-  // Checks the configuration: RequestError. When resuming, give the configuration in the run's folder,
+  // Checks the configuration; throws RequestError. To resume, pass the run folder's own
   // config.toml.
   explicit Run(const Config& config, RunOptions options = {});
-  // Stops and waits.
+  // Stops the run and waits for it.
   ~Run();
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;
 
-  // Once; more is a mistake in the program (std::logic_error), as is whatever is asked of a run that was
-  // moved from.
+  // Starts the run. A second call, or any call on a moved-from run, throws std::logic_error.
   void start();
-  // Ends it after the step under way, saved, as Ctrl-C ends `veche train`. Does not wait.
+  // Ends the run after the current step and saves it, as Ctrl-C does for `veche train`. Does not
+  // wait.
   void stop();
-  // Whether it has ended: `wait` would return at once.
+  // True once the run has ended: `wait` returns at once.
   bool done() const;
-  // Until it has ended; starts it if nobody has. Throws what is wrong with the request (RequestError, before
-  // anything was written), why the run failed (RunError, what was saved before stays) or what a callback or a
-  // learner, data set or strategy of yours has thrown; in a job of several ranks that is a RunError with its
-  // words. Once.
+  // Waits for the end of the run; starts it if necessary. May be called once. Throws RequestError
+  // if the request is wrong (nothing was written), RunError if the run failed (everything saved so
+  // far stays), or the exception of a callback, learner, data set or strategy. In a job of several
+  // ranks such an exception becomes a RunError with the same text.
   RunResult wait();
 
  private:

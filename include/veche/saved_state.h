@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// What a checkpoint must keep of something, all in place.
+// State that a checkpoint saves and restores in place.
 struct SavedState {
   std::vector<std::span<float>> vectors;
   std::vector<std::uint64_t*> numbers;

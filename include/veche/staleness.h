@@ -8,16 +8,17 @@
 
 namespace veche {
 
-// How old what was applied had become: updates made by others since it was begun (a gradient), or own steps
-// since it arrived (a neighbour's parameters). Plain, so that nodes can send it.
+// Histogram of the age of applied updates. For a gradient: updates by other nodes since its
+// computation began. For a neighbour's parameters: own steps since they arrived. Trivially
+// copyable, so that nodes can send it.
 struct Staleness {
-  static constexpr std::size_t kBins = 16;  // 0, 1, 2-3, 4-7, 8-15, ..; the last one holds the rest
+  static constexpr std::size_t kBins = 16;  // ages 0, 1, 2-3, 4-7, 8-15, ..; the last bin holds the rest
   std::array<std::uint64_t, kBins> bins = {};
   std::uint64_t count = 0;
   std::uint64_t sum = 0;
   std::uint64_t most = 0;
-  std::uint64_t dropped = 0;  // came too late, or were too old, and were not applied
-  std::uint64_t lead = 0;     // clocks that the quickest worker was ever ahead of the slowest
+  std::uint64_t dropped = 0;  // arrived too late or too old; not applied
+  std::uint64_t lead = 0;     // largest lead, in clocks, of the fastest worker over the slowest
 
   void note(std::uint64_t age) {
     ++bins[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(age)), kBins - 1)];

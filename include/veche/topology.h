@@ -17,18 +17,19 @@ struct Weight {
   double value = 0;
 };
 
-// The mixing matrix W of one round: x_i <- sum_j w_ij x_j. Sparse, one row a node, the node itself included,
-// sorted by node: the order in which sums are taken everywhere, which makes runs repeatable to the bit.
-// Immutable; any thread may read.
+// The mixing matrix W of one round: x_i <- sum_j w_ij x_j. Sparse, one row per node. A row includes
+// the node itself and is sorted by node. Sums are always taken in this order, which makes runs
+// repeatable to the bit. Immutable; any thread may read.
 class VECHE_API Mixing {
  public:
-  // Throws RequestError, naming the row, when a row does not sum to one (to 1e-9), names a node twice or one
-  // that does not exist. A row without its own node gets it with weight 0.
+  // Throws RequestError, naming the row, if a row does not sum to one (within 1e-9), or names a
+  // node twice or a node that does not exist. A row that omits its own node gets it with weight 0.
   explicit Mixing(std::vector<std::vector<Weight>> rows);
 
   int nodes() const { return static_cast<int>(rows_.size()); }
   std::span<const Weight> row(int node) const { return rows_[static_cast<std::size_t>(node)]; }
-  // The others that need this node's vector: those j != node with w_j,node in their row. Sorted.
+  // The other nodes that need this node's vector: every j != node whose row contains `node`.
+  // Sorted.
   std::span<const int> readers(int node) const { return readers_[static_cast<std::size_t>(node)]; }
 
  private:
@@ -36,31 +37,34 @@ class VECHE_API Mixing {
   std::vector<std::vector<int>> readers_;
 };
 
-// What disagreement shrinks by. `rate` is the factor per round in the long run: the spectral radius of W; of
-// a schedule, that of the product of a period's rounds, spread over them; of random matchings, the root of
-// the expected contraction of the squared distance, `estimated` from drawn rounds.
+// How fast disagreement shrinks. `rate` is the asymptotic factor per round:
+// - fixed weights: the spectral radius of W (without the eigenvalue 1 of the mean);
+// - a schedule of period p: the p-th root of the spectral radius of the product of its rounds;
+// - random matchings: the square root of the expected contraction of the squared distance,
+//   `estimated` from sampled rounds.
 struct Contraction {
   double rate = 1;
-  std::optional<double>
-      residual;  // of a schedule: the norm of what a whole period leaves of any disagreement
+  // Schedules only: norm of the disagreement left after a whole period.
+  std::optional<double> residual;
   bool estimated = false;
 };
 
-// The section [topology] come true: the graph and its weights at every round. Every node builds the same one
-// from the same words, without talking. Immutable; any thread may ask.
+// Built from the [topology] section: the graph and the weights of every round. Every node builds
+// the same topology from the same text, without communication. Immutable; any thread may read.
 class VECHE_API Topology {
  public:
   virtual ~Topology() = default;
 
   virtual int nodes() const = 0;
-  // The weights used in round k = 0, 1, 2 ...: a function of the request and of k, and cheap.
+  // The weights of round k = 0, 1, 2, ... They depend only on the request and on k. Cheap.
   virtual std::shared_ptr<const Mixing> at(std::uint64_t round) const = 0;
-  // Who may talk to whom in any round: the union of the rounds' graphs.
+  // Union of the graphs of all rounds: an edge means that two nodes exchange messages in some
+  // round.
   virtual const Graph& graph() const = 0;
-  // After how many rounds the weights repeat; 0 when they are drawn anew for ever.
+  // Number of rounds after which the weights repeat; 0 if they are drawn at random for ever.
   virtual std::uint64_t period() const = 0;
   virtual Contraction contraction() const = 0;
-  // Of optimal weights: no weights on this graph have a smaller rate. Proved, see certificate.h.
+  // For optimal weights: a proven lower bound on the rate of any weights on this graph.
   virtual std::optional<double> bound() const { return std::nullopt; }
   // One line for tables: "ring:4, metropolis".
   virtual std::string describe() const = 0;

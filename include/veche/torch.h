@@ -1,6 +1,6 @@
 #pragma once
 
-// For programs that bring a network written with libtorch's C++ API. The only header here that needs
+// For programs with a network written in libtorch's C++ API. The only public header that needs
 // libtorch.
 
 #include <torch/torch.h>
@@ -15,24 +15,25 @@
 namespace veche {
 
 using TorchForward = std::function<at::Tensor(const at::Tensor& images)>;
-// What libtorch's module of Veche exports, as extern "C"; the caller owns the learner.
+// Exported with extern "C" by Veche's libtorch module. The caller owns the learner.
 using MakeTorchLearner = Learner*(std::shared_ptr<torch::nn::Module>, TorchForward, const ModelSpec&);
 inline constexpr char kTorchLearnerSymbol[] = "veche_torch_learner";
-// Loads that module when it is first asked for; throws RequestError when it is missing.
+// Address of a symbol of the libtorch module. The first call loads the module. Throws RequestError
+// if it is missing.
 VECHE_API void* torch_module_symbol(const char* symbol);
 
-// A learner around a module of one's own, which keeps the weights it comes with. `forward` turns images
-// (N, C, H, W) into logits (N, classes); of the spec the input, the classes, the seed, the node and the
-// options label_smoothing and device are used. From now on the module's tensors are views of the learner's
-// vectors: replace none. Dropout and other random operations in it are repeatable. Throws RequestError when
-// input and classes do not fit.
+// Makes a learner from a module. The module keeps its current weights. `forward` maps images (N, C,
+// H, W) to logits (N, classes). The spec supplies the input shape, classes, seed, node and the
+// options label_smoothing and device. The module's tensors become views of the learner's vectors
+// and must not be replaced afterwards. Dropout and other random operations in the module are
+// repeatable. Throws RequestError if the input shape or the classes do not fit.
 inline std::unique_ptr<Learner> make_torch_learner(std::shared_ptr<torch::nn::Module> module,
                                                    TorchForward forward, const ModelSpec& spec) {
   auto* const make = reinterpret_cast<MakeTorchLearner*>(torch_module_symbol(kTorchLearnerSymbol));
   return std::unique_ptr<Learner>(make(std::move(module), std::move(forward), spec));
 }
 
-// The same for a module whose forward takes the images and nothing else.
+// The same for a module whose forward takes only the images.
 template <class Net>
 std::unique_ptr<Learner> make_torch_learner(std::shared_ptr<Net> module, const ModelSpec& spec) {
   return make_torch_learner(

@@ -174,7 +174,7 @@ TEST(InstructionSet, IsTheBestUnlessAnotherIsAskedFor) {
   EXPECT_THROW(use_instruction_set("abacus"), std::logic_error);
 }
 
-// Of so many vectors, with every instruction set that this processor has.
+// Parameters: number of vectors, and each instruction set of this processor.
 class WeightedSum : public ::testing::TestWithParam<std::tuple<std::size_t, std::string>> {
   const WithInstructionSet limited_{std::get<1>(GetParam())};
 };
@@ -258,7 +258,7 @@ TEST(ModelAverage, IsTheMeanUpToRounding) {
   }
 }
 
-// As all-reduce leaves them: what differs by rounding alone would be told as a disagreement of the nodes.
+// As after all-reduce: a difference by rounding alone would be reported as disagreement.
 TEST(ModelAverage, OfEqualModelsIsThatModel) {
   RandomStream random(1, "model");
   std::vector<float> model(1001), mean(model.size());

@@ -13,8 +13,8 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLeastTakesBetweenSweeps = 1024;
 constexpr std::size_t kTakesOfBlockBetweenSweeps = 2;
 
-// Memory is given out in few sizes, at most an eighth more than asked for, so that messages of ever changing
-// lengths use the same again.
+// Allocations are rounded up to a few size classes, by at most an eighth, so that messages of
+// changing lengths reuse the same blocks.
 std::size_t size_class(std::size_t bytes) {
   const std::size_t grain = std::max(kAlignment, std::bit_floor(bytes) / 8);
   return (std::max<std::size_t>(bytes, 1) + grain - 1) / grain * grain;
@@ -31,13 +31,13 @@ void release(std::byte* memory) { ::operator delete (memory, std::align_val_t{kA
 struct MessagePool::Store {
   struct Free {
     std::vector<std::byte*> blocks;
-    std::size_t never_needed = 0;  // so many were free at any time since the last sweep
+    std::size_t never_needed = 0;  // minimum number of free blocks since the last sweep
   };
 
   std::mutex mutex;
   std::map<std::size_t, Free> free;  // by size; guarded
   std::size_t takes = 0;             // since the last sweep; guarded
-  std::size_t blocks = 0;            // in all, free or not; guarded
+  std::size_t blocks = 0;            // total, free or not; guarded
 
   ~Store() {
     for (auto& [size, kept] : free)
@@ -47,7 +47,8 @@ struct MessagePool::Store {
   std::byte* take(std::size_t size) {
     {
       const std::lock_guard lock(mutex);
-      // Where a thousand nodes share a pool, an interval is long enough for each to have needed its own.
+      // The interval grows with the number of blocks: when a thousand nodes share a pool, each of
+      // them uses its blocks once per interval.
       if (++takes >= std::max(kLeastTakesBetweenSweeps, kTakesOfBlockBetweenSweeps * blocks)) sweep();
       Free& kept = free[size];
       if (!kept.blocks.empty()) {
@@ -66,7 +67,7 @@ struct MessagePool::Store {
     free[size].blocks.push_back(block);
   }
 
-  // What a whole interval could do without is not kept for ever.
+  // Frees the blocks that were never needed during a whole interval.
   void sweep() {
     takes = 0;
     for (auto& [size, kept] : free) {

@@ -22,7 +22,7 @@ T converted(const Value& value, std::string_view key) {
       for (const Value& item : *list) result.push_back(converted<typename T::value_type>(item, key));
       return result;
     }
-    // KeySpec::Kind::texts: a word stands for a list of one.
+    // KeySpec::Kind::texts: a single word is a list of one.
     if constexpr (std::is_same_v<T, std::vector<std::string>>)
       if (const auto* word = std::get_if<std::string>(&value.data)) return {*word};
   } else if constexpr (std::is_same_v<T, double>) {

@@ -28,7 +28,7 @@ std::uint64_t RandomStream::next() { return mixed(state_ += kGolden); }
 double RandomStream::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
 std::uint64_t RandomStream::below(std::uint64_t limit) {
-  // Numbers in the incomplete last interval would favour small results: draw again.
+  // Rejection sampling: numbers in the incomplete last interval would favour small results.
   const std::uint64_t rest = -limit % limit;
   std::uint64_t x = next();
   while (x < rest) x = next();

@@ -8,14 +8,14 @@
 #define HWY_TARGET_INCLUDE "veche/base/vector_math.cc"
 #include "veche/base/machine/each_target.h"
 
-// Seen by what is compiled for each instruction set, and by what is there once.
+// Compiled once: visible to the code of every instruction set.
 #ifndef VECHE_VECTOR_MATH_ONCE
 #define VECHE_VECTOR_MATH_ONCE
 namespace veche {
 namespace {
 
-constexpr std::size_t kFused = 6;  // a torus has five; more come in further passes over a block
-// More vectors at once would meet what was just written in the same few lines of the cache.
+constexpr std::size_t kFused = 6;  // a torus row has five entries; more take further passes over a block
+// More vectors at once would collide in the same few cache lines.
 constexpr std::size_t kAtOnce = 4;
 
 }  // namespace
@@ -26,9 +26,8 @@ HWY_BEFORE_NAMESPACE();
 namespace veche::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t kLine = 16;  // floats in a cache line
-constexpr std::size_t kAhead =
-    512;  // floats; the hardware follows too few streams at once to be left alone with them
+constexpr std::size_t kLine = 16;    // floats in a cache line
+constexpr std::size_t kAhead = 512;  // floats; prefetch by hand, since the hardware follows too few streams
 
 // One pass over K inputs. The loops over k have constant bounds and vanish.
 template <std::size_t K>
@@ -56,7 +55,7 @@ void fused_sum_of(float* __restrict out, const float* const* inputs, const float
   }
 }
 
-// The sum of K vectors into all of them, in one pass.
+// Writes the sum of K vectors into each of them, in one pass.
 template <std::size_t K>
 void fused_sum_everywhere_of(float* const* vectors, std::size_t n) {
   std::array<float*, K> v;
@@ -112,7 +111,7 @@ void scale_by(float* x, float factor, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
-constexpr std::size_t kLanes = 16;  // independent sums, in a fixed order: vectorised and yet repeatable
+constexpr std::size_t kLanes = 16;  // independent partial sums in a fixed order: vectorised yet repeatable
 
 double sum_of_squares(const float* x, std::size_t n) {
   std::array<double, kLanes> sums{};
@@ -147,7 +146,7 @@ HWY_EXPORT(sum_of_squares);
 
 void weighted_sum(std::span<float> out, std::span<const std::span<const float>> inputs,
                   std::span<const float> weights) {
-  constexpr std::size_t kBlock = 2048;  // floats: stays in the first-level cache between those passes
+  constexpr std::size_t kBlock = 2048;  // floats; a block stays in the first-level cache between passes
   const std::size_t first = std::min(inputs.size(), kFused);
   const std::size_t block = inputs.size() <= kFused ? out.size() : kBlock;
   for (std::size_t from = 0; from < out.size(); from += block) {
@@ -162,9 +161,9 @@ void weighted_sum(std::span<float> out, std::span<const std::span<const float>> 
 
 namespace {
 
-// Floats: pieces of many vectors stay in the first cache from being added up to being written.
+// Floats. A chunk of many vectors stays in the first-level cache while it is summed and written.
 constexpr std::size_t kPiece = 512;
-// The sum of [from, from + n) of all.
+// Sums [from, from + n) of all vectors.
 void sum_piece(float* out, std::span<const std::span<float>> vectors, std::size_t from, std::size_t n) {
   constexpr std::array<float, kAtOnce> kOnes{1, 1, 1, 1};
   std::array<const float*, kAtOnce> starts{};

@@ -42,14 +42,14 @@ void find_diameter(const Graph& graph, GraphFacts& facts) {
   }
   facts.diameter = farthest(0).distance;
   const bool undirected = graph.kind() == Graph::Kind::undirected;
-  if (undirected && Translation::find(laplacian(graph))) return;  // every node sees the same
-  // From the farthest node to its farthest, again and again: a lower bound that is seldom too small.
+  if (undirected && Translation::find(laplacian(graph))) return;  // equal for every node
+  // Repeated sweeps to the farthest node: a lower bound that is rarely too small.
   Farthest far = farthest(0);
   for (int k = 0; k < 8; ++k) {
     far = farthest(far.node);
     facts.diameter = std::max(facts.diameter, far.distance);
   }
-  facts.diameter_exact = undirected && facts.edges + 1 == distance.size();  // in a tree it is exact
+  facts.diameter_exact = undirected && facts.edges + 1 == distance.size();  // exact in a tree
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ Graph::Graph(int nodes, std::vector<Edge> edges, Kind kind)
   const auto add = [&](int from, int to) {
     targets_[static_cast<std::size_t>(next[static_cast<std::size_t>(from)]++)] = to;
   };
-  // Smaller neighbours first, then larger ones: with edges sorted, every list comes out sorted.
+  // Smaller neighbours first, then larger ones: since edges are sorted, every list is sorted.
   if (kind == Kind::undirected) {
     for (const Edge& edge : edges_) add(edge.to, edge.from);
   }
@@ -90,7 +90,7 @@ std::vector<std::vector<int>> Graph::components() const {
   const Graph back = reversed();
   const auto count = static_cast<std::size_t>(nodes_);
   std::vector<char> taken(count, 0);
-  // Marks all that `start` reaches among the nodes not yet in a component.
+  // Marks every node reachable from `start` that is not yet in a component.
   const auto reach = [&](const Graph& graph, int start) {
     std::vector<char> seen(count, 0);
     std::vector<int> found{start};
@@ -110,7 +110,7 @@ std::vector<std::vector<int>> Graph::components() const {
   for (int node = 0; node < nodes_; ++node) {
     if (taken[static_cast<std::size_t>(node)]) continue;
     std::vector<int> component = reach(*this, node);
-    if (kind_ == Kind::directed) {  // both ways: those that can also come back
+    if (kind_ == Kind::directed) {  // keep the nodes that also reach `start`
       const std::vector<int> from = reach(back, node);
       std::vector<int> both;
       std::set_intersection(component.begin(), component.end(), from.begin(), from.end(),

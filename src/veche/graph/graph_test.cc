@@ -57,7 +57,7 @@ TEST(Families, HaveTheEdgesTheyShould) {
     EXPECT_EQ(static_cast<int>(graph.edges().size()), edges) << chords;
     for (int i = 0; i < 50; ++i) EXPECT_EQ(graph.degree(i), chords + 2);
   }
-  EXPECT_EQ(chords_graph(11, 8).edges().size(), 55U);  // all there are
+  EXPECT_EQ(chords_graph(11, 8).edges().size(), 55U);  // the complete graph
 }
 
 TEST(RandomGraphs, AreRegularConnectedAndRepeatable) {
@@ -85,7 +85,7 @@ TEST(RandomGraphs, ExpandersHaveALargeGap) {
     const GraphFacts facts = facts_of(graph);
     EXPECT_EQ(facts.degree_max, 4);
     EXPECT_GT(*facts.algebraic_connectivity, 0.45)
-        << nodes;  // 4 - 2 sqrt(3) = 0.536 is the limit for large ones
+        << nodes;  // 4 - 2 sqrt(3) = 0.536 is the limit for large graphs
   }
 }
 

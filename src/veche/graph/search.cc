@@ -23,10 +23,10 @@ namespace {
 struct Candidate {
   Graph graph;
   std::string spec;
-  double rho;  // with the best constant weight: what the search goes by
+  double rho;  // with the best constant weight: the objective of the search
 };
 
-// Of a circulant, straight from its hops.
+// Rho of a circulant, directly from its hops.
 double circulant_rho(int nodes, const std::vector<int>& hops) {
   double low = 1e9, high = 0;
   for (int k = 1; k <= nodes / 2; ++k) {
@@ -73,13 +73,13 @@ class Search {
         if (degree > request_.degree) continue;
         const double rho = constant_rho(known.graph);
         add(std::move(known.graph), std::move(known.name), rho);
-      } catch (const RequestError&) {  // this family has no graph of so many nodes
+      } catch (const RequestError&) {  // this family has no graph with this number of nodes
       }
     }
   }
 
-  // Each hop gives two neighbours; half the ring gives one. From random hops, one hop at a time is changed
-  // for the better.
+  // Each hop gives two neighbours; half the ring gives one. Starts from random hops and improves
+  // one hop at a time.
   void add_circulants() {
     const int half = (request_.nodes - 1) / 2;
     const bool odd = request_.degree % 2 != 0 && request_.nodes % 2 == 0;
@@ -134,7 +134,7 @@ class Search {
     const int degree =
         std::min(request_.degree, nodes - 1) - (nodes % 2 != 0 && request_.degree % 2 != 0 ? 1 : 0);
     if (degree < 3 || nodes > 3000) return;
-    // Eigenvalues cost the cube of the nodes: as many trials as some seconds allow.
+    // Eigenvalues cost n^3: limit the trials to a few seconds.
     const double allowed = 8e9 / std::pow(static_cast<double>(nodes) + 8, 3);
     const int starts = nodes <= 40 ? 6 : nodes <= 120 ? 3 : 1;
     const int trials = static_cast<int>(std::clamp(allowed / starts, 4.0, 4000.0));
@@ -169,7 +169,7 @@ class Search {
     std::optional<FoundGraph> best;
     for (Candidate& candidate : found_) {
       OptimalWeights weights;
-      // Where the solver would be slow, the constant weight that the search went by is near enough.
+      // When the solver would be slow, the constant weight of the search is a good estimate.
       const bool feasible = candidate.graph.edges().size() <= 1200 || candidate.spec.starts_with("circulant");
       if (feasible) {
         weights = optimal_weights(candidate.graph, Sign::free);
@@ -179,7 +179,7 @@ class Search {
         weights.rho = candidate.rho;
       }
       report(0.95, best ? best->rho : weights.rho);
-      // A graph that a spec names is worth more than a file, when it is as good.
+      // Among equally good graphs, one with a spec is preferred to one that needs a file.
       const double margin = candidate.spec.empty() ? 1e-6 : best && best->spec.empty() ? -1e-9 : 1e-9;
       if (best && weights.rho > best->rho - margin) continue;
       best = FoundGraph{std::move(candidate.graph), std::move(candidate.spec), std::move(weights.weights),

@@ -14,7 +14,7 @@
 namespace veche {
 namespace {
 
-// The rule `file` alone means the weights that stand in the graph's own file.
+// The rule `file` alone means the weights in the graph's own file.
 std::string rule_for(const TopologyRequest& request) {
   if (request.weights != "file") return request.weights;
   if (!request.graph.starts_with("file:")) {
@@ -31,7 +31,8 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
   const int nodes = spec_nodes(spec, context);
   check_nodes(spec, nodes, context);
   Graph::check_size(nodes, nodes * std::log2(std::max(nodes, 2)));
-  // A round that joins only some nodes has no best weights of its own: half and half is best over the period.
+  // A round that joins only some nodes has no optimal weights of its own: half and half is best
+  // over the period.
   const bool best = rule.starts_with("optimal") || rule == "best-constant";
   const std::string pairwise = best ? "metropolis" : rule;
   std::vector<Graph> graphs;
@@ -77,7 +78,7 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
                          fmt::format("schedule:{}, {}", fmt::join(names, ","), rule));
 }
 
-// A file that lists several graphs: one a round.
+// A file that lists several graphs: one per round.
 std::shared_ptr<const Topology> listed_in_file(const std::string& spec,
                                                const std::vector<StoredGraph>& stored,
                                                const SpecContext& context, const std::string& rule,
@@ -132,7 +133,8 @@ void refuse_disconnected(const Graph& graph, const std::string& spec, std::span<
                                  fmt::join(shown, " and ")));
 }
 
-// Columns that do not sum to one move the average: only strategies that carry weights along can correct it.
+// If columns do not sum to one, the average moves. Only strategies that carry weights along can
+// correct it.
 void refuse_moving_average(const Topology& topology) {
   for (std::uint64_t k = 0; k < topology.period(); ++k) {
     const auto mixing = topology.at(k);
@@ -170,7 +172,7 @@ std::shared_ptr<const Topology> build_topology(const TopologyRequest& request) {
           fmt::format("a matching needs edges that go both ways, and '{}' is directed", base.name));
     }
     add_words(words, base.labels, base.notice);
-    check_rule(rule);  // though matched nodes always take their mean
+    check_rule(rule);  // although matched nodes always take their mean
     topology = matching_topology(std::move(base.graph), request.seed, "matchings:" + base.name);
   } else if (spec.starts_with("file:")) {
     const std::vector<StoredGraph> stored = read_graph_file(std::string(spec.substr(5)));
@@ -190,7 +192,8 @@ std::shared_ptr<const Topology> build_topology(const TopologyRequest& request) {
 
 std::shared_ptr<const Topology> make_topology(const TopologyRequest& request) {
   auto topology = build_topology(request);
-  // Every node keeps a part of its own under these rules, so that a connected graph always converges.
+  // Every node keeps a positive self-weight under these rules, so a connected graph always
+  // converges.
   const bool safe =
       request.weights == "metropolis" || request.weights == "uniform" || topology->period() == 0;
   if (safe || topology->contraction().rate < 1) return topology;

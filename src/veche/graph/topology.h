@@ -5,26 +5,27 @@
 namespace veche {
 
 struct TopologyRequest {
-  std::string graph = "ring";          // a spec; the number of nodes may be left out
+  std::string graph = "ring";          // a spec; the number of nodes may be omitted
   std::string weights = "metropolis";  // a rule
-  std::optional<int> nodes;            // what the cluster has
-  std::uint64_t seed = 1;              // of random graphs whose spec has no @SEED
-  bool directed_allowed = false;  // the strategy copes with weights that do not keep the average (push-sum)
+  std::optional<int> nodes;            // size of the cluster
+  std::uint64_t seed = 1;              // for random graphs without @SEED
+  bool directed_allowed = false;  // the strategy corrects weights that do not preserve the average (push-sum)
 };
 
-// What the files of a topology say besides their graphs.
+// What the files of a topology contain besides their graphs.
 struct FileWords {
-  std::vector<std::string> labels = {};   // one a node, "" where there is none; empty: only numbers
-  std::vector<std::string> notices = {};  // what was mended, one sentence a file: parallel edges merged ...
+  std::vector<std::string> labels = {};   // one per node, "" for unnamed ones; empty: only numbers
+  std::vector<std::string> notices = {};  // repairs, one sentence per file: parallel edges merged ...
 };
 const FileWords& words_of(const Topology& topology);
 
-// The graph and weights of a request, also when they never converge or, with `rate` 1, do not even connect
+// The graph and weights of a request, even if they never converge or (with `rate` 1) do not connect
 // the nodes. Throws RequestError for everything else that make_topology refuses.
 std::shared_ptr<const Topology> build_topology(const TopologyRequest& request);
 
-// Throws RequestError in one sentence: unknown spec or rule (with the nearest), wrong number of nodes, a
-// graph that is not connected (which components), weights that never converge (why, and a rule that works).
+// Throws RequestError with one sentence: unknown spec or rule (with the nearest one), wrong number
+// of nodes, a disconnected graph (with its components), weights that never converge (with the
+// reason and a rule that works).
 std::shared_ptr<const Topology> make_topology(const TopologyRequest& request);
 
 }  // namespace veche

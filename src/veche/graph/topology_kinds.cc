@@ -65,14 +65,15 @@ class CyclicTopology final : public Topology {
   std::string describe() const override { return name_; }
 
   Contraction contraction() const override {
-    // What a period does to the vectors that sum to zero, in sparse products: rounds join few nodes.
+    // The effect of a period on vectors that sum to zero, by sparse products: rounds join few
+    // nodes.
     SparseMatrix product = sparse_matrix(*rounds_[0]);
     for (std::size_t k = 1; k < rounds_.size(); ++k)
       product = (sparse_matrix(*rounds_[k]) * product).pruned();
     Contraction result;
     result.residual = norm_besides_ones(product);
-    // Rounding alone leaves about 1e-16 of a period that averages exactly; its root would not look like
-    // nothing.
+    // A period that averages exactly leaves about 1e-16 by rounding; its root would look like a
+    // real rate.
     if (*result.residual < 1e-12) result.residual = 0;
     const double radius = *result.residual == 0 ? 0 : radius_besides_ones(product);
     result.rate = std::pow(radius, 1.0 / static_cast<double>(rounds_.size()));
@@ -106,8 +107,8 @@ class MatchingTopology final : public Topology {
     return std::make_shared<const Mixing>(std::move(rows));
   }
 
-  // A matching's W is a projection, so E|x-mean|^2 shrinks by the second eigenvalue of E W = I - 1/2 sum p_e
-  // L_e; the chance p_e of an edge is counted over drawn rounds.
+  // The W of a matching is a projection, so E|x-mean|^2 shrinks by the second eigenvalue of E W = I
+  // - 1/2 sum p_e L_e. The probability p_e of an edge is counted over sampled rounds.
   Contraction contraction() const override {
     const int rounds = nodes() <= 1000 ? 4000 : 400;
     std::vector<double> chance(graph_.edges().size(), 0.0);

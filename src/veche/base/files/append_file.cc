@@ -12,15 +12,16 @@
 namespace veche {
 namespace {
 
-// Room first, so that nobody who reads meanwhile sees half a record of those that do not fit. Where the file
-// system knows no such thing, writing tells. 0 or the reason.
+// Allocates disk space before writing, so that a concurrent reader never sees part of a record that
+// does not fit. If the file system cannot allocate ahead, the write itself reports the error.
+// Returns 0 or errno.
 int reserve(int descriptor, std::size_t at, std::size_t bytes) {
   const bool reserved =
       ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) == 0;
   return !reserved && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) ? errno : 0;
 }
 
-// 0 or the reason.
+// Returns 0 or errno.
 int write_at(int descriptor, std::string_view bytes, std::size_t at) {
   if (const int error = reserve(descriptor, at, bytes.size()); error != 0) return error;
   while (!bytes.empty()) {
@@ -48,7 +49,7 @@ bool AppendFile::append(std::string record) {
   kept_bytes_ += record.size();
   kept_.push_back(std::move(record));
   const bool written = write_kept();
-  for (; kept_bytes_ > kMostKept; ++dropped_) {  // the oldest: the newest tell where the run is
+  for (; kept_bytes_ > kMostKept; ++dropped_) {  // drop the oldest; the newest records show the current state
     kept_bytes_ -= kept_.front().size();
     kept_.pop_front();
   }
@@ -59,11 +60,12 @@ bool AppendFile::write_kept() {
   if (kept_.empty()) return dropped_ == 0;
   struct stat status {};
   if (::fstat(descriptor_, &status) == 0 && status.st_nlink == 0)
-    return failed(file_.string() + " was removed");  // writing would succeed, and be for nothing
+    // writing would succeed but the file has no name any more
+    return failed(file_.string() + " was removed");
   for (; !kept_.empty(); kept_.pop_front()) {
     const std::string& record = kept_.front();
     if (const int error = write_at(descriptor_, record, size_); error != 0) {
-      // Where not even this succeeds, the next attempt writes over the half record.
+      // If truncation fails too, the next attempt overwrites the partial record.
       [[maybe_unused]] const int cut = ::ftruncate(descriptor_, static_cast<off_t>(size_));
       return failed(cannot_be(file_, "written", error));
     }

@@ -7,25 +7,25 @@
 
 namespace veche {
 
-// A file that grows by records, such as lines, each of which is there whole or not at all. A full disk is no
-// error: what cannot be written is kept in memory and goes before the next. One thread at a time; nobody else
-// writes to the file.
+// A file that grows by whole records, such as lines: a record is either complete or absent. A full
+// disk is not an error: unwritten records stay in memory and are written before the next one. Used
+// by one thread at a time; no other process may write to the file.
 class AppendFile {
  public:
-  // Goes on behind what the file has; makes it if need be. Throws RunError.
+  // Appends to an existing file or creates it. Throws RunError.
   explicit AppendFile(std::filesystem::path file);
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
   ~AppendFile();
 
-  // Both tell whether the file now has everything.
+  // Both return whether the file now contains every record.
   bool append(std::string record);
   bool write_kept();
-  // The same, and that the disk has it.
+  // Writes pending records and syncs the file to disk.
   bool sync();
 
   const std::filesystem::path& path() const { return file_; }
-  // Records that are not in the file: those kept, and those for which there was no more memory.
+  // Records missing from the file: those kept in memory and those dropped for lack of memory.
   std::size_t missing() const { return kept_.size() + dropped_; }
   // Why the last attempt failed: "FILE cannot be written: No space left on device".
   const std::string& why() const { return why_; }
@@ -37,7 +37,7 @@ class AppendFile {
 
   const std::filesystem::path file_;
   const int descriptor_;
-  std::size_t size_ = 0;  // of the whole records in it
+  std::size_t size_ = 0;  // bytes of complete records in the file
   std::deque<std::string> kept_;
   std::size_t kept_bytes_ = 0;
   std::size_t dropped_ = 0;

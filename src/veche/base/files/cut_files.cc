@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-// All that follows runs in a signal's handler: system calls and the stack, nothing else.
+// Everything below runs in a signal handler: system calls and the stack only.
 
 void print(std::string_view text) {
   while (!text.empty()) {
@@ -23,7 +23,8 @@ void print(std::string_view text) {
   }
 }
 
-// Of a line "7f00-7f80 r--p 00000000 fe:00 1234   /data/0.shard" the path, when the address lies in it.
+// The path in a line of /proc/self/maps ("7f00-7f80 r--p 00000000 fe:00 1234   /data/0.shard") if
+// its range contains the address.
 std::string_view file_at(std::string_view line, std::uintptr_t address) {
   std::uintptr_t from = 0, to = 0;
   const char* const end = line.data() + line.size();
@@ -57,7 +58,7 @@ void tell_file(std::uintptr_t address) {
 }
 
 void on_bus_error(int number, siginfo_t* about, void*) {
-  if (about->si_code != BUS_ADRERR) {  // not of a file: die of it as usual
+  if (about->si_code != BUS_ADRERR) {  // not a file error: die of the signal as usual
     signal(number, SIG_DFL);
     raise(number);
     return;

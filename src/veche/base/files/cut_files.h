@@ -2,10 +2,10 @@
 
 namespace veche {
 
-// From now on a program that touches mapped bytes of a file which somebody has cut off meanwhile ends with a
-// sentence that names the file, and exit code 1, instead of being killed by SIGBUS. Sets are asked for their
-// files' lengths before every sample (MappedFile::still_has), so this is for the moment between asking and
-// reading.
+// Installs a SIGBUS handler. A program that touches mapped bytes of a file that was truncated
+// meanwhile then ends with a sentence naming the file, and exit code 1. Data sets check file
+// lengths before every sample (MappedFile::still_has), so the handler covers only the moment
+// between check and read.
 void explain_cut_files();
 
 }  // namespace veche

@@ -19,7 +19,7 @@ std::string me() {
   return "process " + std::to_string(::getpid()) + " on " + host.data();
 }
 
-// The first line.
+// Reads the first line.
 std::string read_line(int descriptor) {
   std::array<char, 512> text{};
   const ssize_t length = ::pread(descriptor, text.data(), text.size(), 0);
@@ -35,7 +35,7 @@ FileLock::FileLock(const std::filesystem::path& file) : descriptor_(open_or_fail
   while (locked != 0 && errno == EINTR);
   if (locked == 0) {
     const std::string line = me() + "\n";
-    // Only to be helpful: where it cannot be written, the others do not learn who it is.
+    // Best effort: if the write fails, other processes do not learn the holder's identity.
     if (::ftruncate(descriptor_, 0) == 0) [[maybe_unused]]
       const ssize_t written = ::pwrite(descriptor_, line.data(), line.size(), 0);
   } else if (errno == EWOULDBLOCK) {

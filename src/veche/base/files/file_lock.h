@@ -5,22 +5,22 @@
 
 namespace veche {
 
-// A file that one holds at a time. It is held by the open file, so the hold ends with the process however
-// that ends, and a file that a killed one has left hinders nobody.
+// An exclusive lock on a file. The lock belongs to the open file, so it ends with the process
+// however the process ends. A file left by a killed process blocks nobody.
 class FileLock {
  public:
   enum class Outcome { held, taken, unsupported };
 
-  // Makes the file if need be, and writes into it who holds it. Never waits. Throws RunError when the file
-  // cannot be opened.
+  // Creates the file if necessary and writes the holder's identity into it. Never waits. Throws
+  // RunError if the file cannot be opened.
   explicit FileLock(const std::filesystem::path& file);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
   Outcome outcome() const { return outcome_; }
-  // Taken: who has it, "process 17 on host", empty when that is not known. Unsupported: the reason, some
-  // network file systems have no locks.
+  // If taken: the holder, "process 17 on host"; empty if unknown. If unsupported: the reason, since
+  // some network file systems have no locks.
   const std::string& why() const { return why_; }
 
  private:

@@ -115,17 +115,17 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 
 void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0 && errno == EACCES) return;  // one may write into it and not read it
+  if (descriptor < 0 && errno == EACCES) return;  // a folder may be writable but not readable
   if (descriptor < 0) fail(folder, "opened");
   const int why = ::fsync(descriptor) == 0 ? 0 : errno;
   ::close(descriptor);
   errno = why;
-  if (why != 0 && why != EINVAL && why != ENOTSUP)  // not every file system syncs folders
+  if (why != 0 && why != EINVAL && why != ENOTSUP)  // not every file system can sync folders
     fail(folder, "synced to the disk");
 }
 
 bool make_folder_durably(const std::filesystem::path& folder) {
-  const std::filesystem::path path = (folder / "").parent_path();  // without a slash at its end
+  const std::filesystem::path path = (folder / "").parent_path();  // without a trailing slash
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int why = errno;
     if (why == EEXIST && std::filesystem::is_directory(path)) return false;

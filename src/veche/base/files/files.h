@@ -8,38 +8,39 @@
 
 namespace veche {
 
-// Writing that survives a kill or a power cut at any moment. All throw RunError naming the file and the
-// reason.
+// Writing that survives a kill or a power cut at any moment. Every function throws RunError with
+// the file and the reason.
 
-// A new file, written front to back; an old one of the name is overwritten. One thread at a time.
+// A new file, written sequentially. Overwrites an existing file. One thread at a time.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path file);
-  // One that will get another name, by which errors call it.
+  // For a file that will be renamed: error messages use the name `called`.
   OutputFile(const std::filesystem::path& file, std::filesystem::path called);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
   void write(std::span<const std::byte> bytes);
-  void sync();  // returns when the disk has it all
+  void sync();  // returns once the data are on disk
 
  private:
   const std::filesystem::path called_;
   const int descriptor_;
 };
 
-// Where a file of this name is written: links are followed and stay. Throws RequestError when there is
-// something that is not to be replaced: a folder, a device.
+// The path that writing to `file` really writes to: symbolic links are followed and kept. Throws
+// RequestError if the target must not be replaced: a folder or a device.
 std::filesystem::path place_of(const std::filesystem::path& file);
 
-// The bytes, synced to the disk, under this name; an old file of the name is there until the new one is
-// whole. What fails leaves nothing behind; what is killed leaves NAME.new, which the next one overwrites.
+// Writes the bytes under this name and syncs them. An existing file stays until the new one is
+// complete. A failure leaves nothing behind. A kill leaves NAME.new, which the next write
+// overwrites.
 void write_file(const std::filesystem::path& file, std::span<const std::span<const std::byte>> parts);
 void write_file(const std::filesystem::path& file, std::string_view text);
 
-// The same in a folder that nobody looks into before it is synced and renamed, where a file needs no name
-// besides its own, and the folder no sync for each of a thousand files.
+// The same inside a folder that becomes visible only when it is synced and renamed. It needs no
+// temporary name and no folder sync per file.
 void write_file_in_unfinished(const std::filesystem::path& file,
                               std::span<const std::span<const std::byte>> parts);
 
@@ -47,14 +48,14 @@ void write_file_in_unfinished(const std::filesystem::path& file,
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 // Makes the names in a folder durable.
 void sync_folder(const std::filesystem::path& folder);
-// Makes a folder in one that exists, and its name durable. Tells whether it is new; others may make it at the
-// same time.
+// Creates a folder in an existing one and makes its name durable. Returns whether it is new. Other
+// processes may create it at the same time.
 bool make_folder_durably(const std::filesystem::path& folder);
 
-// A descriptor, closed on exec; `flags` as for open(2).
+// Returns a close-on-exec descriptor; `flags` as for open(2).
 int open_or_fail(const std::filesystem::path& file, int flags);
 
-// The sentence of a failure: "FILE cannot be WHAT: REASON".
+// A failure as a sentence: "FILE cannot be WHAT: REASON".
 std::string cannot_be(const std::filesystem::path& file, const char* what, int error);
 
 }  // namespace veche

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// No file of this process may grow beyond so many bytes: as good as a full disk, and no mount is needed.
+// Limits the size of this process's files. Behaves like a full disk without a mount.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {
@@ -127,11 +127,11 @@ TEST(AppendFile, GoesOnBehindWhatThereIs) {
 TEST(AppendFile, HasWholeRecordsOnlyAndKeepsTheRestUntilThereIsRoom) {
   const ::veche::testing::TemporaryFolder folder;
   AppendFile file(folder.path() / "lines");
-  const FullDisk full(12);  // in the midst of the third
+  const FullDisk full(12);  // in the middle of the third record
   EXPECT_TRUE(file.append("11111\n"));
   EXPECT_TRUE(file.append("2222\n"));
   EXPECT_FALSE(file.append("3333333\n"));
-  EXPECT_FALSE(file.append("4\n"));  // would have room, but not before the one before it
+  EXPECT_FALSE(file.append("4\n"));  // would fit, but not before the pending record
   EXPECT_EQ(content(file.path()), "11111\n2222\n");
   EXPECT_EQ(file.why(), file.path().string() + " cannot be written: File too large");
   EXPECT_EQ(file.missing(), 2U);

@@ -1,4 +1,4 @@
-// What stands between a stranger's text and a parser.
+// Tests of the checks between untrusted text and a parser.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -71,7 +71,7 @@ TEST(ReadText, TakesFilesOnly) {
   const std::filesystem::path pipe = file.parent_path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_NE(refusal([&] { read_text(pipe, "it", 9); }), "");         // and does not wait for a writer
-  EXPECT_GT(read_text("/proc/self/maps", "it", 1 << 20).size(), 0);  // whose size the system does not tell
+  EXPECT_GT(read_text("/proc/self/maps", "it", 1 << 20).size(), 0);  // the kernel reports no size for it
 }
 
 TEST(InputFile, ReadsFromAnyPlace) {

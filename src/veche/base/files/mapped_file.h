@@ -9,12 +9,12 @@
 
 namespace veche {
 
-// A file's bytes in place: nothing is read before it is looked at. Touching what somebody has cut off
-// meanwhile ends the program (cut_files.h tells why), so whoever reads for long asks each time whether the
-// bytes are still there. Any thread may read.
+// A file mapped into memory; bytes are read on first access. Accessing bytes that were truncated
+// meanwhile ends the program (see cut_files.h), so a long-running reader checks still_has before
+// each access. Any thread may read.
 class MappedFile {
  public:
-  // Throws RequestError naming the file when it is missing, no file or cannot be read.
+  // Throws RequestError naming the file if it is missing, not a regular file or unreadable.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
@@ -28,7 +28,7 @@ class MappedFile {
   }
   const std::filesystem::path& path() const { return path_; }
   bool contains(std::span<const std::uint8_t> part) const;
-  // Whether the file still reaches to the end of these bytes, which it contains.
+  // Whether the file is still long enough to contain this part of the mapping.
   bool still_has(std::span<const std::uint8_t> part) const;
 
  private:
@@ -38,9 +38,9 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// Files that lie in memory, for those who keep bytes of several.
+// Mapped files, for owners of bytes from several files.
 using MappedFiles = std::vector<std::shared_ptr<const MappedFile>>;
-// The one that contains these bytes; null: none.
+// The file that contains these bytes, or null.
 const MappedFile* file_of(const MappedFiles& files, std::span<const std::uint8_t> part);
 
 }  // namespace veche

@@ -26,20 +26,20 @@ double number_in(const std::filesystem::path& file) {
   return number;
 }
 
-// Version 2: "max 100000", or microseconds and the period in which they may be used.
+// cgroup v2: "max 100000", or a quota and its period in microseconds.
 double quota_v2(const std::filesystem::path& group) {
   std::ifstream file(group / "cpu.max");
   double microseconds = -1, period = -1;
   return file >> microseconds >> period ? quota_of(microseconds, period) : kUnlimited;
 }
 
-// Version 1: -1 where there is no limit.
+// cgroup v1: -1 means no limit.
 double quota_v1(const std::filesystem::path& group) {
   return quota_of(number_in(group / "cpu.cfs_quota_us"), number_in(group / "cpu.cfs_period_us"));
 }
 
-// The least of a group and those above it. In a container the path may be one of the host's, of which only
-// the top is seen: then that speaks for it.
+// The lowest quota of a group and its ancestors. In a container the path may be the host's, and
+// only the root of the hierarchy is visible; then the root's quota applies.
 template <class Quota>
 double least_upwards(const std::filesystem::path& top, const std::string& path, Quota quota) {
   double least = quota(top);
@@ -51,7 +51,7 @@ double least_upwards(const std::filesystem::path& top, const std::string& path, 
   return least;
 }
 
-// "0::/a/b" of version 2, "4:cpu,cpuacct:/a/b" of version 1.
+// "0::/a/b" in cgroup v2, "4:cpu,cpuacct:/a/b" in cgroup v1.
 struct Membership {
   explicit Membership(const std::string& line) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
@@ -65,12 +65,12 @@ struct Membership {
     path = line.substr(second + 1);
   }
   std::vector<std::string> controllers;
-  std::string joined;  // a folder of version 1 has this name, or one of the controllers'
+  std::string joined;  // the v1 folder has this name, or the name of one controller
   std::string path;
 };
 
 int allowed_cores() {
-  // More than a cpu_set_t holds are not counted one by one.
+  // Machines with more cores than a cpu_set_t holds: use the total.
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 0) return CPU_COUNT(&cores);
@@ -96,10 +96,10 @@ double core_quota(const std::filesystem::path& groups, const std::filesystem::pa
 
 int usable_cores(int processes, double quota) {
   int cores = allowed_cores();
-  // Those that a launcher has bound to cores of their own share them with nobody.
+  // Processes that a launcher has bound to separate cores share them with no other process.
   if (processes > 1)
     cores = std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / processes, 1, cores);
-  // Processes of one job are in one group as a rule.
+  // Processes of one job usually share one group.
   const double part = std::ceil(quota / processes);
   return part < cores ? std::max(1, static_cast<int>(part)) : cores;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// The file systems of control groups as the kernel lays them out, made up.
+// A fake cgroup file system, laid out as by the kernel.
 struct Groups {
   void own(const std::string& lines) const { folder.write("membership", lines); }
   void file(const std::string& name, const std::string& text) const { folder.write("groups/" + name, text); }
@@ -47,7 +47,7 @@ TEST(CoreQuota, OfAContainerIsAtTheTopThatItSees) {
 TEST(CoreQuota, OfVersionOne) {
   const Groups groups;
   groups.own("12:memory:/x\n4:cpu,cpuacct:/docker/abc\n1:name=systemd:/docker/abc\n0::/\n");
-  groups.file("memory/x/cpu.cfs_quota_us", "1000\n");  // another controller's
+  groups.file("memory/x/cpu.cfs_quota_us", "1000\n");  // the file of another controller
   groups.file("memory/x/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(groups.quota(), kNoLimit);
   groups.file("cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "-1\n");

@@ -1,11 +1,11 @@
-// For a file of loops over long vectors, which Highway compiles once for each instruction set. Such a file
-// defines HWY_TARGET_INCLUDE as its own path, includes this, and has its loops between HWY_BEFORE_NAMESPACE()
-// and HWY_AFTER_NAMESPACE() in a namespace HWY_NAMESPACE. What is there once stands behind `#if HWY_ONCE` and
-// chooses among them (HWY_EXPORT, HWY_DYNAMIC_DISPATCH), as base/machine/instruction_set.h says. Loops are
-// plain ones for the compiler to vectorise, or written with Highway's vectors. No include guard: each time it
-// counts anew.
+// For a file of vector loops that Highway compiles once per instruction set. The file defines
+// HWY_TARGET_INCLUDE as its own path, includes this header, and puts its loops between
+// HWY_BEFORE_NAMESPACE() and HWY_AFTER_NAMESPACE() in namespace HWY_NAMESPACE. Code compiled once
+// follows `#if HWY_ONCE` and dispatches with HWY_EXPORT and HWY_DYNAMIC_DISPATCH (see
+// base/machine/instruction_set.h). The loops are plain, for the compiler to vectorise, or use
+// Highway's vectors. No include guard: every inclusion takes effect.
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS HWY_SSSE3  // who has no SSE 4 has the plain one
+#define HWY_DISABLED_TARGETS HWY_SSSE3  // processors without SSE 4 use the plain version
 #endif
 #include <hwy/foreach_target.h>
 //

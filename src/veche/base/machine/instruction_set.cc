@@ -9,7 +9,7 @@ namespace veche {
 namespace {
 
 struct Target {
-  std::int64_t bit;  // Highway's; a better set has a lower one
+  std::int64_t bit;  // Highway's target bit; better sets have lower values
   const char* name;
 };
 
@@ -19,7 +19,7 @@ constexpr Target kTargets[] = {
     {HWY_AVX2, "avx2"},
     {HWY_SSE4, "sse4"},
 #endif
-    {HWY_STATIC_TARGET, "plain"},  // what the compiler may use everywhere
+    {HWY_STATIC_TARGET, "plain"},  // the compiler's baseline
 };
 
 std::vector<std::string> names_of(std::int64_t supported) {
@@ -32,7 +32,7 @@ std::vector<std::string> names_of(std::int64_t supported) {
 }  // namespace
 
 std::vector<std::string> instruction_sets() {
-  static const std::int64_t processors = hwy::SupportedTargets();  // before anything was left out
+  static const std::int64_t processors = hwy::SupportedTargets();  // captured before any target is disabled
   return names_of(processors);
 }
 

@@ -4,10 +4,10 @@
 
 namespace veche {
 
-// What Linux calls the processor; "unknown processor" where it has no name there.
+// The processor's name as Linux reports it, or "unknown processor".
 std::string processor_name();
 
-// Of this build: "0.1.0".
+// Version of this build: "0.1.0".
 std::string version();
 
 }  // namespace veche

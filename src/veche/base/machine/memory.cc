@@ -19,7 +19,7 @@ constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t number_in(const char* file) {
   std::ifstream in(file);
   std::uint64_t value = 0;
-  return in >> value ? value : kUnknown;  // "max" is none
+  return in >> value ? value : kUnknown;  // "max": no limit
 }
 
 std::uint64_t of_the_machine() {
@@ -37,7 +37,7 @@ std::uint64_t of_the_container() {
   const std::uint64_t most = number_in("/sys/fs/cgroup/memory.max");
   const std::uint64_t used = number_in("/sys/fs/cgroup/memory.current");
   if (most == kUnknown || used == kUnknown) return kUnknown;
-  // Pages of files count as used, but are given up when somebody needs the room.
+  // Cached file pages count as used, but the kernel reclaims them on demand.
   std::uint64_t files = 0;
   std::ifstream in("/sys/fs/cgroup/memory.stat");
   std::string key;
@@ -56,8 +56,8 @@ std::string text(double bytes) {
   return bytes < 1e12 ? fmt::format("{:.1f} GB", bytes / 1e9) : fmt::format("{:.4g} TB", bytes / 1e12);
 }
 
-// To the system, about the whole pages among these bytes. Where it does not take advice nothing is lost but
-// the memory, or some time.
+// Advises the kernel about the whole pages in these bytes. If it ignores the advice, only memory or
+// time is lost.
 void advise(std::span<std::byte> bytes, int advice) {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto from = reinterpret_cast<std::uintptr_t>(bytes.data());
@@ -74,7 +74,7 @@ std::uint64_t available_memory() {
 std::uint64_t address_space_left() {
   const std::uint64_t limit = address_space_limit();
   const std::uint64_t pages =
-      limit == kUnknown ? kUnknown : number_in("/proc/self/statm");  // the first of its line
+      limit == kUnknown ? kUnknown : number_in("/proc/self/statm");  // first number of the line
   if (pages == kUnknown) return limit;
   return limit - std::min(limit, pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
 }
@@ -89,7 +89,7 @@ void check_address_space(double bytes, const std::string& what) {
 }
 
 void check_memory(double bytes, const std::string& what, const std::string& hint) {
-  if (bytes < 1e8) return;  // nobody is short of so little, and asking takes time
+  if (bytes < 1e8) return;  // small requests are not worth the time of asking
   const auto available = static_cast<double>(available_memory());
   if (bytes > available)
     throw RequestError(fmt::format("{} needs {} of memory, and {} are available: {}", what, text(bytes),

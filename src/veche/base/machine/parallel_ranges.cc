@@ -5,7 +5,8 @@
 namespace veche {
 namespace {
 
-constexpr std::size_t kLeastRange = 65536;  // numbers: fewer are done sooner than another thread begins
+// elements; smaller ranges finish sooner than another thread starts
+constexpr std::size_t kLeastRange = 65536;
 constexpr std::size_t kRegister = 64;
 
 }  // namespace

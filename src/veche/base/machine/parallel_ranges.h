@@ -5,10 +5,11 @@
 
 namespace veche {
 
-// work(from, to) for parts of [0, length) that cover it, each by another of so many threads, the calling one
-// among them; returns when all are done. The parts begin at whole vector registers, and there are fewer where
-// there is little to do; which they are depends on length and threads alone. The threads are those of OpenMP,
-// which libtorch uses too: further ones would only wait for a core. `work` does not throw.
+// Calls work(from, to) for parts that cover [0, length), each on a different one of `threads`
+// threads, including the caller's; returns when all are done. Parts begin at whole vector
+// registers. Short ranges use fewer parts. The parts depend only on length and threads. The threads
+// are OpenMP's, which libtorch uses too; extra threads would only compete for cores. `work` must
+// not throw.
 void parallel_ranges(int threads, std::size_t length,
                      const std::function<void(std::size_t from, std::size_t to)>& work);
 

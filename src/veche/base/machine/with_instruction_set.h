@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// For tests: while it lives, loops use this instruction set of the processor; then the best again.
+// For tests: selects an instruction set while this object lives; then restores the best one.
 class WithInstructionSet {
  public:
   explicit WithInstructionSet(const std::string& name) { use_instruction_set(name); }

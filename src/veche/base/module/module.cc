@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Asked of the loader about an address inside this program or library, so that no path is compiled in.
+// The folder of this program or library, as the loader knows it, so that no path is compiled in.
 fs::path module_folder() {
   Dl_info info{};
   link_map* object = nullptr;
@@ -22,7 +22,7 @@ fs::path module_folder() {
       object == nullptr)
     return "veche";
   if (*object->l_name != '\0') return fs::absolute(object->l_name).lexically_normal().parent_path() / "veche";
-  // The program itself has no name there. In the build tree its libraries are in lib/.
+  // The loader gives the main program no name. In the build tree its libraries are in lib/.
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   const fs::path installed = prefix / VECHE_LIBRARY_FOLDER / "veche";
@@ -45,12 +45,13 @@ void* module_symbol(const Module& module, const std::string& symbol) {
     throw RequestError("this build of Veche has no " + module.purpose + " (" + path.string() +
                        " is missing)" + remedy);
 
-  // A loader that runs out of address space leaves libraries half started, and they hang or crash.
+  // A loader that runs out of address space leaves libraries half initialised, and they hang or
+  // crash.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) == nullptr)
     check_address_space(module.address_space, "the engine of the " + module.purpose);
 
-  // Local, so that engines with the same symbols can live side by side. The loader counts the openings and
-  // nobody closes: engines of this size do not survive being unloaded.
+  // RTLD_LOCAL, so that engines with the same symbols can coexist. The handle is never closed:
+  // engines of this size do not survive being unloaded.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     throw RequestError("the engine of the " + module.purpose +

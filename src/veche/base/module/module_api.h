@@ -1,5 +1,5 @@
 #pragma once
 
-// What the modules (base/module/module.h) use of Veche besides the public interface. In the library these
-// symbols have the version VECHE_PRIVATE: they are for modules of the same build and for nobody else.
+// Symbols that the modules (base/module/module.h) use in addition to the public interface. They
+// have the symbol version VECHE_PRIVATE: only modules of the same build may use them.
 #define VECHE_MODULE_API __attribute__((visibility("default")))

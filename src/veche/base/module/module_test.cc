@@ -19,7 +19,7 @@ TEST(Module, AMissingOneIsOneClearSentence) {
   }
 }
 
-// Something is there, but the loader refuses it.
+// The file exists, but the loader rejects it.
 TEST(Module, ABrokenOneSaysWhatToInstall) {
   try {
     module_symbol({"/dev/null", "teapots", "libtea-dev"}, "pour");

@@ -12,13 +12,13 @@
 
 namespace veche {
 
-// Things that are found by their names, to which programs add their own. What was found stays where it is.
-// Any thread.
+// Named entries, to which programs add their own. An entry never moves after it was added. Any
+// thread.
 template <class Info>
 class Registry {
  public:
-  // `kind` and `taken`: what messages call such a thing, and names besides those here. `makes`: whether it
-  // has what makes one.
+  // `kind` is the noun for messages. `taken` are further names in use. `makes` says whether the
+  // entry has a factory.
   void add(Info info, const std::string& kind, bool makes,
            const std::function<bool(const std::string&)>& taken) {
     if (info.name.empty()) throw RequestError("a " + kind + " cannot be registered without a name");

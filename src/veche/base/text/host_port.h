@@ -8,13 +8,13 @@
 
 namespace veche {
 
-// Where somebody can be reached: 10.0.0.7:4000, [fe80::1]:4000, lab.example:4000.
+// A network address: 10.0.0.7:4000, [fe80::1]:4000, lab.example:4000.
 struct HostPort {
   std::string host;  // without brackets
   std::uint16_t port = 0;
 };
 
-// Nothing where it is no HOST:PORT.
+// Returns nullopt if the text is not HOST:PORT.
 inline std::optional<HostPort> read_host_port(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return {};

@@ -27,7 +27,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 2);
   for (const std::string& candidate : candidates) {
-    // A beginning of the word someone meant is as good as a typing error.
+    // A prefix of a candidate counts as a typing error.
     const bool prefix = word.size() >= 2 && candidate.starts_with(word);
     const std::size_t distance = prefix ? 1 : edit_distance(word, candidate);
     if (distance <= best_distance && (best.empty() || distance < best_distance)) {

@@ -7,10 +7,10 @@
 
 namespace veche {
 
-// The candidate with the fewest edits from `word`; empty when nothing is near enough to be meant.
+// The candidate with the smallest edit distance from `word`; empty if none is close enough.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-// "; did you mean 'ring'?" when something is near, else "; choose one of ring, path, star".
+// "; did you mean 'ring'?" if a candidate is close, else "; choose one of ring, path, star".
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace veche

@@ -20,7 +20,7 @@ class Scan {
     }
   }
 
-  // A dotted key is as many tables in each other as it has parts.
+  // A dotted key nests as many tables as it has parts.
   void toml() {
     int parts = 1;
     for (; at_ < text_.size(); ++at_) {
@@ -47,7 +47,7 @@ class Scan {
       refuse("brackets are nested more than " + most() + " deep");
   }
 
-  // From the sign that opens it to the last of those that close it.
+  // Skips from the opening quote to the closing one.
   void skip_string(std::string_view quote, bool escapes) {
     for (at_ += quote.size(); at_ < text_.size(); ++at_) {
       if (escapes && text_[at_] == '\\') {
@@ -59,7 +59,7 @@ class Scan {
         return;
       } else if (text_[at_] == '\n') {
         ++line_;
-        if (quote.size() == 1) return;  // never closed: the parser will say so
+        if (quote.size() == 1) return;  // unterminated: the parser reports it
       }
     }
   }

@@ -5,8 +5,8 @@
 
 namespace veche {
 
-// How many bytes of the text begin it as one sign of UTF-8; 0: none do. A sign in more bytes than it needs, a
-// surrogate and what lies beyond Unicode are none. The text is not empty.
+// Length in bytes of the UTF-8 character at the start of a non-empty text; 0 if the text starts
+// with no valid character. Overlong forms, surrogates and values beyond Unicode are invalid.
 std::size_t utf8_length(std::string_view text);
 
 }  // namespace veche

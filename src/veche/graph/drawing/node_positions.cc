@@ -11,7 +11,7 @@ namespace {
 
 constexpr double full_turn = 2 * std::numbers::pi;
 
-// From the top, clockwise, one unit apart (more when there are few, so that edges have room).
+// Clockwise from the top, one unit apart (more for small counts, so that edges have room).
 std::vector<Point> circle(int count) {
   const double radius = std::max(1.6, count / full_turn);
   std::vector<Point> places;
@@ -28,7 +28,7 @@ std::vector<Point> star(int count) {
   return places;
 }
 
-// Row by row, every second one backwards.
+// Row by row, every second row backwards.
 std::vector<Point> snake(int count) {
   const int width = count <= 12 ? count : static_cast<int>(std::ceil(std::sqrt(2.0 * count)));
   std::vector<Point> places;
@@ -50,14 +50,15 @@ std::vector<Point> rows(int count, int width) {
 }
 
 std::vector<Point> cube(int dimension) {
-  // Directions of the axes: a cube at a slant; above that, the projection in which all axes are alike.
+  // Directions of the axes: an oblique cube; in higher dimensions a projection that treats all axes
+  // alike.
   std::vector<Point> axes{{1.6, 0}, {0, -1.6}, {0.75, -0.6}};
   if (dimension > 3) {
     axes.clear();
     for (int d = 0; d < dimension; ++d) {
       const double angle = std::numbers::pi * d / dimension + 0.1;
       const double length =
-          1.5 * (dimension % 2 == 0 ? 1 : 1 + 0.1 * d);  // odd ones would put nodes on one spot
+          1.5 * (dimension % 2 == 0 ? 1 : 1 + 0.1 * d);  // odd dimensions would put two nodes on one spot
       axes.push_back({length * std::cos(angle), -length * std::sin(angle)});
     }
   }
@@ -72,8 +73,8 @@ std::vector<Point> cube(int dimension) {
   return places;
 }
 
-// Leaves side by side, parents above the middle of their children; bent round a centre when there are many
-// leaves.
+// Leaves side by side, parents above the middle of their children. With many leaves the tree is
+// bent round a centre.
 std::vector<Point> tree_positions(const Graph& graph) {
   std::vector<Point> places(static_cast<std::size_t>(graph.nodes()));
   double leaves = 0;
@@ -94,7 +95,7 @@ std::vector<Point> tree_positions(const Graph& graph) {
     return places;
   }
   const double depth = std::ranges::max(places, {}, &Point::y).y;
-  const double ring = std::max(1.0, leaves / full_turn / depth);  // between one depth and the next
+  const double ring = std::max(1.0, leaves / full_turn / depth);  // distance between two depths
   for (Point& point : places) {
     const double angle = full_turn * point.x / leaves, radius = ring * point.y;
     point = {radius * std::sin(angle), -radius * std::cos(angle)};
@@ -102,7 +103,7 @@ std::vector<Point> tree_positions(const Graph& graph) {
   return places;
 }
 
-// An edge that jumps over others in its row or column bows out of it.
+// An edge that passes over other nodes of its row or column is bent outwards.
 std::vector<double> bends_of(const Graph& graph, const std::vector<Point>& places, bool wraps) {
   std::vector<double> bends;
   for (const auto [i, j] : graph.edges()) {
@@ -119,7 +120,8 @@ Layout layout_of(const Graph& graph, const std::string& family, std::span<const 
   static constexpr std::array round{"ring",    "chords", "circulant", "exponential", "one-peer-exponential",
                                     "complete"};
   const int count = graph.nodes();
-  const bool box = (family == "torus" || family == "grid") && shape.size() == 2;  // more sides fit no paper
+  // more dimensions do not fit on paper
+  const bool box = (family == "torus" || family == "grid") && shape.size() == 2;
   Layout layout;
   if (std::ranges::find(round, family) != round.end()) {
     layout.places = circle(count);

@@ -13,20 +13,20 @@ struct Point {
   double y = 0;  // downwards
 };
 
-// Where to draw a graph: about one unit between neighbours. `bends` has, for every edge, how far its middle
-// is pulled away from the straight line (to the left of from -> to), so that edges round a torus do not run
-// over other nodes.
+// Positions of a drawing: about one unit between neighbours. `bends` has, for every edge, the
+// distance of its midpoint from the straight line (to the left of from -> to), so that wrap-around
+// edges of a torus do not cross other nodes.
 struct Layout {
   std::vector<Point> places;
   std::vector<double> bends;
 };
 
-// Rings round, tori and grids as grids, stars, trees and small hypercubes as people draw them; `family` and
-// `shape` are those of the spec. Anything else by stress: distances on paper near to distances in the graph.
-// Deterministic.
+// Conventional drawings for rings, tori, grids, stars, trees and small hypercubes; `family` and
+// `shape` come from the spec. All other graphs use stress_layout. Deterministic.
 Layout layout_of(const Graph& graph, const std::string& family, std::span<const int> shape);
 
-// The general case, for graphs of up to some 2,000 nodes.
+// Stress layout: distances on paper approximate distances in the graph. For up to about 2,000
+// nodes.
 std::vector<Point> stress_layout(const Graph& graph);
 
 }  // namespace veche

@@ -24,14 +24,14 @@ struct Scale {
 };
 
 struct Widths {
-  double least = std::numeric_limits<double>::infinity(), most = 0;  // of the moduli of weights
+  double least = std::numeric_limits<double>::infinity(), most = 0;  // of the absolute weights
   double thick = 7;
   double operator()(double weight) const {
     return most == 0 ? 1 : std::max(weight < 0 ? 1.3 : 0.6, thick * std::abs(weight) / most);
   }
 };
 
-// The labels under the nodes, cut where they are long.
+// The labels under the nodes; long labels are truncated.
 class Captions {
  public:
   Captions(std::span<const std::string> labels, double radius)
@@ -69,7 +69,7 @@ class Captions {
   std::vector<std::string> words_;
 };
 
-// A piece of the legend: a sample line and its meaning.
+// One entry of the legend: a sample line and its meaning.
 double add_sample(Picture& picture, Point at, double width, bool dashed, const std::string& words) {
   const Point to{at.x + 26, at.y};
   picture.curves.push_back({at, {at.x + 13, at.y}, to, width, dashed ? negative : line, dashed, false});
@@ -92,11 +92,11 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   const double unit = std::clamp(size / span, count > 400 ? 6.0 : 24.0, 78.0);
   const double bow = std::ranges::max(layout.bends) * unit;
   const double room =
-      unit * std::sqrt((right.x - left.x + 1) * (bottom.y - top.y + 1) / count);  // of one node
+      unit * std::sqrt((right.x - left.x + 1) * (bottom.y - top.y + 1) / count);  // area per node
   const double radius = std::clamp(std::min(0.27 * unit, 0.2 * room), 2.5, 13.0);
 
   const Captions captions(labels, radius);
-  // Half of the longest label sticks out where its node is at the edge.
+  // The longest label may extend half its width beyond a node at the edge.
   const double side = std::max(margin + bow, captions.half_width() + 4);
   const Scale scale{unit, side - unit * left.x, margin + bow - unit * top.y};
 
@@ -107,7 +107,7 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
   const double shift = (picture.width - drawn_width) / 2;
 
   Widths widths;
-  // Where many lines cross, or nothing tells them apart, thin ones read better.
+  // Thin lines read better where many lines cross or all weights are equal.
   const double crowd = static_cast<double>(graph.edges().size()) / count;
   widths.thick =
       std::clamp(0.55 * radius, 1.5, 7.0) / std::sqrt(std::max({1.0, crowd / 4, count * crowd / 160}));
@@ -129,17 +129,17 @@ Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, con
     b.x += shift;
     const double length = std::max(1e-9, std::hypot(b.x - a.x, b.y - a.y));
     const double pull =
-        2 * unit * layout.bends[e] / length;  // a quadratic curve reaches half way to its middle point
+        2 * unit * layout.bends[e] / length;  // a quadratic curve reaches half way to its control point
     const Point middle{(a.x + b.x) / 2 + pull * (b.y - a.y), (a.y + b.y) / 2 - pull * (b.x - a.x)};
     const double weight = weight_between(mixing, j, i);
     picture.curves.push_back(
         {a, middle, b, widths(weight), weight < 0 ? negative : line, weight < 0, directed});
-    if (directed) {  // the arrow's point touches the node's rim
+    if (directed) {  // the tip of the arrow touches the rim of the node
       Point& tip = picture.curves.back().to;
       tip = {b.x - (b.x - a.x) / length * (radius + 1), b.y - (b.y - a.y) / length * (radius + 1)};
     }
   }
-  std::ranges::stable_sort(picture.curves, {}, &Picture::Curve::dashed);  // the rare ones on top
+  std::ranges::stable_sort(picture.curves, {}, &Picture::Curve::dashed);  // the rare dashed curves on top
   bool any_below = false;
   for (int i = 0; i < count; ++i) {
     Point center = scale(layout.places[static_cast<std::size_t>(i)]);

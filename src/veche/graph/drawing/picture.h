@@ -8,9 +8,9 @@
 
 namespace veche {
 
-// A drawing as a list of shapes, in points, that any painter can put on paper in order.
+// A drawing: a list of shapes, in points, painted in order.
 struct Picture {
-  struct Curve {  // a quadratic curve; straight when the middle lies between the ends
+  struct Curve {  // a quadratic curve; straight if the control point lies between the ends
     Point from, middle, to;
     double width = 1;
     std::string color;
@@ -24,7 +24,7 @@ struct Picture {
     double outline_width = 0;
   };
   struct Text {
-    Point at;  // the middle of the line, or its beginning
+    Point at;  // centre of the line of text, or its start
     std::string words;
     double size = 10;
     std::string color;
@@ -37,16 +37,17 @@ struct Picture {
   std::vector<Text> texts;
 };
 
-// A graph with its weights: the heavier an edge the wider its line, negative weights dashed and in another
-// colour, the nodes numbered, their labels (none, or one a node) under them, a legend and `title` below.
-// RequestError above 2,000 nodes, of which no picture tells anything.
+// Draws a graph with its weights. Heavier edges are wider; negative weights are dashed and in
+// another colour. Nodes are numbered, with labels (none, or one per node) below them. A legend and
+// `title` are at the bottom. Throws RequestError above 2,000 nodes, where a picture shows nothing
+// useful.
 Picture draw(const Graph& graph, const Mixing& mixing, const Layout& layout, const std::string& title,
              std::span<const std::string> labels = {});
 
 std::string to_svg(const Picture& picture);
 
-// Twice the size, for sharp screens. Needs the module veche_cairo; RequestError says what to install when it
-// is missing.
+// Writes at twice the size, for high-resolution screens. Throws RequestError, saying what to
+// install, if the module veche_cairo is missing.
 void write_png(const Picture& picture, const std::string& path);
 
 }  // namespace veche

@@ -23,13 +23,13 @@ Eigen::MatrixXd distances(const Graph& graph) {
       }
     }
   }
-  const double far = std::max(1.0, all.maxCoeff()) + 1;  // between parts that no edge joins
+  const double far = std::max(1.0, all.maxCoeff()) + 1;  // distance between unconnected components
   all = (all.array() < 0).select(far, all);
   return all.cwiseMin(all.transpose());
 }
 
-// The two directions in which squared distances spread most (classical scaling), found by a few power
-// iterations.
+// Initial positions by classical scaling: the two directions in which squared distances spread
+// most, by a few power iterations.
 Eigen::MatrixX2d first_guess(const Eigen::MatrixXd& distance) {
   const Eigen::Index count = distance.rows();
   Eigen::MatrixXd spread = -0.5 * distance.array().square().matrix();
@@ -47,7 +47,7 @@ Eigen::MatrixX2d first_guess(const Eigen::MatrixXd& distance) {
     basis.col(1).normalize();
   }
   Eigen::MatrixX2d guess = basis * std::sqrt(static_cast<double>(count)) * 0.5 * distance.mean();
-  // Nodes that look alike to all others would start, and stay, on one spot.
+  // Perturb the start: nodes with equal distances to all others would otherwise stay on one spot.
   for (Eigen::Index i = 0; i < count; ++i)
     guess.row(i) += 0.15 * Eigen::RowVector2d(random.normal(), random.normal());
   return guess;
@@ -55,8 +55,8 @@ Eigen::MatrixX2d first_guess(const Eigen::MatrixXd& distance) {
 
 }  // namespace
 
-// Stress majorisation: each node moves to the weighted mean of where the others would have it, until it is at
-// rest.
+// Stress majorisation: each node moves to the weighted mean of the positions that the other nodes
+// ask for, until the positions converge.
 std::vector<Point> stress_layout(const Graph& graph) {
   const Eigen::MatrixXd distance = distances(graph);
   Eigen::MatrixX2d place = first_guess(distance);

@@ -23,7 +23,8 @@ int product(std::span<const int> sides) {
   return static_cast<int>(nodes);
 }
 
-// Neighbours along every side of a box; with `wrap` the last node of a line is joined to its first.
+// Joins neighbours along every side of a box. With `wrap`, the last node of a line is joined to the
+// first.
 Graph box(std::span<const int> sides, bool wrap) {
   const int nodes = product(sides);
   std::vector<Edge> edges;
@@ -116,7 +117,7 @@ Graph circulant_graph(int nodes, std::span<const int> hops) {
   Graph::check_size(nodes, static_cast<double>(nodes) * static_cast<double>(hops.size()));
   std::vector<Edge> edges;
   for (const int hop : hops) {
-    // A hop of half the ring meets itself coming back: half as many edges.
+    // A hop of half the ring gives each edge twice: half as many edges.
     const int count = 2 * hop == nodes ? hop : nodes;
     for (int i = 0; i < count; ++i) edges.push_back({i, (i + hop) % nodes});
   }

@@ -15,8 +15,8 @@
 namespace veche {
 namespace {
 
-// Pairs the ends of all edges at random, then mends loops and doubles by exchanging ends with edges drawn at
-// random.
+// Pairs the ends of all edges at random, then removes loops and duplicates by swapping ends with
+// random edges.
 class Pairing {
  public:
   Pairing(int nodes, int degree, RandomStream& random) : random_(random) {
@@ -32,7 +32,7 @@ class Pairing {
       while (!good_[e]) exchange(e);
     }
   }
-  // Two edges trade ends, unless a loop or double would come of it.
+  // Swaps the ends of two edges, unless that creates a loop or a duplicate.
   void exchange(std::size_t e) {
     const std::size_t other = random_.below(edges_.size());
     if (other == e || !good_[other]) return;
@@ -95,7 +95,7 @@ Graph regular_graph(int nodes, int degree, std::uint64_t seed) {
   if (degree == nodes - 1) return complete_graph(nodes);
   RandomStream random(seed, "regular graph", static_cast<std::uint64_t>(nodes),
                       static_cast<std::uint64_t>(degree));
-  // Dense graphs leave no room for mending: the sparse complement is drawn instead.
+  // Dense graphs leave no room for repair: draw the sparse complement instead.
   if (2 * degree >= nodes)
     return complement(Graph(nodes, Pairing(nodes, nodes - 1 - degree, random).edges()));
   Pairing pairing(nodes, degree, random);
@@ -115,8 +115,8 @@ Graph erdos_renyi_graph(int nodes, double probability, std::uint64_t seed) {
   Graph::check_size(nodes, 0.5 * nodes * nodes * probability);
   RandomStream random(seed, "erdos-renyi graph", static_cast<std::uint64_t>(std::max(nodes, 0)));
   std::vector<Edge> edges;
-  // Jumps from edge to edge over all pairs in order, so that sparse graphs cost their edges and not their
-  // pairs.
+  // Jumps from edge to edge over all pairs in order, so that the cost depends on the edges and not
+  // on the pairs.
   const double none = std::log1p(-probability);
   for (long long i = 1, j = -1; i < nodes;) {
     const double jump = probability < 1 ? std::floor(std::log1p(-random.uniform()) / none) : 0;
@@ -164,7 +164,7 @@ Graph expander_graph(int nodes, std::uint64_t seed) {
   };
   for (int k = 0; k < draws; ++k) consider(regular_graph(nodes, degree, random.next()));
   const int half = (nodes - 1) / 2;
-  for (int k = 0; k < draws && draws > 1; ++k) {  // circulants win where graphs are small
+  for (int k = 0; k < draws && draws > 1; ++k) {  // circulants are better for small graphs
     const int a = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(half)));
     const int b = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(half)));
     if (a == b || std::gcd(std::gcd(a, b), nodes) != 1) continue;

@@ -34,7 +34,7 @@ Maker by_sides(Graph (*make)(std::span<const int>), int least) {
   };
 }
 
-// chords:N:K, regular:N:D and the like, where N may be left out.
+// chords:N:K, regular:N:D and the like, where N may be omitted.
 Maker by_two(const char* what, const std::function<Graph(int, int, std::uint64_t)>& make) {
   return [what, make](const Words& words) {
     const int nodes = words.nodes_before_last(), last = words.last(what);
@@ -60,7 +60,7 @@ Made hypercube(const Words& words) {
 }
 
 Made tree(const Words& words) {
-  // tree:N alone is a binary one, but only where N cannot be the cluster's.
+  // tree:N alone is a binary tree, unless N may be omitted and the number could be the fanout.
   if (words.count() < 2 && !(words.count() == 1 && words.context().nodes)) {
     return {tree_graph(words.nodes(), 2), {words.nodes(), 2}};
   }

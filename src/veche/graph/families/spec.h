@@ -11,30 +11,30 @@
 
 namespace veche {
 
-// What a spec is read with.
+// Context in which a spec is read.
 struct SpecContext {
-  std::optional<int> nodes;       // the cluster's; fills in a number of nodes that the spec leaves out
+  std::optional<int> nodes;       // size of the cluster; used if the spec gives no number of nodes
   std::uint64_t seed = 1;         // for random graphs without @SEED
-  bool directed_allowed = false;  // else a file's one-way edges are refused
+  bool directed_allowed = false;  // false: directed edges in a file are refused
 };
 
-// A spec of one graph come true.
+// The graph of a spec.
 struct SpecGraph {
-  std::string name;        // complete: "torus:6x6", also when the spec was "torus"
+  std::string name;        // complete: "torus:6x6", even if the spec was "torus"
   std::string family;      // "torus"
   std::vector<int> shape;  // the numbers of the spec, such as the sides of a torus
   Graph graph;
-  std::vector<std::string> labels = {};  // what a file calls its nodes; empty: they have only numbers
-  std::string notice = {};               // what was mended when a file was read; empty: nothing
+  std::vector<std::string> labels = {};  // node labels from a file; empty if nodes have only numbers
+  std::string notice = {};               // repairs made while reading a file; empty if none
 };
 
-// Reads the spec of one graph that does not change; see docs/topologies.md. Throws RequestError.
+// Reads the spec of one static graph; see docs/topologies.md. Throws RequestError.
 SpecGraph read_spec(std::string_view spec, const SpecContext& context);
 
-// The number of nodes of a spec that has no other number, such as one-peer-exponential:N.
+// The number of nodes of a spec without other numbers, such as one-peer-exponential:N.
 int spec_nodes(std::string_view spec, const SpecContext& context);
 
-// Throws RequestError when a graph has another number of nodes than the cluster.
+// Throws RequestError if the graph's number of nodes differs from the cluster's.
 void check_nodes(std::string_view spec, int nodes, const SpecContext& context);
 
 // The names before the colon, for messages and completions.

@@ -7,7 +7,7 @@
 namespace veche {
 namespace {
 
-// The names of the signs 160 to 255, which GML takes from HTML.
+// HTML names of the characters 160 to 255, as used by GML.
 constexpr const char* kLatin1 =
     "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 "
     "acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde "
@@ -28,7 +28,7 @@ const std::map<std::string, std::uint32_t, std::less<>>& entity_names() {
   return all;
 }
 
-// The sign of "amp", "#233" or "#xe9"; 0: there is none.
+// The character of "amp", "#233" or "#xe9"; 0 if unknown.
 std::uint32_t sign_of(std::string_view entity) {
   if (!entity.starts_with('#')) {
     const auto found = entity_names().find(entity);
@@ -63,7 +63,7 @@ void append_utf8(std::string& text, std::uint32_t sign) {
 }
 
 std::string decode_entities(std::string_view text) {
-  constexpr std::size_t kLongest = 10;  // "#x10ffff" and a little
+  constexpr std::size_t kLongest = 10;  // "#x10ffff" and some slack
   std::string decoded;
   while (!text.empty()) {
     const std::size_t end = text[0] == '&' ? text.substr(0, kLongest).find(';') : std::string_view::npos;

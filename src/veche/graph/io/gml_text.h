@@ -6,11 +6,11 @@
 
 namespace veche {
 
-// What a string of a GML file means: &amp; &#233; &#xe9; &eacute; become their signs, in UTF-8. An entity
-// that is none of XML's five, no number and no name of a Latin-1 sign stays as it is.
+// Decodes a string of a GML file: &amp; &#233; &#xe9; &eacute; become UTF-8 characters. Unknown
+// entities stay as they are; known are XML's five, numbers and the names of Latin-1 characters.
 std::string decode_entities(std::string_view text);
 
-// Appends a sign, or nothing where Unicode has none of this number.
+// Appends a character, or nothing if it is no Unicode character.
 void append_utf8(std::string& text, std::uint32_t sign);
 
 }  // namespace veche

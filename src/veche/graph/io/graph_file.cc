@@ -54,7 +54,7 @@ GraphFormat format_of(const std::filesystem::path& path, const std::string& text
   return list;
 }
 
-// Edges of the file that has only weights.
+// The edges, or the weights if a file has only weights.
 const std::vector<StoredGraph::Link>& edges_or_weights(const StoredGraph& stored) {
   return stored.edges.empty() ? stored.weights : stored.edges;
 }
@@ -85,14 +85,14 @@ std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path) {
 Graph graph_of(const StoredGraph& stored, bool directed_allowed) {
   std::vector<Edge> edges;
   for (const auto& link : edges_or_weights(stored)) {
-    if (link.from == link.to) continue;  // what the node keeps
+    if (link.from == link.to) continue;  // a self-weight
     const bool turned = !stored.directed && link.from > link.to;
     edges.push_back(turned ? Edge{link.to, link.from} : Edge{link.from, link.to});
   }
   std::ranges::sort(edges);
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   if (!stored.directed) return Graph(stored.nodes, std::move(edges));
-  // Every edge both ways: an undirected graph written twice.
+  // Every edge in both directions: an undirected graph listed twice.
   Graph directed(stored.nodes, edges, Graph::Kind::directed);
   const std::set<Edge> all(edges.begin(), edges.end());
   const auto alone = std::ranges::find_if(edges, [&](const Edge& e) {

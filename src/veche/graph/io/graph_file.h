@@ -11,7 +11,7 @@
 
 namespace veche {
 
-// A graph as a file has it, not yet judged.
+// A graph as stored in a file, not yet validated.
 struct StoredGraph {
   struct Link {
     int from = 0;
@@ -21,46 +21,46 @@ struct StoredGraph {
   int nodes = 0;
   bool directed = false;
   std::vector<Link> edges;
-  std::vector<Link> weights;  // a list of weights apart from the edges; may hold i,i,w: what node i keeps
-  std::vector<std::string> labels = {};  // empty, or one a node; "" where the file does not name the node
-  std::size_t merged = 0, loops = 0;     // parallel edges and self-loops that `tidy` took out
+  std::vector<Link> weights;  // separate list of weights; an entry i,i,w is the self-weight of node i
+  std::vector<std::string> labels = {};  // empty, or one per node; "" for unnamed nodes
+  std::size_t merged = 0, loops = 0;     // number of parallel edges and self-loops removed by `tidy`
 };
 
-// One more than the largest number among the ends, for files that do not say how many nodes there are.
+// The largest node number plus one, for files that do not give the number of nodes.
 int nodes_named(const std::vector<StoredGraph::Link>& links);
 
-// One reader per format. They throw RequestError in the words "<what is wrong>", to which the caller adds the
-// file.
+// One reader per format. RequestError messages describe the problem; the caller adds the file name.
 std::vector<StoredGraph> read_edge_list(const std::string& text);
-std::vector<StoredGraph> read_json_graphs(const std::string& text);  // several: one a round
+std::vector<StoredGraph> read_json_graphs(const std::string& text);  // several graphs: one per round
 std::vector<StoredGraph> read_graphml(const std::string& text);
 std::vector<StoredGraph> read_dot(const std::string& text);
 std::vector<StoredGraph> read_gml(const std::string& text);
 
-// Reads a file of any of these kinds: the one its name claims, else the one its beginning looks like. The
-// graphs are tidy.
+// Reads a file in any of these formats, chosen by its extension or else by its first characters.
+// The graphs are tidy.
 std::vector<StoredGraph> read_graph_file(const std::filesystem::path& path);
 
-// What every format has in common: parallel edges become one, self-loops go, and both are counted. A weight
-// listed once in each direction is not a parallel edge, and a self-loop with a weight is what the node keeps.
-// Parallel edges of different weights stay in the list, since only `mixing_of` needs to refuse them.
+// Merges parallel edges, drops self-loops and counts both. A weight listed in each direction is not
+// a parallel edge, and a weighted self-loop is a self-weight. Parallel edges with different weights
+// stay, since only `mixing_of` must refuse them.
 void tidy(StoredGraph& stored);
 
-// "the graph file 'x.gml': 2 parallel edges were merged and 1 self-loop was dropped"; empty: nothing was.
+// "the graph file 'x.gml': 2 parallel edges were merged and 1 self-loop was dropped"; empty if
+// nothing changed.
 std::string notice_of(const std::string& path, const std::vector<StoredGraph>& stored);
 
-// A label as pictures and tables can show it: UTF-8 (other bytes are read as Latin-1), on one line.
+// A label for pictures and tables: one line of UTF-8. Other bytes are read as Latin-1.
 std::string clean_label(std::string_view text);
 
-// Throws RequestError for nodes out of range and, unless they are allowed, one-way edges.
+// Throws RequestError for nodes out of range and, unless allowed, for directed edges.
 Graph graph_of(const StoredGraph& stored, bool directed_allowed);
 
-// The same, with the file named in what is thrown.
+// The same; the error names the file.
 Graph graph_in_file(const std::string& path, const StoredGraph& stored, bool directed_allowed);
 
-// The weights of a file for the edges of a graph. An undirected edge may be listed once or both ways; what a
-// node keeps may be listed or left out. Throws RequestError naming the edge that has no weight or that the
-// graph has not.
+// The weights of a file for the edges of a graph. An undirected edge may be listed once or in both
+// directions. Self-weights may be omitted. Throws RequestError naming an edge without weight, or a
+// weight without edge.
 Mixing mixing_of(const StoredGraph& stored, const Graph& graph);
 
 // The rule file:PATH.

@@ -12,7 +12,7 @@
 namespace veche {
 namespace {
 
-// A file that is gone after the test.
+// A file that is deleted after the test.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, const std::string& text)
@@ -114,7 +114,7 @@ TEST(GraphFile, RefusesWhatIsWrongWithIt) {
   }
 }
 
-// The shapes of the Internet Topology Zoo: nested lists, remarks, entities, keys nobody asked for.
+// The style of the Internet Topology Zoo: nested lists, comments, entities, unknown keys.
 const char* const kZoo = R"(# made for this test
 Creator "nobody"
 Version 1
@@ -145,7 +145,7 @@ TEST(GraphFile, ReadsGmlByNameAndByContent) {
     EXPECT_EQ(notice_of("zoo.gml", stored),
               "the graph file 'zoo.gml': 2 parallel edges were merged and 1 self-loop was dropped");
   }
-  expect_example(read("dot", "graph { graph [label=x] 0 -- 1 -- 2 -- 0; 2 -- 3 }"));  // no GML
+  expect_example(read("dot", "graph { graph [label=x] 0 -- 1 -- 2 -- 0; 2 -- 3 }"));  // not GML
 }
 
 TEST(GraphFile, EveryFormatMergesParallelEdgesAndDropsSelfLoops) {

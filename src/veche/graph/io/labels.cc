@@ -11,7 +11,7 @@ std::string clean_label(std::string_view text) {
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
     if (first <= ' ' || first == 0x7f) {
-      gap = !label.empty();  // so that none ends the label
+      gap = !label.empty();  // no trailing blank
     } else {
       if (gap) label += ' ';
       gap = false;

@@ -7,7 +7,7 @@
 namespace veche {
 namespace {
 
-// The numbers that the names are, or nothing when they are not 0 to n-1.
+// The names as numbers, or nullopt unless they are exactly 0 to n-1.
 std::optional<std::vector<int>> as_numbers(const std::vector<std::string>& names) {
   std::vector<int> numbers;
   std::vector<char> seen(names.size(), 0);

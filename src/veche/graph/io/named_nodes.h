@@ -9,12 +9,12 @@
 
 namespace veche {
 
-// Turns the names that GraphML, DOT and node-link files give to nodes into numbers: names that are all the
-// numbers 0 to n-1 keep them; otherwise nodes are numbered in the order of their first mention.
+// Maps the node names of GraphML, DOT and node-link files to numbers. If the names are exactly the
+// numbers 0 to n-1, they are kept; otherwise nodes are numbered in order of first mention.
 class NamedNodes {
  public:
   void mention(const std::string& name);
-  // What people call the node. Nodes without a label go by their name, unless it is their number.
+  // Sets the label shown to people. The default label is the name, unless the name is the number.
   void label(const std::string& name, std::string_view words);
   void link(const std::string& from, const std::string& to, std::optional<double> weight);
   StoredGraph finish(bool directed) const;

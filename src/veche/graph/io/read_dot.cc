@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-// The words and signs of a DOT file; remarks and blanks are passed over. Empty at the end.
+// Tokens of a DOT file; skips comments and blanks. Empty at the end.
 class Tokens {
  public:
   explicit Tokens(const std::string& text) : text_(text) { advance(); }
@@ -86,7 +86,7 @@ struct Attributes {
   std::string label;
 };
 
-// [key = value, ...]; gives back the weight and the label among them.
+// [key = value, ...]; returns the weight and the label.
 Attributes read_attributes(Tokens& tokens) {
   Attributes found;
   while (tokens.now() == "[") {
@@ -121,7 +121,7 @@ std::string read_name(Tokens& tokens) {
   }
   if (tokens.now().empty()) tokens.fail("a node was expected");
   std::string name = tokens.take();
-  if (tokens.now() == ":") {  // a port, which only matters for drawing
+  if (tokens.now() == ":") {  // a port, relevant only for drawing
     tokens.expect(":");
     tokens.take();
   }
@@ -130,7 +130,7 @@ std::string read_name(Tokens& tokens) {
 
 void read_statement(Tokens& tokens, bool directed, NamedNodes& nodes) {
   std::vector<std::string> chain{read_name(tokens)};
-  if (tokens.now() == "=") {  // a setting of the drawing
+  if (tokens.now() == "=") {  // a drawing attribute
     tokens.expect("=");
     tokens.take();
     return;

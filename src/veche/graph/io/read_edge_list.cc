@@ -22,8 +22,8 @@ T number(const std::string& word, int line) {
 
 }  // namespace
 
-// Lines of "i j" or "i j weight", between blanks, tabs or commas; "nodes N" and "directed" on lines of their
-// own; # or % begins a remark.
+// Lines of "i j" or "i j weight", separated by blanks, tabs or commas; "nodes N" and "directed" on
+// lines of their own; # or % starts a comment.
 std::vector<StoredGraph> read_edge_list(const std::string& text) {
   StoredGraph stored;
   std::istringstream lines(text);

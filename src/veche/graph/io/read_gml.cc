@@ -12,7 +12,7 @@
 namespace veche {
 namespace {
 
-// The words of a GML file: keys, numbers, strings and the brackets of lists; remarks are passed over.
+// Tokens of a GML file: keys, numbers, strings and brackets; skips comments.
 class GmlWords {
  public:
   enum class Kind { key, number, string, open, close, end };
@@ -34,7 +34,7 @@ class GmlWords {
     if (kind_ != Kind::open) fail("'[' was expected");
     advance();
   }
-  // Passes over a value, a list with all that is in it.
+  // Skips a value, or a list with its contents.
   void skip() {
     std::size_t depth = 0;
     do {
@@ -103,7 +103,7 @@ double gml_number(const std::string& word, const char* key, int line) {
   return value;
 }
 
-// A list of keys and values: the values that are no lists, by their keys.
+// The scalar values of a list, by key.
 class GmlFields {
  public:
   GmlFields(GmlWords& words, std::string what) : what_(std::move(what)), line_(words.line()) {
@@ -168,8 +168,8 @@ StoredGraph read_gml_graph(GmlWords& words) {
 
 }  // namespace
 
-// graph [ directed 0 node [ id 0 label "x" ] edge [ source 0 target 1 weight 0.5 ] ]; other keys are passed
-// over.
+// graph [ directed 0 node [ id 0 label "x" ] edge [ source 0 target 1 weight 0.5 ] ]; other keys
+// are ignored.
 std::vector<StoredGraph> read_gml(const std::string& text) {
   GmlWords words(text);
   std::vector<StoredGraph> graphs;

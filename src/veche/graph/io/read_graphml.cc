@@ -34,7 +34,7 @@ std::optional<double> weight_of(const pugi::xml_node& edge, const std::string& k
 
 }  // namespace
 
-// The id of the key that has this name, for nodes or for edges.
+// The id of the key with this name, for nodes or for edges.
 std::string key_id(const pugi::xml_node& root, std::string_view name, std::string_view what) {
   for (const pugi::xml_node& key : root.children("key")) {
     const std::string_view meant = key.attribute("for").value();
@@ -45,7 +45,7 @@ std::string key_id(const pugi::xml_node& root, std::string_view name, std::strin
   return std::string(name);
 }
 
-// Nodes with the attribute called "label", edges with the one called "weight"; other data are passed over.
+// Reads the node attribute "label" and the edge attribute "weight"; other data are ignored.
 std::vector<StoredGraph> read_graphml(const std::string& text) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_string(text.c_str());

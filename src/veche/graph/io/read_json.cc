@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Numbers beyond an int would be cut to another node.
+// Refuses numbers beyond int: truncation would name another node.
 int node_number(const json& value) {
   const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : -1;
   if (number < 0 || number > std::numeric_limits<int>::max())
@@ -41,7 +41,7 @@ std::vector<StoredGraph::Link> read_links(const json& list, const char* what) {
 
 std::string name_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// The form of NetworkX and D3: nodes with ids, links with source and target.
+// The node-link form of NetworkX and D3: nodes with ids, links with source and target.
 StoredGraph read_node_link(const json& object, const json& links) {
   NamedNodes nodes;
   for (const json& node : object.at("nodes")) {
@@ -56,7 +56,7 @@ StoredGraph read_node_link(const json& object, const json& links) {
   return nodes.finish(object.value("directed", false));
 }
 
-// [[neighbours of 0], [neighbours of 1] ...]: each edge must be in both lists, unless one way is meant.
+// [[neighbours of 0], [neighbours of 1] ...]: each undirected edge must be in both lists.
 StoredGraph read_neighbors(const json& object) {
   StoredGraph stored;
   stored.directed = true;
@@ -70,7 +70,7 @@ StoredGraph read_neighbors(const json& object) {
   return stored;
 }
 
-// "labels": one word a node; so `veche topology --json` writes them.
+// "labels": one per node, as written by `veche topology --json`.
 std::vector<std::string> read_labels(const json& object, int nodes) {
   if (!object.contains("labels")) return {};
   const json& list = object.at("labels");

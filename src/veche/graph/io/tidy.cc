@@ -10,7 +10,7 @@ namespace {
 
 using Link = StoredGraph::Link;
 
-// Parallel edges have the same one. Weights belong to a direction, in undirected graphs too.
+// A key that is equal for parallel edges. Weights have a direction even in undirected graphs.
 Edge place_of(const Link& link, bool directed) {
   const bool turned = !directed && !link.weight && link.from > link.to;
   return turned ? Edge{link.to, link.from} : Edge{link.from, link.to};
@@ -33,7 +33,7 @@ std::string counted(std::size_t count, const char* what, const char* done) {
 void tidy(StoredGraph& stored) {
   stored.loops =
       std::erase_if(stored.edges, [](const Link& link) { return link.from == link.to && !link.weight; });
-  if (!has_parallel(stored.edges, stored.directed)) return;  // files without any need no map
+  if (!has_parallel(stored.edges, stored.directed)) return;  // no map needed
   std::map<Edge, std::optional<double>> first;
   std::erase_if(stored.edges, [&](const Link& link) {
     const auto [found, added] = first.try_emplace(place_of(link, stored.directed), link.weight);

@@ -18,7 +18,7 @@ using Vector = Eigen::VectorXd;
 using ConstMap = Eigen::Map<const Vector>;
 using Map = Eigen::Map<Vector>;
 
-// y = A x with the eigenvalue of ones moved by `shift`; the shape that Spectra asks for.
+// y = A x with the eigenvalue of the ones vector moved by `shift`; Spectra's operator interface.
 struct Product {
   using Scalar = double;
   const SparseMatrix& matrix;
@@ -34,7 +34,7 @@ struct Product {
   }
 };
 
-// y = A^-1 x within the vectors that sum to zero.
+// y = A^-1 x on the vectors that sum to zero.
 struct Solve {
   using Scalar = double;
   const Eigen::SimplicialLDLT<SparseMatrix>& factors;
@@ -50,7 +50,7 @@ struct Solve {
   }
 };
 
-// Whether a Cholesky factor of the matrix has at most `limit` entries; counts without making them.
+// Whether a Cholesky factor of the matrix has at most `limit` entries; counts them symbolically.
 bool fill_is_small(const SparseMatrix& matrix, long long limit) {
   Eigen::AMDOrdering<int>::PermutationType order;
   Eigen::AMDOrdering<int>()(matrix, order);
@@ -59,7 +59,7 @@ bool fill_is_small(const SparseMatrix& matrix, long long limit) {
   const int n = static_cast<int>(matrix.rows());
   std::vector<int> parent(static_cast<std::size_t>(n), -1), tag(static_cast<std::size_t>(n));
   long long count = 0;
-  for (int k = 0; k < n; ++k) {  // the elimination tree, walked as in every sparse Cholesky
+  for (int k = 0; k < n; ++k) {  // walks the elimination tree, as every sparse Cholesky does
     tag[static_cast<std::size_t>(k)] = k;
     for (SparseMatrix::InnerIterator entry(ordered, k); entry; ++entry) {
       for (int i = static_cast<int>(entry.row()); i < k && tag[static_cast<std::size_t>(i)] != k;) {
@@ -73,7 +73,7 @@ bool fill_is_small(const SparseMatrix& matrix, long long limit) {
   return true;
 }
 
-// The eigenvalue of A, besides ones, nearest to `end`.
+// The eigenvalue of A nearest to `end`, other than that of the ones vector.
 double nearest_eigenvalue(const SparseMatrix& matrix, double end) {
   SparseMatrix identity(matrix.rows(), matrix.rows());
   identity.setIdentity();
@@ -88,7 +88,7 @@ double nearest_eigenvalue(const SparseMatrix& matrix, double end) {
   return end + 1 / solver.eigenvalues()(0);
 }
 
-// How many eigenvalues of the tridiagonal matrix lie below x (Sturm).
+// Number of eigenvalues of the tridiagonal matrix below x (Sturm sequence).
 std::size_t count_below(const std::vector<double>& diagonal, const std::vector<double>& beside, double x) {
   std::size_t count = 0;
   double pivot = 1;
@@ -100,7 +100,7 @@ std::size_t count_below(const std::vector<double>& diagonal, const std::vector<d
   return count;
 }
 
-// The eigenvalue with `rank` others below it, between bounds, to rounding.
+// The eigenvalue with `rank` others below it, by bisection between bounds, to rounding.
 double tridiagonal_eigenvalue(const std::vector<double>& diagonal, const std::vector<double>& beside,
                               std::size_t rank, double low, double high) {
   for (int k = 0; k < 60; ++k) {
@@ -122,7 +122,7 @@ Lanczos::Lanczos(const SparseMatrix& matrix, double row_sum, double middle)
 std::optional<Extremes> Lanczos::run(int steps, double tolerance) {
   for (int k = 0; k < steps; ++k) {
     const double beta = beside_.empty() ? 0.0 : beside_.back();
-    Vector next = matrix_.transpose() * now_;  // symmetric; by rows it needs no scattered writes
+    Vector next = matrix_.transpose() * now_;  // symmetric; by rows there are no scattered writes
     next.array() += shift_ * now_.mean();
     diagonal_.push_back(next.dot(now_));
     next -= diagonal_.back() * now_ + beta * before_;
@@ -133,7 +133,7 @@ std::optional<Extremes> Lanczos::run(int steps, double tolerance) {
     next_check_ = diagonal_.size() + diagonal_.size() / 4 + 8;
     const Extremes found = extremes();
     const double spread = found.high - found.low;
-    const bool exhausted = beside_.back() <= 1e-13;  // the whole space has been seen
+    const bool exhausted = beside_.back() <= 1e-13;  // the Krylov space is the whole space
     low_settled_ = exhausted || std::abs(found.low - last_.low) <= tolerance * spread;
     high_settled_ = exhausted || std::abs(found.high - last_.high) <= tolerance * spread;
     last_ = found;
@@ -155,7 +155,8 @@ std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double r
                                             std::optional<double> known_low,
                                             std::optional<double> known_high) {
   if (!fill_is_small(matrix, 40'000'000)) return std::nullopt;
-  // Gershgorin: no eigenvalue lies outside. The ends are shifted off by a hair so that the factors exist.
+  // Gershgorin bounds on all eigenvalues. The ends are moved slightly outwards so that the factors
+  // exist.
   Vector radius = Vector::Zero(matrix.rows());
   for (int column = 0; column < matrix.outerSize(); ++column) {
     for (SparseMatrix::InnerIterator entry(matrix, column); entry; ++entry) {

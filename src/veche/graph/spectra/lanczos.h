@@ -7,18 +7,19 @@
 
 namespace veche {
 
-// The extremes of a large symmetric matrix whose rows sum to `row_sum`, by products with vectors only. The
-// eigenvalue of ones is moved to `middle`, out of the way. The plain recurrence, three vectors long: keeping
-// all vectors orthogonal, as general solvers do, costs ten times as much, and the copies of eigenvalues that
-// it prevents do not touch the extremes. Refers to the matrix.
+// The extreme eigenvalues of a large symmetric matrix with row sums `row_sum`, by matrix-vector
+// products only. The eigenvalue of the ones vector is moved to `middle`, out of the way. This is
+// the plain three-vector recurrence without reorthogonalisation: general solvers reorthogonalise at
+// ten times the cost, and the duplicate eigenvalues which that prevents do not affect the extremes.
+// Borrows the matrix.
 class Lanczos {
  public:
   Lanczos(const SparseMatrix& matrix, double row_sum, double middle);
 
-  // Goes on by up to so many products; empty while the extremes still move by more than `tolerance` of their
-  // distance.
+  // Continues for up to `steps` products. Returns nullopt while the extremes still move by more
+  // than `tolerance` of their distance.
   std::optional<Extremes> run(int steps, double tolerance);
-  // The ends that came to rest in what was run so far; often one of them does long before the other.
+  // The extremes that have converged so far. One often converges long before the other.
   std::optional<double> low() const { return low_settled_ ? std::optional(last_.low) : std::nullopt; }
   std::optional<double> high() const { return high_settled_ ? std::optional(last_.high) : std::nullopt; }
 
@@ -34,16 +35,16 @@ class Lanczos {
   bool low_settled_ = false, high_settled_ = false;
 };
 
-// The extremes where eigenvalues crowd at the ends (rings, meshes, trees): the matrix is factorised near each
-// end, which spreads them. Empty when the factors would be too large, as they are for well-mixed graphs,
-// which Lanczos solves.
-// Ends that are known already are not looked for.
+// The extremes when eigenvalues cluster at the ends (rings, meshes, trees): factorises the matrix
+// near each end, which separates them. Returns nullopt if the factors would be too large, as they
+// are for well-mixed graphs; Lanczos solves these. Ends that are already known are not computed
+// again.
 std::optional<Extremes> factorised_extremes(const SparseMatrix& matrix, double row_sum,
                                             std::optional<double> known_low,
                                             std::optional<double> known_high);
 
-// The largest modulus besides the eigenvalue 1 of ones, of a large matrix that is not symmetric. RunError
-// when it does not converge.
+// The largest modulus of the eigenvalues of a large nonsymmetric matrix, other than the eigenvalue
+// 1 of the ones vector. Throws RunError if it does not converge.
 double largest_modulus(const SparseMatrix& matrix);
 
 }  // namespace veche

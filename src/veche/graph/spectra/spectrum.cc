@@ -41,7 +41,7 @@ SparseMatrix adjacency(const Graph& graph) {
 
 namespace {
 
-// Up to here a dense solver is as quick as anything; it is exact to rounding.
+// Up to this size a dense solver is as fast as any other, and exact to rounding.
 constexpr Eigen::Index dense_limit = 500;
 
 bool symmetric(const SparseMatrix& matrix) {
@@ -49,7 +49,8 @@ bool symmetric(const SparseMatrix& matrix) {
   return difference.norm() <= 1e-12 * (1 + matrix.norm());
 }
 
-// The matrix with the eigenvalue of ones moved by `shift`; the others stay, whether or not it is symmetric.
+// The matrix with the eigenvalue of the ones vector moved by `shift`; the others stay, also without
+// symmetry.
 Eigen::MatrixXd shifted_ones(const SparseMatrix& matrix, double shift) {
   return Eigen::MatrixXd(matrix).array() + shift / static_cast<double>(matrix.rows());
 }
@@ -94,7 +95,8 @@ double radius_to_rounding(const SparseMatrix& matrix) {
 }  // namespace
 
 Extremes extremes_besides_ones(const SparseMatrix& matrix) {
-  // The eigenvalue of ones goes to the mean of the others, where it cannot be mistaken for an extreme.
+  // Moves the eigenvalue of the ones vector to the mean of the others, where it cannot be taken for
+  // an extreme.
   const Eigen::Index n = matrix.rows();
   const double ones = row_sum(matrix);
   const double middle = (matrix.diagonal().sum() - ones) / static_cast<double>(n - 1);
@@ -113,7 +115,7 @@ double norm_besides_ones(const SparseMatrix& matrix) {
 
 double radius_besides_ones(const SparseMatrix& matrix) {
   const double radius = radius_to_rounding(matrix);
-  // What never converges must not look as if it did after some 10^15 rounds.
+  // Rounding must not make weights that never converge look convergent after 10^15 rounds.
   return std::abs(radius - 1) < 1e-12 ? 1 : radius;
 }
 

@@ -58,7 +58,7 @@ bool Translation::leaves_unchanged(const SparseMatrix& matrix) const {
 std::optional<Translation> Translation::find(const SparseMatrix& matrix) {
   const int nodes = static_cast<int>(matrix.rows());
   const auto filled = [&](int column) { return matrix.col(column).nonZeros(); };
-  for (int column = 1; column < nodes; ++column) {  // a cheap test that most matrices fail
+  for (int column = 1; column < nodes; ++column) {  // a cheap test that rejects most matrices
     if (filled(column) != filled(0)) return std::nullopt;
   }
   std::vector<std::vector<int>> boxes{{nodes}};

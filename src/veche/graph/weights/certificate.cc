@@ -5,7 +5,7 @@
 namespace veche {
 namespace {
 
-// Moves each edge's entry so that its form is `target` (or at most that, when `below`).
+// Changes each edge's entry so that its form equals `target` (or is at most that, if `below`).
 template <class Target>
 void repair(const Graph& graph, Eigen::MatrixXd& dual, bool below, Target target) {
   for (const auto [i, j] : graph.edges()) {

@@ -28,7 +28,7 @@ TEST(Mixing, ChecksRowsAndKnowsReaders) {
   EXPECT_THROW(Mixing({{{0, 0.5}, {0, 0.5}}, {{1, 1.0}}}), RequestError);
   EXPECT_THROW(Mixing({{{0, NAN}}, {{1, 1.0}}}), RequestError);
   const Mixing mixing({{{1, 1.0}}, {{1, 0.5}, {0, 0.5}}});
-  EXPECT_EQ(mixing.row(0).size(), 2U);  // itself too, with weight 0
+  EXPECT_EQ(mixing.row(0).size(), 2U);  // includes itself, with weight 0
   EXPECT_EQ(mixing.row(1)[0].node, 0);
   EXPECT_EQ(std::vector<int>(mixing.readers(0).begin(), mixing.readers(0).end()), std::vector<int>{1});
 }
@@ -63,7 +63,7 @@ TEST(Rules, ClosedForms) {
 }
 
 TEST(Rules, LargeGraphsNeedNoDenseMatrix) {
-  // By Lanczos, by factors and by symmetry: the same numbers as closed forms.
+  // Lanczos, factorisation and symmetry give the same numbers as closed forms.
   const double step = 2 * std::numbers::pi / 20000;
   EXPECT_NEAR(rho("ring:20000", "metropolis"), (1 + 2 * std::cos(step)) / 3, 1e-12);
   EXPECT_NEAR(rho("path:20000", "best-constant"), std::cos(std::numbers::pi / 20000), 1e-10);
@@ -93,7 +93,7 @@ TEST(Rules, UnknownOnesAreRefusedWithTheNearest) {
   EXPECT_THROW(make_mixing(lopsided, "optimal"), RequestError);
 }
 
-// Every rule on graphs of all sorts, connected or not.
+// Every rule on graphs of all kinds, connected or not.
 TEST(Rules, AreSymmetricSumToOneAndConvergeIffConnected) {
   RandomStream random(7, "property test");
   for (int trial = 0; trial < 60; ++trial) {
@@ -105,7 +105,7 @@ TEST(Rules, AreSymmetricSumToOneAndConvergeIffConnected) {
     for (const std::string& rule : weight_rules()) {
       if (rule == "file:") continue;
       if (!connected && (rule.starts_with("optimal") || rule == "best-constant"))
-        continue;  // these ask for it
+        continue;  // these rules require it
       const Mixing mixing = make_mixing(graph, rule);
       for (int i = 0; i < nodes; ++i) {
         double sum = 0;
@@ -118,8 +118,7 @@ TEST(Rules, AreSymmetricSumToOneAndConvergeIffConnected) {
       const double radius = spectral_radius(mixing);
       if (!connected) {
         EXPECT_GE(radius, 1) << rule;
-      } else if (rule != "metropolis-hastings" &&
-                 rule != "max-degree") {  // those two may only pass values round
+      } else if (rule != "metropolis-hastings" && rule != "max-degree") {  // these two may only rotate values
         EXPECT_LT(radius, 1) << rule << " on " << nodes << " nodes, " << graph.edges().size() << " edges";
       }
     }

@@ -34,8 +34,8 @@ bool inside(const Graph& graph, std::span<const double> weights, Sign sign) {
   return std::ranges::min(weights) >= 0 && std::ranges::min(kept) >= -1e-12;
 }
 
-// On many symmetric graphs one constant is best; then it is taken, being exact to rounding, and shorter to
-// write.
+// On many symmetric graphs a constant weight is optimal. It is preferred then: it is exact to
+// rounding and shorter to write.
 void prefer_constant(const Graph& graph, Sign sign, OptimalWeights& result) {
   const Extremes extremes = extremes_besides_ones(laplacian(graph));
   const std::vector<double> constant(graph.edges().size(), 2 / (extremes.low + extremes.high));

@@ -11,8 +11,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The eigenvalues of W are 1 - sum_c w_c form(k, c); those of k and its opposite are conjugate, so that one
-// is enough.
+// The eigenvalues of W are 1 - sum_c w_c form(k, c). Those of k and its opposite are conjugate, so
+// one of them is enough.
 struct DirectedForms {
   DirectedForms(const Translation& translation, const std::vector<std::vector<int>>& kinds) {
     for (int k = 1; k < translation.nodes(); ++k) {
@@ -30,8 +30,7 @@ struct DirectedForms {
   std::vector<int> times;
 };
 
-// |z| <= s as [[s + re, im], [im, s - re]] >= 0: one small block an eigenvalue. Referred to by DSDP, not
-// copied.
+// z| <= s as [[s + re, im], [im, s - re]] >= 0: one small block per eigenvalue. DSDP borrows the arrays.
 struct DirectedBlocks {
   DirectedBlocks(SDPCone cone, const DirectedForms& forms, int kinds) {
     values.reserve(forms.rows.size() * static_cast<std::size_t>(kinds + 2));
@@ -52,21 +51,22 @@ struct DirectedBlocks {
   std::vector<std::array<double, 3>> values;
 };
 
-// What a node hands out, sum size_c w_c <= 1: one row, as columns for DSDP (the constant first).
+// The sum of a node's weights, sum size_c w_c <= 1: one row, as columns for DSDP (the constant
+// first).
 struct OneRow {
   explicit OneRow(const std::vector<std::vector<int>>& kinds) : values{1.0} {
     for (const auto& hops : kinds) values.push_back(static_cast<double>(hops.size()));
     rows.assign(values.size(), 0);
     for (std::size_t k = 0; k <= values.size(); ++k) starts.push_back(static_cast<int>(k));
-    starts.push_back(starts.back());  // s is not in it
+    starts.push_back(starts.back());  // s is not in the row
   }
   std::vector<int> starts, rows;
   std::vector<double> values;
 };
 
-// The proof of certificate.h for complex eigenvalues: any numbers z_k give
-//   rho sum |z| >= -sum Re(eigenvalue conj z) = -sum Re z + sum_c w_c r_c,  r_c = sum_k Re(form(k, c) conj
-//   z_k),
+// The bound of certificate.h for complex eigenvalues: any numbers z_k give
+//   rho sum |z| >= -sum Re(eigenvalue conj z) = -sum Re z + sum_c w_c r_c,
+//   r_c = sum_k Re(form(k, c) conj z_k),
 // and z is moved along the characters until r_c = 0 (or, for chains, r_c >= -price for every hop).
 double bound(const DirectedForms& forms, const std::vector<std::vector<int>>& kinds, int nodes,
              std::vector<Complex> z, double price, bool chain) {

@@ -8,7 +8,7 @@
 namespace veche {
 namespace {
 
-// The kinds of edges: a step and its way back are one kind.
+// The kinds of edges: an offset and its opposite are one kind.
 struct Kinds {
   Kinds(const Graph& graph, const Translation& translation) {
     for (const int hop : graph.neighbors(0)) {
@@ -18,7 +18,7 @@ struct Kinds {
       hops[static_cast<std::size_t>(place->second)].push_back(hop);
     }
   }
-  std::map<int, int> index;            // by the smaller hop of the two
+  std::map<int, int> index;            // by the smaller of the two hops
   std::vector<std::vector<int>> hops;  // of each kind: one or two
 };
 
@@ -37,7 +37,7 @@ struct EigenvalueForms {
     }
   }
   std::vector<std::vector<double>> rows;
-  std::vector<int> times;  // how often the eigenvalue occurs
+  std::vector<int> times;  // multiplicity of the eigenvalue
 };
 
 // 1 - form w <= s and form w - 1 <= s for every eigenvalue, and for chains sum w <= 1: columns for DSDP.
@@ -70,8 +70,9 @@ struct Columns {
   std::vector<double> values;
 };
 
-// The proof of certificate.h, said in eigenvalues z_k of Z (one for each time it occurs): the form of a kind
-// of edge is (2/n) sum_k z_k (1 - cos), and moving the entries of Z on a kind by t moves z_k by t sum cos.
+// The bound of certificate.h in terms of the eigenvalues z_k of Z (with multiplicity): the form of
+// a kind of edge is (2/n) sum_k z_k (1 - cos), and changing the entries of Z on a kind by t changes
+// z_k by t sum cos.
 double bound(const EigenvalueForms& forms, const Kinds& kinds, int nodes, std::vector<double> z, double price,
              bool chain) {
   const std::vector<double> given = z;

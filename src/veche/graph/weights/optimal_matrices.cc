@@ -5,7 +5,7 @@
 namespace veche {
 namespace {
 
-// The data of both blocks, s I - (W - 11'/n) and s I + (W - 11'/n), which DSDP refers to but does not copy.
+// The data of both blocks, s I - (W - 11'/n) and s I + (W - 11'/n). DSDP borrows them.
 struct MatrixBlocks {
   explicit MatrixBlocks(const Graph& graph) : n(graph.nodes()) {
     for (const auto [i, j] : graph.edges()) {
@@ -35,7 +35,8 @@ struct MatrixBlocks {
   std::vector<double> signs, centring;
 };
 
-// What a node hands out is at most 1: one row a node, as columns for DSDP (the constant first).
+// The sum of a node's weights is at most 1: one row per node, as columns for DSDP (the constant
+// first).
 struct NodeRows {
   explicit NodeRows(const Graph& graph) {
     for (int i = 0; i < graph.nodes(); ++i) rows.push_back(i);

@@ -70,7 +70,7 @@ TEST(Optimal, ClosedForms) {
   EXPECT_NEAR(best("torus:4x6"), 5.0 / 7, 1e-6);
 }
 
-// Both ways to the optimum must agree where both apply.
+// Both solvers must agree where both apply.
 TEST(Optimal, EigenvaluesAndMatricesAgree) {
   for (const char* spec :
        {"torus:4x6", "torus:3x5", "chords:15:4", "circulant:14:1+3", "torus:3x4x3", "ring:7"}) {
@@ -110,7 +110,7 @@ TEST(Optimal, IsNeverBeatenAndItsBoundHolds) {
     for (int i = 0; i < graph.nodes(); ++i) {
       for (const Weight& weight : mixing.row(i)) EXPECT_GE(weight.value, -1e-9);
     }
-    // Any weights obey the bound.
+    // Arbitrary weights satisfy the bound.
     std::vector<double> shaken = free.weights;
     for (double& weight : shaken) weight += 0.05 * random.normal();
     EXPECT_GE(spectral_radius(mixing_from_edges(graph, shaken)), free.bound);

@@ -42,7 +42,7 @@ std::vector<double> SemidefiniteProgram::minimise_last(std::span<const double> s
     check(DSDPSetY0(solver_, i + 1, start[static_cast<std::size_t>(i)]));
   }
   check(DSDPSetR0(solver_, 0));             // the start is feasible: no phase one
-  check(DSDPSetYBounds(solver_, -10, 10));  // no mixing weight worth having is near them
+  check(DSDPSetYBounds(solver_, -10, 10));  // useful mixing weights are far from these bounds
   check(DSDPSetGapTolerance(solver_, 1e-9));
   check(DSDPSetPotentialParameter(solver_, 4));
   check(DSDPSetup(solver_));

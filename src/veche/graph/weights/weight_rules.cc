@@ -1,4 +1,4 @@
-// The weight rules: from a name to W. Each closed form is a few lines; the optimal ones live in optimal.cc.
+// The weight rules: from a name to W. Closed forms are here; the optimal rules are in optimal.cc.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -21,8 +21,8 @@ std::vector<int> in_degrees(const Graph& graph) {
   return degrees;
 }
 
-// w = share(degree of the one end, of the other) on every edge; a node keeps the rest. On a directed edge the
-// ends count by what the one sends and the other receives.
+// w = share(degree of one end, of the other) on every edge; a node keeps the rest. On a directed
+// edge the degrees are the sender's out-degree and the receiver's in-degree.
 template <class Share>
 Weighing by_degrees(const Graph& graph, Share share) {
   const std::vector<int> in = in_degrees(graph);

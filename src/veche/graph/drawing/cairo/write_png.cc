@@ -1,5 +1,5 @@
-// The module veche_cairo: pictures as PNG. A module because cairo and its fonts would slow the start of every
-// command.
+// The module veche_cairo writes pictures as PNG. It is a module because loading cairo and its fonts
+// would slow the start of every command.
 #include <cairo.h>
 
 #include <cmath>
