@@ -6,12 +6,12 @@
 
 namespace veche {
 
-// Writes a code from its first byte to its last.
+// Writes a code sequentially.
 class CodeWriter {
  public:
   CodeWriter(MessagePool& pool, std::size_t bytes) : message_(pool.make(bytes)) {}
 
-  // Room for `count` items, to be filled.
+  // Appends uninitialised space for `count` items.
   template <class T>
   T* room(std::size_t count) {
     T* const here = reinterpret_cast<T*>(message_.writable<std::byte>().data() + at_);
@@ -32,7 +32,7 @@ class CodeWriter {
   std::size_t at_ = 0;
 };
 
-// Takes a code apart. Throws DamagedCode where it is too short, and at the end where it is too long.
+// Parses a code. Throws DamagedCode if it is too short, and at the end if it is too long.
 class CodeReader {
  public:
   explicit CodeReader(std::span<const std::byte> code) : code_(code), rest_(code) {}
@@ -64,7 +64,7 @@ class CodeReader {
   std::span<const std::byte> rest_;
 };
 
-// Throws DamagedCode unless all are numbers.
+// Throws DamagedCode if any scale is NaN or infinite.
 void check_scales(const float* scales, std::size_t count);
 
 [[noreturn]] void not_a_number();

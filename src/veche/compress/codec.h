@@ -14,71 +14,75 @@
 
 namespace veche {
 
-// A code that no encoder of the same stream can have made. `what()` says what is wrong with it and not whose
-// it is; add_decoded_from says that too.
+// A code that no encoder of this stream can produce. `what()` describes the damage without the
+// peer; add_decoded_from adds the peer.
 class DamagedCode : public RunError {
  public:
   using RunError::RunError;
 };
-// Something in the vector to be sent is not a number: the run has diverged. Codes with scales cannot tell.
+// The vector to send contains a NaN or infinity: the run has diverged. Codes with scales cannot
+// represent it.
 class NotANumber : public RunError {
  public:
   using RunError::RunError;
 };
 
-// What a codec is made for: a stream, which is a vector of fixed length that one sender sends again and
-// again. All but `sender` is the same for all who code or decode such streams.
+// The stream that a codec is made for: a vector of fixed length that one sender sends repeatedly.
+// All fields except `sender` are equal on every node that encodes or decodes such streams.
 struct StreamShape {
   std::size_t length = 0;
-  // The tensors in it, offsets from its first float; what no tensor covers counts as a vector. May be empty.
+  // The tensors in the vector, with offsets from its first float. Floats outside any tensor count
+  // as a vector. May be empty.
   std::vector<TensorLayout> tensors = {};
-  std::size_t small = 0;  // tensors with fewer floats travel as they are
+  std::size_t small = 0;  // tensors with fewer floats are sent uncompressed
   std::uint64_t seed = 1;
-  std::uint64_t sender = 0;  // tells random roundings of senders apart
-  // Somebody keeps what a code leaves out and adds it to the next: the codec itself (error feedback), ..
+  std::uint64_t sender = 0;  // seeds the sender's random rounding
+  // Error feedback: the codec adds what a code leaves out to the next vector.
   bool feedback = false;
-  // .. or the caller (CHOCO's copies). Without either, codecs that can be are unbiased; with one, none makes
-  // what remains larger than what was sent.
+  // The caller keeps the error itself (CHOCO's copies). With neither flag, codecs that can be are
+  // unbiased; with one, no codec makes the error larger than the vector.
   bool remembered = false;
-  // For `dgc`: of the optimiser it stands in for; the norm that gradients are cut to (0: any), on one of
-  // `nodes`; rounds that each step of its warm-up lasts (0: none).
+  // For `dgc`: the momentum of the optimiser it replaces; the norm to which gradients are clipped
+  // (0: no clipping), on one of `nodes` nodes; rounds per step of its warm-up (0: no warm-up).
   float momentum = 0;
   float clip = 0;
   std::size_t nodes = 1;
   double rounds_per_epoch = 0;
 };
 
-// The tensors of [from, from + length) of a longer vector; one that is cut becomes a vector.
+// The tensors of [from, from + length) of a longer vector. A tensor cut by the range becomes a
+// vector.
 std::vector<TensorLayout> tensors_within(std::span<const TensorLayout> tensors, std::size_t from,
                                          std::size_t length);
 
-// Turns vectors into fewer bytes and back. An instance may code one stream, and decode any of the same shape:
-// what it remembers belongs to the stream that it codes, and is there only after the first encode() or
-// state(). One thread at a time. Equal vectors, rounds and memories give equal bytes, on every machine.
+// Compresses and decompresses vectors. An instance encodes at most one stream and decodes any
+// stream of the same shape. Its memory belongs to the stream it encodes and is allocated by the
+// first encode() or state(). One thread at a time. Equal vectors, rounds and memories give equal
+// bytes on every machine.
 class Codec {
  public:
   virtual ~Codec() = default;
 
-  // The code of x. `round` counts the calls of this stream and decides over random numbers and warm-up; codes
-  // carry what decoding needs of it. Throws NotANumber.
+  // Encodes x. `round` counts the calls for this stream and determines random numbers and warm-up;
+  // a code contains what its decoder needs. Throws NotANumber.
   virtual Message encode(std::span<const float> x, std::uint64_t round, MessagePool& pool) = 0;
-  // into += weight * what `code` tells, which begins at a multiple of four bytes, as messages do. Looks at
-  // the whole code before it writes; throws DamagedCode.
+  // into += weight * decoded `code`. The code starts at a multiple of four bytes, as messages do.
+  // Validates the whole code before writing; throws DamagedCode.
   virtual void add_decoded(std::span<const std::byte> code, float weight, std::span<float> into) = 0;
-  // No code of the stream is longer.
+  // Upper bound on the length of any code of the stream.
   virtual std::size_t most_bytes() const = 0;
-  // What encode() keeps from call to call.
+  // State that encode() keeps between calls.
   virtual SavedState state() { return {}; }
-  // The norm of what is left to be sent.
+  // Norm of the error not yet sent.
   virtual double remembered_norm() const { return 0; }
 };
 
-// Of any kind but powergossip; with error feedback, `small` and zstd as the two say.
+// Makes a codec of any kind except powergossip, with error feedback, `small` and zstd as requested.
 std::unique_ptr<Codec> make_codec(const CodecSpec& spec, StreamShape shape);
 
-// add_decoded, where damage names the peer: "node 3 sent a code that ends after 7 bytes".
+// add_decoded with an error that names the peer: "node 3 sent a code that ends after 7 bytes".
 void add_decoded_from(NodeId peer, Codec& codec, const Message& code, float weight, std::span<float> into);
-// The same for what else takes codes apart.
+// Rethrows the damage with the peer's name, for other decoders.
 [[noreturn]] void blame(NodeId peer, const DamagedCode& damage);
 
 }  // namespace veche

@@ -1,4 +1,5 @@
-// Codes that nobody can have made: refused, and nothing is written, inside the vector or outside of it.
+// Codes that no encoder can produce are refused, and nothing is written inside or outside the
+// vector.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,8 @@ std::vector<float> some_floats(std::uint64_t seed) {
   return x;
 }
 
-// Whether the code is refused; checks that then nothing is written, and never anything beyond the vector.
+// Whether the code is refused. Checks that a refusal writes nothing, and that nothing is ever
+// written beyond the vector.
 template <class Decode>
 bool refused(Decode decode) {
   std::vector<float> room(kLength + 2 * kGuard, kUntouched);
@@ -85,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Every, Damage,
                                            "sign", "threshold:1", "topk:0.01", "topk:0.5", "randomk:0.1",
                                            "dgc:0.05", "powersgd:2"));
 
-// Puts `value` at `at` of a code of a stream without small tensors.
+// Overwrites `value` at offset `at` in the code of a stream without small tensors.
 template <class T>
 bool refused_with(const std::string& word, std::size_t at, T value) {
   MessagePool pool;
@@ -105,7 +107,7 @@ TEST(Damages, OfScales) {
 }
 
 TEST(Damages, OfLevels) {
-  // Seven of eight codes mean something: 0 to 6. Planes begin after the norms of nine blocks.
+  // Seven of eight codes are valid: 0 to 6. Planes start after the norms of nine blocks.
   for (std::size_t plane = 0; plane < 2; ++plane)
     EXPECT_FALSE(refused_with<std::uint8_t>("qsgd:3", 36 + 32 * plane, 0));
   MessagePool pool;
@@ -124,7 +126,7 @@ TEST(Damages, OfPlaces) {
   EXPECT_TRUE(refused_with<std::uint32_t>("topk:0.01", 0, 22));
   const std::size_t gaps = 4 + 21 * 4;
   EXPECT_TRUE(refused_with<std::uint64_t>("topk:0.01", gaps, ~std::uint64_t{0}));
-  EXPECT_TRUE(refused_with<std::uint32_t>("topk:0.01", 4, 0x7fc00000));           // a value that is no number
+  EXPECT_TRUE(refused_with<std::uint32_t>("topk:0.01", 4, 0x7fc00000));           // NaN
   EXPECT_TRUE(refused_with<std::uint8_t>("topk:0.5", 4 + 1038 * 4 + 259, 0xff));  // bits beyond the end
 }
 
@@ -138,9 +140,9 @@ TEST(Damages, OfWhatWasPacked) {
   for (std::size_t at = 0; at < code.size(); at += 7) {
     std::vector<std::byte> bad(code.bytes().begin(), code.bytes().end());
     bad[at] ^= std::byte{0x40};
-    EXPECT_TRUE(refused(*codec, bad)) << at;  // it has a checksum
+    EXPECT_TRUE(refused(*codec, bad)) << at;  // protected by a checksum
   }
-  // A frame of a gigabyte of zeros is not unpacked.
+  // A frame that expands to a gigabyte of zeros is not unpacked.
   CodecSpec raw = parse_codec("k", "none");
   raw.zstd = true;
   const auto longer = make_codec(raw, {.length = 1 << 22});
@@ -160,7 +162,7 @@ TEST(Damages, OfVotesAndOfEdges) {
   std::vector<float> out(kLength), alone(kLength);
   vote.finish(out);
   codec->add_decoded(code.bytes(), 1, alone);
-  EXPECT_EQ(out, alone);  // the damaged one was not counted
+  EXPECT_EQ(out, alone);  // the damaged code was not counted
 
   PowerGossip one(2, damage_shape(), true), two(2, damage_shape(), false);
   one.encode(some_floats(1), 0, pool);

@@ -15,12 +15,12 @@ namespace {
 using Kind = CodecSpec::Kind;
 using Sum = CodecSpec::Sum;
 
-// A line for each codec: all that differs between them but the coding.
+// Everything that differs between codecs except the coding itself.
 struct CodecLine {
   Kind kind;
   std::string name;
-  std::string amount;  // what stands behind the colon; empty: nothing
-  double least, most;  // of the amount
+  std::string amount;  // name of the number after the colon; empty: none
+  double least, most;  // range of the amount
   bool whole;
   bool biased;
   Sum sum;
@@ -90,9 +90,9 @@ double CodecSpec::gamma() const {
       return std::min(1.0, 0.0375 * std::pow(amount / 0.01, 0.85));
     case Kind::randomk:
       return std::min(1.0, amount / 2);
-    case Kind::threshold:  // copies are never further off than T
+    case Kind::threshold:  // copies are never off by more than T
       return 0.5;
-    case Kind::powersgd:  // with more, nodes that train drift apart within epochs
+    case Kind::powersgd:  // with a larger gamma, nodes drift apart within epochs
       return std::min(1.0, 0.0025 * amount);
     default:
       return 1;

@@ -32,7 +32,7 @@ std::vector<float> noise(std::size_t length, std::uint64_t seed = 1) {
   return x;
 }
 
-// What a code tells.
+// The decoded vector.
 std::vector<float> decoded(Codec& codec, const Message& code, std::size_t length) {
   std::vector<float> x(length);
   codec.add_decoded(code.bytes(), 1, x);
@@ -136,7 +136,7 @@ TEST(Dgc, WarmsUpAndCutsGradients) {
     const auto y = decoded(*codec, codec->encode(x, round, pool), x.size());
     EXPECT_EQ(y.size() - static_cast<std::size_t>(std::ranges::count(y, 0.0F)), expected[round]) << round;
   }
-  // Norm 5 is cut to 2 / sqrt(4).
+  // A norm of 5 is clipped to 2 / sqrt(4).
   const auto cut = make_codec(spec_of("dgc:1"), {.length = 2, .clip = 2, .nodes = 4});
   const auto y = decoded(*cut, cut->encode(std::vector<float>{3, 4}, 0, pool), 2);
   EXPECT_NEAR(y[0], 0.6, 1e-6);
@@ -208,7 +208,7 @@ TEST(Randomk, IsUnbiasedAloneAndPlainWhereItIsRemembered) {
     const auto z = decoded(*kept, kept->encode(x, round, pool), x.size());
     int sent = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      EXPECT_EQ(z[i], y[i] == 0 ? 0 : x[i]);  // the same entries whoever sends
+      EXPECT_EQ(z[i], y[i] == 0 ? 0 : x[i]);  // the same entries from every sender
       sent += z[i] != 0;
     }
     EXPECT_EQ(sent, 10);
@@ -290,7 +290,7 @@ TEST(Codecs, CodesAreNoLongerThanPromisedAndMuchShorter) {
   }
 }
 
-// What all must keep, of every length and with everything around them.
+// Properties of every codec, at every length and with every wrapper.
 TEST(Codecs, FeedbackLosesNothing) {
   MessagePool pool;
   for (const std::string& word : kEvery)
@@ -315,7 +315,7 @@ TEST(Codecs, FeedbackLosesNothing) {
         const SavedState state = codec->state();
         for (std::size_t i = 0; i < length; ++i)
           ASSERT_NEAR(got[i] + state.vectors.back()[i], given[i], 2e-4) << word << " " << length;
-        // And what is remembered stays bounded: some of it is told in every round.
+        // The error stays bounded: every round sends some of it.
         EXPECT_LT(codec->remembered_norm(), 40 * std::sqrt(static_cast<double>(length))) << word;
       }
 }

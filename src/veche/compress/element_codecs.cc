@@ -1,4 +1,4 @@
-// Codecs that treat every float, or block of floats, alike: none, fp16, bf16, int8, qsgd.
+// Codecs that treat every float, or every block of floats, alike: none, fp16, bf16, int8, qsgd.
 #include <algorithm>
 #include <cmath>
 
@@ -55,7 +55,7 @@ class HalfCodec final : public Codec {
   const std::size_t length_;
 };
 
-// Scales, then whole numbers.
+// Layout: scales, then integers.
 class Int8Codec final : public Codec {
  public:
   explicit Int8Codec(std::size_t length) : length_(length) {}
@@ -80,9 +80,9 @@ class Int8Codec final : public Codec {
   const std::size_t length_;
 };
 
-// Norms of blocks, then levels in planes of bits. Alone it is unbiased. Where somebody remembers what it
-// leaves out, levels count a part 1 / (1 + w) of that, w being the most that the variance can be of a squared
-// norm: otherwise few levels would add more than they take away.
+// Layout: norms of blocks, then levels in bit planes. Unbiased by itself. With error feedback,
+// levels are scaled by 1 / (1 + w), where w is the largest ratio of variance to squared norm:
+// otherwise a few levels would add more error than they remove.
 class QsgdCodec final : public Codec {
  public:
   QsgdCodec(int levels, const StreamShape& shape)

@@ -80,7 +80,7 @@ TEST(PowerSgd, FloatsOfAStep) {
   EXPECT_EQ(floats(cnn(), 4), 17'730u);
 }
 
-// A matrix that would not shrink by the rule, diag(4, 1), inside of one that does: 20 x 20 with zeros.
+// diag(4, 1) would not shrink by the rule, so it is padded with zeros to 20 x 20.
 struct Diagonal {
   static constexpr std::size_t kSide = 20;
   StreamShape shape = shape_of({{kSide, kSide}});
@@ -150,7 +150,7 @@ TEST(SummedCodec, NodesAgreeAndForgetNothing) {
         EXPECT_EQ(out[0], out[2]);
         for (std::size_t j = 0; j < shape.length; ++j) got[j] += out[0][j];
       }
-      // What was told and what is remembered make up what was given.
+      // Sent plus remembered equals given.
       for (const auto& node : nodes) {
         const auto memory = node->state().vectors.back();
         for (std::size_t j = 0; j < shape.length; ++j) got[j] += memory[j] / 3.0;
@@ -186,14 +186,14 @@ TEST(SummedCodec, AMatrixOfZerosIsNoEnd) {
   const auto zero = sum_over(nodes, {std::vector<float>(shape.length)}, 0);
   EXPECT_EQ(zero[0], std::vector<float>(shape.length));
   for (std::uint64_t round = 1; round < 3; ++round) {
-    const auto out = sum_over(nodes, {rank_two}, round);  // rank two is told whole
+    const auto out = sum_over(nodes, {rank_two}, round);  // rank two is sent exactly
     EXPECT_LT(squared_distance(out[0], rank_two), 1e-8 * squared_distance(zero[0], rank_two));
   }
 }
 
 TEST(Orthonormalize, MakesColumnsOrthonormal) {
   auto columns = random_floats(50 * 4, 1);
-  std::copy_n(columns.begin(), 50, columns.begin() + 100);  // the third depends on the first
+  std::copy_n(columns.begin(), 50, columns.begin() + 100);  // the third column depends on the first
   orthonormalize(columns.data(), 50, 4);
   for (std::size_t a = 0; a < 4; ++a)
     for (std::size_t b = 0; b <= a; ++b) {
@@ -237,7 +237,7 @@ TEST(PowerGossip, KeepsTheMeanAndMeets) {
     }
     EXPECT_LT(squared_distance(x, y), 1e-3 * apart);
     for (std::size_t i = 0; i < shape.length; ++i) ASSERT_NEAR(x[i] + y[i], x0[i] + y0[i], 1e-4);
-    const auto a = one.state().vectors, b = two.state().vectors;  // both ends go on from the same
+    const auto a = one.state().vectors, b = two.state().vectors;  // both ends continue from the same state
     for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(std::ranges::equal(a[i], b[i]));
   }
 }

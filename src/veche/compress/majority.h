@@ -4,17 +4,16 @@
 
 namespace veche {
 
-// Majority vote over codes of `sign` that several nodes made of streams of one shape: the mean of the nodes'
-// scales, times the sign that most nodes have there (nothing where as many have the other). Small tensors are
-// averaged.
+// Majority vote over `sign` codes of several nodes for streams of one shape: the mean of the nodes'
+// scales times the sign that most nodes have (zero in a tie). Small tensors are averaged.
 class MajorityVote {
  public:
   MajorityVote(const CodecSpec& spec, const StreamShape& shape);
   ~MajorityVote();
 
-  // One node's vote. Throws DamagedCode and counts nothing then.
+  // Adds one node's vote. Throws DamagedCode without counting it.
   void add(std::span<const std::byte> code);
-  // Of all that were added, at least one; the next vote begins.
+  // The result of all votes added, at least one. Starts the next vote.
   void finish(std::span<float> out);
 
  private:

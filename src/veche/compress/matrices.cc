@@ -28,11 +28,11 @@ Matrices::Matrices(const StreamShape& shape, int rank) {
 }
 
 void orthonormalize(float* columns, std::size_t length, std::size_t count) {
-  constexpr double kDependent = 1e-6;  // of a column's own length: what is left is rounding
+  constexpr double kDependent = 1e-6;  // relative to a column's length: anything smaller is rounding
   for (std::size_t k = 0; k < count; ++k) {
     float* const column = columns + k * length;
     const double before = std::sqrt(kernels::dot(column, column, length));
-    // Once more takes away what rounding left over of the first time.
+    // The second pass removes what rounding left of the first.
     for (int time = 0; time < 2; ++time)
       for (std::size_t other = 0; other < k; ++other) {
         const float* const unit = columns + other * length;

@@ -4,18 +4,18 @@
 
 namespace veche {
 
-// A tensor of a stream as a matrix: its first dimension, by all others in the order in which they lie.
+// A tensor of a stream viewed as a matrix: its first dimension by all others, in storage order.
 struct Matrix {
-  std::size_t from = 0;  // in the stream
+  std::size_t from = 0;  // offset in the stream
   std::size_t rows = 0;
   std::size_t columns = 0;
-  std::size_t rank = 0;  // of what it is sent as: at most that of the matrix itself
-  std::size_t p = 0;     // where rows * rank floats begin, counted over all matrices
-  std::size_t q = 0;     // and columns * rank floats
+  std::size_t rank = 0;  // rank of the factors sent; at most the matrix's own
+  std::size_t p = 0;     // offset of its rows * rank floats of P, over all matrices
+  std::size_t q = 0;     // offset of its columns * rank floats of Q
 };
 
-// What of a stream is sent as products of low rank. A tensor is if twice the floats of both factors are fewer
-// than its own, and it is not small; the rest is sent as it is.
+// The matrices of a stream that are sent as low-rank products. A tensor qualifies if it is not
+// small and twice the size of both factors is less than its own. The rest is sent uncompressed.
 struct Matrices {
   Matrices(const StreamShape& shape, int rank);
 
@@ -26,11 +26,12 @@ struct Matrices {
   std::size_t rest_floats = 0;
 };
 
-// Columns of `length` floats become orthonormal, one after the other; those that depend on former ones, zero.
+// Orthonormalises columns of `length` floats in order. A column that depends on earlier ones
+// becomes zero.
 void orthonormalize(float* columns, std::size_t length, std::size_t count);
 
-// Fills columns of zeros with random numbers that `seed`, `place` and `round` decide: power iterations do not
-// get away from zero.
+// Fills zero columns with random numbers determined by `seed`, `place` and `round`: power
+// iterations cannot leave zero.
 void awaken(float* columns, std::size_t length, std::size_t count, std::uint64_t seed, std::uint64_t place,
             std::uint64_t round);
 

@@ -8,7 +8,7 @@
 namespace veche {
 namespace {
 
-constexpr int kLevel = 1;  // quick: codes have little left to gain
+constexpr int kLevel = 1;  // fast: codes have little redundancy left
 
 class ZstdCodec final : public Codec {
  public:

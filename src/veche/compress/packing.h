@@ -6,14 +6,15 @@
 
 namespace veche {
 
-// Packs and unpacks bytes without loss. One thread at a time; both sides are made when first needed.
+// Lossless compression of bytes. One thread at a time. Each direction is initialised when first
+// used.
 class Packing {
  public:
   Packing();
   ~Packing();
 
   std::span<const std::byte> pack(std::span<const std::byte> bytes);
-  // Throws DamagedCode; never makes more than `most` bytes.
+  // Throws DamagedCode. Never produces more than `most` bytes.
   std::span<const std::byte> unpack(std::span<const std::byte> packed, std::size_t most);
   static std::size_t most_packed(std::size_t bytes);
 

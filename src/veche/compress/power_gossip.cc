@@ -18,8 +18,8 @@ struct PowerGossip::Parts {
   const Matrices matrices;
   const std::uint64_t seed, edge;
   const bool first;
-  std::vector<float> right, left;  // columns that the difference is multiplied with, and what came out
-  std::vector<float> mine;         // what encode told
+  std::vector<float> right, left;  // columns multiplied with the difference, and the products
+  std::vector<float> mine;         // sent by encode
   bool from_right = true;
 
   std::size_t factor_floats(bool by_right) const {
@@ -68,7 +68,7 @@ void PowerGossip::move(std::span<const std::byte> theirs, float weight, std::spa
   const float* mine = own.mine.data();
   for (const TensorRun& run : own.matrices.rest)
     for (std::size_t i = run.from; i < run.from + run.length; ++i) x[i] += weight * (*floats++ - *mine++);
-  // The difference, first end less second, at both ends the same to the bit.
+  // The difference, first end minus second, with the same bits at both ends.
   std::vector<float>& difference = own.from_right ? own.left : own.right;
   for (std::size_t i = 0; i < difference.size(); ++i)
     difference[i] = own.first ? mine[i] - floats[i] : floats[i] - mine[i];

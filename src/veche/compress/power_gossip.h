@@ -4,16 +4,17 @@
 
 namespace veche {
 
-// One end of an edge that two nodes average over by power iterations on the difference D of their matrices
-// (Vogels et al. 2020): in even rounds both tell X p, p of unit length, which makes D p; both move along D p
-// p'. In odd rounds they do so from the other side, with D p in the place of p. What is no matrix, or would
-// not shrink, travels as it is. Needs no memory of errors: what was not told is still the difference.
+// One end of an edge over which two nodes average, by power iterations on the difference D of their
+// matrices (Vogels et al. 2020). In even rounds both send X p, with p of unit length, which gives D
+// p; both move along D p p'. Odd rounds do the same from the other side, with D p in place of p.
+// Vectors, and matrices that would not shrink, are sent uncompressed. Error feedback is not needed:
+// what was not sent remains in the difference.
 //
-//   Message mine = edge.encode(x, round, pool);            // for every edge of the node, of the same x
-//   edge.move(theirs.bytes(), weight, x);                  // then for every edge; weight 1/2 meets half-way
+//   Message mine = edge.encode(x, round, pool);  // for every edge of the node, with the same x
+//   edge.move(theirs.bytes(), weight, x);        // then for every edge; 1/2 meets half-way
 //
-// Both ends are made from the same rank and shape (shape.sender: the edge's number, the same at both ends)
-// and take part in the same rounds; one of them is `first`. The mean of the two stays, to rounding.
+// Both ends are made with the same rank and shape (shape.sender is the number of the edge) and take
+// part in the same rounds; one of them is `first`. The mean of the two is preserved, to rounding.
 class PowerGossip {
  public:
   PowerGossip(int rank, const StreamShape& shape, bool first);
@@ -21,8 +22,8 @@ class PowerGossip {
   PowerGossip(PowerGossip&&) noexcept;
 
   Message encode(std::span<const float> x, std::uint64_t round, MessagePool& pool);
-  // x += weight * (the other's - mine), as far as this round tells. Once after each encode; throws
-  // DamagedCode before anything is changed.
+  // x += weight * (theirs - mine), as far as this round's codes describe it. Called once after each
+  // encode. Throws DamagedCode before changing anything.
   void move(std::span<const std::byte> theirs, float weight, std::span<float> x);
   std::size_t code_bytes(std::uint64_t round) const;
   SavedState state();

@@ -1,5 +1,5 @@
-// PowerSGD (Vogels et al. 2019): a matrix M is sent as P Q', P = M Q made orthonormal, Q = M' P, from the Q
-// that the round before ended with.
+// PowerSGD (Vogels et al. 2019): a matrix M is sent as P Q' with P = M Q orthonormalised and Q = M'
+// P, starting from the previous round's Q.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-// Of one vector: what is sent as it is, then all P, then all Q.
+// Code of one vector: the uncompressed part, then all P, then all Q.
 class PowerSgdCodec final : public Codec {
  public:
   PowerSgdCodec(int rank, const StreamShape& shape) : parts_(shape, rank), seed_(shape.seed) {}
@@ -64,7 +64,7 @@ class PowerSgdCodec final : public Codec {
   std::vector<float> start_;
 };
 
-// Of the sum over the nodes: P and what is sent as it is, then Q.
+// Code of the sum over nodes: P and the uncompressed part, then Q.
 class SummedPowerSgd final : public SummedCodec {
  public:
   SummedPowerSgd(int rank, const StreamShape& shape)
@@ -134,8 +134,8 @@ class SummedPowerSgd final : public SummedCodec {
 
   const Matrices parts_;
   const std::uint64_t seed_;
-  std::vector<float> first_, second_;  // the second is where the next round begins
-  std::vector<float> error_;           // empty: nothing is remembered
+  std::vector<float> first_, second_;  // the second is the start of the next round
+  std::vector<float> error_;           // empty: no error feedback
 };
 
 }  // namespace

@@ -12,8 +12,8 @@
 namespace veche {
 namespace {
 
-// One entry out of each of k equal stretches of the vector, at random: every entry is as likely as any other,
-// all nodes find the same ones for a round, and they ascend.
+// One random entry from each of k equal ranges of the vector. Every entry is equally likely, all
+// nodes draw the same entries in a round, and they are in ascending order.
 class RandomEntries {
  public:
   RandomEntries(double part, const StreamShape& shape)
@@ -34,7 +34,8 @@ class RandomEntries {
     return places_;
   }
 
-  // What entry k counts: its whole stretch where nobody remembers the others, so that the mean is right.
+  // Weight of entry k: the length of its range without error feedback, so that the mean is
+  // unbiased.
   float factor(std::size_t k) const { return scaled_ ? static_cast<float>(stretch(k)) : 1.0F; }
 
  private:
@@ -49,7 +50,7 @@ class RandomEntries {
   std::uint64_t round_ = 0;
 };
 
-// The round, then the values.
+// Layout: the round, then the values.
 class RandomkCodec final : public Codec {
  public:
   RandomkCodec(double part, const StreamShape& shape) : entries_(part, shape) {}

@@ -81,7 +81,7 @@ SignCode::Parts SignCode::read(std::span<const std::byte> code) const {
 }
 
 void SignCode::add(const Parts& code, std::span<const float> sizes, std::span<float> into) const {
-  const std::uint8_t* present = code.present;  // of the block that comes
+  const std::uint8_t* present = code.present;  // bits of the next block
   std::size_t t = 0;
   const std::size_t blocks = blocks_of(length_);
   for (std::size_t block = 0; block < blocks;) {
@@ -90,7 +90,7 @@ void SignCode::add(const Parts& code, std::span<const float> sizes, std::span<fl
     const std::size_t run_end = runs_[t].from + runs_[t].length;
     const std::uint8_t* const negative = code.negative + start / 8;
     const bool zeros = bit_at(code.with_zeros, block);
-    std::size_t whole = 0;  // blocks from here that are alike and of this tensor alone
+    std::size_t whole = 0;  // blocks from here on of the same kind and within this tensor
     while (block + whole < blocks && std::min((block + whole + 1) * kBlock, length_) <= run_end &&
            bit_at(code.with_zeros, block + whole) == zeros && (whole == 0 || !zeros))
       ++whole;

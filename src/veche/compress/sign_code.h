@@ -5,9 +5,9 @@
 
 namespace veche {
 
-// How signs are written: a scale for each tensor; a bit for each block of 256 floats that has zeros in it; a
-// bit for each float, set if it is negative; for each block with zeros, a bit for each float, set if it is
-// not zero.
+// Format of signs: a scale per tensor; one bit per block of 256 floats, set if it contains zeros;
+// one bit per float, set if negative; and for each block with zeros, one bit per float, set if
+// nonzero.
 class SignCode {
  public:
   explicit SignCode(const StreamShape& shape) : runs_(tensor_runs(shape)), length_(shape.length) {}
@@ -31,7 +31,7 @@ class SignCode {
 
   const std::vector<TensorRun> runs_;
   const std::size_t length_;
-  std::vector<std::uint8_t> with_zeros_, negative_, present_;  // of the code that is being written
+  std::vector<std::uint8_t> with_zeros_, negative_, present_;  // of the code being written
 };
 
 }  // namespace veche

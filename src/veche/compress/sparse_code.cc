@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-constexpr std::uint32_t kBitmap = 0x80000000U;  // in the number of entries: places are bits
+constexpr std::uint32_t kBitmap = 0x80000000U;  // flag in the number of entries: positions are a bitmap
 
 std::uint32_t magnitude(float x) { return std::bit_cast<std::uint32_t>(x) & 0x7fffffffU; }
 
@@ -22,7 +22,7 @@ std::size_t part_of_entries(double part, std::size_t length) {
 }
 
 std::size_t SparseCode::most_bytes(std::size_t count) const {
-  // A gap of 128 or more costs a second byte, and so on: there is room for length / 128 of those.
+  // A gap of 128 or more needs a second byte, and so on; at most length / 128 gaps do.
   const std::size_t gaps = count + length_ / 128 + length_ / 16384 + length_ / 2097152 + length_ / 268435456;
   return sizeof(std::uint32_t) + count * sizeof(float) + std::min(gaps, kernels::bytes_of_bits(length_));
 }
@@ -92,8 +92,8 @@ void SparseCode::add(std::span<const std::byte> code, float weight, std::span<fl
 
 std::span<const std::uint32_t> LargestEntries::find(std::span<const float> x, std::size_t k) {
   if (k == 0) return {};
-  // A sample tells a size that a few more than k entries reach, as a rule; those are then sorted out. Places
-  // of the sample follow no pattern that a vector may have.
+  // A sample estimates a threshold that slightly more than k entries reach; these are then sorted.
+  // The sample positions follow no pattern that a vector may have.
   constexpr std::size_t kSample = 16384;
   std::uint32_t least = 0;
   if (x.size() > 4 * kSample) {
@@ -117,7 +117,7 @@ std::span<const std::uint32_t> LargestEntries::find(std::span<const float> x, st
   std::size_t found = kernels::find_large(x.data(), x.size(), least, places_.data());
   if (found < k) found = kernels::find_large(x.data(), x.size(), 0, places_.data());
   if (found == k) return std::span(places_).first(k);
-  // Large first, then by place: keys are unique, so what is taken does not depend on how they are sorted.
+  // By magnitude, then by position. Keys are unique, so the choice does not depend on the sort.
   keys_.resize(found);
   for (std::size_t i = 0; i < found; ++i)
     keys_[i] = static_cast<std::uint64_t>(~magnitude(x[places_[i]])) << 32 | places_[i];

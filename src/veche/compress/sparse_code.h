@@ -4,17 +4,16 @@
 
 namespace veche {
 
-// How some entries of a vector are written: their number, the values, then the places: bytes that tell how
-// many are passed over before each (seven bits a byte, the eighth: there is more), or a bit for every place,
-// whichever is shorter.
+// Format of selected entries of a vector: their number, the values, then the positions. Positions
+// are gaps (seven bits per byte, the eighth bit continues) or a bitmap, whichever is shorter.
 class SparseCode {
  public:
   explicit SparseCode(std::size_t length) : length_(length) {}
 
-  // `places` ascend. Throws NotANumber.
+  // `places` are ascending. Throws NotANumber.
   Message write(std::span<const float> x, std::span<const std::uint32_t> places, MessagePool& pool);
   void add(std::span<const std::byte> code, float weight, std::span<float> into);
-  // With at most `count` entries.
+  // Upper bound for `count` entries.
   std::size_t most_bytes(std::size_t count) const;
 
  private:
@@ -23,7 +22,8 @@ class SparseCode {
   std::vector<std::uint32_t> places_;
 };
 
-// The places of the k largest magnitudes, ascending; of equals the first. NaN counts as the largest of all.
+// The positions of the k largest magnitudes, ascending. Among equal magnitudes the first ones win.
+// NaN counts as the largest.
 class LargestEntries {
  public:
   std::span<const std::uint32_t> find(std::span<const float> x, std::size_t k);
@@ -33,7 +33,7 @@ class LargestEntries {
   std::vector<std::uint64_t> keys_;
 };
 
-// A part of `length` entries: at least one of them.
+// A fraction of `length` entries, at least one.
 std::size_t part_of_entries(double part, std::size_t length);
 
 }  // namespace veche

@@ -1,4 +1,4 @@
-// Codecs that send some entries with their places: threshold, topk, dgc.
+// Codecs that send selected entries with their positions: threshold, topk, dgc.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -54,8 +54,8 @@ class TopkCodec final : public Codec {
   LargestEntries largest_;
 };
 
-// Deep gradient compression (Lin et al. 2018): u = momentum * u + g, v += u, the largest of v are sent, and u
-// and v become zero there. Small tensors travel as u, whole, before the rest.
+// Deep gradient compression (Lin et al. 2018): u = momentum * u + g, v += u. The largest entries of
+// v are sent, and u and v become zero there. Small tensors are sent whole, as u, before the rest.
 class DgcCodec final : public Codec {
  public:
   DgcCodec(double part, StreamShape shape)
@@ -104,7 +104,7 @@ class DgcCodec final : public Codec {
 
   void accumulate(std::span<const float> x) {
     float factor = 1;
-    if (shape_.clip > 0) {  // each node gives a part of the variance
+    if (shape_.clip > 0) {  // each node contributes a part of the variance
       const double most = static_cast<double>(shape_.clip) / std::sqrt(static_cast<double>(shape_.nodes));
       const double norm = std::sqrt(squared_norm(x));
       if (norm > most) factor = static_cast<float>(most / norm);
@@ -116,7 +116,7 @@ class DgcCodec final : public Codec {
     fill(small_, 0, sums_);
   }
 
-  // Fewer and fewer at first.
+  // Warm-up: the fraction shrinks step by step.
   double part_in(std::uint64_t round) const {
     constexpr std::array kWarmUp{0.25, 0.063, 0.015, 0.004};
     if (shape_.rounds_per_epoch <= 0) return part_;

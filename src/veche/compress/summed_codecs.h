@@ -4,7 +4,7 @@
 
 namespace veche {
 
-// What make_summed_codec chooses from.
+// The codecs that make_summed_codec creates.
 std::unique_ptr<SummedCodec> make_summed_randomk(double part, const StreamShape& shape);
 std::unique_ptr<SummedCodec> make_summed_powersgd(int rank, const StreamShape& shape);
 

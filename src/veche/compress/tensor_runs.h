@@ -10,20 +10,20 @@ namespace veche {
 struct TensorRun {
   std::size_t from = 0;
   std::size_t length = 0;
-  int tensor = -1;  // that it is, as StreamShape counts them; -1: what lies between tensors
+  int tensor = -1;  // index of the tensor in StreamShape; -1: between tensors
 };
 
 std::size_t floats_of(const TensorLayout& tensor);
 
-// A stream's tensors and what lies between them, in their order, which together are the stream. A tensor's
-// floats lie together in some order of its indices.
+// A stream's tensors and the gaps between them, in order; together they cover the stream. The
+// floats of a tensor are contiguous, in some order of its indices.
 std::vector<TensorRun> tensor_runs(const StreamShape& shape);
 
-// The floats of tensors with fewer than shape.small floats, neighbours as one run.
+// The floats of tensors with fewer than shape.small floats; adjacent ones form one run.
 std::vector<TensorRun> small_runs(const StreamShape& shape);
 
 std::size_t total_length(const std::vector<TensorRun>& runs);
-// One run after the other to `out`, and back.
+// Copies the runs one after the other to `out`, and back.
 void gather(const std::vector<TensorRun>& runs, std::span<const float> x, float* out);
 void add_gathered(const std::vector<TensorRun>& runs, const float* gathered, float weight,
                   std::span<float> into);

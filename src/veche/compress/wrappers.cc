@@ -9,8 +9,9 @@
 namespace veche {
 namespace {
 
-// Floats of small tensors as they are, then the code of the vector with zeros in their places: codes of long
-// vectors lose next to nothing by that, and are added where they belong without a copy.
+// Small tensors as plain floats, followed by the code of the vector with zeros in their places.
+// Long vectors lose next to nothing by the zeros, and the code can be added in place without a
+// copy.
 class SmallTensors final : public Codec {
  public:
   SmallTensors(std::unique_ptr<Codec> large, std::vector<TensorRun> small)
@@ -44,7 +45,8 @@ class SmallTensors final : public Codec {
   std::vector<float> rest_;
 };
 
-// What a code leaves out is added to the next vector: v = x + e, code of v, e = v - what the code tells.
+// Error feedback: the part that a code leaves out is added to the next vector: v = x + e, code of
+// v, e = v - decoded code.
 class ErrorFeedback final : public Codec {
  public:
   ErrorFeedback(std::unique_ptr<Codec> codec, std::size_t length)

@@ -13,10 +13,10 @@ namespace veche::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
-constexpr std::size_t kStride = 64;  // floats whose bits make one word
+constexpr std::size_t kStride = 64;  // floats whose bits fill one word
 constexpr std::size_t kVector = hn::MaxLanes(Floats());
 
-// Bit i: whether `test` holds for float i of 64.
+// Bit i says whether `test` holds for float i of 64.
 template <class Test>
 HWY_INLINE std::uint64_t word_of(const float* x, Test test) {
   const Floats d;
@@ -33,7 +33,8 @@ HWY_INLINE std::uint64_t word_of(const float* x, Test test) {
 
 double magnitudes(const float* x, std::size_t n) {
   constexpr std::size_t kLanes = 16;
-  // Sixteen floats are added up as floats, those sums as doubles: a mean over millions, of which each counts.
+  // Groups of sixteen floats are summed as floats, the group sums as doubles: exact enough for a
+  // mean over millions.
   double lanes[kLanes] = {};
   std::size_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
@@ -48,7 +49,7 @@ double magnitudes(const float* x, std::size_t n) {
   return result;
 }
 
-// A block, its bits as words. Whether it has zeros.
+// The bits of one block as words. Returns whether the block has zeros.
 HWY_INLINE bool block_signs(const float* x, std::uint64_t* negative, std::uint64_t* present) {
   const Floats d;
   const auto zero = hn::Zero(d);
@@ -128,7 +129,7 @@ std::size_t large(const float* x, std::size_t n, std::uint32_t least, std::uint3
   const Floats d;
   const hn::RebindToSigned<Floats> whole;
   const auto magnitude = hn::Set(whole, 0x7fffffff);
-  const auto limit = hn::Set(whole, static_cast<std::int32_t>(least) - 1);  // magnitudes are not negative
+  const auto limit = hn::Set(whole, static_cast<std::int32_t>(least) - 1);  // magnitudes are non-negative
   const auto test = [&](auto v) {
     return hn::RebindMask(d, hn::Gt(hn::And(hn::BitCast(whole, v), magnitude), limit));
   };

@@ -13,9 +13,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr float kLargestFp16 = 65504.0F;
 
-// --- one vector of floats to codes, as whole numbers of 32 bits, and back ---
+// --- conversion of one vector of floats to codes (as 32-bit integers) and back ---
 
-// Highway's own for machines without the instructions truncates and has no infinities.
+// Highway's fallback for machines without these instructions truncates and has no infinities.
 HWY_INLINE std::uint16_t fp16_of(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
@@ -29,7 +29,7 @@ HWY_INLINE std::uint16_t fp16_of(float x) {
     code = 0x7bff;
   else if (size >= kNormal)
     code = (size + 0xfff + (size >> 13 & 1) - (112U << 23)) >> 13;
-  else  // what is added to 1/2 becomes a multiple of 2^-24
+  else  // adding 1/2 rounds to a multiple of 2^-24
     code =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
   return static_cast<std::uint16_t>(sign | code);
@@ -81,7 +81,7 @@ struct Fp16 {
   template <class D, class V>
   static auto vector_code(D d, V x) {
     const hn::Rebind<hwy::float16_t, D> half;
-    // Comparisons with NaN are false, and infinity is meant to stay: only finite numbers are cut off.
+    // Comparisons with NaN are false, and infinity must stay: only finite numbers saturate.
     const V largest = hn::Set(d, kLargestFp16);
     const auto too_large = hn::And(hn::Gt(hn::Abs(x), largest), hn::Lt(hn::Abs(x), hn::Inf(d)));
     const V y = hn::IfThenElse(too_large, hn::CopySign(largest, x), x);
@@ -97,7 +97,8 @@ struct Bf16 {
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(whole, 1));
     auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(whole, 0x7fff))));
     const auto upper = hn::ShiftRight<16>(bits);
-    // What was finite stays so. A NaN is kept by its upper half, made sure not to be an infinity.
+    // Finite numbers stay finite. A NaN keeps its upper half with a bit set, so that it does not
+    // become infinity.
     const auto magnitude = hn::And(bits, hn::Set(whole, 0x7fffffff));
     const auto now_infinite = hn::Eq(hn::And(rounded, hn::Set(whole, 0x7fff)), hn::Set(whole, 0x7f80));
     rounded = hn::IfThenElse(now_infinite, upper, rounded);
@@ -115,14 +116,14 @@ struct Bf16 {
   }
 };
 
-// Whole vectors where they lie, what remains in copies.
+// Whole vectors in place; the remainder in copies.
 template <class Format>
 struct Passes {
   using D = hn::ScalableTag<float>;
   using Half = hn::Rebind<std::uint16_t, D>;
   static constexpr std::size_t kLanes = hn::MaxLanes(D());
 
-  // out = code of combine(code before, x), as far as either is there
+  // out = code of combine(previous code, x); either may be absent
   static void code(const float* x, const std::uint16_t* before, std::size_t n, std::uint16_t* out) {
     const D d;
     const Half half;

@@ -30,7 +30,7 @@ std::vector<std::uint16_t> every_code() {
   return codes;
 }
 
-// Of a code that is a number, by the definition of the two formats.
+// Value of a code that is a number, by the definition of the two formats.
 double value_of(HalfFormat format, std::uint16_t code) {
   const int bits = format == HalfFormat::fp16 ? 10 : 7, bias = format == HalfFormat::fp16 ? 15 : 127;
   const int exponent = (code & 0x7fff) >> bits, mantissa = code & ((1 << bits) - 1);
@@ -52,8 +52,7 @@ TEST_P(EveryInstructionSet, EveryHalfThereAndBack) {
       for (const std::uint16_t code : codes) {
         if ((code & 0x7fffU) > infinity) {
           ASSERT_TRUE(std::isnan(values[code])) << code;
-          ASSERT_GT(back[code] & 0x7fffU, infinity)
-              << code;  // a NaN; a quiet one may come of a signalling one
+          ASSERT_GT(back[code] & 0x7fffU, infinity) << code;  // a NaN; a signalling one may become quiet
           continue;
         }
         const double sign = (code & 0x8000) != 0 ? -1 : 1;
@@ -78,8 +77,8 @@ TEST_P(EveryInstructionSet, HalvesAreTheNearest) {
     from_half(format, code, y);
     for (std::size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(std::abs(x[i] - y[i]), std::max(part * std::abs(x[i]), 0x1p-25))
-          << x[i];  // 2^-24: the smallest
-    // Half-way between two: the even one.
+          << x[i];  // 2^-24: the smallest number
+    // Half-way between two codes: the even one.
     const int bits = format == HalfFormat::fp16 ? 10 : 7;
     const std::vector<float> ties{1 + std::ldexp(1.0F, -bits - 1), 1 + std::ldexp(3.0F, -bits - 1)};
     std::vector<std::uint16_t> tied(2);
@@ -128,7 +127,7 @@ TEST_P(EveryInstructionSet, AHopOfARingAddsAndRounds) {
     }
 }
 
-// All that kernels compute, of vectors of all lengths.
+// The output of every kernel, for vectors of all lengths.
 std::vector<std::uint8_t> everything() {
   std::vector<std::uint8_t> bytes;
   const auto keep = [&](const auto& items) {

@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "veche/compress/kernels/levels.cc"
 #include "veche/base/machine/each_target.h"
 
-// Plain loops: the compiler makes them vectors for each of the instruction sets.
+// Plain loops, vectorised by the compiler for each instruction set.
 HWY_BEFORE_NAMESPACE();
 namespace veche::kernels::HWY_NAMESPACE {
 
@@ -52,9 +52,9 @@ bool block_to_int8(const float* x, float* scale, std::int8_t* out) {
   if (magnitude >= kInfinity) return false;
   const float most = std::bit_cast<float>(magnitude);
   float inverse = 127.0F / most;
-  if (!(inverse < std::bit_cast<float>(kInfinity))) inverse = 0;  // nothing but zeros, or as good as that
+  if (!(inverse < std::bit_cast<float>(kInfinity))) inverse = 0;  // all zeros, or nearly
   *scale = inverse == 0 ? 0 : most / 127.0F;
-  constexpr float kRounds = 12582912.0F;  // 1.5 * 2^23: what is added to it becomes whole
+  constexpr float kRounds = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   for (std::size_t i = 0; i < kBlock; ++i)
     out[i] = static_cast<std::int8_t>(bits_of(x[i] * inverse + kRounds) - bits_of(kRounds));
   return true;
@@ -65,7 +65,7 @@ void add_block_int8(float factor, const std::int8_t* code, float* into) {
 }
 
 using Bytes = hn::ScalableTag<std::uint8_t>;
-constexpr bool kVectors = hn::MaxLanes(Bytes()) >= 8;  // else masks are smaller than bytes of bits
+constexpr bool kVectors = hn::MaxLanes(Bytes()) >= 8;  // otherwise masks are smaller than a byte of bits
 
 HWY_INLINE void to_planes(const std::uint8_t* code, int bits, std::uint8_t* planes) {
   for (int bit = 0; bit < bits; ++bit, planes += kPlaneBytes) {
@@ -104,7 +104,7 @@ HWY_INLINE void from_planes(const std::uint8_t* planes, int bits, std::uint8_t* 
   }
 }
 
-// Random numbers that depend on the place alone.
+// Random numbers that depend only on key and position.
 HWY_INLINE std::uint32_t scrambled(std::uint32_t place, std::uint32_t low, std::uint32_t high) {
   std::uint32_t h = place + low;
   h = (h ^ (h >> 16)) * 0x21f0aaadU;
@@ -129,7 +129,7 @@ bool block_to_levels(const float* x, std::size_t place, int levels, std::uint64_
     const float chance =
         static_cast<float>(static_cast<std::int32_t>(scrambled(start + i, low, high) >> 8)) * 0x1.0p-24F;
     level += chance < rest ? 1 : 0;
-    level = level > levels ? levels : level;  // rounding of the norm
+    level = level > levels ? levels : level;  // the norm was rounded
     code[i] = static_cast<std::uint8_t>(levels + (x[i] < 0 ? -level : level));
   }
   to_planes(code, bits, planes);
@@ -151,7 +151,7 @@ void add_block_levels(float factor, const std::uint8_t* planes, int levels, int 
     into[i] += factor * static_cast<float>(static_cast<std::int32_t>(code[i]) - levels);
 }
 
-// Whole blocks where they lie, the last one in a copy that is filled up with zeros.
+// Whole blocks in place; the last one in a copy padded with zeros.
 template <class T, class Step>
 HWY_INLINE void each_block(T* x, std::size_t n, bool write_back, Step step) {
   std::size_t block = 0;

@@ -9,11 +9,11 @@ namespace veche::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kLanes = 16;   // of a sum, whatever the vectors' length
-constexpr std::size_t kColumns = 4;  // of P and Q in one pass over a row; more come in further passes
-constexpr std::size_t kRows = 4;     // of M in one pass over Q
+constexpr std::size_t kLanes = 16;   // partial sums, independent of the vector length
+constexpr std::size_t kColumns = 4;  // columns of P and Q per pass over a row; more take further passes
+constexpr std::size_t kRows = 4;     // rows of M per pass over Q
 
-// A row times K columns of Q, which lie `m` apart; results go `n` apart.
+// A row times K columns of Q, `m` apart; results are `n` apart.
 template <std::size_t K>
 HWY_INLINE void row_times(const float* row, std::size_t m, const float* q, std::size_t n, float* p) {
   using D = hn::CappedTag<float, kLanes>;
@@ -53,7 +53,7 @@ void right(const float* matrix, std::size_t n, std::size_t m, const float* q, st
            float* p) {
   for (std::size_t i = 0; i < n; ++i) {
     const float* row = matrix + i * m;
-    if (memory != nullptr) {  // stays in the first cache until it is multiplied
+    if (memory != nullptr) {  // stays in the first-level cache until multiplied
       float* const kept = memory + i * m;
       for (std::size_t j = 0; j < m; ++j) kept[j] += row[j];
       row = kept;
@@ -81,7 +81,7 @@ HWY_INLINE void left_columns(const float* matrix, std::size_t n, std::size_t m, 
   for (std::size_t i = 0; i < n; i += kRows) {
     const float* rows[kRows];
     float factors[K][kRows];
-    for (std::size_t r = 0; r < kRows; ++r) {  // rows that are not there count nothing
+    for (std::size_t r = 0; r < kRows; ++r) {  // missing rows contribute nothing
       const bool there = i + r < n;
       rows[r] = matrix + (there ? i + r : i) * m;
       for (std::size_t k = 0; k < K; ++k) factors[k][r] = there ? p[k * n + i + r] : 0.0F;
@@ -129,7 +129,7 @@ void make_product(const float* p, const float* q, std::size_t n, std::size_t m, 
 
 void include_product(const float* p, const float* q, std::size_t n, std::size_t m, std::size_t rank,
                      float weight, float* out) {
-  constexpr std::size_t kPart = 1024;  // of a row: where it is made fits into the first cache
+  constexpr std::size_t kPart = 1024;  // floats per part of a row: fits in the first-level cache
   float part[kPart];
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t from = 0; from < m; from += kPart) {

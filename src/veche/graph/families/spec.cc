@@ -60,7 +60,7 @@ Made hypercube(const Words& words) {
 }
 
 Made tree(const Words& words) {
-  // tree:N alone is a binary tree, unless N may be omitted and the number could be the fanout.
+  // tree:N alone is a binary tree. If the cluster gives the size, a single number is the fanout.
   if (words.count() < 2 && !(words.count() == 1 && words.context().nodes)) {
     return {tree_graph(words.nodes(), 2), {words.nodes(), 2}};
   }
