@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-// node2 before node10.
+// Natural order: node2 before node10.
 bool before(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (digit(a[0]) && digit(b[0])) {
@@ -68,7 +68,7 @@ std::vector<std::string> all_class_names(const std::vector<DataSource>& sources)
   return {names.begin(), names.end()};
 }
 
-// By name where there are names; else a class is the same number everywhere.
+// Matches classes by name if there are names; otherwise a class has the same number everywhere.
 std::vector<std::int64_t> labels_in(const std::vector<std::string>& names, const DataSource& source) {
   std::vector<std::int64_t> labels;
   for (int own = 0; own < source.train->classes(); ++own) {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// MNIST's four files with `count` images of 2x2 pixels, all of one brightness and one label.
+// The four MNIST files with `count` images of 2x2 pixels, all of one brightness and one label.
 void write_set(const fs::path& folder, int count, char brightness, char label) {
   fs::create_directories(folder);
   const auto n = static_cast<char>(count);

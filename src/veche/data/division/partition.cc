@@ -15,7 +15,7 @@ namespace {
 
 struct PartitionRule {
   const char* name;
-  const char* argument;  // as it is called behind the colon; null: none
+  const char* argument;  // description of the argument after the colon; null: no argument
   Partition (*divide)(const PartitionTask& task);
 };
 constexpr PartitionRule kRules[] = {

@@ -1,4 +1,4 @@
-// Rules by which nodes see other classes, or other parts of them.
+// Rules that give nodes different classes, or different fractions of the classes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ bool reads(std::string_view text, T& value) {
   return error == std::errc() && stop == end;
 }
 
-// The logarithm of a draw from the gamma distribution, for a shape below 1 also where the draw itself would
-// be too small for a number (Marsaglia and Tsang, 2000).
+// The logarithm of a draw from the gamma distribution (Marsaglia and Tsang, 2000). For shapes below
+// 1 the draw itself may underflow; its logarithm does not.
 double log_gamma_draw(RandomStream& random, double shape) {
   const auto log_uniform = [&] { return std::log(1 - random.uniform()); };
   if (shape < 1) {
@@ -37,7 +37,7 @@ double log_gamma_draw(RandomStream& random, double shape) {
   }
 }
 
-// Parts of one class for each node: drawn from Dirichlet(alpha, ..., alpha).
+// The fractions of one class for each node, drawn from Dirichlet(alpha, ..., alpha).
 std::vector<double> dirichlet_draw(RandomStream& random, double alpha, std::size_t nodes) {
   std::vector<double> parts(nodes);
   std::ranges::generate(parts, [&] { return log_gamma_draw(random, alpha); });
@@ -55,7 +55,8 @@ std::vector<std::vector<std::uint32_t>> shuffled_classes(const PartitionTask& ta
   return classes;
 }
 
-// Chance, or a class of very few, may leave a node without anything: it gets one from the node that has most.
+// A node may end up empty by chance or because a class is very small. It then gets one sample from
+// the node with the most.
 void give_everybody_one(Partition& shards) {
   for (auto& shard : shards) {
     if (!shard.empty()) continue;

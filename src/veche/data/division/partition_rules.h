@@ -8,19 +8,19 @@
 
 namespace veche {
 
-// What every rule is given: at least one sample a node.
+// The input of every rule: at least one sample per node.
 struct PartitionTask {
   std::size_t samples;
   std::size_t nodes;
   std::uint64_t seed;
-  std::string_view argument;  // behind the colon
+  std::string_view argument;  // text after the colon
   const PartitionHints& hints;
 };
 
-// All samples in a random order: what the rules deal out.
+// All samples in a random order, from which the rules deal.
 std::vector<std::uint32_t> shuffled_samples(const PartitionTask& task);
 
-// One function a rule (partition.h says what it does). Each gives every sample to exactly one node or throws
+// One function per rule (see partition.h). Each gives every sample to exactly one node or throws
 // RequestError.
 Partition divide_iid(const PartitionTask& task);
 Partition divide_proportional(const PartitionTask& task);

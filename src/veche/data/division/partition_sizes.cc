@@ -1,4 +1,4 @@
-// Rules that say how many samples a node gets, and leave to chance which.
+// Rules that fix the number of samples per node; the samples themselves are random.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-// Node by node the next samples of a random order, up to `ends`.
+// Cuts a random order of the samples at `ends`, one piece per node.
 Partition cut(const PartitionTask& task, const std::vector<std::size_t>& ends) {
   const std::vector<std::uint32_t> order = shuffled_samples(task);
   Partition result;
@@ -26,8 +26,7 @@ Partition cut(const PartitionTask& task, const std::vector<std::size_t>& ends) {
   return result;
 }
 
-// Where to cut so that sizes are in proportion to `weights`: at least one sample for everybody, and one left
-// for each that is still to come.
+// Cuts with sizes proportional to `weights`, at least one sample per node.
 std::vector<std::size_t> ends_by_weight(const PartitionTask& task, const std::vector<double>& weights) {
   const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
   std::vector<std::size_t> ends;
@@ -103,7 +102,7 @@ Partition divide_by_sizes(const PartitionTask& task) {
   return cut(task, ends);
 }
 
-// In the order of the set: whose sample it is has been decided, and the shuffle comes later.
+// In the order of the set: the owner is fixed, and shuffling comes later.
 Partition divide_by_folders(const PartitionTask& task) {
   if (!task.hints.owner)
     throw RequestError(

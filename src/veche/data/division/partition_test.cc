@@ -32,7 +32,7 @@ PartitionHints hints_for(std::size_t nodes) {
   return hints;
 }
 
-std::string sizes_for(std::size_t samples, std::size_t nodes) {  // the last node has almost all
+std::string sizes_for(std::size_t samples, std::size_t nodes) {  // the last node has almost all samples
   std::string rule = "sizes:[";
   for (std::size_t node = 1; node < nodes; ++node) rule += "1,";
   return rule + std::to_string(samples - nodes + 1) + "]";
@@ -60,7 +60,7 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-// The proof: whatever the rule, the nodes' lists together are all samples, each once, and none is empty.
+// For every rule, the nodes' lists together contain each sample exactly once, and none is empty.
 TEST(Partition, EveryRuleGivesEverySampleToExactlyOneNode) {
   for (const auto& [samples, nodes, rule] : all_cases())
     for (const std::uint64_t seed : {1, 2, 3}) {
@@ -115,8 +115,8 @@ TEST(Partition, ClassesGivesSoManyToEachNode) {
   }
 }
 
-// A node's part of a class has mean 1/M and variance (1/M)(1 - 1/M)/(M alpha + 1), and the parts of one class
-// add up to 1: two parts have covariance -1/M^2/(M alpha + 1).
+// A node's fraction of a class has mean 1/M and variance (1/M)(1 - 1/M)/(M alpha + 1). The
+// fractions of one class add up to 1, so two of them have covariance -1/M^2/(M alpha + 1).
 TEST(Partition, DirichletMatchesItsExpectation) {
   constexpr int kNodes = 4, kSeeds = 400;
   constexpr std::size_t kSamples = 10000;  // 1000 of each class: rounding is far below the spread
@@ -146,7 +146,7 @@ TEST(Partition, DirichletMatchesItsExpectation) {
 }
 
 TEST(Partition, MixesTheClasses) {
-  // Samples in order of their class: each of 10 nodes must still hold about a tenth of each.
+  // Samples are sorted by class: each of 10 nodes must still hold about a tenth of each class.
   for (const auto& shard : partition(10000, 10, "iid", 1)) {
     const auto low = std::count_if(shard.begin(), shard.end(), [](std::uint32_t i) { return i < 1000; });
     EXPECT_NEAR(static_cast<double>(low), 100, 50);

@@ -8,8 +8,9 @@ namespace {
 
 constexpr auto kLevels = static_cast<std::ptrdiff_t>(PixelTables::kLevels);
 
-// An image moved by (dx, dy), black where nothing is, and normalised on the way. The number of channels is
-// known to the compiler where it matters (0: only to `shape`), so that the inner loop disappears.
+// Shifts an image by (dx, dy), fills with black, and normalises in the same pass. The number of
+// channels is a compile-time constant where it matters (0: use `shape`), so that the inner loop is
+// unrolled.
 template <std::size_t kChannels, bool kFlip>
 void move_image(const Shape& shape, int dx, int dy, const std::uint8_t* pixels, const float* tables,
                 float* out) {
@@ -18,7 +19,7 @@ void move_image(const Shape& shape, int dx, int dy, const std::uint8_t* pixels, 
   for (std::ptrdiff_t y = 0; y < shape.height; ++y, out += width * channels) {
     const bool exists = y + dy >= 0 && y + dy < shape.height;
     const std::uint8_t* row = pixels + (exists ? (y + dy) * width * channels : 0);
-    // Pixels from `from` to `to` of the moved row have a source.
+    // Pixels [from, to) of the shifted row have a source pixel.
     const std::ptrdiff_t from = exists ? std::max(0, -dx) : width;
     const std::ptrdiff_t to = exists ? width - std::max(0, dx) : width;
     const auto target = [&](std::ptrdiff_t x) { return out + (kFlip ? width - 1 - x : x) * channels; };
@@ -86,7 +87,7 @@ void Augmenter::move(int dx, int dy, bool flip, std::span<const std::uint8_t> pi
 }
 
 Box random_part(int width, int height, double least, RandomStream& random) {
-  constexpr double kMost = 4.0 / 3.0;  // of one side over the other
+  constexpr double kMost = 4.0 / 3.0;  // aspect ratio
   const double limit = std::log(kMost), all = static_cast<double>(width) * height;
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double area = all * std::lerp(least, 1.0, random.uniform());
@@ -102,8 +103,8 @@ Box random_part(int width, int height, double least, RandomStream& random) {
   return {(width - w) / 2, (height - h) / 2, w, h};
 }
 
-// `count` places over `length` pixels that begin at `from`: the middle of a place between the middles of
-// pixels, never beyond the box.
+// Maps output `position` of `count` to the `length` pixels from `from` on: between two pixel
+// centres, never outside the box.
 Augmenter::Between Augmenter::between(int position, int from, int length, int count) const {
   const double place = (position + 0.5) * length / count - 0.5;
   const double inside = std::clamp(place, 0.0, length - 1.0);
@@ -113,8 +114,8 @@ Augmenter::Between Augmenter::between(int position, int from, int length, int co
           static_cast<float>(inside - first)};
 }
 
-// Never smaller than the box, so that two pixels each way are all that a result can depend on. Normalising
-// keeps straight lines straight: normalised values may be interpolated.
+// The box is never larger than the output, so two pixels per axis determine a result. Normalisation
+// is linear, so normalised values may be interpolated.
 void Augmenter::stretch(const Box& box, bool flip, std::span<const std::uint8_t> pixels,
                         const PixelTables& tables, std::span<float> out) {
   const auto channels = static_cast<std::size_t>(shape_.channels);
@@ -138,7 +139,7 @@ void Augmenter::stretch(const Box& box, bool flip, std::span<const std::uint8_t>
   }
 }
 
-// A square around any pixel, what is outside the image left out: 0 is the mean.
+// Clears a square centred on any pixel, clipped to the image. 0 is the mean.
 void Augmenter::cut_out(RandomStream& random, std::span<float> out) const {
   const int x = below(random, shape_.width) - changes_.cutout / 2;
   const int y = below(random, shape_.height) - changes_.cutout / 2;

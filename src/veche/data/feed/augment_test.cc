@@ -28,7 +28,7 @@ std::vector<float> changed(const Augmentation& changes, const Shape& shape,
   return out;
 }
 
-// As simply as it can be written: pad with black, cut, flip, normalise.
+// The simplest implementation: pad with black, crop, flip, normalise.
 std::vector<float> expected(const Shape& shape, std::span<const std::uint8_t> pixels, int dx, int dy,
                             bool flip) {
   std::vector<float> out;
@@ -61,7 +61,7 @@ TEST(Augment, CropAndFlipGiveEveryPlaceAboutEquallyOftenAndNothingElse) {
     }
     double chi_squared = 0;
     for (const auto& [image, times] : seen) chi_squared += (times - 200.0) * (times - 200.0) / 200.0;
-    EXPECT_LT(chi_squared, 94);  // 49 degrees of freedom: one seed in 10,000 is beyond
+    EXPECT_LT(chi_squared, 94);  // 49 degrees of freedom: exceeded by one seed in 10,000
   }
 }
 
@@ -85,15 +85,15 @@ TEST(Augment, CutoutSetsASquareToTheMean) {
     const auto high = 9 - std::ranges::count(rows, 0), wide = 9 - std::ranges::count(columns, 0);
     EXPECT_EQ(count, high * wide);  // no holes
     EXPECT_LE(std::max(high, wide), 4);
-    EXPECT_GE(std::min(high, wide), 2);  // its middle is in the image
+    EXPECT_GE(std::min(high, wide), 2);  // its centre is in the image
     ++sizes[count];
   }
-  EXPECT_GT(sizes[16], 100);  // whole in 36 of 81 places
+  EXPECT_GT(sizes[16], 100);  // uncut at 36 of 81 positions
   EXPECT_GT(sizes.size(), 3u);
 }
 
 TEST(Augment, ResizedCropStretchesAPart) {
-  // A slope stays a slope: less steep, by the part that was taken.
+  // A linear slope stays linear; its steepness shrinks by the fraction taken.
   const Shape shape{1, 32, 32};
   std::vector<std::uint8_t> slope(shape.size());
   for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = static_cast<std::uint8_t>(4 * (i % 32));
@@ -102,7 +102,7 @@ TEST(Augment, ResizedCropStretchesAPart) {
   int mirrored = 0;
   for (std::uint64_t sample = 0; sample < 400; ++sample) {
     const auto image = changed({.resized_crop = 0.25, .flip = true}, shape, slope, sample);
-    const float inner = image[16] - image[15];  // away from the edges, where a value is repeated
+    const float inner = image[16] - image[15];  // away from the edges, where values repeat
     mirrored += inner < 0;
     for (std::size_t x = 8; x < 24; ++x) EXPECT_NEAR(image[x] - image[x - 1], inner, 1e-4);
     const double part = std::abs(inner) / step;
@@ -115,7 +115,8 @@ TEST(Augment, ResizedCropStretchesAPart) {
 }
 
 TEST(Augment, InterpolatesAsIsCustomary) {
-  // Half of a row of four over four places, as PyTorch's interpolate without aligned corners: 0 2.5 7.5 10.
+  // Half of a row of four stretched to four, as PyTorch's interpolate with align_corners=False: 0
+  // 2.5 7.5 10.
   const Shape shape{1, 1, 4};
   const std::vector<std::uint8_t> pixels{0, 10, 20, 30};
   bool seen = false;

@@ -14,8 +14,8 @@
 namespace veche {
 namespace {
 
-// A batch in the making: which samples, chosen by the loader's thread, and room for them, filled by whoever
-// runs it.
+// A batch being prepared. The loader's thread chooses the samples; the thread that runs the job
+// fills them in.
 class Slot final : public PrefetchJob {
  public:
   Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Augmentation& augment, std::uint64_t seed)
@@ -34,7 +34,7 @@ class Slot final : public PrefetchJob {
   }
 
   std::vector<std::uint32_t> samples;
-  std::vector<std::uint64_t> epochs;  // of each sample's shard
+  std::vector<std::uint64_t> epochs;  // epoch of each sample's shard
   std::uint64_t step = 0;
 
  private:
@@ -56,8 +56,8 @@ class Slot final : public PrefetchJob {
 
 }  // namespace
 
-// Choosing the samples is cheap and stays on the loader's thread, so that workers share nothing but a slot
-// and their number cannot matter. Reading the samples is what they do.
+// The loader's thread chooses the samples, which is cheap. Workers only read samples into a slot
+// and share nothing else, so their number cannot change the result.
 struct Loader::Impl {
   Impl(const std::shared_ptr<const Dataset>& data, std::vector<Shard> parts, Plan how,
        const Prefetcher& prefetcher)
@@ -87,7 +87,7 @@ struct Loader::Impl {
         throw std::invalid_argument("an epoch is too short to visit every sample");
     }
     shuffled.resize(shards.size());
-    // One in use, and one in the making for each worker.
+    // One slot in use, and one in preparation per worker.
     for (int i = 0; i <= std::max(1, prefetcher.workers()); ++i)
       slots.push_back(std::make_unique<Slot>(data, most, plan.augment, plan.seed));
     prepare_ahead();
@@ -114,7 +114,7 @@ struct Loader::Impl {
       const std::uint64_t turn = *given % shards[i].steps_per_epoch;
       if (shuffled[i] != epoch) shuffle(i, epoch);
       const std::vector<std::uint32_t>& order = orders[i];
-      // Divided, not multiplied: a shard that has run out must not come back because a product wrapped round.
+      // Divide instead of multiplying: an overflowing product would revive an exhausted shard.
       if (turn > order.size() / plan.batch) continue;
       const std::size_t from = std::min<std::size_t>(turn * plan.batch, order.size());
       const std::size_t count = std::min(plan.batch, order.size() - from);
@@ -125,7 +125,8 @@ struct Loader::Impl {
     queue->push(slot);
   }
 
-  // From the shard as it was given, not from the last order: an epoch must not depend on those before it.
+  // Starts from the original shard, not from the last order: an epoch must not depend on earlier
+  // ones.
   void shuffle(std::size_t i, std::uint64_t epoch) {
     std::copy(shards[i].samples.begin(), shards[i].samples.end(), orders[i].begin());
     RandomStream stream(plan.seed, "shuffle", static_cast<std::uint64_t>(shards[i].node), epoch);
@@ -136,11 +137,11 @@ struct Loader::Impl {
   std::vector<Shard> shards;
   Plan plan;
   const std::shared_ptr<Prefetcher::Queue> queue;
-  std::vector<std::vector<std::uint32_t>> orders;      // the shards' samples in the order of an epoch ..
-  std::vector<std::optional<std::uint64_t>> shuffled;  // .. which is this one, by shard
-  std::uint64_t step;                                  // what next() gives
-  std::uint64_t prepared;                              // the step after the last that was begun
-  std::uint64_t end;                                   // no step from here on may be prepared yet
+  std::vector<std::vector<std::uint32_t>> orders;  // the shards' samples in the order of the current epoch
+  std::vector<std::optional<std::uint64_t>> shuffled;  // the epoch of each shard's current order
+  std::uint64_t step;                                  // step of the batch that next() returns
+  std::uint64_t prepared;                              // first step not yet queued
+  std::uint64_t end;                                   // first step that may not be prepared yet
   std::atomic<std::uint64_t> times_waited = 0;
   std::atomic<double> seconds_waited = 0;
   std::vector<std::unique_ptr<Slot>> slots;

@@ -8,8 +8,8 @@
 #include "veche/data/feed/loader.h"
 #include "veche/data/sets/image_set.h"
 
-// A program of its own, because it counts every allocation of the process. Not inlined, or the compiler sees
-// memory of new given to free and warns.
+// A separate program, because it counts every allocation of the process. Not inlined: otherwise the
+// compiler sees memory from new passed to free and warns.
 static std::atomic<long> allocations{0};
 
 [[gnu::noinline]] void* operator new(std::size_t size) {

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Every sample is recognisable by its label and its pixels. Reading can be made slow, or to fail.
+// Every sample is identified by its label and pixels. Reading can be made slow or made to fail.
 class Numbered final : public Dataset {
  public:
   explicit Numbered(std::size_t size) : size_(size) {}
@@ -42,7 +42,7 @@ class Numbered final : public Dataset {
   std::size_t size_;
 };
 
-// A batch that outlives the next one.
+// A copy of a batch that outlives the next one.
 struct Copy {
   std::vector<float> images;
   std::vector<std::int64_t> labels;
@@ -175,7 +175,7 @@ TEST(Loader, PreparesTheNextBatchWhileOneIsInUse) {
   const Copy before = copy(batch);
   for (int read = 0; read < 20; ++read)
     ASSERT_TRUE(data->reads.try_acquire_for(30s)) << "nothing was prepared";
-  EXPECT_EQ(copy(batch), before);  // untouched by the preparation
+  EXPECT_EQ(copy(batch), before);  // not modified by prefetching
 }
 
 TEST(Loader, CountsItsWaits) {
@@ -257,7 +257,7 @@ TEST(ReadBatch, ReadsConsecutiveSamplesUpToTheEnd) {
   EXPECT_EQ(read_batch(*kData, 1000, 10, storage).size(), 0u);
 }
 
-// Chances are those of the sample and the epoch, whoever prepares the batch and whichever batch it is in.
+// Augmentation depends only on sample and epoch, not on the worker or the batch.
 TEST(Loader, AugmentsEquallyWithAnyNumberOfWorkersAndAnyBatch) {
   const auto data = std::make_shared<ImageSet>(
       make_synthetic({.shape = {3, 8, 8}, .samples = 60}, "train", 1), synthetic_normalization());

@@ -10,8 +10,7 @@
 
 namespace veche {
 
-// One piece of work that its owner hands to a queue again and again. What run() touches belongs to the queue
-// from push() until finish() or cancel() returns.
+// A reusable job. The queue owns what run() touches from push() until finish() or cancel() returns.
 class PrefetchJob {
  public:
   virtual ~PrefetchJob() = default;
@@ -25,22 +24,23 @@ class PrefetchJob {
   PrefetchJob* before_ = nullptr;
   PrefetchJob* after_ = nullptr;
   std::exception_ptr error_;
-  std::condition_variable done_;  // one a job: the end of one wakes only who waits for it
+  std::condition_variable done_;  // one per job, so that its completion wakes only its waiter
 };
 
-// Jobs in the order they came. They are linked to each other, so that nothing is allocated. Thread-safe.
+// A FIFO queue of jobs. Intrusively linked, so it allocates nothing. Thread-safe.
 class Prefetcher::Queue {
  public:
   void push(PrefetchJob& job);
-  // Returns when the job has run, and whether that took waiting. A job that no worker has begun is run here:
-  // waiting for one would be slower. Rethrows what run() threw; the job may then be pushed again.
+  // Waits until the job has run; returns whether that took waiting. A job that no worker has
+  // started is run by the caller, which is faster than waiting. Rethrows exceptions from run(); the
+  // job may then be pushed again.
   bool finish(PrefetchJob& job);
-  // Returns when the job is not queued and not running, which it need never have been.
+  // Returns when the job is neither queued nor running. The job may be idle.
   void cancel(PrefetchJob& job) noexcept;
-  // What a worker does until it is told to stop.
+  // The loop of a worker until it is stopped.
   void serve(const std::stop_token& stop);
 
-  std::atomic<double> seconds_waited = 0;  // by all loaders
+  std::atomic<double> seconds_waited = 0;  // sum over all loaders
 
  private:
   void unlink(PrefetchJob& job);

@@ -74,7 +74,7 @@ void Prefetcher::Queue::run(PrefetchJob& job, std::unique_lock<std::mutex>& lock
   lock.lock();
   job.error_ = std::move(error);
   job.state_ = PrefetchJob::State::kDone;
-  // With the mutex held: once it is free, the owner may destroy the job.
+  // Notify with the mutex held: the owner may destroy the job as soon as the mutex is free.
   job.done_.notify_all();
 }
 

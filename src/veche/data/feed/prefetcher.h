@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// Prepares batches on threads of its own, ahead of the steps that need them. One is shared by all loaders of
-// a process. Thread-safe. Its destructor waits for work under way; loaders that outlive it, and those of a
-// prefetcher without workers, prepare their batches themselves when asked for them.
+// Prepares batches on its own threads, ahead of the steps that need them. All loaders of a process
+// share one. Thread-safe. The destructor waits for running jobs. Loaders that outlive it, or whose
+// prefetcher has no workers, prepare their batches on demand.
 class Prefetcher {
  public:
   explicit Prefetcher(int workers = 1);
@@ -16,12 +16,12 @@ class Prefetcher {
   class Queue;
   const std::shared_ptr<Queue>& queue() const { return queue_; }
   int workers() const { return static_cast<int>(workers_.size()); }
-  // How long loaders have waited for batches that were not ready, all together.
+  // Total time that loaders have waited for batches.
   double seconds_waited() const;
 
  private:
   const std::shared_ptr<Queue> queue_;
-  std::vector<std::jthread> workers_;  // after the queue: they end before it does
+  std::vector<std::jthread> workers_;  // declared after the queue: workers end before it
 };
 
 }  // namespace veche

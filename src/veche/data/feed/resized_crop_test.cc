@@ -1,5 +1,4 @@
-// Random parts of images: those of customary chances, and taken from the images as they were before anything
-// was cut off them.
+// Random parts of images: their distribution, and that they are taken from the uncropped originals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ using veche::testing::TemporaryFolder;
 
 constexpr int kWidth = 200, kHeight = 120, kSize = 16;
 
-// How much of a sample of numbers lies below each tenth of a range must be a tenth of them.
+// Each tenth of the range must contain about a tenth of the values.
 void expect_uniform(std::vector<double> values, double from, double to) {
   std::ranges::sort(values);
   EXPECT_GE(values.front(), from - 0.01);
@@ -34,7 +33,7 @@ void expect_uniform(std::vector<double> values, double from, double to) {
 }
 
 TEST(ResizedCrop, AreasAndRatiosAreUniform) {
-  // Of an image so large that rounding does not matter, and parts so small that all fit.
+  // A large image, so that rounding does not matter, and small parts, so that all fit.
   RandomStream random(1, "parts");
   std::vector<double> areas, ratios, places;
   for (int i = 0; i < 4000; ++i) {
@@ -44,7 +43,7 @@ TEST(ResizedCrop, AreasAndRatiosAreUniform) {
     ASSERT_LE(part.x + part.width, 3000);
     ASSERT_LE(part.y + part.height, 2000);
     const double area = part.width / 3000.0 * part.height / 2000.0;
-    if (area > 0.5) continue;  // some of the larger ones do not fit and are drawn again
+    if (area > 0.5) continue;  // some larger parts do not fit and are redrawn
     areas.push_back(area);
     ratios.push_back(std::log(static_cast<double>(part.width) / part.height));
     places.push_back(static_cast<double>(part.x) / (3000 - part.width));
@@ -65,7 +64,7 @@ TEST(ResizedCrop, WhereNothingFitsTheMiddleIsTaken) {
   EXPECT_EQ(high.y, (1000 - 13) / 2);
 }
 
-// Red grows from left to right, green from top to bottom: a pixel tells where in the original it was.
+// Red grows from left to right and green from top to bottom: a pixel encodes its original position.
 DataSource slopes(const TemporaryFolder& folder) {
   Image image{.width = kWidth, .height = kHeight, .channels = 3, .pixels = {}};
   for (int y = 0; y < kHeight; ++y)
@@ -87,11 +86,11 @@ DataSource slopes(const TemporaryFolder& folder) {
 }
 
 struct Seen {
-  double left, right, top, bottom;  // of the original: 0 .. 1
+  double left, right, top, bottom;  // fractions of the original: 0 .. 1
   bool flipped;
 };
 
-// From the slopes between the middles of the outermost pixels.
+// Extrapolated from the centres of the outermost pixels.
 Seen seen(std::span<const float> image, const Normalization& normal) {
   const auto value = [&](std::size_t x, std::size_t y, std::size_t c) {
     return image[(y * kSize + x) * 3 + c] * normal.deviation[c] + normal.mean[c];
@@ -130,11 +129,11 @@ TEST_P(Originals, PartsAreOfTheImageAsItWas) {
     areas.push_back(width * height);
     ratios.push_back(std::log(width * kWidth / (height * kHeight)));
   }
-  // The square in the middle would leave out a fifth on either side.
+  // A central square would omit a fifth on either side.
   EXPECT_LT(leftmost, 0.02);
   EXPECT_GT(rightmost, 0.98);
   EXPECT_NEAR(flipped, kTimes / 2.0, 50);
-  // Colours have 256 steps, and a JPEG decoded to a fraction of its size whole pixels of that.
+  // Colours have 256 steps, and a JPEG decoded at reduced size has whole pixels of that size.
   EXPECT_GT(*std::ranges::min_element(areas), 0.07);
   EXPECT_NEAR(std::accumulate(areas.begin(), areas.end(), 0.0) / static_cast<double>(areas.size()), 0.29,
               0.02);

@@ -13,7 +13,7 @@ SampleReader::SampleReader(const Dataset& data, const Augmentation& changes) : r
 
 void SampleReader::read(const Dataset& data, std::size_t index, std::span<float> out) {
   const auto* images = dynamic_cast<const PixelSet*>(&data);
-  if (images == nullptr) return data.read(index, out);  // floats already
+  if (images == nullptr) return data.read(index, out);  // already floats
   room_.resize(out.size());
   images->tables().normalize(images->pixels(index, room_), out);
 }

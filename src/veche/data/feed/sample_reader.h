@@ -11,16 +11,17 @@
 
 namespace veche {
 
-// Reads samples as a learner sees them, in one pass from the bytes of a set to the floats of a batch. One
-// thread at a time, since it owns the room that a sample is decoded into; allocates only when that grows.
+// Reads samples in the learner's format, in one pass from the stored bytes to the floats of a
+// batch. Owns the buffer into which a sample is decoded, hence one thread at a time. Allocates only
+// when the buffer grows.
 class SampleReader {
  public:
   SampleReader() = default;
-  // For training; a set of floats knows no augmentation and throws std::invalid_argument.
+  // For training. Throws std::invalid_argument if a set of floats is to be augmented.
   SampleReader(const Dataset& data, const Augmentation& changes);
 
   void read(const Dataset& data, std::size_t index, std::span<float> out);
-  // Changed as the reader was told, by chances drawn from `random` alone.
+  // Augmented as configured; the changes depend only on `random`.
   void read(const Dataset& data, std::size_t index, const RandomStream& random, std::span<float> out);
 
  private:

@@ -34,7 +34,7 @@ double read_shuffle(std::string_view rule) {
 
 Partition division(const Partition& home, double exchanged, std::uint64_t seed, std::uint64_t epoch) {
   Partition result = home;
-  std::vector<std::vector<std::size_t>> places(home.size());  // of the samples that are lent
+  std::vector<std::vector<std::size_t>> places(home.size());  // positions of the exchanged samples
   std::vector<std::uint32_t> lent;
   for (std::size_t node = 0; node < home.size(); ++node) {
     const auto count =
@@ -46,7 +46,7 @@ Partition division(const Partition& home, double exchanged, std::uint64_t seed, 
     std::ranges::sort(places[node]);
     for (const std::size_t place : places[node]) lent.push_back(home[node][place]);
   }
-  std::ranges::sort(lent);  // so that it does not matter who had what
+  std::ranges::sort(lent);  // makes the result independent of the previous owners
   RandomStream(seed, "division", epoch).shuffle(std::span(lent));
   auto next = lent.begin();
   for (std::size_t node = 0; node < home.size(); ++node)

@@ -46,7 +46,7 @@ TEST(Division, IsOneOfAllSamplesWithTheSizesOfHome) {
 }
 
 TEST(Division, ExchangesThePartAskedFor) {
-  // A node borrows at most the part Q, and of what is dealt out by chance it gets back what it had lent in
+  // A node borrows at most the fraction Q. Of the samples dealt at random it gets back its own in
   // proportion to its size.
   for (const double part : {0.1, 0.5}) {
     double kept = 0;
@@ -70,7 +70,7 @@ TEST(Division, PartialZeroIsLocal) {
   for (std::uint64_t epoch = 0; epoch < 5; ++epoch) EXPECT_EQ(division(home(), 0, 3, epoch), home());
 }
 
-// A new division every epoch, whoever had what: a function of seed, epoch and the sizes alone.
+// A new division in every epoch, independent of the owners: depends only on seed, epoch and sizes.
 TEST(Division, PartialOneIsGlobal) {
   EXPECT_EQ(read_shuffle("partial:1"), read_shuffle("global"));
   Partition other = home();

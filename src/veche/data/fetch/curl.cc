@@ -1,5 +1,5 @@
-// The module veche_curl: downloads through libcurl, digests through OpenSSL. A module because they bring
-// thirty libraries along, which would slow the start of every command.
+// The module veche_curl: downloads by libcurl, digests by OpenSSL. A module because their thirty
+// libraries would slow the start of every command.
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,11 +22,11 @@ namespace veche {
 namespace {
 
 constexpr long kConnectSeconds = 20;
-constexpr long kSilentSeconds = 60;  // less than a byte a second for so long is no connection any more
+constexpr long kSilentSeconds = 60;  // a connection is dead after this long below one byte per second
 
 struct State {
   int file = -1;
-  std::uint64_t before = 0;  // bytes that were there
+  std::uint64_t before = 0;  // bytes present before this transfer
   const TransferProgress* progress = nullptr;
   std::exception_ptr error;
 };
@@ -123,15 +123,15 @@ extern "C" VECHE_MODULE_API void veche_download(const std::string& url, const st
                                                 const TransferProgress& progress, Transfer& result) {
   constexpr long kNothingLeft = 416;
   Attempt done = attempt(url, to, progress);
-  if (done.status == kNothingLeft) done.code = CURLE_OK;  // all of it was there; the digest will tell
-  if (done.code == CURLE_RANGE_ERROR) {                   // the server only begins at the beginning
+  if (done.status == kNothingLeft) done.code = CURLE_OK;  // the file was complete; the digest decides
+  if (done.code == CURLE_RANGE_ERROR) {                   // the server cannot resume
     std::filesystem::remove(to);
     done = attempt(url, to, progress);
   }
   result.outcome = outcome_of(done.code);
   std::error_code ignored;
   if (result.outcome == Transfer::Outcome::cut_off && std::filesystem::file_size(to, ignored) == 0)
-    result.outcome = Transfer::Outcome::no_network;  // a connection that never was
+    result.outcome = Transfer::Outcome::no_network;  // no connection was established
   result.why = done.why;
 }
 

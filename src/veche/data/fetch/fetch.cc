@@ -72,7 +72,7 @@ class Fetch {
     const auto own = options_.md5.find(file.name);
     return own == options_.md5.end() ? file.md5 : own->second;
   }
-  // The archive itself is removed after unpacking; this tells that it was there and right.
+  // The archive is deleted after unpacking; this file records that it was downloaded and correct.
   fs::path unpacked_mark(const PublicFile& file) const { return folder_ / ("." + file.name + ".unpacked"); }
 
   void download(const PublicFile& file, const fs::path& whole) {
@@ -166,7 +166,7 @@ fs::path fetch(const std::string& name, const FetchOptions& options) {
   try {
     return Fetch(set, options).run();
   } catch (...) {
-    // A folder without anything in it would look as if the set were there.
+    // An empty folder would look like an existing set.
     std::error_code ignored;
     fs::remove(options.folder / set.name, ignored);
     throw;

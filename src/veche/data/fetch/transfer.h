@@ -7,7 +7,7 @@
 
 namespace veche {
 
-// What the module veche_curl does: the network and the digests.
+// The interface of the module veche_curl: network and digests.
 struct Transfer {
   enum class Outcome { done, no_network, cut_off, refused };
   Outcome outcome = Outcome::done;
@@ -15,7 +15,7 @@ struct Transfer {
 };
 using TransferProgress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
-// Appends to `to` what is missing of the file at `url`; from the beginning when the server cannot go on.
+// Appends the missing rest of the file at `url` to `to`. Starts over if the server cannot resume.
 extern "C" void veche_download(const std::string& url, const std::filesystem::path& to,
                                const TransferProgress& progress, Transfer& result);
 extern "C" void veche_md5_of_file(const std::filesystem::path& file, std::string& result);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Identity = std::pair<dev_t, ino_t>;  // of a folder, whatever path leads to it
+using Identity = std::pair<dev_t, ino_t>;  // identifies a folder independently of the path to it
 
 [[noreturn]] void refuse(const fs::path& folder, const std::error_code& why) {
   throw RequestError(fmt::format("the folder '{}' cannot be read ({})", folder.string(), why.message()));
@@ -33,7 +33,7 @@ class Walk {
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
     if (error) refuse(folder, error);
-    // A link to a folder above the set would bring in all that lies beside the set.
+    // A link to an ancestor of the set would include everything beside the set.
     for (fs::path above = real; above.has_relative_path(); above = above.parent_path())
       around_.push_back(identity_of(above.parent_path()));
     visit(folder, "", identity_of(folder));
@@ -43,7 +43,7 @@ class Walk {
 
  private:
   void visit(const fs::path& folder, const std::string& below, const Identity& identity) {
-    // Folders that link to each other have more paths than a set has samples.
+    // Folders that link to each other may have more paths than a set has samples.
     constexpr int kMostPaths = 64;
     if (++paths_[identity] > kMostPaths)
       throw RequestError(
@@ -57,7 +57,7 @@ class Walk {
       if (name.starts_with('.')) continue;
       if (entry.is_directory(ignored)) {
         enter(entry.path(), below + name);
-      } else if (!fs::is_other(entry.status(ignored))) {  // a pipe would be waited for
+      } else if (!fs::is_other(entry.status(ignored))) {  // opening a pipe would block
         found_.files.push_back(below + name);
       }
     }
@@ -75,7 +75,7 @@ class Walk {
   }
 
   const std::function<void(const std::string&)>& notice_;
-  std::vector<Identity> around_;  // the folders that the one visited lies in
+  std::vector<Identity> around_;  // the folders around the one being visited
   std::map<Identity, int> paths_;
   FolderFiles found_;
 };

@@ -14,7 +14,7 @@ namespace veche {
 namespace {
 
 constexpr int kGzipOnly = 16 + MAX_WBITS;
-constexpr std::uint64_t kMostGrowth = 1032;  // no byte of deflate data unpacks to more
+constexpr std::uint64_t kMostGrowth = 1032;  // the maximum expansion of deflate
 
 }  // namespace
 
@@ -26,7 +26,7 @@ struct PackedFile::Inflater {
 
   z_stream stream{};
   std::array<std::uint8_t, 1 << 16> input;
-  bool between_members = false;  // a gzip file may be several, one after the other
+  bool between_members = false;  // a gzip file may consist of several members
 };
 
 PackedFile::PackedFile(std::filesystem::path path) : path_(std::move(path)) {

@@ -8,18 +8,18 @@
 
 namespace veche {
 
-// A file read from front to back, unpacked on the way when its first bytes say that it is gzip. Throws
-// RequestError naming the file when it cannot be opened or its packed data are cut off or damaged. One thread
+// A file read sequentially, decompressed if its first bytes say gzip. Throws RequestError naming
+// the file if it cannot be opened, or if the compressed data are truncated or damaged. One thread
 // at a time.
 class PackedFile {
  public:
   explicit PackedFile(std::filesystem::path path);
   ~PackedFile();
 
-  // Fills `out` as far as the file goes; fewer bytes than asked for means that it has ended.
+  // Fills `out`; returns the number of bytes, less than requested only at the end of the file.
   std::size_t read(std::span<std::uint8_t> out);
   bool packed() const { return inflater_ != nullptr; }
-  // More bytes than this cannot come: what to check a promise against before memory is set aside for it.
+  // Upper bound on the uncompressed size, to check a header against before allocating memory.
   std::uint64_t bound() const { return bound_; }
 
  private:
@@ -28,7 +28,7 @@ class PackedFile {
 
   std::filesystem::path path_;
   std::ifstream file_;
-  std::unique_ptr<Inflater> inflater_;  // null when the file is not packed
+  std::unique_ptr<Inflater> inflater_;  // null if not compressed
   std::uint64_t bound_ = 0;
 };
 

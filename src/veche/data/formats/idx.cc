@@ -22,10 +22,10 @@ template <std::size_t kDimensions>
 struct IdxArray {
   std::array<std::uint32_t, kDimensions> sizes;
   HostMemory data;
-  MappedFiles files = {};  // that they lie in, unless they were unpacked
+  MappedFiles files = {};  // mapped files that contain the bytes, unless they were unpacked
 };
 
-// Refuses before setting memory aside: a damaged header may promise anything.
+// Checks before allocating: a damaged header may promise anything.
 template <std::size_t kDimensions>
 IdxArray<kDimensions> read_array(const fs::path& path, int processes) {
   constexpr std::size_t kHeader = 4 + 4 * kDimensions;

@@ -9,14 +9,14 @@
 
 namespace veche {
 
-// FOLDER/NAME, or FOLDER/NAME.gz when only that is there.
+// FOLDER/NAME, or FOLDER/NAME.gz if only that exists.
 std::optional<std::filesystem::path> find_idx(const std::filesystem::path& folder, std::string_view name);
 
-// Grey images and their labels from a pair of IDX files, the format of MNIST, packed with gzip or not
-// (docs/data.md). Throws RequestError, one sentence naming the file: missing, truncated, damaged, of another
-// kind, longer than its header says. To `policy` go: not as many labels as images, a label that is not below
-// `classes`. Plain files are mapped: of the images only those that somebody looks at are read. Packed ones
-// are unpacked into memory, once for the so many processes of this host that read them.
+// Grey images and labels from a pair of IDX files (the MNIST format), optionally compressed with
+// gzip (docs/data.md). Throws RequestError naming the file: missing, truncated, damaged, of another
+// kind, or longer than its header says. Reports to `policy`: different numbers of labels and
+// images, a label not below `classes`. Plain files are mapped, so only the images accessed are
+// read. Compressed files are unpacked into memory, once for all `processes` of this host.
 Samples read_idx(const std::filesystem::path& images, const std::filesystem::path& labels, int classes,
                  const DamagePolicy& policy = {}, int processes = 1);
 

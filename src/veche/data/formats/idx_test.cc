@@ -58,7 +58,7 @@ class Idx : public testing::Test {
   Samples read(const Bytes& images, const Bytes& labels) {
     return read_idx(write("images", images), write("labels", labels), 3);
   }
-  // The complaint is one sentence that names the file and says what is wrong.
+  // The error is one sentence that names the file and the problem.
   void expect_refused(const Bytes& images, const Bytes& labels, const std::string& file,
                       const std::string& why) {
     try {
@@ -102,7 +102,7 @@ TEST_F(Idx, FindsFileBeforePackedFile) {
 
 TEST_F(Idx, NamesWhatIsMissing) {
   EXPECT_THROW(read_idx(folder_ / "nowhere", folder_ / "nothing", 3), RequestError);
-  EXPECT_THROW(read_idx(folder_, folder_, 3), RequestError);  // a folder is no file
+  EXPECT_THROW(read_idx(folder_, folder_, 3), RequestError);  // a folder is not a file
 }
 
 TEST_F(Idx, NamesTruncation) {
@@ -115,7 +115,7 @@ TEST_F(Idx, NamesTruncation) {
   for (std::size_t length = 0; length < labels.size(); ++length) {
     expect_refused(images, labels.substr(0, length), "labels", "is truncated");
   }
-  // All the pixels may be there and the check sum behind them not.
+  // All pixels may be present while the checksum after them is missing.
   const Bytes gzip = packed(images);
   for (std::size_t length = 2; length < gzip.size(); ++length) {
     expect_refused(gzip.substr(0, length), labels, "images", "is truncated");
@@ -139,7 +139,7 @@ TEST_F(Idx, NamesTrailingBytes) {
 
 TEST_F(Idx, NamesDamagedPacking) {
   Bytes gzip = packed(good_images());
-  gzip[gzip.size() - 6] ^= 1;  // the check sum
+  gzip[gzip.size() - 6] ^= 1;  // the checksum
   expect_refused(gzip, good_labels(), "images", "is damaged");
 }
 

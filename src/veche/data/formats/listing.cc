@@ -17,11 +17,11 @@ namespace veche {
 namespace {
 
 constexpr std::string_view kTestFolders[] = {"val", "validation", "valid",
-                                             "test"};  // the first that is there
+                                             "test"};  // the first one that exists
 
 std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
 
-// What remains behind the first part; empty when there is nothing.
+// The path after its first component; empty if there is none.
 std::string_view rest(std::string_view path) {
   const auto slash = path.find('/');
   return slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
@@ -29,7 +29,7 @@ std::string_view rest(std::string_view path) {
 
 bool is_hidden(std::string_view path) { return path.starts_with('.') || path.find("/.") != path.npos; }
 
-// Everything may lie in one folder more, as archives have it: "tiny-imagenet-200/train/...".
+// The folder that contains everything, as in many archives: "tiny-imagenet-200/train/...".
 std::string common_folder(const std::vector<std::string_view>& paths) {
   for (std::string prefix;;) {
     const std::string_view part = first_part(paths.front().substr(prefix.size()));
@@ -65,7 +65,7 @@ class ByClass {
  private:
   struct File {
     std::uint32_t number;
-    std::string_view path;  // from the class on
+    std::string_view path;  // starting with the class
   };
 
   void sort_names() {
@@ -98,7 +98,7 @@ class ByClass {
     for (auto& [folder, list] : tests_) by_name(list);
   }
 
-  // Pictures in folders; one beside them is no sample.
+  // Images in folders; an image outside is not a sample.
   void count_unread() {
     for (const std::string& path : files_.paths) {
       const std::string_view format = unread_format_of_name(path);
@@ -162,7 +162,7 @@ class ByClass {
     return {};
   }
 
-  // Lines of "NAME.JPEG<tab>CLASS<tab>a box that is not used".
+  // Lines of "NAME.JPEG<tab>CLASS<tab>an unused bounding box".
   std::vector<Listing::Item> annotated(const std::vector<File>& list, std::uint32_t annotations) {
     std::unordered_map<std::string, std::string> class_of;
     std::istringstream text(files_.text(annotations));
@@ -201,8 +201,8 @@ class ByClass {
   std::string prefix_;
   std::vector<File> all_, train_;
   std::map<std::string_view, std::vector<File>> tests_;
-  std::map<std::string, std::uint32_t> annotations_;  // by the folder that they are for
-  std::size_t unread_ = 0;                            // pictures of formats that are not read
+  std::map<std::string, std::uint32_t> annotations_;  // by the folder they describe
+  std::size_t unread_ = 0;                            // images in unsupported formats
   std::string first_unread_;
   std::set<std::string> unread_formats_;
   std::vector<std::string> names_;
@@ -234,7 +234,7 @@ void hold_out_tenth(Listing& listing) {
     const bool test = ++seen[item.label] % kTenth == 0;
     (test ? listing.test : train).push_back(item);
   }
-  // Few samples a class: better a test set of the first ones than none.
+  // Classes with few samples: a test set of their first samples is better than none.
   if (listing.test.empty() && train.size() > 1) {
     listing.test.push_back(train.back());
     train.pop_back();

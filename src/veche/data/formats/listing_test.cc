@@ -9,7 +9,7 @@ Files files(std::vector<std::string> paths, const std::string& text = "") {
   return {.place = "set", .paths = std::move(paths), .text = [text](std::size_t) { return text; }};
 }
 
-// "0:train/cat/1.jpg" of every item, label first.
+// Every item as "0:train/cat/1.jpg", label first.
 std::vector<std::string> shown(const Files& files, const std::vector<Listing::Item>& items) {
   std::vector<std::string> result;
   for (const auto item : items) result.push_back(std::to_string(item.label) + ":" + files.paths[item.file]);

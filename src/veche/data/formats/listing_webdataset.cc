@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMostWebdatasetClasses = 1u << 16;
 
-// The path up to the first dot of its last part.
+// The path up to the first dot of its last component.
 std::string_view key_of(std::string_view path) {
   const auto slash = path.rfind('/');
   const auto dot = path.find('.', slash == path.npos ? 0 : slash);
@@ -43,7 +43,7 @@ Listing list_webdataset(const Files& files, const DamagePolicy& policy) {
   const auto complain = [&](std::string_view key, const std::string& why) {
     policy.found(fmt::format("sample '{}' of '{}' {}", key, files.place, why));
   };
-  const auto is_test = [](std::string_view path) {  // of the shard, which the path begins with
+  const auto is_test = [](std::string_view path) {  // the name of the shard, the start of the path
     const std::string_view shard = path.substr(0, path.find('/'));
     return shard.find("val") != shard.npos || shard.find("test") != shard.npos;
   };

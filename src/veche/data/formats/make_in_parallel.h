@@ -9,9 +9,10 @@
 
 namespace veche {
 
-// Makes `count` things on `threads` threads, make(0), make(1), ..., and uses them on the calling thread in
-// that order, use(0, thing), ..., never more than a few ahead of the one in use. What make or use throws
-// comes out, that of the smallest number if several do, after all threads have ended.
+// Calls make(0), make(1), ... up to `count` on `threads` threads and use(0, item), use(1, item),
+// ... on the calling thread in order, with a bounded number of items ahead. Rethrows an exception
+// of make or use after all threads have ended; the one with the smallest index if there are
+// several.
 template <class Make, class Use>
 void make_in_parallel(std::size_t count, int threads, const Make& make, const Use& use) {
   using Thing = decltype(make(std::size_t{}));

@@ -16,7 +16,8 @@ namespace {
   throw RequestError(fmt::format("'{}' {}", name, why));
 }
 
-// The header is a Python dictionary: {'descr': '|u1', 'fortran_order': False, 'shape': (60000, 28, 28), }
+// The header is a Python dictionary: {'descr': '|u1', 'fortran_order': False, 'shape': (60000, 28,
+// 28), }
 std::string_view after_key(std::string_view header, std::string_view key, const std::string& name) {
   const auto at = header.find(fmt::format("'{}'", key));
   if (at == header.npos) refuse(name, fmt::format("is a damaged .npy file: its header has no '{}'", key));

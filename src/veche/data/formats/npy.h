@@ -7,21 +7,21 @@
 
 namespace veche {
 
-// An array as NumPy saves it, in the memory that was parsed: unpacked, the last dimension running fastest.
+// A NumPy array, in C order, in the memory that was parsed.
 struct NpyArray {
-  char kind = 'u';       // u: not negative, i: whole, b: true or false, f: floating
-  std::size_t item = 1;  // bytes of one number
+  char kind = 'u';       // u: unsigned, i: signed, b: bool, f: floating point
+  std::size_t item = 1;  // bytes per element
   std::vector<std::uint64_t> sizes;
   std::span<const std::uint8_t> bytes;
 
   std::uint64_t count() const;
 };
 
-// Throws RequestError with `name`: not of this format, truncated, longer than its header says, of a type or
-// an order that is not read.
+// Throws RequestError with `name`: another format, truncated, longer than its header says, or an
+// unsupported type or order.
 NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& name);
 
-// Number `index` of an array of whole numbers.
+// Element `index` of an integer array.
 std::int64_t whole_number(const NpyArray& array, std::uint64_t index);
 
 }  // namespace veche

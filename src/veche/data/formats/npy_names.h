@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// The files of a set saved by NumPy, by the names people give them. No test files: one part is all there is.
+// The files of a NumPy set under their usual names. Empty test files: the set has one part.
 struct NpyNames {
   std::string train_images, train_labels, test_images, test_labels;
 };

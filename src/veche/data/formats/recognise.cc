@@ -63,7 +63,7 @@ std::optional<Kind> recognise(const fs::path& path) {
   if (fs::is_regular_file(path, error)) return is_archive(path) ? std::optional(Kind::archive) : std::nullopt;
   if (!fs::is_directory(path, error)) return std::nullopt;
   if (fs::exists(path / kPackedIndexName, error)) return Kind::packed;
-  // One of the four is enough: then the others are missing, and that is what must be said.
+  // One of the four files is enough: the message then names the missing ones.
   for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                            "t10k-labels-idx1-ubyte"})
     if (find_idx(path, name)) return Kind::idx;

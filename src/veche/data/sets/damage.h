@@ -10,7 +10,7 @@
 
 namespace veche {
 
-// One sample cannot be used. The message names it and says why: "'train/cat/7.jpg' ends early".
+// One sample cannot be used. The message names it and the reason: "'train/cat/7.jpg' ends early".
 class Damaged : public Error {
  public:
   using Error::Error;
@@ -18,14 +18,14 @@ class Damaged : public Error {
 
 enum class OnDamage { refuse, skip };  // the key data.bad
 
-// What was found damaged in one data set and passed over, each sample counted once however often it is met.
-// Thread-safe.
+// Damaged samples of one data set that were skipped. Each is counted once, however often it is
+// read. Thread-safe.
 class DamageLog {
  public:
-  // The first sentences are kept, all are counted.
+  // Number of sentences kept; all damage is counted.
   static constexpr std::size_t kKept = 20;
 
-  // Damage found while opening: `samples` of them, told in one sentence.
+  // Damage found while opening: one sentence for `samples` samples.
   void add(std::string sentence, std::uint64_t samples = 1);
   std::uint64_t count() const;
   std::vector<std::string> sentences() const;
@@ -36,12 +36,12 @@ class DamageLog {
   std::vector<std::string> sentences_{};  // guarded by the mutex
 };
 
-// Refuses, or notes and goes on: what a reader does that has found damage while opening a set.
+// What to do about damage found while opening a set: refuse, or log it and continue.
 struct DamagePolicy {
   OnDamage on = OnDamage::refuse;
   std::shared_ptr<DamageLog> log = std::make_shared<DamageLog>();
 
-  // Throws RequestError with the sentence under `refuse`.
+  // Under `refuse`: throws RequestError with the sentence.
   void found(const std::string& sentence, std::uint64_t samples = 1) const;
 };
 

@@ -11,8 +11,8 @@
 namespace veche {
 namespace {
 
-// What a thread decodes into before an image has its final size. Kept, because setting it aside anew for
-// every image would cost more than decoding a small one.
+// Per-thread buffers for decoding before resizing. Kept, because allocating them for every image
+// would cost more than decoding a small one.
 struct Room {
   std::vector<std::uint8_t> bytes;
   Image image;
@@ -66,7 +66,7 @@ void decode_part_into(std::span<const std::uint8_t> bytes, const Shape& shape, c
                       std::span<std::uint8_t> out) {
   const ImageFacts whole = look_at_image(bytes);
   const Box wanted = choose(whole.width, whole.height);
-  // As much smaller as leaves the part as large as the result.
+  // The smallest scale at which the part is still as large as the output.
   const double scale = std::max(static_cast<double>(shape.width) / wanted.width,
                                 static_cast<double>(shape.height) / wanted.height);
   const int least_side =
@@ -89,7 +89,7 @@ Survey survey(const EncodedSet& files, const OpenRequest& request) {
   const std::size_t count = std::min(files.size(), kLookedAt);
   const auto index_of = [&](std::size_t turn) { return turn * files.size() / count; };
   std::vector<std::uint8_t> room;
-  // Damage is counted when the samples are read; here it only matters when it is to end everything.
+  // Damage is counted when samples are read; here it matters only if it is refused.
   const auto each_good = [&](const auto& use) {
     for (std::size_t turn = 0; turn < count; ++turn) {
       try {

@@ -13,10 +13,10 @@ namespace veche {
 // How files become images of one shape.
 struct Decoding {
   Shape shape;
-  bool resize = false;  // the shorter side to the shape's and the middle of that; else other sizes are damage
+  bool resize = false;  // resize the shorter side and crop the centre; otherwise other sizes are damage
 };
 
-// Image files decoded when they are asked for.
+// Image files decoded on demand.
 class DecodedSet final : public PixelSet {
  public:
   DecodedSet(std::shared_ptr<const EncodedSet> files, int classes, Decoding decoding,
@@ -41,12 +41,12 @@ class DecodedSet final : public PixelSet {
 
 // Decodes one file. Throws Damaged, also for a size or colours that the decoding does not allow.
 void decode_into(std::span<const std::uint8_t> bytes, const Decoding& decoding, std::span<std::uint8_t> out);
-// A part of one, stretched to the shape.
+// Decodes a part of an image, resized to the shape.
 void decode_part_into(std::span<const std::uint8_t> bytes, const Shape& shape, const ChoosePart& choose,
                       std::span<std::uint8_t> out);
 
-// The shape and the normalisation of a set, from a fixed choice of its files. Throws RequestError when they
-// differ in size and the request does not say what to do about it.
+// The shape and normalisation of a set, from a fixed selection of its files. Throws RequestError if
+// sizes differ and the request does not say what to do.
 struct Survey {
   Decoding decoding;
   Normalization normalization;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLargestImageFile = std::size_t{1} << 30;
 
-// A file descriptor that is closed when it goes out of sight.
+// A file descriptor closed by its destructor.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
@@ -46,7 +46,7 @@ void read_file(const std::string& path, std::vector<std::uint8_t>& room) {
     const ssize_t count = ::read(file.value(), room.data() + done, room.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail();
-    if (count == 0) break;  // it has become shorter; the decoder will see
+    if (count == 0) break;  // the file was truncated; the decoder will notice
     done += static_cast<std::size_t>(count);
   }
   room.resize(done);

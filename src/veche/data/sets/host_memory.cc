@@ -13,18 +13,18 @@
 namespace veche {
 namespace {
 
-// Begins the memory; guarded by the lock of its file.
+// Header of the shared memory; guarded by the lock on its file.
 struct Head {
   std::uint32_t whole = 0;
   std::uint32_t came = 0;
   std::uint32_t left = 0;
 };
-constexpr std::size_t kHeadBytes = 1 << 16;  // whole pages, whatever their size
+constexpr std::size_t kHeadBytes = 1 << 16;  // whole pages of any page size
 
-// A file in memory, and this process's view of it.
+// A shared-memory file and this process's mapping of it.
 class Segment {
  public:
-  // Null where it cannot be had. Otherwise locked: nobody else looks at it until `share`.
+  // Null if unavailable. Otherwise locked: other processes wait until `share`.
   static std::shared_ptr<Segment> open(const std::string& name, std::size_t size) {
     for (;;) {
       const int descriptor = ::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -32,14 +32,14 @@ class Segment {
       auto segment = std::shared_ptr<Segment>(new Segment(name, descriptor, size));
       if (!segment->lock()) return nullptr;
       if (segment->has_name()) return segment->map() ? segment : nullptr;
-      // Those who came before have taken the name away: once more, with another file.
+      // Earlier processes have unlinked the name: try again with a new file.
     }
   }
 
   ~Segment() {
     if (data_ != nullptr) ::munmap(data_, size_);
     if (head_ != nullptr && lock()) {
-      if (!shared_ || ++head_->left == head_->came) forget();  // failed, or the last to leave
+      if (!shared_ || ++head_->left == head_->came) forget();  // failed, or the last process to leave
       ::munmap(head_, kHeadBytes);
     }
     ::close(descriptor_);
@@ -54,7 +54,7 @@ class Segment {
     head_->whole = 1;
     shared_ = true;
     if (++head_->came >= static_cast<std::uint32_t>(processes)) forget();
-    ::madvise(data_, size_, MADV_DONTNEED);  // it stays; but this process has not looked at it
+    ::madvise(data_, size_, MADV_DONTNEED);  // keeps the data but drops this process's pages
     ::mprotect(data_, size_, PROT_READ);
     ::flock(descriptor_, LOCK_UN);
   }
@@ -77,7 +77,7 @@ class Segment {
   bool map() {
     const std::size_t bytes = kHeadBytes + size_;
     if (facts().st_uid != ::geteuid()) return false;
-    // Set aside before it is written to: else a full memory would be a signal and not an error.
+    // Allocate before writing: otherwise full memory would be a signal instead of an error.
     if (facts().st_size != static_cast<off_t>(bytes) &&
         (::ftruncate(descriptor_, 0) != 0 ||
          ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)) != 0)) {

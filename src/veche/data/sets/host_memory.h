@@ -13,11 +13,12 @@ struct HostMemory {
   std::shared_ptr<const void> owner;
 };
 
-// What must be made of a file in memory, such as the unpacked bytes of a gzip file, once for all processes of
-// this host that ask for it, so many in all: the first makes it, the others wait and then see the same
-// memory. With one process, and where the system has no such memory to give, each makes its own. Nothing
-// stays behind when the processes end, in whatever way, once all have come; before that a killed one may
-// leave a file in /dev/shm, which the next one to come uses and removes. Passes on what `make` throws.
+// Data derived from a file, such as the uncompressed bytes of a gzip file, created once for all
+// `processes` processes of this host that request it. The first process makes it; the others wait
+// and then map the same memory. With one process, or without shared memory, each process makes its
+// own. Once all processes have arrived, nothing stays behind however they end. Before that, a
+// killed process may leave a file in /dev/shm, which the next one uses and removes. Rethrows
+// exceptions from `make`.
 HostMemory once_a_host(const std::filesystem::path& file, std::size_t size, int processes,
                        const std::function<void(std::span<std::uint8_t>)>& make);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBytes = 3'000'001;
 
-// Seen by this process and by those it forks.
+// Shared by this process and its forked children.
 struct Counts {
   std::atomic<int> made, right, waiting;
   sem_t all_wait;
@@ -87,7 +87,7 @@ TEST_F(HostMemoryTest, IsMadeOnceForAllAndLeavesNothing) {
       for (int i = 0; i < kProcesses; ++i) sem_post(&counts_->all_wait);
     const timespec deadline{.tv_sec = time(nullptr) + 30, .tv_nsec = 0};
     sem_timedwait(&counts_->all_wait, &deadline);
-    if (left_behind() == before_) ++counts_->right;  // all have come: a kill from here on leaves nothing
+    if (left_behind() == before_) ++counts_->right;  // all have arrived: a kill from here on leaves nothing
   }));
   EXPECT_EQ(counts_->made, 1);
   EXPECT_EQ(counts_->right, 2 * kProcesses);

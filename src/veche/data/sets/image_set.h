@@ -11,33 +11,33 @@
 
 namespace veche {
 
-// Images as bytes, and a label each. Where they lie is not said: in mapped files, of which nothing is read
-// before it is looked at, or in memory of their own.
+// Images as bytes, with a label each, either in mapped files, which are read on access, or in owned
+// memory.
 struct Samples {
   Shape shape;
   int classes = 0;
-  bool planes = false;  // channel after channel; else rows of pixels with their channels together
+  bool planes = false;  // planar; otherwise channels are interleaved
   std::vector<const std::uint8_t*> places = {};
   std::vector<std::int64_t> labels = {};
-  std::vector<std::shared_ptr<const void>> owners = {};  // of the memory they lie in, unless that is files
+  std::vector<std::shared_ptr<const void>> owners = {};  // own the memory if it is not mapped
   MappedFiles files = {};
 
   void add(const std::uint8_t* place, std::int64_t label) {
     places.push_back(place);
     labels.push_back(label);
   }
-  // The bytes of one with its channels together, in `room` when they do not lie so.
+  // The bytes of one sample with interleaved channels, converted into `room` if necessary.
   std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const;
-  // The file that one lies in; null: none.
+  // The mapped file that contains a sample, or null.
   const MappedFile* file(std::size_t index) const { return file_of(files, {places[index], shape.size()}); }
 };
 
-// Sample after sample in memory of their own, channels together. Throws std::invalid_argument when the parts
-// do not fit together.
+// Makes samples that own their memory, with interleaved channels. Throws std::invalid_argument if
+// the parts do not fit together.
 Samples samples_of(const Shape& shape, int classes, std::vector<std::uint8_t> pixels,
                    std::vector<std::int64_t> labels);
 
-// Images kept as bytes: a quarter of the floats they become when they are read.
+// Images kept as bytes: a quarter of the size of the floats they become.
 class ImageSet final : public PixelSet {
  public:
   ImageSet(Samples samples, const Normalization& normalization, DamagePolicy policy = {});

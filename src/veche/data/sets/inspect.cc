@@ -19,7 +19,7 @@ struct Look {
   std::string damage;
 };
 
-// Files are decoded as large as they are; other sets hold pixels.
+// Files are decoded at full size; other sets hold pixels.
 Look look_at(const PixelSet& set, std::size_t index) {
   thread_local std::vector<std::uint8_t> room;
   thread_local Image image;
@@ -47,7 +47,7 @@ Look look_at(const PixelSet& set, std::size_t index) {
   room.resize(shape.size());
   try {
     look.moments->add(set.pixels(index, room));
-  } catch (const RunError& damage) {  // what sets of pixels throw, having no name to add
+  } catch (const RunError& damage) {  // thrown by sets of pixels, which have no name to add
     look.damage = damage.what();
   }
   return look;
@@ -59,7 +59,7 @@ const PixelSet& pixel_set(const Dataset& data) {
   return *set;
 }
 
-// Whole pixels repeated, so that small images stay sharp.
+// Repeats whole pixels, so that small images stay sharp.
 void place(const Image& tile, int times, int left, int top, Image& sheet) {
   for (int y = 0; y < tile.height * times; ++y)
     for (int x = 0; x < tile.width * times; ++x)

@@ -7,7 +7,7 @@
 namespace veche {
 namespace {
 
-// Which part a sample is in, and its number there.
+// Maps a sample to its part and its number there.
 class Places {
  public:
   explicit Places(std::vector<JoinedPart> parts) : parts_(std::move(parts)) {
@@ -78,7 +78,7 @@ class JoinedFloats final : public Dataset {
   const int classes_;
 };
 
-// Mean and deviation of all pixels together, from those of the parts.
+// Mean and deviation of all pixels, from those of the parts.
 Normalization pooled(const std::vector<JoinedPart>& parts) {
   const auto channels = static_cast<std::size_t>(parts.front().data->shape().channels);
   std::vector<double> mean(channels), square(channels);

@@ -1,4 +1,4 @@
-// The kinds of files that data.path may name, beside IDX (idx_test) and packed sets (pack_test).
+// The kinds of files that data.path may name, besides IDX (idx_test) and packed sets (pack_test).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -131,7 +131,7 @@ Bytes picture(std::uint8_t shade) {
   return encode_png({.width = 4, .height = 4, .channels = 3, .pixels = Bytes(48, shade)});
 }
 
-// Needs tar, gzip and zstd, which Debian has; packs FOLDER/set.
+// Packs FOLDER/set. Needs tar, gzip and zstd from Debian.
 fs::path tar(const TemporaryFolder& folder, const std::string& name, const std::string& members) {
   const std::string command =
       "cd '" + folder.path().string() + "/set' && tar -caf ../" + name + " " + members;
@@ -213,7 +213,7 @@ TEST(Images, AFileThatVanishesIsReplacedByTheNextOfItsClass) {
   EXPECT_EQ(lenient.damage.front()->count(), 3u);
 }
 
-// Each kind with three training samples of one class, that of number i of the shade 50 i.
+// Each kind with three training samples of one class; sample i has shade 50 i.
 void write_threes(const TemporaryFolder& folder) {
   Bytes shades, records;
   for (std::uint8_t i = 0; i < 3; ++i) {
@@ -251,13 +251,14 @@ TEST(Kinds, WhatIsCutOffWhileItIsInUseIsDamage) {
     const DataSource lenient = open_data(at(folder.path() / path, "skip"), 1);
     const Bytes first = pixels(*strict.train, 0);
     Bytes bytes = folder.read(file);
-    while (bytes.back() == 0) bytes.pop_back();               // what a tar ends with
+    while (bytes.back() == 0) bytes.pop_back();               // the padding at the end of a tar
     fs::resize_file(folder.path() / file, bytes.size() - 5);  // into the last sample
     EXPECT_EQ(pixels(*strict.train, 0), first) << path;
     const std::string why = refusal([&] { pixels(*strict.train, 2); });
     EXPECT_NE(why.find(file), std::string::npos) << why;
     EXPECT_NE(why.find("was cut off while"), std::string::npos) << why;
-    EXPECT_EQ(pixels(*lenient.train, 2), first) << path;  // the next of its class, from the beginning on
+    // the next sample of its class, wrapping to the start
+    EXPECT_EQ(pixels(*lenient.train, 2), first) << path;
     EXPECT_EQ(lenient.damage.front()->count(), 1u) << path;
   }
 }
@@ -282,7 +283,7 @@ TEST(ImageFolder, LinksAreFollowedButNotInCircles) {
     folder.write(name, encode_png(image));
   const fs::path set = folder.path() / "set";
   fs::create_directory_symlink(folder.path() / "cow",
-                               set / "train" / "cow");  // as large sets are put together
+                               set / "train" / "cow");  // as large sets are linked together
   fs::create_directory_symlink("../..", set / "train" / "ant" / "set");
   fs::create_directory_symlink("..", set / "train" / "bee" / "all");
   fs::create_directory_symlink("/", set / "train" / "everything");

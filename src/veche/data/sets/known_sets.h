@@ -9,29 +9,29 @@
 
 namespace veche {
 
-// What the literature says of a set that data.name may choose.
+// Facts from the literature about a set that data.name may select.
 struct KnownSet {
   std::string name;
-  std::string what;           // for people
-  std::string system_folder;  // where a package of the system puts it; empty: nowhere
-  std::string if_missing;     // what to do
+  std::string what;           // description for people
+  std::string system_folder;  // folder of the system package; empty: no package
+  std::string if_missing;     // advice
   Shape shape;
   int classes = 0;
   Normalization normalization;
   std::string augment = "none";
-  // What its files do not say and people call its classes; empty: they are but numbers, or the files do.
+  // Common names of its classes, if its files do not contain them; empty otherwise.
   std::vector<std::string> class_names = {};
 };
 
-const std::vector<KnownSet>& known_sets();  // without `synthetic`, which is made up
+const std::vector<KnownSet>& known_sets();  // without `synthetic`, which is generated
 
-// Of a set of this name; empty: it is not known, or has none.
+// Class names of the set with this name; empty if unknown.
 std::vector<std::string> usual_class_names(const std::string& set);
 
-// Where open_data looks for a set when data.path does not say: `folder` is the key data.folder.
+// Where open_data searches for a set without data.path; `folder` is the key data.folder.
 std::vector<std::string> places_of(const KnownSet& set, const std::string& folder);
 
-// A set under another name, known by the names of its classes and the shape of its images.
+// A known set with the same class names and image shape, under another name.
 const KnownSet* look_alike(const std::vector<std::string>& classes, const Shape& shape);
 
 DataSource open_synthetic(const Options& options, std::uint64_t seed);

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Mean and deviation of each channel over many images. Sums are of whole numbers, so that neither the order
-// of images nor the number of threads that summed them can change the result.
+// Mean and deviation of each channel over many images. Integer sums, so the result does not depend
+// on the order of images or the number of threads.
 class Moments {
  public:
   explicit Moments(int channels)
@@ -19,7 +19,7 @@ class Moments {
   void add(const Moments& other);
 
   std::uint64_t pixels() const { return pixels_; }
-  // For pixels taken as 0 .. 1. A channel that never changes has deviation 1, for one divides by it.
+  // For pixels in 0 .. 1. A constant channel has deviation 1, so that division is safe.
   Normalization normalization() const;
 
  private:

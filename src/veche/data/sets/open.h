@@ -8,20 +8,20 @@
 
 namespace veche {
 
-// How open_data asks for one kind of files. What is not said is found out from the files.
+// A request to open files of one kind. Missing facts are derived from the files.
 struct OpenRequest {
   std::filesystem::path path;
-  int size = 0;             // data.size: the side of the images wanted; 0: as they are
+  int size = 0;             // data.size: the requested side of the images; 0: unchanged
   int size_if_unequal = 0;  // OpenHow
   int processes = 1;        // OpenHow
-  int classes = 0;          // how many there must be; 0: as many as there are
+  int classes = 0;          // required number; 0: any
   std::optional<Normalization> normalization;
   DamagePolicy policy;
 };
 
 enum class Kind { idx, cifar10, cifar100, npy, packed, archive, images };
 
-// What lies at a path, told by its files' names and first bytes. None: nothing that can be read.
+// The kind of data at a path, by file names and first bytes; nullopt if it cannot be read.
 std::optional<Kind> recognise(const std::filesystem::path& path);
 
 std::string describe(Kind kind);
@@ -35,18 +35,20 @@ DataSource open_packed(const OpenRequest& request);
 DataSource open_archive(const OpenRequest& request);
 DataSource open_image_folder(const OpenRequest& request);
 
-// The folder with the files of CIFAR: the path itself, or the folder in it that the published archive has.
+// The folder with the CIFAR files: the path itself, or the folder inside it that the published
+// archive has.
 std::optional<std::filesystem::path> find_cifar(const std::filesystem::path& path, Kind kind);
-// The archives that a path stands for: itself, or those in it, in the order of their names.
+// The archives at a path: itself, or those in it, sorted by name.
 std::vector<std::filesystem::path> find_archives(const std::filesystem::path& path);
 
-// Samples become a source; without a normalisation in the request it is measured.
+// Makes a source from samples. Measures the normalisation unless the request gives one.
 DataSource from_memory(const OpenRequest& request, std::string kind, Samples train, Samples test,
                        std::vector<std::string> class_names);
-// Of samples in one part, every tenth of a class becomes the test set.
+// For samples in one part: every tenth of a class becomes the test set.
 std::pair<Samples, Samples> hold_out_tenth(Samples all);
 
-// What the request says, else what is customary for a known set of these classes, else what was measured.
+// The request's normalisation, or the customary one for a known set with these classes, or the
+// measured one.
 Normalization choose_normalization(const OpenRequest& request, const std::vector<std::string>& classes,
                                    const Shape& shape, const Normalization& measured);
 

@@ -17,7 +17,7 @@ struct Cifar {
   const char* folder;  // in the published archive
   std::vector<const char*> train;
   const char* test;
-  const char* names;  // of the classes, a line each
+  const char* names;  // file with one class name per line
   int classes;
   std::size_t label_bytes;
 };

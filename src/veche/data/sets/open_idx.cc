@@ -10,13 +10,13 @@ namespace veche {
 
 namespace fs = std::filesystem;
 
-// The four files of MNIST and of the sets made in its image.
+// The four files of MNIST and sets in its format.
 DataSource open_idx(const OpenRequest& request) {
   const auto file = [&](const char* name) {
     if (const auto found = find_idx(request.path, name)) return *found;
     throw RequestError(fmt::format("'{}' is missing, as is '{}.gz'", (request.path / name).string(), name));
   };
-  // All four are looked for before the first is read, which takes a while.
+  // Finds all four files before reading the first, which takes a while.
   const fs::path train_images = file("train-images-idx3-ubyte"),
                  train_labels = file("train-labels-idx1-ubyte");
   const fs::path test_images = file("t10k-images-idx3-ubyte"), test_labels = file("t10k-labels-idx1-ubyte");

@@ -38,7 +38,7 @@ DataSource decode(const OpenRequest& request, std::string kind, const Parts& par
           .damage = {request.policy.log}};
 }
 
-// "./train/cat/1.jpg" is "train/cat/1.jpg".
+// Normalises "./train/cat/1.jpg" to "train/cat/1.jpg".
 std::string plain(std::string name) {
   while (name.starts_with("./")) name.erase(0, 2);
   return name;
@@ -68,7 +68,7 @@ DataSource open_image_folder(const OpenRequest& request) {
 DataSource open_archive(const OpenRequest& request) {
   auto files = std::make_shared<Files>();
   auto contents = std::make_shared<Contents>();
-  std::vector<std::string> shards;  // that a file lies in
+  std::vector<std::string> shards;  // shard of each file
   files->place = request.path.string();
   for (const fs::path& path : find_archives(request.path)) {
     Archive archive = map_archive(path);
@@ -88,7 +88,7 @@ DataSource open_archive(const OpenRequest& request) {
     return std::string(bytes.begin(), bytes.end());
   };
   const bool webdataset = is_webdataset(*files);
-  if (webdataset)  // a sample is told from others by its shard too
+  if (webdataset)  // the shard is part of a sample's identity
     for (std::size_t i = 0; i < shards.size(); ++i) files->paths[i] = shards[i] + "/" + files->paths[i];
   Listing listing =
       webdataset ? list_webdataset(*files, request.policy) : list_by_class(*files, {}, request.policy);

@@ -11,7 +11,8 @@
 namespace veche {
 namespace {
 
-// Of all samples, or of so many evenly spread ones: large sets are not read whole to begin with.
+// From all samples, or from an evenly spread selection, since large sets are not read whole at the
+// start.
 Normalization measure(const Samples& samples) {
   constexpr std::size_t kEnough = 2'000;
   const std::size_t all = samples.labels.size(), count = std::min(all, kEnough);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMostNpySide = 1 << 16;
 constexpr std::int64_t kMostNpyClasses = 1 << 16;
 
-// (N, H, W), (N, H, W, C) or (N, C, H, W): channels are few and sides are many.
+// (N, H, W), (N, H, W, C) or (N, C, H, W), distinguished by the small number of channels.
 struct Layout {
   Shape shape;
   bool planes = false;

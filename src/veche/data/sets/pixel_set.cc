@@ -6,7 +6,8 @@
 namespace veche {
 namespace {
 
-// The number of channels is known to the compiler where it matters, so that the inner loop disappears.
+// The number of channels is a compile-time constant where it matters, so that the inner loop is
+// unrolled.
 template <std::size_t kChannels>
 void look_up(const std::uint8_t* pixels, const float* tables, std::span<float> out) {
   for (std::size_t i = 0; i < out.size(); i += kChannels) {

@@ -48,7 +48,7 @@ const KnownSet& known_set(const std::string& name) {
   return *set;
 }
 
-// Where the files of a known set are, or a sentence about where they could come from.
+// Finds the files of a known set, or throws a sentence about where to get them.
 fs::path find_files(const KnownSet& set, const Options& options) {
   const std::string path = options.get<std::string>("path", "");
   std::error_code error;
@@ -103,7 +103,7 @@ DataSource open_path(OpenRequest request) {
   return source;
 }
 
-// Labels are used as indexes without looking again.
+// Labels are later used as indices without a check.
 void check_labels(const OwnDataset& own, const OwnDataset::Parts& parts) {
   const int classes = parts.train->classes();
   if (!parts.class_names.empty() &&

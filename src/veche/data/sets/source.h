@@ -13,30 +13,30 @@
 namespace veche {
 
 struct DataSource {
-  std::string name;   // of a known set, else the last part of its path
-  std::string kind;   // "IDX files", "a folder of images": what was recognised
-  std::string place;  // where it lies; empty: nowhere
+  std::string name;   // of a known set, otherwise the last component of its path
+  std::string kind;   // the recognised kind: "IDX files", "a folder of images"
+  std::string place;  // its path; empty: none
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> test;
-  std::vector<std::string> class_names = {};  // empty: classes are but numbers
-  std::string augment = "none";  // what is customary for this set (augment.h), taken unless data.augment says
-  std::vector<std::shared_ptr<const DamageLog>> damage = {};  // they grow while samples are read
+  std::vector<std::string> class_names = {};  // empty: classes have numbers only
+  std::string augment = "none";               // customary augmentation (augment.h); default of data.augment
+  std::vector<std::shared_ptr<const DamageLog>> damage = {};  // these logs grow while samples are read
 };
 
 struct OpenHow {
-  // The side of images whose sizes differ when no data.size is given. 0: such sets are refused, since nobody
-  // should train on images of a size that nobody chose.
+  // The side to use if image sizes differ and data.size is not given. 0: such sets are refused,
+  // since a size should be chosen deliberately before training.
   int size_if_unequal = 0;
-  // Processes of this host that open the same set: what must be unpacked into memory is so once for all.
+  // Processes of this host that open the same set: unpacked data are shared among them.
   int processes = 1;
 };
 
-// Opens what the section [data] names: a known set by `name`, and whatever lies at `path`, whose kind is told
-// by looking. Throws RequestError naming the file and what is wrong with it: missing, truncated, not what it
-// claims.
+// Opens the data of the [data] section: a known set by `name`, or anything at `path`, whose kind is
+// detected. Throws RequestError naming the file and the problem: missing, truncated, not what it
+// claims to be.
 DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how = {});
 
-// Those that the program has registered are among the names.
+// Includes the data sets registered by the program.
 std::vector<std::string> data_names();
 Registry<OwnDataset>& own_datasets();
 

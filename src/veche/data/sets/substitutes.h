@@ -11,10 +11,10 @@
 
 namespace veche {
 
-// Reads samples of a set in which some may be damaged. Under data.bad = "skip" the place of a damaged sample
-// is taken by the next sample of its class that can be read, in the order of the set, from its end on at its
-// beginning: a function of the set alone, so that every run and every node sees the same, and labels and
-// sizes stay as they are. Thread-safe.
+// Reads samples of a set that may contain damaged ones. With data.bad = "skip", a damaged sample is
+// replaced by the next readable sample of its class, in the order of the set, wrapping at the end.
+// The replacement depends only on the set, so every run and every node sees the same, and labels
+// and sizes do not change. Thread-safe.
 class Substitutes {
  public:
   struct Set {
@@ -24,8 +24,8 @@ class Substitutes {
   };
   Substitutes(Set set, DamagePolicy policy) : set_(std::move(set)), policy_(std::move(policy)) {}
 
-  // `read(i)` throws Damaged. Throws RunError naming the sample under "refuse", and when all of a class are
-  // damaged.
+  // `read(i)` throws Damaged. Throws RunError naming the sample under "refuse", or if all samples
+  // of a class are damaged.
   template <class Read>
   auto read(std::size_t index, const Read& read) const {
     for (std::size_t step = 0;; ++step) {
@@ -39,7 +39,8 @@ class Substitutes {
   }
 
  private:
-  // The sample itself, then those of its class behind it. Throws RunError after the last.
+  // The sample itself (step 0), then the following ones of its class. Throws RunError after the
+  // last.
   std::size_t nth_of_class(std::size_t index, std::size_t step) const;
   void note(std::size_t index, const std::string& why) const;
 

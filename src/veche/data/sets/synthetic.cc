@@ -10,12 +10,13 @@ namespace veche {
 namespace {
 
 constexpr double kMiddle = 127.5;
-constexpr double kDeviation = 42.5;             // three deviations reach the ends of a byte
-constexpr double kSumDeviation = 147.80054127;  // of four bytes: the root of 4 (256^2 - 1) / 12
-constexpr int kCoarse = 4;                      // a class image is interpolated from so many values a side
+constexpr double kDeviation = 42.5;             // three deviations span a byte
+constexpr double kSumDeviation = 147.80054127;  // of the sum of four bytes: the root of 4 (256^2 - 1) / 12
+constexpr int kCoarse = 4;  // a class image is interpolated from this many values per side
 
-// Mean 0, deviation 1, near enough to normal: the sum of four random bytes. Whole numbers up to the last
-// operation and no logarithm, so it is quick and the same with every mathematical library.
+// An approximately normal number with mean 0 and deviation 1: the sum of four random bytes.
+// Integers up to the last operation and no logarithm, so it is fast and the same with every math
+// library.
 class Bell {
  public:
   explicit Bell(RandomStream stream) : stream_(stream) {}
@@ -37,7 +38,7 @@ class Bell {
   int left_ = 0;
 };
 
-// Where a pixel lies among the coarse values: between `first` and the one after it.
+// Position of a pixel among the coarse values: between `first` and the next one.
 struct Place {
   int first;
   double part;

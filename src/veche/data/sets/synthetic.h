@@ -11,15 +11,15 @@ struct SyntheticOptions {
   Shape shape{1, 28, 28};
   std::size_t samples = 2000;
   int classes = 10;
-  double noise = 1;  // its strength beside that of the image of the class, which is 1
+  double noise = 1;  // amplitude relative to the class image, which has 1
 };
 
-// A set that can be learned and needs no files: a smooth random image per class, and noise on it. The images
-// of the classes are a function of the seed; a sample is one of the seed, `split` and its index, however many
-// there are. Sample i is of class i modulo `classes`.
+// A learnable set that needs no files: a smooth random image per class, plus noise. Class images
+// depend on the seed; a sample depends on the seed, `split` and its index, not on the number of
+// samples. Sample i has class i modulo `classes`.
 Samples make_synthetic(const SyntheticOptions& options, std::string_view split, std::uint64_t seed);
 
-// What brings such samples to mean 0 and deviation 1, whatever the noise.
+// Normalises such samples to mean 0 and deviation 1, for any noise.
 Normalization synthetic_normalization();
 
 }  // namespace veche

@@ -14,15 +14,15 @@ constexpr std::size_t kLabel = sizeof(std::int64_t);
 
 const PixelSet* as_images(const Dataset& data) { return dynamic_cast<const PixelSet*>(&data); }
 
-// Not from a pool: as much as is needed, and gone when nobody needs it any more.
+// Not from a pool: exactly the size needed, freed when no longer used.
 Message unpooled(std::size_t bytes) {
   constexpr std::align_val_t kAlignment{64};
   const auto free = [](std::byte* memory) { ::operator delete(memory, kAlignment); };
   return {{static_cast<std::byte*>(::operator new(bytes, kAlignment)), free}, bytes};
 }
 
-// Visitors come as what they are in the set, not as what they were cut from: so that it does not matter where
-// a sample is read, those at home are not cut differently (part) either.
+// Borrowed samples arrive in their stored form, not as the original images. Local samples therefore
+// have no `part` either, so that the result does not depend on where a sample is read.
 class VisitedImages final : public PixelSet {
  public:
   VisitedImages(std::shared_ptr<const Dataset> data, std::shared_ptr<const Visitors> visitors)

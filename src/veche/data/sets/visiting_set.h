@@ -10,18 +10,20 @@
 
 namespace veche {
 
-// A data set with visitors: samples that lie elsewhere and came in messages. Those are read from the
-// messages, all others from the set itself. Not immutable as other sets are: `admit` and `dismiss` may be
-// called while nobody reads.
+// Samples borrowed from other nodes, received in messages. They are read from the messages, all
+// others from the set itself. Unlike other sets it is mutable: `admit` and `dismiss` may be called
+// while no thread reads.
 class Visitors {
  public:
-  // What a sample is on its way: its label, then its bytes, or its floats when `data` are not images.
+  // The size of a sample in a message: its label, then its bytes, or its floats if `data` are not
+  // images.
   static std::size_t bytes_each(const Dataset& data);
-  // The samples in a message, in the order of `samples`.
+  // Packs samples into a message, in the order of `samples`.
   static Message pack(const Dataset& data, std::span<const std::uint32_t> samples);
 
   void dismiss();
-  // `message` holds `samples`, in ascending order. Throws std::runtime_error when its size is not theirs.
+  // `message` contains `samples` in ascending order. Throws std::runtime_error if its size does not
+  // match.
   void admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message);
 
   std::size_t size() const { return places_.size(); }
@@ -29,7 +31,7 @@ class Visitors {
     std::int64_t label;
     std::span<const std::byte> bytes;
   };
-  // Null when the sample is no visitor; valid until it is dismissed.
+  // Null if the sample is not borrowed. Valid until it is dismissed.
   const Sample* find(std::size_t index) const;
 
  private:
@@ -41,7 +43,7 @@ class Visitors {
   std::vector<Message> messages_;
 };
 
-// `data` as seen by one who has these visitors; a set of images when `data` are.
+// `data` with these borrowed samples; an image set if `data` is one.
 std::shared_ptr<const Dataset> with_visitors(std::shared_ptr<const Dataset> data,
                                              std::shared_ptr<const Visitors> visitors);
 

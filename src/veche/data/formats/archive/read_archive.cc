@@ -1,5 +1,5 @@
-// The module veche_archive: tar files through libarchive. A module because libarchive brings fifteen
-// libraries along, which would slow the start of every command.
+// The module veche_archive: tar files by libarchive. A module because its fifteen libraries would
+// slow the start of every command.
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
@@ -13,13 +13,13 @@ namespace {
 
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 
-// Many small files in few large pieces of memory.
+// Stores many small files in few large blocks.
 class Arena {
  public:
   std::span<const std::uint8_t> keep(std::span<const std::uint8_t> bytes) {
     if (bytes.size() > left_.size()) {
       const std::size_t size = std::max(kPiece, bytes.size());
-      // Not make_shared, which would set every byte first.
+      // Not make_shared, which would zero the block first.
       std::shared_ptr<std::uint8_t[]> piece(new std::uint8_t[size]);
       left_ = {piece.get(), size};
       pieces_.push_back(std::move(piece));
@@ -48,7 +48,7 @@ std::string reason(archive* reader) {
   return text == nullptr ? "no reason given" : text;
 }
 
-// Bytes of a member of a packed archive; false: they end early or do not unpack.
+// Unpacks a member of a compressed archive. Returns false if it is truncated or damaged.
 bool unpack(archive* reader, std::vector<std::uint8_t>& bytes) {
   bytes.clear();
   for (;;) {
@@ -57,7 +57,7 @@ bool unpack(archive* reader, std::vector<std::uint8_t>& bytes) {
     std::int64_t offset = 0;
     const int status = archive_read_data_block(reader, &block, &size, &offset);
     if (status == ARCHIVE_EOF) return true;
-    // Holes are for disk images; here a hole would be a picture of zeros.
+    // Sparse files are for disk images; here a hole would be an image of zeros.
     if (status != ARCHIVE_OK || offset < 0 || static_cast<std::size_t>(offset) != bytes.size()) return false;
     const auto* begin = static_cast<const std::uint8_t*>(block);
     bytes.insert(bytes.end(), begin, begin + size);
@@ -90,7 +90,7 @@ Archive read(std::span<const std::uint8_t> bytes, const std::string& name) {
     std::string member = member_name(entry);
     const std::int64_t size = archive_entry_size(entry);
     if (!packed && archive_entry_sparse_count(entry) == 0) {
-      // After the header the format has taken exactly the bytes before the member's own.
+      // After the header, the number of bytes consumed is the offset of the member's data.
       const std::int64_t at = archive_filter_bytes(reader.get(), 0);
       if (at < 0 || size < 0 || static_cast<std::uint64_t>(at) > bytes.size() ||
           static_cast<std::uint64_t>(size) > bytes.size() - static_cast<std::uint64_t>(at)) {

@@ -6,14 +6,14 @@
 
 namespace veche {
 
-// What image.h promises, for one format each.
+// The functions of image.h for each format.
 ImageFacts look_at_jpeg(std::span<const std::uint8_t> bytes);
 void decode_jpeg(std::span<const std::uint8_t> bytes, int channels, int least_side, Image& out);
 ImageFacts look_at_png(std::span<const std::uint8_t> bytes);
 void decode_png(std::span<const std::uint8_t> bytes, int channels, Image& out);
 
-// A header may promise anything; more than this is refused before memory is set aside. The largest picture of
-// ImageNet has 31 million pixels.
+// Larger images are refused before memory is allocated, since a header may promise anything. The
+// largest image of ImageNet has 31 million pixels.
 constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 27;
 void check_size(std::uint64_t width, std::uint64_t height);
 

@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-// `first` stands `at` bytes behind the beginning.
+// `first` occurs `at` bytes after the start.
 struct UnreadFormat {
   std::string_view name;
   std::size_t at;

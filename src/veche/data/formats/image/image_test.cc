@@ -78,7 +78,7 @@ TEST(Image, GreyBecomesThreeEqualChannels) {
 }
 
 TEST(Image, EveryTruncationIsNamed) {
-  // Behind all pixels stand the end marker of JPEG, two bytes, and the last chunk of PNG, twelve.
+  // After all pixels come the end marker of JPEG, two bytes, or the last chunk of PNG, twelve.
   for (const auto& [bytes, end] : {std::pair(encode_jpeg(gradient(40, 24, 3), 90), std::size_t{2}),
                                    std::pair(encode_png(gradient(40, 24, 3)), std::size_t{12})}) {
     ASSERT_EQ(damage(bytes), "none");
@@ -120,7 +120,7 @@ TEST(Image, AHeaderMayPromiseAnything) {
   EXPECT_NE(damage(jpeg).find("too large"), std::string::npos) << damage(jpeg);
 }
 
-// Grey and progressive, all blocks zero: a scan of the means and then scans of the rest.
+// Grey and progressive, all blocks zero: a scan of the DC coefficients, then scans of the rest.
 std::vector<std::uint8_t> progressive(int width, int height, int scans) {
   const auto high = [](int size) { return static_cast<std::uint8_t>(size >> 8); };
   const auto low = [](int size) { return static_cast<std::uint8_t>(size); };
@@ -147,7 +147,7 @@ TEST(Image, TheWorkOfAJpegIsLimitedBeforeItIsDone) {
   EXPECT_NE(many.find("300000 scans of 4096x4096 pixels"), std::string::npos) << many;
   const std::string large = damage(progressive(10'000, 10'000, 40));
   EXPECT_NE(large.find("40 scans"), std::string::npos) << large;
-  // A few bytes that promise a hundred million pixels: no memory is set aside for them.
+  // A few bytes that promise a hundred million pixels: no memory is allocated for them.
   auto empty = progressive(64, 64, 1);
   for (std::size_t i = 0; i + 8 < empty.size(); ++i)
     if (empty[i] == 0xff && empty[i + 1] == 0xc2) empty[i + 5] = empty[i + 7] = 40;
@@ -175,7 +175,7 @@ TEST(Image, ResizingAConstantKeepsItAndAGradientKeepsItsMiddle) {
   const Image wide = gradient(200, 100, 1);
   std::vector<std::uint8_t> square(50 * 50);
   resize_and_crop(wide, 50, square);
-  // The middle half of the width: from 40 + 25 to 40 + 75, and the whole height, from 0 to 60.
+  // The central half of the width, from 40 + 25 to 40 + 75, and the whole height, from 0 to 60.
   EXPECT_NEAR(square[0], 40 + 25, 2);
   EXPECT_NEAR(square[49], 40 + 75, 2);
   EXPECT_NEAR(square[50 * 49], 40 + 25 + 60, 2);

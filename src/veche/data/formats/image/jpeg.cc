@@ -18,7 +18,7 @@ struct Destroy {
 };
 using Handle = std::unique_ptr<void, Destroy>;
 
-// A decoder costs more to make than a small picture takes to decode, so every thread keeps one.
+// Creating a decoder costs more than decoding a small image, so every thread keeps one.
 Handle& decoder() {
   thread_local Handle handle;
   if (!handle) handle.reset(tjInitDecompress());
@@ -26,8 +26,8 @@ Handle& decoder() {
   return handle;
 }
 
-// The library repairs what it can and warns. These warnings leave every pixel as it was meant; after the
-// others ("premature end", "bad Huffman code") grey patches stand where pixels should be.
+// The library repairs what it can and warns. These warnings leave every pixel intact; the others
+// ("premature end", "bad Huffman code") leave grey patches.
 bool is_harmless(std::string_view warning) {
   for (const char* part :
        {"extraneous bytes before marker", "Adobe color transform", "Invalid SOS parameters"})
@@ -39,8 +39,7 @@ void check(int status, Handle& handle) {
   if (status == 0) return;
   const std::string text = tjGetErrorStr2(handle.get());
   if (tjGetErrorCode(handle.get()) == TJERR_WARNING && is_harmless(text)) return;
-  handle.reset();  // it may still be in the middle of the damaged file and would take the next for the rest
-                   // of it
+  handle.reset();  // its state may be in the middle of the damaged file
   throw Damaged(fmt::format("is a damaged JPEG ({})", text));
 }
 
@@ -59,7 +58,7 @@ JpegHeader read_header(std::span<const std::uint8_t> bytes) {
   return header;
 }
 
-// The library decodes straight to some fractions of the size, which saves most of the work.
+// The library can decode at certain fractions of the size, which saves most of the work.
 void shrink(JpegHeader& header, int least_side) {
   if (least_side <= 0) return;
   int count = 0;
@@ -77,8 +76,8 @@ void shrink(JpegHeader& header, int least_side) {
   header.height = TJSCALED(header.height, chosen);
 }
 
-// Printers' colours, as Adobe writes them: inverted, so that a product with the black channel gives red,
-// green and blue.
+// CMYK as Adobe writes it: inverted, so that multiplying by the black channel gives red, green and
+// blue.
 void from_four_inks(std::vector<std::uint8_t>& pixels, int channels) {
   const std::size_t count = pixels.size() / 4;
   for (std::size_t i = 0; i < count; ++i) {

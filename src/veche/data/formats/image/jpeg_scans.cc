@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t kArithmeticSequential = 0xc9, kArithmeticProgressive = 0xca, kEndOfImage = 0xd9,
                        kStartOfScan = 0xda;
 
-// Markers that no length follows: TEM, the restarts, and the start of an image.
+// Markers without a length: TEM, the restarts, and the start of an image.
 bool stands_alone(std::uint8_t marker) { return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8); }
 
 struct Scans {
@@ -21,7 +21,7 @@ struct Scans {
   bool huffman = true;
 };
 
-// Compressed pixels between segments are passed over: there a zero follows every byte ff.
+// Skips the entropy-coded data between segments, where a zero follows every byte ff.
 Scans scans_of(std::span<const std::uint8_t> bytes) {
   Scans scans;
   while (!bytes.empty()) {
@@ -31,7 +31,7 @@ Scans scans_of(std::span<const std::uint8_t> bytes) {
         bytes.subspan(static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - bytes.data()) + 1);
     if (bytes.empty() || bytes[0] == kEndOfImage) break;
     const std::uint8_t marker = bytes[0];
-    if (marker == 0xff) continue;  // a filling byte: the marker follows
+    if (marker == 0xff) continue;  // a fill byte: the marker follows
     bytes = bytes.subspan(1);
     if (marker == 0 || stands_alone(marker)) continue;
     if (marker == kStartOfScan) ++scans.count;
@@ -47,7 +47,7 @@ Scans scans_of(std::span<const std::uint8_t> bytes) {
 void check_jpeg_work(std::span<const std::uint8_t> bytes, std::uint64_t width, std::uint64_t height) {
   // Encoders write about ten scans. A scan of a million pixels takes a millisecond.
   constexpr std::uint64_t kMostScans = 100, kMostScannedPixels = 10 * kMostPixels;
-  // A Huffman code has at least one bit, and each 8x8 block has one code at least.
+  // A Huffman code has at least one bit, and every 8x8 block has at least one code.
   constexpr std::uint64_t kMostPixelsPerByte = 8 * 64;
   const std::uint64_t pixels = width * height;
   const Scans scans = scans_of(bytes);

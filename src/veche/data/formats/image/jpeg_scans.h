@@ -5,8 +5,8 @@
 
 namespace veche {
 
-// Throws Damaged where decoding a JPEG of this size would take more time or memory than an honest file needs.
-// Reads the markers only, decodes nothing: a progressive file may ask for a pass over all pixels with every
+// Throws Damaged if decoding a JPEG of this size would take more time or memory than an honest file
+// needs. Reads only the markers. A progressive file can request a pass over all pixels with every
 // ten bytes, so a small file could keep a core busy for minutes.
 void check_jpeg_work(std::span<const std::uint8_t> bytes, std::uint64_t width, std::uint64_t height);
 

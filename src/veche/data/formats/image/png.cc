@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-// libpng's simple interface: no callbacks and no jumps, errors in a field.
+// libpng's simplified interface: no callbacks, no longjmp, errors in a field.
 class PngReader {
  public:
   explicit PngReader(std::span<const std::uint8_t> bytes) {
@@ -26,7 +26,7 @@ class PngReader {
     return {static_cast<int>(image_.width), static_cast<int>(image_.height),
             (image_.format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1};
   }
-  // What is transparent becomes black.
+  // Transparent pixels become black.
   void read(int channels, std::span<std::uint8_t> pixels) {
     image_.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
     const png_color black{0, 0, 0};

@@ -1,6 +1,6 @@
 #define STB_IMAGE_RESIZE_IMPLEMENTATION
 #define STB_IMAGE_RESIZE_STATIC
-// One of its assertions bounds the sum of weights before they are divided by it: not so for narrow images.
+// One assertion bounds the sum of weights before normalisation; narrow images violate it.
 #define STBIR_ASSERT(condition)
 #include <stb/stb_image_resize.h>
 
@@ -14,7 +14,7 @@ namespace veche {
 namespace {
 
 struct Target {
-  int width = 0, height = 0;  // after the shorter side has become `size`
+  int width = 0, height = 0;  // after resizing the shorter side to `size`
 };
 
 Target target(const Image& image, int size) {
@@ -25,8 +25,8 @@ Target target(const Image& image, int size) {
   return {longer(image.width, image.height), size};
 }
 
-// `part` of the image becomes as large as `to`, and of that `window` is written. A triangle as wide as an
-// output pixel: what "bilinear with antialiasing" means elsewhere.
+// Resizes `part` of the image to `to` and writes `window` of the result. The filter is a triangle
+// as wide as an output pixel, known elsewhere as bilinear with antialiasing.
 void resize(const Image& image, const Box& part, Target to, const Box& window, std::uint8_t* out) {
   const int row = image.width * image.channels;
   const std::uint8_t* first =

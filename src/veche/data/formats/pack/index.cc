@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "packed sets are little-endian and used in place");
 
-constexpr std::uint64_t kIndexMagic = 0x4b4150'4548'4345'56;  // "VECHEPAK" as its bytes lie in the file
+constexpr std::uint64_t kIndexMagic = 0x4b4150'4548'4345'56;  // the bytes "VECHEPAK"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kMostSide = 1 << 20;
 constexpr std::uint32_t kMostChannels = 1 << 10;
@@ -32,7 +32,7 @@ struct IndexHeader {
 };
 static_assert(sizeof(IndexHeader) == 56);
 
-// Reads from front to back and never behind the end.
+// Reads sequentially, never beyond the end.
 class Cursor {
  public:
   Cursor(std::span<const std::uint8_t> bytes, const std::string& name) : left_(bytes), name_(name) {}
@@ -45,7 +45,7 @@ class Cursor {
     return {reinterpret_cast<const T*>(bytes.data()), static_cast<std::size_t>(count)};
   }
   template <class T>
-  T value() {  // wherever it lies
+  T value() {  // unaligned
     T result;
     std::memcpy(&result, array<std::uint8_t>(sizeof(T)).data(), sizeof(T));
     return result;

@@ -10,7 +10,7 @@
 
 namespace veche {
 
-// The index of a packed set (docs/data.md has the format): what each sample is and where it lies.
+// The index of a packed set: the description and position of every sample. Format in docs/data.md.
 struct PackedEntry {
   std::uint64_t offset = 0;    // in its shard: the name, then the bytes
   std::uint64_t checksum = 0;  // XXH3 of the name and the bytes
@@ -23,14 +23,15 @@ struct PackedEntry {
 static_assert(sizeof(PackedEntry) == 32);
 
 struct PackedIndex {
-  enum class Kind : std::uint32_t { files = 0, pixels = 1 };  // JPEG and PNG as they were; or decoded
+  // original JPEG and PNG files, or decoded pixels
+  enum class Kind : std::uint32_t { files = 0, pixels = 1 };
 
   Kind kind = Kind::files;
-  Shape shape;  // of files that differ in size, height and width are 0
+  Shape shape;  // height and width are 0 for files of different sizes
   Normalization normalization;
   std::vector<std::string> classes;
   std::vector<std::uint64_t> shard_sizes;
-  std::span<const PackedEntry> train, test;  // in the memory that was parsed
+  std::span<const PackedEntry> train, test;  // point into the parsed memory
 };
 
 constexpr const char* kPackedIndexName = "index.veche";
@@ -38,8 +39,8 @@ std::string shard_name(std::size_t shard);  // "00000.shard"
 
 std::uint64_t packed_checksum(std::span<const std::uint8_t> bytes);
 
-// `bytes` must stay, and be aligned as memory from a mapping or an allocation is. Everything is checked
-// against everything else, so that a reader may trust it. Throws RequestError with `name`.
+// `bytes` must outlive the index and be aligned as memory from mmap or malloc. All fields are
+// cross-checked, so a reader may trust them. Throws RequestError with `name`.
 PackedIndex parse_packed_index(std::span<const std::uint8_t> bytes, const std::string& name);
 
 std::vector<std::uint8_t> write_packed_index(const PackedIndex& index);

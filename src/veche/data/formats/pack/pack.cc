@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-// One sample ready to be written, or why it cannot be.
+// One sample ready to be written, or the reason why it cannot be.
 struct Prepared {
   std::string name;
   std::uint32_t label = 0;
@@ -23,7 +23,7 @@ struct Prepared {
   std::string damage;
 };
 
-// One of the two parts of a set, sample by sample. Any thread.
+// The training or the test part of a set. Any thread.
 class Part {
  public:
   Part(const Dataset& data, std::string name, const PackOptions& options)
@@ -61,7 +61,7 @@ class Part {
     thread_local std::vector<std::uint8_t> room;
     thread_local Image image;
     const auto bytes = decoded_->files().bytes(index, room);
-    // Decoded in any case: to know that it is whole, and for the means of its channels.
+    // Decoded in any case: to verify it and to compute channel means.
     decode_image(bytes, channels(), options_.resize, image);
     if (options_.resize > 0 && std::min(image.width, image.height) != options_.resize) {
       Image resized;
@@ -100,7 +100,7 @@ class Part {
   }
 
   const PixelSet* pixels_;
-  const DecodedSet* decoded_;  // null: pixels are all there is
+  const DecodedSet* decoded_;  // null: the set has only pixels
   std::string name_;
   const PackOptions& options_;
 };

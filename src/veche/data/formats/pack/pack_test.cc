@@ -25,7 +25,7 @@ std::vector<std::uint8_t> picture(int shade, int size = 8) {
   return shade % 2 == 0 ? encode_jpeg(image, 95) : encode_png(image);
 }
 
-// Two classes of five training and two test images, each of its own shade.
+// Two classes of five training and two test images, each with its own shade.
 void write_set(const TemporaryFolder& folder) {
   int shade = 10;
   for (const char* part : {"train", "test"})
@@ -79,7 +79,7 @@ TEST(Packed, PixelsAreReadWhereTheyLie) {
   const auto& set = dynamic_cast<const PixelSet&>(*source.train);
   std::vector<std::uint8_t> room(set.shape().size(), 77);
   const std::uint8_t* const first = set.pixels(0, room).data();
-  // Whoever asks, and wherever to, sees the mapped file: a sample behind a sample, with the name between
+  // Every reader sees the mapped file: the samples lie one after the other, with names between
   // them.
   std::vector<std::uint8_t> other(set.shape().size());
   EXPECT_EQ(set.pixels(0, other).data(), first);
@@ -178,7 +178,7 @@ TEST(Packed, ABadByteInAShardIsFoundAndReplacedByTheNextOfItsClass) {
     EXPECT_EQ(pixels(*lenient.train, 4), pixels(*source.train, 0));
     EXPECT_EQ(pixels(*lenient.train, 4), pixels(*source.train, 0));
     EXPECT_EQ(pixels(*lenient.train, 5), pixels(*source.train, 5));
-    EXPECT_EQ(lenient.damage.front()->count(), 1u);  // once, however often it is met
+    EXPECT_EQ(lenient.damage.front()->count(), 1u);  // counted once, however often it is read
   }
 }
 

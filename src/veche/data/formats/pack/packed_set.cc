@@ -71,7 +71,7 @@ PackedShards::PackedShards(const std::filesystem::path& folder, const DamagePoli
     if (error) why = "is missing";
     if (!error && size != index_.shard_sizes[shard])
       why = fmt::format("holds {} bytes where the index promises {}", size, index_.shard_sizes[shard]);
-    // Its samples are counted when they are asked for and found damaged.
+    // Its samples are counted when they are read and found damaged.
     if (!why.empty())
       policy.found(
           fmt::format("shard '{}' with {} samples {}", path.string(), samples_in(index_, shard), why), 0);

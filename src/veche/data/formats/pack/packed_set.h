@@ -11,17 +11,18 @@
 
 namespace veche {
 
-// An opened packed set: index and shards mapped into memory, nothing read or copied until a sample is asked
-// for. Any thread.
+// An open packed set: index and shards are mapped, and nothing is read or copied until a sample is
+// requested. Any thread.
 class PackedShards {
  public:
-  // Throws RequestError; a shard that is missing or too short goes to `policy`, and its samples are damaged.
+  // Throws RequestError. A shard that is missing or too short is reported to `policy`; its samples
+  // are damaged.
   PackedShards(const std::filesystem::path& folder, const DamagePolicy& policy);
 
   const PackedIndex& index() const { return index_; }
-  std::string name(const PackedEntry& entry) const;  // with its shard
+  std::string name(const PackedEntry& entry) const;  // includes the shard
   std::string name_inside(const PackedEntry& entry) const;
-  // The bytes, after their checksum was found right; throws Damaged when it is not.
+  // The bytes, after verifying their checksum. Throws Damaged if it does not match.
   std::span<const std::uint8_t> bytes(const PackedEntry& entry) const;
 
  private:
@@ -33,10 +34,10 @@ class PackedShards {
   std::vector<std::unique_ptr<const MappedFile>> shards_;  // null: missing
 };
 
-// One part of it as image files, for sets that were packed as they were.
+// One part as image files, for sets packed undecoded.
 std::shared_ptr<const EncodedSet> packed_files(std::shared_ptr<const PackedShards> shards,
                                                std::span<const PackedEntry> entries);
-// One part of it as pixels, for sets that were packed decoded.
+// One part as pixels, for sets packed decoded.
 std::shared_ptr<const PixelSet> packed_pixels(std::shared_ptr<const PackedShards> shards,
                                               std::span<const PackedEntry> entries,
                                               const Normalization& normalization, DamagePolicy policy);

@@ -20,7 +20,7 @@ fs::path hidden_twin(const fs::path& out) {
   return out.parent_path() / ("." + out.filename().string() + ".packing");
 }
 
-// "set/" and "./set" are the set.
+// Normalises "set/" and "./set" to "set".
 fs::path tidy(const fs::path& out) {
   fs::path path = fs::absolute(out).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
@@ -43,7 +43,7 @@ PackWriter::PackWriter(const fs::path& out, std::uint64_t shard_bytes)
     ::close(lock_);
     throw RequestError(fmt::format("another process is packing into '{}'", out.string()));
   }
-  // What a killed writer left; the folder itself stays, since the lock is on it.
+  // Removes the remains of a killed writer. The folder itself stays, since the lock is on it.
   for (const fs::directory_entry& old : fs::directory_iterator(unfinished_)) fs::remove_all(old.path());
 }
 

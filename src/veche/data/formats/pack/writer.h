@@ -9,20 +9,21 @@
 
 namespace veche {
 
-// Writes a packed set into a folder of another name, hidden beside the one wanted, and gives it its name when
-// all is on the disk: whenever it is interrupted, the set is whole or not there. What a killed writer left is
-// removed by the next one; two at once refuse each other. One thread at a time.
+// Writes a packed set into a hidden temporary folder beside the target and renames it when
+// everything is on disk: whenever it is interrupted, the set is either complete or absent. The next
+// writer removes the remains of a killed one. Two concurrent writers of one set refuse each other.
+// One thread at a time.
 class PackWriter {
  public:
-  // Throws RequestError when `out` exists, its parent does not, or another process is writing it.
+  // Throws RequestError if `out` exists, its parent does not, or another process is writing it.
   PackWriter(const std::filesystem::path& out, std::uint64_t shard_bytes);
   PackWriter(const PackWriter&) = delete;
   PackWriter& operator=(const PackWriter&) = delete;
-  ~PackWriter();  // without commit: nothing remains
+  ~PackWriter();  // without commit, nothing remains
 
-  // The training samples first, then the test samples.
+  // Training samples first, then test samples.
   void add(const std::string& name, std::uint32_t label, std::span<const std::uint8_t> bytes, bool test);
-  // `facts`: all of an index but entries and shards.
+  // `facts`: the index without entries and shards.
   void commit(PackedIndex facts);
 
   std::uint64_t bytes_written() const { return total_; }
@@ -35,7 +36,7 @@ class PackWriter {
   const std::uint64_t shard_bytes_;
   int lock_ = -1;
   std::unique_ptr<OutputFile> shard_;
-  std::vector<std::uint8_t> buffer_;  // of the shard, not yet written
+  std::vector<std::uint8_t> buffer_;  // bytes of the shard not yet written
   std::vector<std::uint64_t> shard_sizes_;
   std::vector<PackedEntry> train_, test_;
   std::uint64_t total_ = 0;
