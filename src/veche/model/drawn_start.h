@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// For learners whose parameters have a start that is given: with model.start = "different" they become
-// numbers of the standard normal distribution, which the seed decides, and that is each node's own.
+// For learners with fixed initial parameters: with model.start = "different", draws them from the
+// standard normal distribution, determined by seed and node.
 inline void draw_start(std::span<float> x, const ModelSpec& spec) {
   if (spec.options.get<std::string>("start", "equal") != "different") return;
   RandomStream random(spec.seed, "start");

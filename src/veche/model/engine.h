@@ -9,13 +9,13 @@
 
 namespace veche {
 
-// What a module with models gives to the zoo. Any thread. Learners of one engine share what they prepare for
-// their passes, and outlive it.
+// Implemented by a module with models, for the zoo. Any thread. Learners of one engine share
+// prepared passes and may outlive the engine.
 class ModelEngine {
  public:
   virtual ~ModelEngine() = default;
-  // Throws RequestError for an input or an option that does not fit the model.
-  // `like`: see Learners (model/zoo.h); may be null.
+  // Throws RequestError if an input or an option does not fit the model. `like`: see Learners
+  // (model/zoo.h); may be null.
   virtual std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const = 0;
   // See Learners::make_stage and describe_blocks.
   virtual std::unique_ptr<Stage> make_stage(const ModelSpec& spec, const StageSpec& stage,
@@ -27,7 +27,7 @@ class ModelEngine {
                                   std::span<const float> buffers) const = 0;
 };
 
-// The one symbol such a module exports, as extern "C"; the caller owns the engine.
+// The one symbol that such a module exports, as extern "C". The caller owns the engine.
 using MakeModelEngine = ModelEngine*();
 inline constexpr char kModelEngineSymbol[] = "veche_model_engine";
 

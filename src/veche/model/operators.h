@@ -10,12 +10,12 @@
 
 namespace veche {
 
-// A network written down for other programs, in operators of ONNX: from samples (N, channels, height, width)
-// to logits (N, classes), for any N. Values are known by their names.
+// A network as a graph of ONNX operators: from samples (N, channels, height, width) to logits (N,
+// classes), for any N. Values are identified by name.
 
 struct OperatorTensor {
   std::string name;
-  std::vector<std::int64_t> shape;  // none: a single number
+  std::vector<std::int64_t> shape;  // empty: a scalar
   std::variant<std::vector<float>, std::vector<std::int64_t>> numbers;
 };
 
@@ -23,22 +23,22 @@ using OperatorAttribute = std::variant<std::int64_t, float, std::vector<std::int
 
 struct Operator {
   std::string type;                  // "Conv"
-  std::vector<std::string> inputs;   // empty names: left out
-  std::vector<std::string> outputs;  // each written once
+  std::vector<std::string> inputs;   // an empty name: omitted
+  std::vector<std::string> outputs;  // each has one producer
   std::vector<std::pair<std::string, OperatorAttribute>> attributes = {};
 };
 
 struct OperatorGraph {
-  // What operators mean. 13 has all that the networks need, and is older than most programs that read it.
+  // The operator set. 13 has everything the networks need, and most readers support it.
   static constexpr int kVersion = 13;
 
   std::string input = "samples";
   std::string output = "logits";
   Shape sample;
   int classes = 0;
-  std::vector<Operator> operators = {};  // each after those whose outputs it takes
+  std::vector<Operator> operators = {};  // in topological order
   std::vector<OperatorTensor> constants = {};
-  std::vector<std::pair<std::string, std::string>> notes = {};  // about the whole, for the file's metadata
+  std::vector<std::pair<std::string, std::string>> notes = {};  // for the file's metadata
 };
 
 }  // namespace veche

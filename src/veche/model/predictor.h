@@ -4,16 +4,16 @@
 
 namespace veche {
 
-// What a learner also is when it can tell more of a sample than whether it was right: ask for it with
+// Optional interface of a learner that can return class probabilities; use
 // dynamic_cast<Predictor*>. One thread at a time, as for the learner.
 class Predictor {
  public:
   virtual ~Predictor() = default;
 
   virtual int classes() const = 0;
-  // The probability of every class, sample after sample, classes() floats each. `images` are normalised
-  // floats as those of a Batch (veche/batch.h), of as many samples as there is room for. Changes nothing: no
-  // dropout, stored statistics.
+  // Writes the probabilities of every class, classes() floats per sample. `images` are normalised
+  // floats as in a Batch (veche/batch.h); the number of samples follows from the sizes. Changes no
+  // state: no dropout; batch norm uses its stored statistics.
   virtual void predict(std::span<const float> images, std::span<float> probabilities) = 0;
 };
 

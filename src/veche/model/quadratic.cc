@@ -59,7 +59,7 @@ std::vector<double> numbers(const Value& value, const std::string& key) {
   return result;
 }
 
-// What `key` says about every node. All are looked at, so that a mistake is found at every node alike.
+// The values of `key` for every node. All are checked, so that every node finds the same mistake.
 std::vector<std::vector<double>> per_node(const ModelSpec& spec, const std::string& key) {
   if (!spec.options.has(key))
     throw RequestError("model." + key +

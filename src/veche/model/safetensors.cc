@@ -18,8 +18,8 @@ using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "the format's order of bytes is this machine's");
 
-constexpr std::uint64_t kMostHeader = 100'000'000;  // the format's own limit
-constexpr int kDeepest = 3;                         // the list of extents of a tensor of the header
+constexpr std::uint64_t kMostHeader = 100'000'000;  // limit of the format
+constexpr int kDeepest = 3;                         // the shape of a tensor in the header
 constexpr std::size_t kLongestShownName = 100;      // in a message
 constexpr char kMetadata[] = "__metadata__";
 
@@ -41,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 15> kTypes = {{
     {"F8_E5M2", 1},
 }};
 
-// A stranger's name for a message: short, and on one line.
+// Makes an untrusted name printable: short and on one line.
 std::string shown(std::string name) {
   if (name.size() > kLongestShownName) name = name.substr(0, kLongestShownName) + "..";
   std::ranges::replace_if(
@@ -94,7 +94,7 @@ class SafetensorsReader {
     }
   }
 
-  // The parser would take the last of two equal names, and any depth.
+  // Rejects duplicate names and deep nesting, which the parser would accept.
   bool watch(int depth, json::parse_event_t event, const json& item) {
     if (depth > kDeepest) refuse("its header is nested too deep");
     if (event == json::parse_event_t::object_start) names_[static_cast<std::size_t>(depth)].clear();
@@ -114,7 +114,7 @@ class SafetensorsReader {
     return result;
   }
 
-  // A list of `count` whole numbers, or of any count.
+  // A list of `count` unsigned integers, or of any length.
   std::optional<std::vector<std::uint64_t>> wholes(const json& about, const char* key,
                                                    std::optional<std::size_t> count = {}) const {
     const auto found = about.find(key);
@@ -157,7 +157,7 @@ class SafetensorsReader {
     return type;
   }
 
-  // Nothing when there is no such number.
+  // nullopt on overflow.
   static std::optional<std::uint64_t> bytes_of(const std::vector<std::uint64_t>& shape,
                                                std::string_view type) {
     if (std::ranges::find(shape, 0U) != shape.end()) return 0;
@@ -183,15 +183,15 @@ class SafetensorsReader {
 
   const std::span<const std::byte> file_;
   const std::string& origin_;
-  std::span<const std::byte> data_;                        // behind the header
-  std::array<std::set<std::string>, kDeepest + 1> names_;  // seen in the object of each depth
+  std::span<const std::byte> data_;                        // after the header
+  std::array<std::set<std::string>, kDeepest + 1> names_;  // names seen in the object at each depth
 };
 
 float from_half(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int fraction = half & 1023;
   const std::uint32_t sign = static_cast<std::uint32_t>(half >> 15) << 31;
-  if (exponent == 0) {  // zero, and numbers below the normal ones
+  if (exponent == 0) {  // zero and subnormal numbers
     const float size = static_cast<float>(fraction) * 0x1p-24F;
     return sign != 0 ? -size : size;
   }
@@ -248,7 +248,7 @@ std::vector<std::span<const std::byte>> SafetensorsWriter::parts() {
     offset = end;
   }
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the numbers behind it can be used in place
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the data for use in place
   const std::uint64_t length = text.size();
   head_ = std::string(reinterpret_cast<const char*>(&length), sizeof length) + text;
 

@@ -9,35 +9,35 @@
 
 namespace veche {
 
-// The file format in which people exchange weights: eight bytes with the length of a JSON header, the header,
-// the numbers. Little-endian, tensors in plain order, the last index fastest.
+// The safetensors format: eight bytes with the length of a JSON header, the header, the data.
+// Little-endian; tensors are row-major.
 
 struct StoredTensor {
   std::string name;
   std::string type;  // "F32", "BF16", "I64" ..
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;  // inside the file; aligned to nothing
+  std::span<const std::byte> bytes;  // inside the file; unaligned
 };
 
 struct Safetensors {
-  std::vector<StoredTensor> tensors;            // by name
-  std::map<std::string, std::string> metadata;  // what the writer had to say
+  std::vector<StoredTensor> tensors;            // sorted by name
+  std::map<std::string, std::string> metadata;  // free text of the writer
 };
 
-// Looks at the header alone, and at every length in it: the tensors fill the rest of the file without holes
-// or overlap. `origin` names the file in the RequestError that tells what is wrong. Refers to `file`.
+// Parses and checks the header: the tensors must fill the rest of the file without gaps or
+// overlaps. `origin` names the file in the RequestError. The result borrows `file`.
 Safetensors parse_safetensors(std::span<const std::byte> file, const std::string& origin);
 
-// The numbers of a tensor of type F32, F64, F16 or BF16; RequestError for other types.
+// The values of a tensor of type F32, F64, F16 or BF16; RequestError for other types.
 std::vector<float> floats_of(const StoredTensor& tensor, const std::string& origin);
 
-// Puts a file together in memory.
+// Builds a file in memory.
 class SafetensorsWriter {
  public:
   void note(const std::string& key, const std::string& value) { metadata_[key] = value; }
-  // `numbers` has as many as the shape; a name only once.
+  // `numbers` must fit the shape. Names must be unique.
   void add(const std::string& name, std::vector<std::int64_t> shape, std::vector<float> numbers);
-  // The bytes of the file, one after the other; they belong to the writer.
+  // The bytes of the file in order; owned by the writer.
   std::vector<std::span<const std::byte>> parts();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// A file as the format's description has it, written without the writer.
+// A file built from the format's specification, without the writer.
 std::string file(const std::string& header, const std::string& data) {
   const std::uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header + data;
@@ -46,7 +46,7 @@ TEST(Safetensors, ReadsWhatTheFormatSays) {
 }
 
 TEST(Safetensors, ReadsNumbersOfOtherWidths) {
-  // 1, -2, the largest half, the smallest positive half, infinity, and one that is not a number.
+  // 1, -2, the largest half, the smallest positive half, infinity, and NaN.
   const std::string halves = raw<std::uint16_t>({0x3c00, 0xc000, 0x7bff, 0x0001, 0x7c00, 0x7e00, 0x8000});
   const std::string brains = raw<std::uint16_t>({0x3f80, 0xc049});
   const std::string text = file(R"({"h":{"dtype":"F16","shape":[7],"data_offsets":[0,14]},)"
@@ -87,7 +87,7 @@ TEST(Safetensors, ReadsBackWhatItWrites) {
 struct Damage {
   std::string name;
   std::string content;
-  std::string told;  // part of the sentence
+  std::string told;  // expected part of the message
 };
 
 std::string one(const std::string& about, const std::string& data = std::string(8, '\0')) {
@@ -147,7 +147,7 @@ std::vector<Damage> damages() {
 class Damaged : public testing::TestWithParam<Damage> {};
 
 TEST_P(Damaged, IsOneSentence) {
-  // A copy of the very length, so that a sanitizer sees a byte read too far.
+  // A copy of exactly this length, so that a sanitizer detects reads beyond the end.
   const std::vector<char> content(GetParam().content.begin(), GetParam().content.end());
   try {
     parse_safetensors(std::as_bytes(std::span(content)), "weights.safetensors");
@@ -164,7 +164,7 @@ TEST_P(Damaged, IsOneSentence) {
 INSTANTIATE_TEST_SUITE_P(All, Damaged, testing::ValuesIn(damages()),
                          [](const auto& info) { return info.param.name; });
 
-// Cut anywhere, or with any one byte changed, a file is read as something whole or refused; never a crash.
+// Truncated anywhere, or with any byte changed, a file is either parsed or refused; never a crash.
 TEST(Safetensors, SurvivesAnySingleFault) {
   SafetensorsWriter writer;
   writer.note("k", "v");

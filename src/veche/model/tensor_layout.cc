@@ -5,7 +5,7 @@
 namespace veche {
 namespace {
 
-// Calls visit(place in plain order, place in the flat vector) for every number of the tensor.
+// Calls visit(row-major index, index in the flat vector) for every element of the tensor.
 template <class Visit>
 void for_each_number(const TensorLayout& tensor, Visit visit) {
   std::vector<std::int64_t> index(tensor.shape.size());

@@ -9,7 +9,7 @@ namespace veche {
 
 std::size_t size_of(const TensorLayout& tensor);
 
-// One tensor of a flat vector in PyTorch's plain order, the last index fastest; and back.
+// Copies one tensor of a flat vector to row-major order, and back.
 std::vector<float> gather(const TensorLayout& tensor, std::span<const float> flat);
 void scatter(const TensorLayout& tensor, std::span<const float> ordered, std::span<float> flat);
 

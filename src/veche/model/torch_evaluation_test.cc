@@ -1,5 +1,5 @@
-// Testing folds norms into convolutions and divides batches; libtorch's plain operations over the whole
-// batch, as a device would do them, say what must come out.
+// Evaluation folds norms into convolutions and splits batches. The reference is libtorch's plain
+// operations on the whole batch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace veche {
 namespace {
 
-// Several pieces, the last one smaller.
+// Several chunks, the last one smaller.
 constexpr std::size_t kSamples = 37;
 constexpr Shape kTiny{3, 8, 8};  // for large networks
 
 struct Case {
   std::string model;
   Shape input;
-  std::string norm;  // empty: its own
+  std::string norm;  // empty: the model's own
 };
 
 ModelSpec spec_of(const Case& one, int threads) {
@@ -29,7 +29,7 @@ ModelSpec spec_of(const Case& one, int threads) {
   return spec;
 }
 
-// Far enough from where it began that statistics and shifts matter.
+// Trained far enough from the start that statistics and shifts matter.
 std::unique_ptr<Learner> trained(const ModelSpec& spec) {
   auto learner = make_learner(spec);
   const RandomSamples samples(spec.input, 12, 5);
@@ -68,7 +68,7 @@ TEST_P(Evaluation, IsWhatPlainOperationsSayWhateverTheThreads) {
   for (int again = 0; again < 3; ++again)
     EXPECT_EQ(threaded->evaluate(samples.batch()).loss_sum, score.loss_sum);  // to the bit
 
-  // Nothing of the weights is kept from one evaluation to the next.
+  // Nothing derived from the weights is cached between evaluations.
   for (float& number : learner->parameters()) number *= 0.9F;
   for (float& number : learner->buffers()) number *= 1.2F;
   copy_model(*learner, *reference);

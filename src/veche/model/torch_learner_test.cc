@@ -1,4 +1,4 @@
-// The networks of the torch module, seen through the zoo as everyone else sees them.
+// The networks of the torch module, used through the zoo.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST(TorchLearner, LayoutCoversTheVectorOnce) {
             "layer1.0.conv1.weight");
 }
 
-// What learners share, at the same time, and give back while they rest changes no bit.
+// Sharing plans, running concurrently and releasing memory change no bit.
 TEST(TorchLearner, ManyThatShareAndRestLearnWhatOneDoesAlone) {
   const ModelSpec spec = spec_of("resnet20", kColour);
   const RandomSamples samples(kColour, 3);
@@ -96,10 +96,10 @@ TEST(TorchLearner, SpansAreAlignedAndStayInPlace) {
   }
   EXPECT_EQ(learner->parameters().data(), parameters);
   EXPECT_EQ(learner->gradients().data(), gradients);
-  EXPECT_LT(last, first / 2);  // writing the span trains the network
+  EXPECT_LT(last, first / 2);  // writing to the span trains the network
 }
 
-// Central differences along the gradient itself: the one direction in which rounding matters least.
+// Central differences along the gradient, the direction least affected by rounding.
 TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
   for (const auto& [name, shape] :
        {std::pair{"cnn", kGrey}, {"cnn", kOdd}, {"resnet20", kColour}, {"resnet20", kOdd}, {"mlp", kGrey}}) {

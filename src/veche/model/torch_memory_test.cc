@@ -1,4 +1,4 @@
-// A program of its own: the peak of the memory is the process's.
+// A separate program, because peak memory is measured per process.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ double peak_mebibytes() {
   return 0;
 }
 
-// What a node holds at rest is its vectors; activations belong to the few that compute.
+// An idle node holds only its vectors; only the few that compute hold activations.
 TEST(TorchMemory, ManyLearnersFewAtATime) {
   constexpr std::size_t kLearners = 36;
   constexpr std::size_t kBatch = 6;
@@ -51,7 +51,7 @@ TEST(TorchMemory, ManyLearnersFewAtATime) {
     };
     const std::jthread one(work), other(work);
   }
-  EXPECT_LT(peak_mebibytes(), 1024);  // half of what is promised
+  EXPECT_LT(peak_mebibytes(), 1024);  // half of the documented limit
   EXPECT_LT(peak_mebibytes() - before, 256);
 }
 

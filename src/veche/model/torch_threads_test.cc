@@ -14,7 +14,7 @@ namespace veche {
 namespace {
 
 struct Trained {
-  std::vector<float> gradient, model;  // of the first step; parameters and buffers after all
+  std::vector<float> gradient, model;  // gradient of the first step; parameters and buffers after all steps
   double loss = 0;
 };
 
@@ -36,7 +36,7 @@ Trained trained(const std::string& name, Shape shape, int threads, std::size_t b
   return result;
 }
 
-// Relative to its length, as rounding is.
+// Relative distance.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0, square = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -57,14 +57,14 @@ TEST(TorchThreads, GradientsAreThoseOfOneThreadAndRepeatToTheBit) {
     for (const int threads : {2, shape == kGrey ? 3 : 2}) {
       const Trained together = trained(name, shape, threads, batch);
       EXPECT_NEAR(together.loss, alone.loss, 1e-5 * alone.loss) << name << ", " << threads << " threads";
-      // A ReLU that rounding has switched changes more than the last digit.
+      // A ReLU switched by rounding changes more than the last digit.
       EXPECT_LT(distance(together.gradient, alone.gradient), 1e-2) << name << ", " << threads << " threads";
       EXPECT_EQ(trained(name, shape, threads, batch).model, together.model) << name;
     }
   }
 }
 
-// Learners of different numbers of threads in one process.
+// Learners with different numbers of threads in one process.
 TEST(TorchThreads, LearnersKeepTheirOwnNumber) {
   const Trained one = trained("resnet20", kColour, 1, 16), two = trained("resnet20", kColour, 2, 16);
   std::vector<Trained> results(3);

@@ -1,4 +1,4 @@
-// Every network of the zoo: how many parameters it has, that it trains, and what it refuses.
+// Every network of the zoo: its number of parameters, that it trains, and what it refuses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string refusal_of(const ModelSpec& spec) {
   return "";
 }
 
-// The networks a step of which takes no more than a second.
+// The networks whose step takes at most a second.
 std::vector<std::string> small_enough() {
   std::vector<std::string> names;
   for (const ModelInfo& info : list_models())
@@ -65,7 +65,7 @@ void expect_a_step_to_help(const ModelSpec& spec) {
   double square = 0;
   for (const float g : learner->gradients()) square += static_cast<double>(g) * g;
   ASSERT_GT(square, 0) << spec.name;
-  // So short that the loss falls by what its slope says, wherever one is.
+  // So short that the loss falls by the predicted amount from any point.
   const double length = 1e-2 / std::sqrt(square);
   for (std::size_t i = 0; i < learner->parameters().size(); ++i)
     learner->parameters()[i] -= static_cast<float>(length * learner->gradients()[i]);
@@ -111,7 +111,7 @@ TEST(TorchZoo, CountsFollowClassesAndWidths) {
   ModelSpec deep = spec_of("mlp", kGrey);
   deep.options.set("hidden", Value{Value::List{{std::int64_t{20}}, {std::int64_t{30}}}});
   EXPECT_EQ(make_learner(deep)->parameters().size(), 784U * 20 + 20 + 20 * 30 + 30 + 30 * 10 + 10);
-  // The small stem of a residual network has 3x3 pixels where the large one has 7x7.
+  // The small stem of a residual network has 3x3 kernels instead of 7x7.
   EXPECT_EQ(parameters_of("resnet18", kColour, 1000), 11'689'512U - 3 * 64 * (49 - 9));
 }
 
@@ -134,7 +134,8 @@ TEST(TorchZoo, EveryNormTrains) {
     }
 }
 
-// As on a device: parameters copied there, libtorch's own operations, gradients and statistics copied back.
+// As on a device: parameters are copied there, libtorch's operations run, and gradients and
+// statistics are copied back.
 TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
   for (const char* name :
        {"mlp", "cnn", "resnet20", "resnet18", "mobilenet_v3_small", "shufflenet_v2_x1_0", "vit_tiny"}) {

@@ -27,7 +27,7 @@ TEST(Vector, HasItsLengthAndNoGradient) {
   EXPECT_FALSE(needs_data("vector"));
 }
 
-// With nothing to learn, nodes that mix agree on the mean of their starts.
+// With nothing to learn, nodes that mix agree on the mean of their initial values.
 TEST(Vector, StartsApartWhereItIsTold) {
   const testing::Assignments vector{"model.name=vector", "model.length=1000"};
   const testing::Assignments quadratic{"model.name=quadratic", "model.a=[0,0,0,0]",

@@ -22,14 +22,14 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   return "[" + text + "]";
 }
 
-// The tensors of a file, each to be taken once.
+// The tensors of a file, each to be used once.
 class Supply {
  public:
   Supply(const Safetensors& file, std::string origin) : origin_(std::move(origin)) {
     for (const StoredTensor& tensor : file.tensors) tensors_.emplace(tensor.name, &tensor);
   }
 
-  // The flat vector that the file has in the place of `present`.
+  // Reads the flat vector that replaces `present`.
   std::vector<float> fill(const std::vector<TensorLayout>& layout, std::span<const float> present) {
     std::vector<float> flat(present.begin(), present.end());
     for (const TensorLayout& wanted : layout)
@@ -71,7 +71,7 @@ class Supply {
 
   const std::string origin_;
   std::map<std::string, const StoredTensor*> tensors_;
-  std::set<std::string> given_;  // names that were asked for
+  std::set<std::string> given_;  // names already requested
 };
 
 }  // namespace
@@ -88,7 +88,7 @@ void load_weights(Learner& stage, const std::filesystem::path& safetensors,
   Supply supply(content, safetensors.string());
   const std::vector<float> parameters = supply.fill(stage.parameter_layout(), stage.parameters());
   const std::vector<float> buffers = supply.fill(stage.buffer_layout(), stage.buffers());
-  // Those of other stages: looked at, and not taken.
+  // Tensors of other stages: checked but not used.
   for (const auto* all : {&all_parameters, &all_buffers})
     for (const TensorLayout& tensor : *all)
       if (!supply.has_given(tensor.name)) supply.take(tensor);

@@ -10,17 +10,17 @@
 
 namespace veche {
 
-// Parameters and buffers start as the file has them. Names and shapes must be the model's, all of them;
-// num_batches_tracked, which a norm with a fixed momentum does not use, may be there or not. Throws
-// RequestError naming the tensor, and leaves the learner as it was. `what` begins the sentence.
+// Loads parameters and buffers from a file. All names and shapes must match the model's;
+// num_batches_tracked, which a norm with fixed momentum does not use, is optional. Throws
+// RequestError naming the tensor and leaves the learner unchanged. `what` starts the sentence.
 void load_weights(Learner& learner, const std::filesystem::path& safetensors,
                   const std::string& what = "model.init: ");
-// The same for a stage of a model whose tensors are these.
+// The same for one stage of a model with these tensors.
 void load_weights(Learner& stage, const std::filesystem::path& safetensors,
                   const std::vector<TensorLayout>& parameters, const std::vector<TensorLayout>& buffers,
                   const std::string& what = "model.init: ");
 
-// Adds the tensors of a flat vector, in PyTorch's plain order whatever theirs is.
+// Adds the tensors of a flat vector in row-major order.
 void add_tensors(SafetensorsWriter& writer, const std::vector<TensorLayout>& layout,
                  std::span<const float> flat);
 

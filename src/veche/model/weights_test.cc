@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A kernel that lies channels-last, a bias, and a buffer.
+// A channels-last kernel, a bias, and a buffer.
 class Small : public Learner {
  public:
   std::span<float> parameters() override { return parameters_; }

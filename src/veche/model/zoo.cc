@@ -15,7 +15,7 @@ namespace {
 
 const Module kTorch{"veche_torch.so", "neural networks", "libtorch-dev", kTorchAddressSpace};
 
-// What the rest relies on without looking again.
+// Checks the properties that later code relies on.
 std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {
   std::unique_ptr<Learner> learner = own.make(spec);
   if (learner == nullptr)
@@ -28,7 +28,7 @@ std::unique_ptr<Learner> make_own(const OwnModel& own, const ModelSpec& spec) {
   return learner;
 }
 
-// Without libtorch and without data.
+// Needs neither libtorch nor data.
 bool is_plain(const std::string& model) { return model == "quadratic" || model == "vector"; }
 
 void check_chain(const std::string& model) {
@@ -118,7 +118,8 @@ OperatorGraph operators_of(const ModelSpec& spec, std::span<const float> paramet
   return torch_engine()->operators(spec, parameters, buffers);
 }
 
-// Written here and not in the module, so that looking at the list is quick; a test makes each and counts.
+// Listed here instead of in the module, so that listing is fast; a test makes each model and
+// counts.
 const std::vector<ModelInfo>& list_models() {
   constexpr Shape digits{1, 28, 28}, cifar{3, 32, 32}, imagenet{3, 224, 224};
   static const std::vector<ModelInfo> models = {
@@ -176,7 +177,7 @@ ModelInfo find_model(const std::string& name) {
 std::optional<WideResNetName> wide_resnet_name(const std::string& name) {
   WideResNetName wide;
   char beyond = 0;
-  constexpr int kSensible = 4;  // digits: more would not fit a machine, nor the numbers
+  constexpr int kSensible = 4;  // digits; larger networks fit neither memory nor the integers
   if (name.size() > 5 + 2 * kSensible) return std::nullopt;
   if (std::sscanf(name.c_str(), "wrn-%4d-%4d%c", &wide.depth, &wide.width, &beyond) != 2) return std::nullopt;
   return wide;

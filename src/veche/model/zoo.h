@@ -16,76 +16,78 @@
 
 namespace veche {
 
-// Bytes that the module of neural networks needs: libtorch, the 288 libraries that it brings along, and room
-// for a batch. With less, libraries crash instead of reporting that memory has run out.
+// Address space in bytes for the module of neural networks: libtorch, its 288 libraries, and a
+// batch. With less, libraries crash instead of reporting that memory has run out.
 inline constexpr double kTorchAddressSpace = 1.5e9;
 
 struct ModelInfo {
   std::string name;
   std::string description;
-  Shape input = {};             // the usual one; empty where there is none
-  std::int64_t parameters = 0;  // for the usual input of the model; 0 where the user decides
-  int classes = 10;             // the usual number, which `parameters` is for
+  Shape input = {};             // the usual input; empty if there is none
+  std::int64_t parameters = 0;  // for the usual input; 0 if the user decides
+  int classes = 10;             // the usual number of classes, assumed by `parameters`
 };
 
-// What a model costs, without its numbers.
+// The cost of a model, without its values.
 struct ModelDescription {
   std::vector<TensorLayout> parameters;
   std::vector<TensorLayout> buffers;
-  std::int64_t multiply_adds = 0;  // of convolutions and matrix products, for one sample forward
+  std::int64_t multiply_adds = 0;  // of convolutions and matrix products, forward, per sample
 };
 
 class ModelEngine;
 struct OperatorGraph;
 
-// Makes learners that share what they prepare for their passes: for many nodes, make them with one of these.
-// It may go before they do.
+// Makes learners that share prepared passes; use one object for many nodes. Learners may outlive
+// it.
 class Learners {
  public:
   Learners();
   ~Learners();
-  // Loads libtorch's module when the model needs it. Throws RequestError for a model that does not exist or
-  // does not fit the input, with the nearest valid choice. `like`, made from a spec that is equal but for
-  // `node`, has its initial values still: where they can be copied they need not be made again.
+  // Loads the libtorch module if the model needs it. Throws RequestError, with the nearest valid
+  // choice, if the model does not exist or does not fit the input. `like` is a learner made from a
+  // spec that differs only in `node` and still has its initial values; they may be copied instead
+  // of drawn again.
   std::unique_ptr<Learner> make(const ModelSpec& spec, Learner* like = nullptr);
-  // A part of it. RequestError also for a model that cannot be cut, with the reason. `like`: another of the
-  // same part.
+  // Makes one stage of a model. Throws RequestError, with the reason, also if the model cannot be
+  // cut. `like`: another learner of the same stage.
   std::unique_ptr<Stage> make_stage(const ModelSpec& spec, const StageSpec& stage, Learner* like = nullptr);
 
  private:
   ModelEngine& torch();
 
-  std::unique_ptr<ModelEngine> torch_;  // once it was needed
+  std::unique_ptr<ModelEngine> torch_;  // created on first use
 };
-// One alone.
+// Makes a single learner.
 std::unique_ptr<Learner> make_learner(const ModelSpec& spec);
-// Of the same model: counted in a real pass, not looked up.
+// The cost of a model, measured in a real pass.
 ModelDescription describe_model(const ModelSpec& spec);
 
-// The blocks between which it can be cut. RequestError where it cannot.
+// The blocks between which a model can be cut. Throws RequestError if it cannot be cut.
 std::vector<BlockDescription> describe_blocks(const ModelSpec& spec);
 
-// The network of the spec with these numbers, which lie as in its learner's vectors, in words that other
-// programs know. RequestError where there are none: a model of somebody's own, or one without layers.
+// The network of the spec with these values (laid out as in its learner's vectors) as ONNX
+// operators. Throws RequestError for models without such a form: registered models, and models
+// without layers.
 OperatorGraph operators_of(const ModelSpec& spec, std::span<const float> parameters,
                            std::span<const float> buffers);
 
-// All models, whether or not their module is there; loads nothing.
+// All models, whether or not their module is installed; loads nothing.
 const std::vector<ModelInfo>& list_models();
 std::vector<std::string> model_names();
-// One of the list, or any wrn-D-K (its parameters not counted). Throws RequestError, with the nearest valid
-// choice, for another name.
+// A model of the list, or any wrn-D-K (without the number of parameters). Throws RequestError, with
+// the nearest valid choice, for other names.
 ModelInfo find_model(const std::string& name);
-// "wrn-28-10" is the wide residual network of 28 layers, 10 times as wide; any depth 6 n + 4 and any width
-// will do. None for a name of another form.
+// "wrn-28-10" is the wide residual network with 28 layers, 10 times as wide. Any depth 6 n + 4 and
+// any width are valid. nullopt for names of another form.
 struct WideResNetName {
   int depth = 0;
   int width = 0;
 };
 VECHE_MODULE_API std::optional<WideResNetName> wide_resnet_name(const std::string& name);
-// Those that the program has registered.
+// Models registered by the program.
 Registry<OwnModel>& own_models();
-// Whether the model brings its own data (the quadratic does).
+// Whether the model needs a data set; the quadratic brings its own data.
 bool needs_data(const std::string& model);
 
 }  // namespace veche

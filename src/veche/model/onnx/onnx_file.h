@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// The bytes of an ONNX file with this graph, which ONNX's own checker has approved, shapes included. Loads
-// the module that has ONNX; throws RequestError where that is missing, or when the file would be larger than
-// ONNX files can be. `version`: of the program that wrote it.
+// The bytes of an ONNX file with this graph, verified by ONNX's checker including shapes. Loads the
+// ONNX module. Throws RequestError if it is missing, or if the file would exceed the format's size
+// limit. `version` is the version of the writing program.
 std::string onnx_file(const OperatorGraph& graph, const std::string& version);
 
 // The one symbol of the module, as extern "C".

@@ -11,7 +11,7 @@
 namespace veche {
 namespace {
 
-constexpr int kFileVersion = 7;  // of the format: the one that came with operators of version 13
+constexpr int kFileVersion = 7;  // IR version that matches operator set 13
 
 void describe(onnx::ValueInfoProto& value, const std::string& name, const std::vector<int>& extents) {
   value.set_name(name);
@@ -82,14 +82,14 @@ onnx::ModelProto model_of(const OperatorGraph& graph, const std::string& version
   return model;
 }
 
-// Throws std::exception: the graph does not say what ONNX understands.
+// Throws std::exception if the graph is not valid ONNX.
 void check(onnx::ModelProto& model) {
   onnx::checker::check_model(model);
   onnx::ShapeInferenceOptions strictly;
   strictly.check_type = true;
   strictly.error_mode = 1;
   onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), strictly);
-  model.mutable_graph()->clear_value_info();  // every reader finds these shapes itself
+  model.mutable_graph()->clear_value_info();  // readers infer these shapes themselves
 }
 
 }  // namespace

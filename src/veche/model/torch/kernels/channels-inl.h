@@ -1,4 +1,4 @@
-// For norm_kernels.cc and pool_kernels.cc, once for each instruction set (base/machine/each_target.h).
+// For norm_kernels.cc and pool_kernels.cc, once per instruction set (base/machine/each_target.h).
 #include <cstdint>
 #include <type_traits>
 
@@ -11,8 +11,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <int N>
 using Parts = std::integral_constant<int, N>;
 
-// Calls body(tag, parts, c) for every stretch of channels from c on: `parts` neighbouring vectors of the
-// tag's lanes, so that a pixel is read from end to end; the channels that are left one by one.
+// Calls body(tag, parts, c) for consecutive groups of channels from c on: `parts` adjacent vectors
+// of the tag's lanes, so that a pixel is read sequentially. The remaining channels are handled one
+// by one.
 template <class Body>
 HWY_INLINE void for_channels(std::int64_t channels, Body body) {
   const hn::ScalableTag<float> d;
@@ -24,7 +25,7 @@ HWY_INLINE void for_channels(std::int64_t channels, Body body) {
   for (; c < channels; ++c) body(hn::CappedTag<float, 1>(), Parts<1>(), c);
 }
 
-// Neighbouring vectors of channels.
+// Adjacent vectors of channels.
 template <class D, int P>
 struct Group {
   static constexpr std::int64_t kLanes = hn::MaxLanes(D());
@@ -37,7 +38,7 @@ struct Group {
   HWY_INLINE void zero() {
     for (int p = 0; p < P; ++p) v[p] = hn::Zero(D());
   }
-  // To totals in double precision.
+  // Adds to totals in double precision.
   HWY_INLINE void add_to(double* totals) const {
     float numbers[kWidth];
     for (int p = 0; p < P; ++p) hn::StoreU(v[p], D(), numbers + p * kLanes);

@@ -12,15 +12,16 @@ HWY_BEFORE_NAMESPACE();
 namespace veche::torch_model::HWY_NAMESPACE {
 namespace {
 
-// Rows summed in single precision before the sum is moved on: keeps the rounding of long sums small.
+// Rows summed in single precision before accumulation in double, which limits the rounding of long
+// sums.
 constexpr std::int64_t kChunk = 256;
 
 void statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean, float* variance) {
   for_channels(channels, [&](auto d, auto parts, std::int64_t c) HWY_ATTR {
     using G = Group<decltype(d), parts.value>;
-    constexpr int kChains = 4 / parts.value;  // independent sums hide the latency of an addition
+    constexpr int kChains = 4 / parts.value;  // independent sums hide the latency of additions
     const float* from = x + c;
-    G origin;  // sums of differences from any member lose no digits to a large mean
+    G origin;  // sums of differences from one element lose no digits to a large mean
     origin.load(from);
     double plain[G::kWidth] = {}, square[G::kWidth] = {};
     for (std::int64_t start = 0; start < rows; start += kChunk) {
@@ -55,7 +56,7 @@ void statistics(const float* x, std::int64_t rows, std::int64_t channels, float*
   });
 }
 
-// Every number becomes change(tag, index, channel, vector of x there); written to y.
+// y[index] = change(tag, index, channel, x[index]), vectorised.
 template <class Change>
 HWY_INLINE void map(std::int64_t rows, std::int64_t channels, float* y, Change change) {
   const hn::ScalableTag<float> d;
@@ -69,7 +70,7 @@ HWY_INLINE void map(std::int64_t rows, std::int64_t channels, float* y, Change c
   }
 }
 
-// Per channel the sums of g and of g * (x - mean), g = gradient(tag, index, channel, x there).
+// Per channel, the sums of g and of g * (x - mean), with g = gradient(tag, index, channel, x).
 template <class Gradient>
 HWY_INLINE void sums(const float* x, std::int64_t rows, std::int64_t channels, const float* mean, float* sum,
                      float* dot, Gradient gradient) {

@@ -24,7 +24,7 @@ void expect_near(const std::vector<float>& values, const std::vector<double>& ex
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], tolerance) << i;
 }
 
-// With every instruction set that this processor has.
+// With every instruction set of this processor.
 class NormKernels : public ::testing::TestWithParam<std::string> {
   const WithInstructionSet limited_{GetParam()};
 };
@@ -47,7 +47,7 @@ TEST_P(NormKernels, StatisticsKeepTheirDigitsFarFromZero) {
     }
 }
 
-// With a residual y tells where the ReLU let through, without one x does.
+// With a residual the ReLU's mask follows from y, without one from x.
 void check_relu(std::int64_t channels, bool with_residual) {
   const std::int64_t rows = 301;
   const auto n = static_cast<std::size_t>(channels);
@@ -115,7 +115,7 @@ TEST_P(NormKernels, WithoutTheReluTheyFollowTheirFormulas) {
     }
 }
 
-// Every pixel's share, found by looking at each window by itself.
+// The expected gradient of every pixel, computed window by window.
 TEST_P(NormKernels, PoolingSendsTheGradientToTheFirstLargest) {
   for (const std::int64_t channels : kChannels) {
     const ImageSize size{3, 7, 5, channels};

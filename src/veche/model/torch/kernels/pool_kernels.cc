@@ -13,11 +13,11 @@ HWY_BEFORE_NAMESPACE();
 namespace veche::torch_model::HWY_NAMESPACE {
 namespace {
 
-// The four pixels of a window, and what norm and ReLU make of them.
+// The four pixels of a window, and their values after norm and ReLU.
 template <class D>
 struct Window {
   using V = hn::Vec<D>;
-  // `corner` is the first pixel; `row` and `pixel` are numbers from it to the next.
+  // `corner` is the first pixel; `row` and `pixel` are strides.
   HWY_INLINE Window(const float* corner, std::int64_t row, std::int64_t pixel, V scale, V shift)
       : raw{hn::LoadU(D(), corner), hn::LoadU(D(), corner + pixel), hn::LoadU(D(), corner + row),
             hn::LoadU(D(), corner + row + pixel)},
@@ -28,8 +28,9 @@ struct Window {
   V value[4];
 };
 
-// Calls body(tag, c, x, y) for every row of windows and every vector of channels: a row stays in the first
-// cache from one vector to the next. x is where the row begins in the images, y where in the pooled ones.
+// Calls body(tag, c, x, y) for every row of windows and every vector of channels; a row stays in
+// the first-level cache between vectors. x is the start of the row in the images, y in the pooled
+// images.
 template <class Body>
 HWY_INLINE void for_window_rows(const ImageSize& size, Body body) {
   const std::int64_t row = size.width * size.channels, pooled_row = size.width / 2 * size.channels;
@@ -59,7 +60,7 @@ void pool_sums(const float* dy, const float* x, const ImageSize& size, const flo
                const float* mean, float* sum, float* dot) {
   const std::int64_t pixel = size.channels, row = size.width * pixel;
   std::vector<double> plain(static_cast<std::size_t>(pixel)), product(plain.size());
-  // The sums of an image in single precision, then moved on.
+  // Sums per image in single precision, then accumulates in double.
   ImageSize one = size;
   one.images = 1;
   for (std::int64_t n = 0; n < size.images; ++n) {
@@ -111,7 +112,7 @@ void pool_combine(const float* dy, const float* x, const ImageSize& size, const 
       const std::int64_t corner = from + 2 * w * pixel;
       const Window<decltype(d)> window(x + corner, row, pixel, s, t);
       const auto best = window.largest();
-      // What the first largest pixel takes.
+      // The part of the gradient that the first largest pixel receives.
       auto left =
           hn::IfThenElseZero(hn::Gt(best, hn::Zero(d)), hn::Mul(hn::LoadU(d, dy + to + w * pixel), s));
       const std::int64_t place[4] = {0, pixel, row, row + pixel};

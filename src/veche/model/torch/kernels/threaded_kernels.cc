@@ -8,15 +8,15 @@
 namespace veche::torch_model::threaded {
 namespace {
 
-constexpr std::int64_t kWorthAThread = 16384;  // numbers: less is done sooner than another thread begins
+constexpr std::int64_t kWorthAThread = 16384;  // values; less work finishes sooner than another thread starts
 
-// Into how many parts: one a thread, and none without a row.
+// Number of parts: one per thread, each with at least one row.
 std::int64_t parts_of(std::int64_t rows, std::int64_t numbers_of_a_row) {
   const std::int64_t worth = rows * numbers_of_a_row / kWorthAThread;
   return std::max<std::int64_t>(1, std::min({std::int64_t{at::get_num_threads()}, worth, rows}));
 }
 
-// work(part, from, to) for each part of [0, rows).
+// Calls work(part, from, to) for each part of [0, rows).
 template <class Work>
 void in_parts(std::int64_t parts, std::int64_t rows, Work work) {
   if (parts == 1) return work(0, 0, rows);
@@ -32,7 +32,7 @@ void over_rows(std::int64_t rows, std::int64_t channels, Work work) {
            [&](std::int64_t, std::int64_t from, std::int64_t to) { work(from * channels, to - from); });
 }
 
-// Two sums per channel: work(from, to, sum, dot) overwrites those of its part.
+// Two sums per channel: work(from, to, sum, dot) overwrites the sums of its part.
 template <class Work>
 void sums_in_parts(std::int64_t parts, std::int64_t rows, std::int64_t channels, float* sum, float* dot,
                    Work work) {
@@ -55,7 +55,7 @@ ImageSize some_of(const ImageSize& size, std::int64_t images) {
   return {images, size.height, size.width, size.channels};
 }
 
-// Numbers of an image before and behind the pool.
+// Values per image before and after pooling.
 std::int64_t before_pool(const ImageSize& size) { return size.height * size.width * size.channels; }
 std::int64_t behind_pool(const ImageSize& size) {
   return (size.height / 2) * (size.width / 2) * size.channels;
@@ -70,8 +70,8 @@ WinogradSize largest_part(const WinogradSize& size) {
   return part;
 }
 
-// work(its size, x, y, room, part) for each part of the images, x and y of which are the first of its own and
-// whose room is so large.
+// Calls work(size, x, y, room, part) for each part of the images. x and y point to the part's first
+// image, and `room` is its workspace.
 template <class Work>
 void over_images(const WinogradSize& size, float* room, std::size_t room_of_each, Work work) {
   const std::int64_t x = size.height * size.width * size.in;
@@ -86,7 +86,7 @@ void over_images(const WinogradSize& size, float* room, std::size_t room_of_each
 
 }  // namespace
 
-// Those of all from the means and variances of the parts.
+// Combines the means and variances of the parts.
 void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
                         float* variance) {
   const std::int64_t parts = parts_of(rows, channels);
@@ -203,7 +203,7 @@ void combine_pool(const float* dy, const float* x, const ImageSize& size, const 
 std::size_t winograd_work(const WinogradSize& size) {
   return static_cast<std::size_t>(parts_of(size)) * torch_model::winograd_work(largest_part(size));
 }
-// Room for each part, and for the gradients of all but the first.
+// Workspace for each part, and gradients for all parts except the first.
 std::size_t winograd_gradient_work(const WinogradSize& size) {
   const auto parts = static_cast<std::size_t>(parts_of(size));
   return parts * torch_model::winograd_gradient_work(largest_part(size)) + (parts - 1) * winograd_taps(size);

@@ -5,9 +5,9 @@
 
 namespace veche::torch_model::threaded {
 
-// The kernels of norm_kernels.h and winograd.h, each with its pixels or images divided among the threads that
-// libtorch has been given (use_threads), where there is enough to do. With one thread they are those kernels.
-// Sums are taken part by part, in a fixed order: equal numbers of threads give equal bits.
+// The kernels of norm_kernels.h and winograd.h, with pixels or images divided among libtorch's
+// threads (use_threads) if there is enough work. With one thread they are identical. Sums are
+// combined in a fixed order: equal numbers of threads give equal bits.
 
 void channel_statistics(const float* x, std::int64_t rows, std::int64_t channels, float* mean,
                         float* variance);

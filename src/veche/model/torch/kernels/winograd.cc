@@ -11,14 +11,14 @@
 namespace veche::torch_model {
 namespace {
 
-constexpr std::int64_t kTile = 4;   // a tile's side
-constexpr std::int64_t kPatch = 6;  // of what it is made from
+constexpr std::int64_t kTile = 4;   // side of an output tile
+constexpr std::int64_t kPatch = 6;  // side of the input patch of a tile
 constexpr std::int64_t kPoints = 36;
 constexpr std::int64_t kTaps = 9;
-constexpr std::int64_t kBlock = 64;   // tiles at a time: what is made of them stays in the caches
-constexpr std::int64_t kFilters = 8;  // whose gradients, too, where all tiles are one block
+constexpr std::int64_t kBlock = 64;   // tiles at a time: their transforms stay in the caches
+constexpr std::int64_t kFilters = 8;  // filters at a time for gradients, if all tiles form one block
 
-// Tiles over images of a size, one after the other.
+// Tiles over images of a size, in order.
 struct Tiles {
   Tiles(std::int64_t images, std::int64_t height, std::int64_t width)
       : across((width + kTile - 1) / kTile),
@@ -35,14 +35,14 @@ struct Images {
   std::int64_t count, height, width, channels;
 };
 
-// Some where tiles are one block, so that their sums do not leave the caches; else all, since a block is
-// transformed once.
+// A few filters if all tiles form one block, so that their sums stay in the caches; otherwise all,
+// since a block is transformed once.
 std::int64_t filters_at_a_time(const WinogradSize& size) {
   const Tiles tiles(size.images, size.output_height(), size.output_width());
   return tiles.count <= kBlock ? kFilters : size.out;
 }
 
-// An element (i, k) is at numbers + i * row + k * column.
+// Element (i, k) is at numbers + i * row + k * column.
 struct Factor {
   const float* numbers;
   std::int64_t row, column;
@@ -64,9 +64,9 @@ constexpr std::int64_t kLanes = hn::MaxLanes(D());
 HWY_INLINE V times(float factor, V v) { return hn::Mul(hn::Set(D(), factor), v); }
 HWY_INLINE V plus(V sum, float factor, V v) { return hn::MulAdd(hn::Set(D(), factor), v, sum); }
 
-// The transforms of one dimension: from numbers `step` apart to such.
+// One-dimensional transforms. `step` is the stride of input and output.
 
-// Of a patch: B^T.
+// Input patch: B^T.
 HWY_INLINE void of_patch(const V* d, V* t, int step) {
   const V d0 = d[0], d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step], d5 = d[5 * step];
   const V odd = hn::Sub(d3, d1), even = hn::Sub(d4, d2);
@@ -78,7 +78,7 @@ HWY_INLINE void of_patch(const V* d, V* t, int step) {
   t[5 * step] = plus(plus(d5, -5, d3), 4, d1);
 }
 
-// Of products, to results: A^T.
+// Products to results: A^T.
 HWY_INLINE void to_tile(const V* m, V* y, int step) {
   const V a = hn::Add(m[step], m[2 * step]), b = hn::Sub(m[step], m[2 * step]);
   const V c = hn::Add(m[3 * step], m[4 * step]), e = hn::Sub(m[3 * step], m[4 * step]);
@@ -89,7 +89,7 @@ HWY_INLINE void to_tile(const V* m, V* y, int step) {
   y[3 * step] = plus(hn::Add(b, m5), 8, e);
 }
 
-// Of a tile's gradient: A.
+// Gradient of a tile: A.
 HWY_INLINE void of_tile(const V* y, V* r, int step) {
   const V y0 = y[0], y1 = y[step], y2 = y[2 * step], y3 = y[3 * step];
   const V even = hn::Add(y0, y2), odd = hn::Add(y1, y3);
@@ -102,7 +102,7 @@ HWY_INLINE void of_tile(const V* y, V* r, int step) {
   r[5 * step] = y3;
 }
 
-// Of weights: G.
+// Weights: G.
 HWY_INLINE void of_taps(const V* g, V* u, int step) {
   const V g0 = g[0], g1 = g[step], g2 = g[2 * step];
   const V ends = times(-1.0F / 6, hn::Add(g0, g2)), outer = plus(times(1.0F / 24, g0), 1.0F / 6, g2);
@@ -114,7 +114,7 @@ HWY_INLINE void of_taps(const V* g, V* u, int step) {
   u[5 * step] = g2;
 }
 
-// Of sums of products, to the gradient of weights: G^T.
+// Sums of products to the gradient of the weights: G^T.
 HWY_INLINE void to_taps(const V* u, V* g, int step) {
   const V a = hn::Add(u[step], u[2 * step]), b = hn::Sub(u[2 * step], u[step]);
   const V c = hn::Add(u[3 * step], u[4 * step]), e = hn::Sub(u[3 * step], u[4 * step]);
@@ -124,14 +124,15 @@ HWY_INLINE void to_taps(const V* u, V* g, int step) {
   g[2 * step] = plus(plus(u5, -1.0F / 6, a), 1.0F / 6, c);
 }
 
-// Both dimensions: rows of `width` numbers each become `Points` rows, then columns. `all` has kPatch columns.
+// Transforms both dimensions: rows of `width` values become `Points` rows, then columns. `all` has
+// kPatch columns.
 template <class Transform>
 HWY_INLINE void in_both(V* all, int rows_before, int columns_after, Transform transform) {
   for (int column = 0; column < rows_before; ++column) transform(all + column, all + column, kPatch);
   for (int row = 0; row < columns_after; ++row) transform(all + row * kPatch, all + row * kPatch, 1);
 }
 
-// The square of `side` pixels of an image from (top, left) on, zero where there are none.
+// Loads `side` x `side` pixels of an image from (top, left) on, with zeros outside the image.
 HWY_INLINE void load_square(const float* x, const Images& size, std::int64_t image, std::int64_t top,
                             std::int64_t left, int side, std::int64_t channel, V* all) {
   for (int i = 0; i < side; ++i) {
@@ -150,7 +151,7 @@ HWY_INLINE void store_points(const V* all, float* to, std::int64_t point) {
   for (int i = 0; i < kPoints; ++i) hn::StoreU(all[i], D(), to + i * point);
 }
 
-// What products are made from, of the tiles from `first` on: [point][tile][channel].
+// Transformed patches of the tiles from `first` on: [point][tile][channel].
 void transform_patches(const float* x, const Images& size, std::int64_t padding, const Tiles& tiles,
                        std::int64_t first, std::int64_t count, float* to) {
   for (std::int64_t t = 0; t < count; ++t) {
@@ -200,7 +201,8 @@ void write_tiles(const float* products, const float* bias, const Images& size, c
   }
 }
 
-// Rows [0, R) and P vectors of columns of c = a b, or of c += a b; b's rows lie `width` apart, as c's do.
+// Rows [0, R) and P vectors of columns of c = a b, or of c += a b; the rows of b and c are `width`
+// apart.
 template <int R, int P>
 HWY_INLINE void multiply_part(const Factor& a, const float* b, std::int64_t inner, std::int64_t width,
                               bool add, float* c) {
@@ -222,7 +224,8 @@ HWY_INLINE void multiply_part(const Factor& a, const float* b, std::int64_t inne
 template <int P>
 HWY_INLINE void multiply_columns(Factor a, const float* b, std::int64_t rows, std::int64_t inner,
                                  std::int64_t width, bool add, float* c) {
-  constexpr int kRows = 6;  // with two vectors of columns: as many sums as hide the latency and fit registers
+  // with two vectors of columns: enough sums to hide latency and few enough for the registers
+  constexpr int kRows = 6;
   for (; rows >= kRows; rows -= kRows, a.numbers += kRows * a.row, c += kRows * width)
     multiply_part<kRows, P>(a, b, inner, width, add, c);
   for (; rows >= 4; rows -= 4, a.numbers += 4 * a.row, c += 4 * width)
@@ -241,7 +244,8 @@ void multiply(const Factor& a, const float* b, std::int64_t rows, std::int64_t i
   for (; n < width; n += kLanes) multiply_columns<1>(a, b + n, rows, inner, width, add, c + n);
 }
 
-// [tap][rows][columns] at strides to [point][rows][columns]; `flip`: the last tap first.
+// Transforms weights [tap][rows][columns] with strides to [point][rows][columns]. `flip`: last tap
+// first.
 void transform_weights(const float* taps, std::int64_t tap, std::int64_t row, std::int64_t rows,
                        std::int64_t columns, bool flip, float* to) {
   for (std::int64_t r = 0; r < rows; ++r)
@@ -256,8 +260,8 @@ void transform_weights(const float* taps, std::int64_t tap, std::int64_t row, st
     }
 }
 
-// y = conv(x) with transformed weights [point][x's channels][y's channels]; `work` holds a block of tiles of
-// both.
+// y = conv(x) with transformed weights [point][x's channels][y's channels]. `work` holds a block of
+// tiles of both.
 void convolve(const float* x, const Images& input, std::int64_t padding, const float* weights,
               const float* bias, const Images& output, float* y, float* work) {
   const Tiles tiles(output.count, output.height, output.width);
@@ -292,7 +296,7 @@ void backward_weights(const WinogradSize& size, const float* weight, float* tran
   transform_weights(weight, size.in, kTaps * size.in, size.out, size.in, true, transformed);
 }
 
-// The gradient is the convolution of dy with the weights turned round, padded so that all of x is reached.
+// The input gradient is the convolution of dy with the flipped weights, padded to cover all of x.
 void input_gradient(const WinogradSize& size, const float* dy, const float* transformed, float* dx,
                     float* work) {
   const Images input{size.images, size.height, size.width, size.in};
@@ -327,7 +331,7 @@ void weight_gradient(const WinogradSize& size, const float* x, const float* dy, 
   for (std::int64_t o = 0; o < size.out; o += filters) {
     for (std::int64_t first = 0; first < tiles.count; first += kBlock) {
       const std::int64_t count = std::min(kBlock, tiles.count - first);
-      if (o == 0) {  // again only where this is the first and only time
+      if (o == 0) {  // transformed only once
         transform_patches(x, input, size.padding, tiles, first, count, patches);
         transform_tiles(dy, output, tiles, first, count, gradients);
       }
@@ -358,7 +362,7 @@ HWY_EXPORT(weight_gradient);
 
 bool winograd_pays(const WinogradSize& size, bool weights_rest) {
   constexpr std::int64_t kMostLanes = 16;              // of any instruction set: channels have no remainder
-  constexpr std::int64_t kSide = 6;                    // of results: where tiles are not mostly edge
+  constexpr std::int64_t kSide = 6;                    // of the output: smaller images are mostly edge tiles
   const std::int64_t fewest = weights_rest ? 12 : 24;  // tiles
   return size.in % kMostLanes == 0 && size.out % kMostLanes == 0 && size.padding <= 2 &&
          size.output_height() >= kSide && size.output_width() >= kSide &&

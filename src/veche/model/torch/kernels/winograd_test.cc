@@ -17,7 +17,7 @@ std::vector<float> normal_numbers(std::int64_t count, std::uint64_t stream_numbe
   return values;
 }
 
-// All three passes by their definition: visits every product of a convolution.
+// All three passes by definition: visits every product of a convolution.
 template <class Visit>
 void for_each_product(const WinogradSize& s, Visit visit) {
   for (std::int64_t n = 0; n < s.images; ++n)
@@ -45,7 +45,7 @@ class Winograd : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(All, Winograd, ::testing::ValuesIn(instruction_sets()),
                          [](const auto& info) { return info.param; });
 
-// Sizes that tiles cover exactly and not, every padding, and more tiles than are taken at a time.
+// Sizes with and without partial tiles, every padding, and more tiles than one block.
 TEST_P(Winograd, IsTheConvolutionAndItsGradients) {
   for (const WinogradSize& size : {WinogradSize{2, 8, 8, 32, 32, 1}, WinogradSize{3, 14, 13, 32, 48, 0},
                                    WinogradSize{1, 6, 9, 48, 32, 2}, WinogradSize{9, 10, 11, 16, 16, 1}}) {

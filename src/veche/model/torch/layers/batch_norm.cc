@@ -15,7 +15,7 @@ at::Tensor image(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w)
 
 ImageSize size_of(const at::Tensor& x) { return {x.size(0), x.size(2), x.size(3), x.size(1)}; }
 
-// The rows of the tensor that BatchNorm::coefficients() makes: y = x * scale + shift.
+// The rows of the tensor from BatchNorm::coefficients(): y = x * scale + shift.
 struct Coefficients {
   explicit Coefficients(const at::Tensor& rows)
       : mean(rows.data_ptr<float>()),
@@ -28,8 +28,8 @@ struct Coefficients {
   float* shift;
 };
 
-// Of the norm's input: dx = g * a + (x - mean) * b + c, from the sums of g and of g * (x - mean) per channel.
-// The gradients of weight and bias come from the same sums.
+// Gradient of the norm's input: dx = g * a + (x - mean) * b + c, from the sums of g and of g * (x -
+// mean) per channel. The gradients of weight and bias come from the same sums.
 struct InputGradient {
   InputGradient(const Coefficients& k, const float* sum, const float* dot, std::int64_t rows,
                 std::int64_t channels, AutogradContext& context)
@@ -59,7 +59,7 @@ void keep(AutogradContext* context, const at::Tensor& weight, const at::Tensor& 
   context->saved_data["report"] = report;
 }
 
-// What a backward pass begins with when {x, coefficients} were saved, perhaps with more.
+// The start of a backward pass for saved {x, coefficients, ...}.
 struct Backward {
   Backward(AutogradContext* context, const at::Tensor& gradient)
       : saved(context->get_saved_variables()),

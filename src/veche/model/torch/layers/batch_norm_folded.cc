@@ -1,5 +1,5 @@
-// Batch norm where nothing is learnt: its statistics are stored, so it is a part of the convolution before
-// it.
+// Batch norm in evaluation: its statistics are fixed, so it is folded into the preceding
+// convolution.
 #include <cmath>
 
 #include "veche/model/torch/layers/folded_convs.h"

@@ -18,10 +18,10 @@ struct Conv::Function : torch::autograd::Function<Conv::Function> {
     const at::Tensor x = channels_last(input);
     const std::shared_ptr<Ready> ready = layer.ready(x, with_bias);
     context->save_for_backward({x, weight});
-    // Autograd keeps tensors and numbers only; the layer outlives every pass.
+    // Autograd saves only tensors and numbers; the layer outlives every pass.
     context->saved_data["layer"] = reinterpret_cast<std::int64_t>(&layer);
     context->saved_data["with_bias"] = with_bias;
-    // libtorch's observers see it as they see libtorch's own operations; cost.cc is one.
+    // Makes it visible to libtorch's observers like a built-in operation; cost.cc is one.
     at::RecordFunction record(at::RecordScope::FUNCTION);
     std::vector<c10::IValue> factors;
     if (record.isActive()) {
@@ -78,7 +78,8 @@ std::shared_ptr<Conv::Ready> Conv::ready(const at::Tensor& x, bool with_bias) co
   const bool rest = report->parameters_rest;
   for (const auto& ready : used_)
     if (ready->plan->fits(options_, x.sizes(), weight, with_bias, rest)) return ready;
-  // A training batch, the last one of an epoch, those of an evaluation. Sizes without end start again.
+  // Sizes of a training batch, the last batch of an epoch, and evaluation batches. Unusual variety
+  // starts over.
   if (used_.size() == kMostPlans) used_.clear();
   auto plan = plans != nullptr ? plans->find_or_make(options_, x.sizes(), weight, with_bias, rest)
                                : std::make_shared<ConvPlan>(options_, x.sizes(), weight, with_bias, rest);

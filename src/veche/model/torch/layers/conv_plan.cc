@@ -16,7 +16,7 @@ using Dims = memory::dims;
 constexpr auto kFloat = memory::data_type::f32;
 constexpr std::size_t kMostSharedPlans = 512;
 
-// Lives as long as the process: libtorch's own primitives may outlast any static of ours.
+// Never destroyed: libtorch's primitives may outlive any of our static objects.
 const dnnl::engine& processor() {
   static const dnnl::engine* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *engine;
@@ -37,7 +37,7 @@ at::Tensor room_for(const memory::desc& order) {
   return at::empty({static_cast<std::int64_t>((order.get_size() + sizeof(float) - 1) / sizeof(float))});
 }
 
-// Memory for the work comes from the allocator's pool, so that resting learners hold none.
+// Scratch memory comes from the allocator's pool, so idle learners hold none.
 dnnl::primitive_attr own_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -78,7 +78,7 @@ class Primitive {
   memory::desc scratchpad_;
 };
 
-// From one order of the same numbers to another; nothing where they are equal.
+// Converts between memory layouts; a no-op if they are equal.
 class Reorder {
  public:
   Reorder(const memory::desc& from, const memory::desc& to,
@@ -106,7 +106,7 @@ class Reorder {
   std::optional<Primitive> primitive_;
 };
 
-// Sizes and orders, in oneDNN's words.
+// Sizes and layouts as oneDNN types.
 struct Geometry {
   Geometry(const ConvOptions& o, at::IntArrayRef x, const at::Tensor& weight, bool with_bias)
       : stride{o.stride, o.stride},
@@ -130,7 +130,7 @@ struct Geometry {
   memory::desc input, output, weights, any_weights, bias;
 };
 
-// The convolution as winograd.h takes it, where that pays.
+// The convolution as a WinogradSize, if Winograd is faster.
 std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
                                          const at::Tensor& weight, bool weights_rest) {
   const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
@@ -169,7 +169,7 @@ struct Forward {
   Primitive primitive;
   memory::desc ordered;
   Reorder reorder;
-  dnnl::convolution_forward::primitive_desc description;  // the backward passes ask for it
+  dnnl::convolution_forward::primitive_desc description;  // needed to create the backward passes
 };
 
 struct InputGradientPass {
@@ -207,7 +207,7 @@ struct ParameterGradients {
   Reorder reorder, reorder_and_add;
 };
 
-// What is made of the weights, unless it is there.
+// Derives data from the weights, unless cached.
 template <class Make>
 at::Tensor kept_or_made(at::Tensor* kept, const Make& make) {
   if (kept == nullptr) return make();
@@ -217,14 +217,15 @@ at::Tensor kept_or_made(at::Tensor* kept, const Make& make) {
 
 }  // namespace
 
-// The backward ones are made when first asked for: evaluation needs none, a first layer no input gradient.
+// Backward passes are created on first use: evaluation needs none, and a first layer no input
+// gradient.
 struct ConvPlan::Passes {
   Passes(const Geometry& sizes, const std::optional<WinogradSize>& winograd_size, Epilogue epilogue)
       : geometry(sizes), winograd(winograd_size) {
     if (!winograd) forward.emplace(geometry, epilogue);
   }
   Geometry geometry;
-  std::optional<WinogradSize> winograd;  // instead of the others
+  std::optional<WinogradSize> winograd;  // used instead of the others
   std::optional<Forward> forward;
   const InputGradientPass& for_input() {
     std::call_once(input_made_, [this] { input_.emplace(geometry, *forward); });
@@ -267,10 +268,11 @@ bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at
 std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
                                                   const at::Tensor& weight, bool bias, bool weights_rest,
                                                   std::optional<Epilogue> ordered_ahead) {
-  const std::lock_guard lock(mutex_);  // while it is made, too: the others would only make the same
+  // held during creation too, since others would only create the same plan
+  const std::lock_guard lock(mutex_);
   for (const auto& plan : plans_)
     if (plan->fits(options, images, weight, bias, weights_rest, ordered_ahead)) return plan;
-  // Sizes without end start again.
+  // Start over if there are too many sizes.
   if (plans_.size() == kMostSharedPlans) plans_.clear();
   plans_.push_back(std::make_shared<ConvPlan>(options, images, weight, bias, weights_rest, ordered_ahead));
   return plans_.back();
@@ -328,7 +330,7 @@ at::Tensor ConvPlan::input_gradient(const at::Tensor& dy, const at::Tensor& weig
 
 void ConvPlan::parameter_gradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& dweight,
                                    const at::Tensor& dbias, bool add) {
-  // Of this pass alone, where it is added.
+  // The gradient of this pass alone, when accumulating.
   const at::Tensor of_bias = bias_ && add ? at::empty_like(dbias) : dbias;
   if (const auto& size = passes_->winograd) {
     threaded::winograd_weight_gradient(*size, x.data_ptr<float>(), dy.data_ptr<float>(), add,

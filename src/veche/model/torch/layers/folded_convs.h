@@ -10,20 +10,20 @@
 
 namespace veche::torch_model {
 
-// What a norm with stored statistics makes of each channel: y = x * scale + shift.
+// A norm with stored statistics as an affine map per channel: y = x * scale + shift.
 struct ChannelScale {
   std::vector<float> scale;
   std::vector<float> shift;
 };
 
-// The convolutions of one evaluation, each with the norm behind it folded into its weights and bias, which
-// lie in the order that the processor wants. Good for as long as nobody writes to parameters or buffers. Any
+// The convolutions of one evaluation, each with its norm folded into weights and bias, in the
+// memory layout that the processor prefers. Valid while parameters and buffers do not change. Any
 // number of threads.
 class FoldedConvs {
  public:
   explicit FoldedConvs(ConvPlans& plans) : plans_(plans) {}
 
-  // norm(conv(x)), then what the epilogue says; a summand becomes the result. `norm` is asked once.
+  // norm(conv(x)) followed by the epilogue; a summand becomes the result. `norm` is called once.
   at::Tensor run(const Conv& conv, const std::function<ChannelScale()>& norm, const at::Tensor& x,
                  Epilogue epilogue, const at::Tensor& summand = {});
 

@@ -5,17 +5,17 @@
 
 namespace veche::torch_model {
 
-// Tells a learner's listener which parts of the flat gradient are final. Layers call it from their backward
-// pass, in the learner's own thread.
+// Tells a learner's listener which parts of the flat gradient are final. Layers call it from their
+// backward pass, on the learner's thread.
 class GradientReport {
  public:
   explicit GradientReport(const float* gradients) : gradients_(gradients) {}
 
-  // Whether the gradients of the pass are added to what is there, as those of a later part of a batch.
+  // Gradients are accumulated, as for later micro-batches of a batch.
   bool adds = false;
-  // More parts follow: nothing is final yet.
+  // More micro-batches follow: nothing is final yet.
   bool unfinished = false;
-  // Nobody writes to the parameters until this is false again: layers keep what they have made of them.
+  // While true, the parameters do not change, and layers may cache data derived from them.
   bool parameters_rest = false;
 
   void listen(GradientListener listener) { listener_ = std::move(listener); }
@@ -26,7 +26,7 @@ class GradientReport {
   }
 
  private:
-  const float* const gradients_;  // where the flat vector begins
+  const float* const gradients_;  // start of the flat vector
   GradientListener listener_;
 };
 

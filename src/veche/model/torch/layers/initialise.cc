@@ -24,7 +24,7 @@ Draw xavier_uniform(const at::Tensor& weight) {
 void Initialiser::fill(at::Tensor& tensor, const Draw& draw) {
   at::NoGradGuard guard;
   RandomStream stream(seed_, "initial parameters", tensor_++);
-  if (is_nowhere(tensor)) return;  // another stage's
+  if (is_nowhere(tensor)) return;  // belongs to another stage
   if (draw.size == 0) {
     tensor.zero_();
     return;

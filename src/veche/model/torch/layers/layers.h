@@ -7,10 +7,10 @@
 
 namespace veche::torch_model {
 
-// What the hand-written modules have in common: they write the gradients of their parameters straight into
-// parameter.grad(), which must be there, and overwrite what it held: every parameter belongs to one layer
-// that is used once in a pass. Then they report it. Without a report, as on a device, they are libtorch's
-// plain operations and leave their gradients to autograd.
+// Base of the hand-written modules. They write the gradients of their parameters directly into
+// parameter.grad(), which must exist, overwriting it, and then report it: every parameter belongs
+// to one layer that is used once per pass. Without a report, as on a device, they use libtorch's
+// plain operations and leave gradients to autograd.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -19,12 +19,12 @@ class Layer {
   bool by_itself() const { return report != nullptr; }
 
  protected:
-  // For the backward pass, which has no layer: what autograd keeps for it are tensors and numbers.
+  // For the backward pass, where autograd provides only tensors and numbers.
   std::int64_t report_address() const { return reinterpret_cast<std::int64_t>(report); }
 };
 const GradientReport& report_at(const c10::IValue& address);
 
-// As the layers of images want them: the channels of a pixel side by side.
+// The layout of image layers: the channels of a pixel are adjacent.
 inline at::Tensor channels_last(const at::Tensor& x) { return x.contiguous(at::MemoryFormat::ChannelsLast); }
 
 struct ConvOptions {
@@ -47,19 +47,20 @@ class Conv : public torch::nn::Module, public Layer {
   explicit Conv(const ConvOptions& options);
   ~Conv() override;
   at::Tensor forward(const at::Tensor& x) const;
-  // For a batch norm behind that sees to the bias itself, its gradient included.
+  // For a following batch norm that handles the bias itself, including its gradient.
   at::Tensor forward_without_bias(const at::Tensor& x) const;
   const ConvOptions& options() const { return options_; }
-  // What was made of parameters that have changed since.
+  // Drops cached data derived from parameters that have changed.
   void forget();
 
   at::Tensor weight;
-  at::Tensor bias;                   // undefined without one
-  std::shared_ptr<ConvPlans> plans;  // where others have theirs; none yet: its own
+  at::Tensor bias;                   // undefined if there is none
+  std::shared_ptr<ConvPlans> plans;  // shared with other learners; null: its own
 
  private:
   struct Function;
-  // For images of one size. The weights are in the orders that passes forth and back want, where they rest.
+  // Cached data for images of one size. If parameters_rest, includes the weights in the layouts of
+  // the forward and backward passes.
   struct Ready {
     std::shared_ptr<ConvPlan> plan;
     at::Tensor forth, back;
@@ -69,10 +70,10 @@ class Conv : public torch::nn::Module, public Layer {
 
   const ConvOptions options_;
   mutable std::mutex used_mutex_;                     // an evaluation may have several threads
-  mutable std::vector<std::shared_ptr<Ready>> used_;  // one per size of batch seen; guarded by used_mutex_
+  mutable std::vector<std::shared_ptr<Ready>> used_;  // one per batch size seen; guarded by used_mutex_
 };
 
-// Of the last dimension of x, whatever the others.
+// Applies to the last dimension of x.
 class Linear : public torch::nn::Module, public Layer {
  public:
   Linear(std::int64_t in, std::int64_t out);
@@ -82,9 +83,9 @@ class Linear : public torch::nn::Module, public Layer {
   at::Tensor bias;
 };
 
-// Zeroes each number with this probability and scales the others up; nothing outside training.
+// Zeroes each value with this probability and scales the others up; identity outside training.
 at::Tensor dropout(const at::Tensor& x, double probability, Pass& pass);
-// The same for whole samples: the branch of a residual network that is left out.
+// Stochastic depth: drops whole samples of a residual branch.
 at::Tensor stochastic_depth(const at::Tensor& branch, double probability, Pass& pass);
 
 }  // namespace veche::torch_model

@@ -11,12 +11,12 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// c = a b, or c = a b + c, of matrices row by row, each seen as it is or turned. oneDNN's product and not
-// libtorch's, which is the BLAS's: with the few rows of a batch it is up to a third quicker, since it does
-// not copy the weights first.
+// c = a b, or c = a b + c, of row-major matrices, each optionally transposed. Uses oneDNN rather
+// than libtorch's BLAS: for the few rows of a batch it is up to a third faster, since it does not
+// copy the weights first.
 struct Matrix {
   const float* numbers;
-  std::int64_t row;  // from one to the next in memory
+  std::int64_t row;  // row stride
   bool turned = false;
 };
 void product(const Matrix& a, const Matrix& b, float* c, std::int64_t rows, std::int64_t inner,
@@ -49,7 +49,8 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const at::Tensor dw = context->saved_data["weight"].toTensor();
     at::Tensor db = context->saved_data["bias"].toTensor();
     const std::int64_t rows = x.size(0), in = x.size(1), out = weight.size(0);
-    // First what needs the weights: whoever hears that their gradient is final may change them.
+    // Compute everything that needs the weights first: once their gradient is reported final, the
+    // listener may change them.
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
       dx = at::empty({rows, in});

@@ -12,56 +12,57 @@ namespace veche::torch_model {
 class Chain;
 class FoldedConvs;
 
-// One way through a network.
+// One forward pass through a network.
 struct Pass {
   bool training = false;
-  RandomStream dropout;  // drawn from in the order of the layers; a function of seed, node and step alone
-  FoldedConvs* folded =
-      nullptr;  // of the evaluation it belongs to, in which nothing is learnt; none: another
+  RandomStream dropout;           // drawn from in layer order; depends only on seed, node and step
+  FoldedConvs* folded = nullptr;  // set in an evaluation; null in training
 };
 
 using Step = std::function<at::Tensor(const at::Tensor& x, Pass& pass)>;
 
-// A link of a network that is a chain: it can be cut before and behind.
+// One link of a chain; the network can be cut before and after it.
 struct Link {
   std::string name;                // "layer1.0"
-  std::vector<std::string> holds;  // its tensors' names are these or begin with them and a dot
+  std::vector<std::string> holds;  // its tensors have these names, or these names and a dot as prefix
   Step forward;
 };
 
-// A model of the module: images (N, C, H, W in channels-last order) to logits (N, classes). Parameters and
-// buffers are registered under PyTorch's names, without values: initialise() gives them.
+// A model of the torch module: images (N, C, H, W, channels-last) to logits (N, classes).
+// Parameters and buffers are registered under PyTorch's names without values; initialise() sets
+// them.
 class Network : public torch::nn::Module {
  public:
-  // The links one after the other.
+  // Runs the links in order.
   virtual at::Tensor forward(const at::Tensor& images, Pass& pass);
-  // Writes the initial parameters and buffers, in place; all randomness comes from the seed.
+  // Writes the initial parameters and buffers in place; all randomness comes from the seed.
   virtual void initialise(std::uint64_t seed) = 0;
 
-  // Whose tensors make the flat vectors, and whether kernels lie channels-last there.
+  // The module whose tensors form the flat vectors, and whether its kernels are channels-last
+  // there.
   virtual torch::nn::Module& module() { return *this; }
   virtual bool channels_last() const { return true; }
-  // Whether logits of a part of a batch are those of the whole, and several threads may make them at once
-  // when nothing is learnt.
+  // Whether the logits of a part of a batch equal those in the whole batch, and several threads may
+  // compute them concurrently in evaluation.
   virtual bool samples_apart() const { return true; }
 
-  // What it is made of, if it is a chain. Each has parameters.
+  // The links, if the network is a chain; otherwise empty. Each has parameters.
   const std::vector<Link>& links() const { return links_; }
-  // Why it has none, for a person.
+  // Why there are none, for a person.
   virtual std::string why_whole() const { return "it is not a chain of blocks"; }
 
  protected:
-  // Builds the chain from its beginning.
+  // Appends a link to the chain.
   void link(std::string name, std::vector<std::string> holds, Step forward);
-  // A module with a pass through it, registered under this name.
+  // Appends a module with a forward pass, registered under this name.
   template <class Block>
   void link_block(const std::string& name, std::shared_ptr<Block> block) {
     link(name, {name}, [block](const at::Tensor& x, Pass& pass) { return block->forward(x, pass); });
   }
-  // Every step of a chain that is registered under this name; those without parameters go with the one
-  // before.
+  // Appends every step of a chain registered under this name. Steps without parameters join the
+  // preceding link.
   void link(const std::string& name, const Chain& chain);
-  // What has no parameters: part of the next link, or of the one before.
+  // Adds a step without parameters to the next link, or to the last one at the end.
   void before_next(Step step);
   void after_last(Step step);
 

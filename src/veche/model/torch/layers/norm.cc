@@ -3,7 +3,7 @@
 namespace veche::torch_model {
 namespace {
 
-// Statistics of each sample over groups of channels and all pixels; one group is the layer norm of
+// Statistics per sample over groups of channels and all pixels. One group is the layer norm of
 // convolutional networks.
 class GroupNorm : public Norm {
  public:

@@ -18,13 +18,14 @@ PlainGradients::PlainGradients(torch::nn::Module& network, const GradientReport&
     const auto* layer = dynamic_cast<const Layer*>(module.get());
     if (layer != nullptr && layer->by_itself()) continue;
     for (const at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
-      // Not one that is frozen or another stage's, nor one that another module has too.
+      // Skips parameters that are frozen, belong to another stage, or are shared with a module
+      // already seen.
       if (!parameter.requires_grad() || is_nowhere(parameter) ||
           !seen.insert(parameter.unsafeGetTensorImpl()).second)
         continue;
       const at::Tensor gradient = parameter.grad();
       gradients_.push_back(gradient);
-      // Runs once in a pass, however often the parameter was used: autograd sums before.
+      // Runs once per pass, however often the parameter was used: autograd sums first.
       const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
       accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
           [&report, gradient](const variable_list& outputs, const variable_list&) {

@@ -8,20 +8,21 @@
 
 namespace veche::torch_model {
 
-// The way of every parameter that belongs to no Layer which sees to it by itself: libtorch's autograd adds
-// its gradient to parameter.grad(), which lies in the flat gradient and therefore is zeroed before a pass. A
-// parameter may be used as often as one likes, or not at all: its gradient is then zero. What autograd has
-// added it reports, once in a pass.
+// Gradients of parameters that belong to no Layer: autograd accumulates them into parameter.grad(),
+// a view of the flat gradient, which is therefore zeroed before each pass. A parameter may be used
+// any number of times; unused ones have gradient zero. Reports each accumulated gradient once per
+// pass.
 class PlainGradients {
  public:
-  // The network's parameters are flat already and stay so; the report outlives every pass.
+  // The network's parameters must already be views of the flat vectors and stay so. The report
+  // outlives every pass.
   PlainGradients(torch::nn::Module& network, const GradientReport& report);
 
   void zero();
 
  private:
   std::vector<at::Tensor> gradients_;
-  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // own what calls the report
+  std::vector<std::shared_ptr<torch::autograd::Node>> accumulators_;  // own the hooks that call the report
 };
 
 }  // namespace veche::torch_model
