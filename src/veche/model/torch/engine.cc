@@ -17,8 +17,8 @@
 namespace veche::torch_model {
 namespace {
 
-// All is made in the calling thread: OpenMP would start as many threads as the environment asks for, and with
-// OMP_NUM_THREADS=100000 that ends the program.
+// Everything runs on the calling thread: OpenMP would start as many threads as the environment
+// requests, and OMP_NUM_THREADS=100000 would end the program.
 class TorchEngine : public ModelEngine {
  public:
   std::unique_ptr<Learner> make_learner(const ModelSpec& spec, Learner* like) const override {
@@ -58,7 +58,7 @@ class TorchEngine : public ModelEngine {
   }
 
  private:
-  const std::shared_ptr<ConvPlans> plans_ = std::make_shared<ConvPlans>();  // of all learners
+  const std::shared_ptr<ConvPlans> plans_ = std::make_shared<ConvPlans>();  // shared by all learners
 };
 
 }  // namespace
@@ -69,7 +69,7 @@ extern "C" VECHE_MODULE_API veche::ModelEngine* veche_model_engine() {
   return new veche::torch_model::TorchEngine;
 }
 
-// What veche/torch.h asks for.
+// Used by veche/torch.h.
 extern "C" VECHE_MODULE_API veche::Learner* veche_torch_learner(
     std::shared_ptr<torch::nn::Module> module, std::function<at::Tensor(const at::Tensor&)> forward,
     const veche::ModelSpec& spec) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// libtorch's headers take seconds each: precompiled once for the module, and as few as do the work.
+// libtorch's headers take seconds each to compile, so the few that are needed are precompiled for
+// the module.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>

@@ -8,7 +8,7 @@
 namespace veche::torch_model {
 namespace {
 
-constexpr int kSmallSide = 64;  // pixels up to which images are small: CIFAR's 32 and Tiny ImageNet's 64
+constexpr int kSmallSide = 64;  // images up to this side are small: CIFAR's 32 and Tiny ImageNet's 64
 
 double probability(const ModelSpec& spec, const char* key, double own) {
   const double value = spec.options.get<double>(key, own);

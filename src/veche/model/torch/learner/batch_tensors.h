@@ -1,6 +1,6 @@
 #pragma once
 
-// Between batches and libtorch: what learners of whole networks and of stages share.
+// Conversions between batches and libtorch, shared by learners and stages.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace veche::torch_model {
 
 inline constexpr std::int64_t kNoLabelIgnored = -100;  // labels were checked and are not negative
 
-// The batch's own memory, seen as a channels-last tensor.
+// The batch's own memory as a channels-last tensor.
 inline at::Tensor images_of(const Batch& batch) {
   const std::int64_t n = static_cast<std::int64_t>(batch.size());
   const std::int64_t c = batch.shape.channels, h = batch.shape.height, w = batch.shape.width;
@@ -33,7 +33,7 @@ inline Score score(const at::Tensor& logits, const at::Tensor& labels, const at:
           .count = count};
 }
 
-// What libtorch has to say, without its pages of addresses.
+// Runs `work`; shortens libtorch's error messages, which contain pages of addresses.
 template <class Work>
 auto explained(Work work) {
   try {

@@ -10,7 +10,7 @@
 namespace veche::torch_model {
 namespace {
 
-// Of the pass under way in this thread: libtorch's observers are plain functions and have no other place.
+// Count of the current pass of this thread: libtorch's observers are plain functions without state.
 thread_local std::int64_t counted = 0;
 
 struct Operation : at::ObserverContext {
@@ -18,14 +18,14 @@ struct Operation : at::ObserverContext {
   const std::int64_t per_output;
 };
 
-// How many products make one number of the result.
+// Products per element of the result.
 std::int64_t per_output(const at::RecordFunction& call) {
   static const std::map<std::string_view, std::size_t> left_factor = {
       {"aten::mm", 0},    {"aten::bmm", 0},   {"aten::mv", 0},      {"aten::dot", 0},
       {"aten::addmm", 1}, {"aten::addmv", 1}, {"aten::baddbmm", 1},
   };
   const std::string_view name = call.name();
-  // The others of libtorch's family come through the first; the second is Conv's.
+  // libtorch's other convolutions go through the first; the second is Conv's.
   if (name == "aten::convolution" || name == "veche::convolution") {
     const at::Tensor weight = call.inputs()[1].toTensor();
     return weight.numel() / weight.size(0);

@@ -4,12 +4,11 @@
 
 namespace veche::torch_model {
 
-// The multiplications (each with its addition) of convolutions and matrix products while one image goes
-// through the network, counted where libtorch carries them out; the rest is small beside them. The values of
-// the parameters do not matter.
+// The multiply-adds of convolutions and matrix products for one image, counted where libtorch
+// executes them; the rest is negligible. Parameter values do not matter.
 std::int64_t multiply_adds(Network& network, const Shape& input);
 
-// The same of each link of a chain, and the bytes that it makes of a sample.
+// The same per link of a chain, and the link's output bytes per sample.
 struct LinkCost {
   std::int64_t multiply_adds = 0;
   std::size_t output = 0;

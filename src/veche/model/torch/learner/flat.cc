@@ -7,8 +7,8 @@
 namespace veche::torch_model {
 namespace {
 
-// Those that `wanted` names, without counters and such, which stay where they are, and without those of
-// another stage, which are nowhere.
+// The tensors selected by `wanted`, except non-float ones such as counters, which stay in place,
+// and placeholders of another stage.
 template <class Wanted>
 Named chosen(const Named& all, Wanted wanted) {
   Named some;
@@ -84,13 +84,13 @@ void Flat::bind(const torch::nn::Module& network, const at::Tensor& parameters, 
 }
 
 void Flat::move_away(torch::nn::Module& network, const at::Device& device) {
-  if (device.is_cuda())  // a page that cannot be moved is copied faster
+  if (device.is_cuda())  // copies from pinned memory are faster
     for (at::Tensor* vector : {&parameters_, &gradients_, &buffers_}) *vector = vector->pin_memory();
   const auto like = [&](const at::Tensor& vector) { return at::zeros(vector.sizes(), device); };
   away_ = {like(parameters_), like(gradients_), like(buffers_)};
   for (auto& item : trained_tensors(network))
-    item.value().mutable_grad() = at::Tensor();  // of the other device
-  network.to(device);                            // counters and such go too
+    item.value().mutable_grad() = at::Tensor();  // belongs to the other device
+  network.to(device);                            // moves counters and other non-float tensors too
   bind(network, away_->parameters, away_->gradients, away_->buffers);
 }
 

@@ -11,25 +11,25 @@ namespace veche::torch_model {
 
 using Named = torch::OrderedDict<std::string, at::Tensor>;
 
-// The tensors of a module that are trained, and those that only belong to it: buffers and frozen parameters.
-// Each once, under its first name; those of anything but floats are left out.
+// The trained tensors of a module, and its other tensors: buffers and frozen parameters. Each
+// appears once, under its first name. Non-float tensors are omitted.
 Named trained_tensors(const torch::nn::Module& network);
 Named other_tensors(const torch::nn::Module& network);
-// Where they will lie in their flat vector; convolution weights may lie channels-last.
+// Their layout in the flat vector; convolution weights may be channels-last.
 std::vector<TensorLayout> lay_out(const Named& tensors, bool channels_last);
 
-// The tensors of a network moved into contiguous vectors with the values they hold: from then on every
-// parameter, gradient and buffer is a view of its vector, and stays one as long as nobody replaces it.
-// Tensors of anything but floats stay outside.
+// Moves the tensors of a network into contiguous vectors, keeping their values. Every parameter,
+// gradient and buffer becomes a view of its vector and must not be replaced afterwards. Non-float
+// tensors stay outside.
 class Flat {
  public:
   Flat(const torch::nn::Module& network, bool channels_last);
 
-  // From now on the network's tensors are views of copies on this device instead, with the same layout. The
-  // vectors stay where they are.
+  // Makes the network's tensors views of copies on this device, with the same layout. The vectors
+  // themselves stay in main memory.
   void move_away(torch::nn::Module& network, const at::Device& device);
-  // Parameters and buffers to the copies before a pass, gradients and buffers from them after it. Nothing
-  // where there are none.
+  // Copies parameters and buffers to the device before a pass, and gradients and buffers back after
+  // it. No-ops without device copies.
   void send() const;
   void fetch() const;
 

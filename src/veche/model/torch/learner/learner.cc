@@ -27,7 +27,7 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       computes_(where_to_compute(spec)),
       flat_(network_->module(), network_->channels_last()),
       report_(flat_.gradients().data()) {
-  if (like != nullptr) {  // drawing a thousand times the same takes seconds
+  if (like != nullptr) {  // drawing the same values a thousand times takes seconds
     std::ranges::copy(like->parameters(), flat_.parameters().begin());
     std::ranges::copy(like->buffers(), flat_.buffers().begin());
   } else {
@@ -95,7 +95,8 @@ Score TorchLearner::evaluate(const Batch& batch) {
 
 void TorchLearner::predict(std::span<const float> images, std::span<float> probabilities) {
   const auto classes = static_cast<std::size_t>(classes_);
-  const std::vector<std::int64_t> labels(probabilities.size() / classes);  // a batch has some
+  // dummy labels, since a batch needs them
+  const std::vector<std::int64_t> labels(probabilities.size() / classes);
   const Batch batch{images, labels, input_};
   if (probabilities.size() % classes != 0) throw std::invalid_argument("there is no room for the answer");
   check(batch);
@@ -107,7 +108,7 @@ void TorchLearner::predict(std::span<const float> images, std::span<float> proba
   });
 }
 
-// Not where a device copies into it: its pages must stay the ones that the device knows.
+// Not with a device: its pages are pinned and must stay.
 void TorchLearner::rest() {
   if (computes_.away) return;
   release_pages(std::as_writable_bytes(flat_.gradients()));

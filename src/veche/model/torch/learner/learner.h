@@ -16,13 +16,13 @@ namespace veche::torch_model {
 
 class ConvPlans;
 
-// A network behind the flat interface. Computes in the calling thread, with as many others as it is told, or
-// on a device to which it copies the parameters before every pass and from which it copies the gradients
-// afterwards. Its parameters may belong to Layers, which write and report their gradients themselves, or to
-// any other module: libtorch's autograd sees to those, and to all of them on a device.
+// A network behind the flat interface. Computes on the calling thread, with additional threads if
+// configured, or on a device: parameters are then copied there before every pass and gradients back
+// after it. Its parameters may belong to Layers, which write and report their gradients themselves,
+// or to other modules, which use autograd. On a device all use autograd.
 class TorchLearner : public Learner, public Predictor {
  public:
-  // `plans` are shared with other learners. `like`, if there is one, has the initial values: they are copied.
+  // `plans` are shared with other learners. `like`, if not null, supplies the initial values.
   TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec, std::shared_ptr<ConvPlans> plans,
                Learner* like = nullptr);
 
@@ -30,7 +30,7 @@ class TorchLearner : public Learner, public Predictor {
   std::span<float> gradients() override { return flat_.gradients(); }
   std::span<float> buffers() override { return flat_.buffers(); }
   Score compute_gradient(const Batch& batch) override;
-  // Away from the vectors nothing is final before it has been fetched.
+  // On a device nothing is final before it is copied back, so there is no early report.
   void on_gradient_ready(GradientListener listener) override {
     if (!computes_.away) report_.listen(std::move(listener));
   }
@@ -43,7 +43,8 @@ class TorchLearner : public Learner, public Predictor {
 
  private:
   void check(const Batch& batch) const;
-  // Logits of the batch in pieces, by as many threads as may test, each handed to `use` in its thread.
+  // Computes the logits of a batch in chunks, on up to evaluation_threads_ threads; `use` is called
+  // on the chunk's thread.
   Score in_pieces(
       const Batch& batch,
       const std::function<Score(const Batch& some, const at::Tensor& logits, std::size_t from)>& use);
@@ -55,13 +56,13 @@ class TorchLearner : public Learner, public Predictor {
   const double label_smoothing_;  // in training only
   const std::uint64_t seed_;
   const NodeId node_;
-  const int threads_;             // to compute a gradient
-  const int evaluation_threads_;  // to test
+  const int threads_;             // for gradients
+  const int evaluation_threads_;  // for evaluation
   const Computes computes_;
   Flat flat_;
   GradientReport report_;
   bool rested_ = false;                  // since the last pass
-  std::optional<PlainGradients> plain_;  // once the parameters are where they stay
+  std::optional<PlainGradients> plain_;  // set once the parameters have their final address
 };
 
 }  // namespace veche::torch_model

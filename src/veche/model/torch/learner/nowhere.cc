@@ -3,7 +3,8 @@
 namespace veche::torch_model {
 namespace {
 
-// Known by its address: libtorch has no mark for a tensor that is not there and yet can stand for one.
+// Identified by its address: a meta tensor would not do, since libtorch refuses to mix it with real
+// tensors.
 const at::Tensor& the_one_number() {
   static const at::Tensor number = at::zeros({1});
   return number;

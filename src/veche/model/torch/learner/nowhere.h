@@ -4,8 +4,8 @@
 
 namespace veche::torch_model {
 
-// A tensor of this shape without memory of its own, in the place of one that another stage has: nobody reads
-// or writes it.
+// A placeholder of this shape, without memory, for a tensor that belongs to another stage. It must
+// be neither read nor written.
 at::Tensor nowhere(at::IntArrayRef shape);
 bool is_nowhere(const at::Tensor& tensor);
 

@@ -7,14 +7,14 @@
 
 namespace veche::torch_model {
 
-// The sum of the scores of [0, samples) in pieces of so many, the last one perhaps smaller. Pieces are scored
-// by up to so many threads, the calling one among them, and added up in their order: the sum does not depend
-// on the threads. Passes on what `score` throws, of the first piece that did.
+// Sums the scores of [0, samples) in chunks; the last chunk may be smaller. Up to `threads`
+// threads, including the caller's, score the chunks. The scores are added in order, so the sum does
+// not depend on the threads. Rethrows the exception of the first chunk that failed.
 Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
                       const std::function<Score(std::size_t from, std::size_t to)>& score);
 
-// How many of so many images make a piece: few enough to keep what passes from layer to layer in a core's
-// caches, not so few that weights are read for nothing, and equal pieces where that can be.
+// Number of images per chunk: few enough that activations stay in a core's caches, enough that
+// reading the weights pays off, and equal chunks if possible.
 std::size_t images_in_a_piece(const Shape& image, std::size_t images);
 
 // The samples [from, to) of a batch.

@@ -9,7 +9,7 @@
 namespace veche::torch_model {
 namespace {
 
-// Numbers whose sum depends on the order in which they are added.
+// Values whose sum depends on the order of addition.
 Score rough(std::size_t from, std::size_t to) {
   Score score;
   for (std::size_t i = from; i < to; ++i)
@@ -49,12 +49,12 @@ TEST(Pieces, TheFirstThatFailsSpeaksForAll) {
 }
 
 TEST(Pieces, AreEqualWhereThatCanBe) {
-  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 100), 10u);  // at most 16, and ten times the same
+  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 100), 10u);  // at most 16 per chunk: ten equal chunks
   EXPECT_EQ(images_in_a_piece({3, 32, 32}, 160), 16u);
   EXPECT_EQ(images_in_a_piece({3, 32, 32}, 37), 13u);  // 13, 13, 11
   EXPECT_EQ(images_in_a_piece({3, 32, 32}, 5), 5u);
   EXPECT_EQ(images_in_a_piece({3, 224, 224}, 100), 8u);
-  EXPECT_EQ(images_in_a_piece({784, 1, 1}, 100), 100u);  // matrix products want them all
+  EXPECT_EQ(images_in_a_piece({784, 1, 1}, 100), 100u);  // matrix products are best with all samples
 }
 
 }  // namespace

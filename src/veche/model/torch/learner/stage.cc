@@ -26,8 +26,8 @@ std::string who_is(const ModelSpec& spec) {
                                   : "model.name: '" + spec.name + "'";
 }
 
-// Which link has a tensor: every one must have its place, and lie where the order of links has it, so that
-// stages one after the other are the whole vector.
+// The link that owns each tensor. Every tensor must belong to a link, in the order of the links, so
+// that the stages' vectors concatenate to the whole vector.
 std::vector<std::size_t> owners(const Network& network, const Named& tensors, const ModelSpec& spec) {
   const auto& links = network.links();
   std::vector<std::size_t> all;
@@ -47,7 +47,7 @@ void require_chain(const Network& network, const ModelSpec& spec) {
     throw RequestError(who_is(spec) + " cannot be cut into stages: " + network.why_whole());
 }
 
-// Tensors of other links keep their sizes, which those who give initial values look at, and nothing else.
+// Tensors of other links become placeholders: only their sizes are used, by the initialiser.
 torch::nn::Module& cut_out(Network& network, const ModelSpec& spec, const StageSpec& stage) {
   require_chain(network, spec);
   at::NoGradGuard guard;
@@ -152,7 +152,7 @@ Message TorchStage::forward(const MicroBatch& part, const StageInput& input, Mes
       plain_->zero();
       rest_parameters(part.count > 1);
     }
-    report_.unfinished = true;  // some layers know a gradient on the way forward already, of every part
+    report_.unfinished = true;  // some layers have a gradient during the forward pass of each micro-batch
     Held held = take_in(input);
     held.charge = memory_.charge(input.activation.size());
     at::Tensor output;
@@ -177,7 +177,7 @@ Message TorchStage::backward(const MicroBatch& part, const Message& gradient, Me
     Held held = std::move(found->second);
     held_.erase(found);
     if (stage_.recompute) {
-      // The statistics of the first pass count, once.
+      // Only the statistics of the first pass count.
       const std::vector<float> buffers(flat_.buffers().begin(), flat_.buffers().end());
       if (!first()) held.input.requires_grad_();
       held.output = run(part, held, nullptr);
@@ -200,7 +200,7 @@ Message TorchStage::test(const StageInput& input, MessagePool& pool, Score& scor
     const at::NoGradGuard guard;
     FoldedConvs folded(*plans_);
     Held held = take_in(input);
-    // A block may write its result over what it is given.
+    // A block may overwrite its input.
     at::Tensor x = first() ? held.input : held.input.clone();
     for (int i = stage_.from; i < stage_.to; ++i) {
       Pass pass{false, RandomStream(seed_, "dropout"), &folded};

@@ -16,10 +16,11 @@
 
 namespace veche::torch_model {
 
-// Some neighbouring links of a network behind the interface of a stage. Tensors of the others have no memory.
+// A range of a network's links behind the Stage interface. Tensors of other links have no memory.
 class TorchStage : public Stage {
  public:
-  // The network is a chain of at least so many links. `like`: as for TorchLearner, of the same links.
+  // The network must be a chain with at least stage.to links. `like`: as for TorchLearner, with the
+  // same links.
   TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, const StageSpec& stage,
              std::shared_ptr<ConvPlans> plans, Learner* like = nullptr);
 
@@ -34,7 +35,7 @@ class TorchStage : public Stage {
   std::span<float> parameters() override { return flat_.parameters(); }
   std::span<float> gradients() override { return flat_.gradients(); }
   std::span<float> buffers() override { return flat_.buffers(); }
-  // Of the whole network where that is one stage; else there is somebody who drives the passes.
+  // Only for a stage that is the whole network; otherwise the pipeline drives the passes.
   Score compute_gradient(const Batch& batch) override;
   Score evaluate(const Batch& batch) override;
   void on_gradient_ready(GradientListener listener) override {
@@ -44,14 +45,14 @@ class TorchStage : public Stage {
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
 
  private:
-  // What a part has left on its way forward.
+  // State kept between the forward and backward pass of a micro-batch.
   struct Held {
-    at::Tensor input;   // asks for its gradient but at the first stage
+    at::Tensor input;   // requires a gradient, except at the first stage
     at::Tensor labels;  // at the last stage
-    at::Tensor output;  // the part's share of the loss at the last stage; none where it is made again
-    std::shared_ptr<void> charge;  // on the account, for the message that `input` reads
+    at::Tensor output;  // the micro-batch's share of the loss at the last stage; empty if recomputed
+    std::shared_ptr<void> charge;  // accounts for the memory of the message behind `input`
   };
-  // From one step's first pass to its last the parameters rest.
+  // Parameters do not change between the first and the last pass of a step.
   void rest_parameters(bool rest);
   at::Tensor run(const MicroBatch& part, Held& held, Score* score) const;
   Held take_in(const StageInput& input) const;
@@ -71,12 +72,12 @@ class TorchStage : public Stage {
   std::optional<PlainGradients> plain_;
   std::vector<Conv*> convs_;
   MemoryAccount& memory_ = MemoryAccount::open();
-  std::map<int, Held> held_;  // by part
-  int back_ = 0;              // parts of the step that have come back
+  std::map<int, Held> held_;  // by micro-batch
+  int back_ = 0;              // micro-batches of the step that have completed the backward pass
   Score score_;
 };
 
-// What each link of the network is. Throws RequestError where it is no chain.
+// Describes each link of the network. Throws RequestError if it is not a chain.
 std::vector<BlockDescription> describe_links(Network& network, const ModelSpec& spec);
 
 }  // namespace veche::torch_model

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostDimensions = 6;
 
-// As long as a cache line, so that the numbers behind it are aligned for vector instructions.
+// One cache line, so that the data after it are aligned for vector instructions.
 struct alignas(64) TensorHeader {
   std::array<std::int64_t, kMostDimensions> sizes = {};
   std::uint8_t dimensions = 0;

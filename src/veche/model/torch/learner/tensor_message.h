@@ -5,10 +5,10 @@
 
 namespace veche::torch_model {
 
-// A tensor as a message: its type, shape and order in memory, then its numbers. Throws RunError for what does
-// not fit a message, or is none of these.
+// A tensor as a message: type, shape and memory layout, then its data. Throws RunError if the
+// tensor does not fit a message, or if a message does not contain a tensor.
 Message to_message(const at::Tensor& tensor, MessagePool& pool);
-// Reads the message's own memory, which it keeps; nobody may write to it.
+// The tensor borrows and keeps the message's memory, which must not be written.
 at::Tensor to_tensor(const Message& message);
 
 }  // namespace veche::torch_model

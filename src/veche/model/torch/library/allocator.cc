@@ -14,11 +14,12 @@
 namespace veche::torch_model {
 namespace {
 
-thread_local MemoryAccount* charged = nullptr;  // allocators are called by libtorch, which has no other place
+// thread-local, since libtorch calls allocators without context
+thread_local MemoryAccount* charged = nullptr;
 
-// Freed blocks are kept by size and given out again, hot ones first: a training step asks for the same sizes
-// as the step before, of this learner or of another, so that activations are neither mapped nor zeroed by the
-// kernel again, and resting learners hold none.
+// Keeps freed blocks by size and reuses them, most recent first. A training step requests the same
+// sizes as the previous step, of this learner or another. So activations are not mapped and zeroed
+// by the kernel again, and idle learners hold none.
 class Pool {
  public:
   void* take(std::size_t bytes) {
@@ -47,16 +48,17 @@ class Pool {
     if (block->account != nullptr) block->account->give(block->size);
     const std::lock_guard lock(mutex_);
     used_ -= block->size;
-    // Sizes of a phase that is over would fill the pool for ever: start again rather than choose. A step of a
-    // large batch is kept as a whole, or the next one would wait for the kernel a sixth of its time; its
-    // sizes have their peaks at different times, so that it needs more blocks than are in use at once.
+    // Sizes of a finished phase would fill the pool for ever: start over rather than choose. The
+    // blocks of a large batch's step are all kept; otherwise the next step would spend a sixth of
+    // its time in the kernel. Its sizes peak at different times, so it needs more blocks than are
+    // in use at once.
     if (kept_ + block->size > std::max(kKeep, most_used_ + most_used_ / 2)) clear();
     kept_ += block->size;
     free_[block->size].push_back(block);
   }
 
  private:
-  // Lies before the numbers, which keeps them aligned for vector instructions.
+  // Precedes the data and keeps it aligned for vector instructions.
   struct alignas(64) Block {
     std::size_t size;
     MemoryAccount* account = nullptr;
@@ -67,7 +69,7 @@ class Pool {
   }
   static constexpr std::size_t kKeep = std::size_t{512} << 20;
 
-  // At most an eighth more than asked for, so that slightly different sizes share blocks.
+  // Rounds up by at most an eighth, so that similar sizes share blocks.
   static std::size_t rounded(std::size_t bytes) {
     const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 8);
     return (bytes + step - 1) / step * step;
@@ -86,8 +88,8 @@ class Pool {
   std::size_t used_ = 0, most_used_ = 0;                       // bytes given out; guarded by mutex_
 };
 
-// libtorch knows allocators by address and frees through a plain function, for as long as the process lives:
-// the one object of this program that has to be global. It is never destroyed.
+// libtorch identifies allocators by address and frees through a plain function for the life of the
+// process, so this object must be global. It is never destroyed.
 Pool& pool() {
   static Pool* const instance = new Pool;
   return *instance;

@@ -6,13 +6,14 @@
 
 namespace veche::torch_model {
 
-// How much memory somebody's tensors take. Lives as long as the process, as a tensor may.
+// Counts the memory of a set of tensors. Lives as long as the process, as a tensor may.
 class MemoryAccount {
  public:
   static MemoryAccount& open();
   std::size_t most() const { return most_; }
 
-  // While it lives, what this thread allocates is on the account, until it is freed, by whomever.
+  // While it lives, allocations of this thread are charged to the account, until any thread frees
+  // them.
   class Charging {
    public:
     explicit Charging(MemoryAccount& account);
@@ -21,7 +22,7 @@ class MemoryAccount {
     Charging& operator=(const Charging&) = delete;
   };
 
-  // What others have allocated and somebody holds: on the account while the result lives.
+  // Charges memory that was allocated elsewhere, while the result lives.
   std::shared_ptr<void> charge(std::size_t bytes);
 
   void take(std::size_t bytes);
@@ -32,8 +33,7 @@ class MemoryAccount {
   std::atomic<std::size_t> used_ = 0, most_ = 0;
 };
 
-// Makes libtorch take its memory from a pool of ours, for the life of the process; calling again changes
-// nothing.
+// Makes libtorch allocate from our pool for the life of the process. Repeated calls have no effect.
 void install_allocator();
 
 }  // namespace veche::torch_model

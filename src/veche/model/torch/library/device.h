@@ -5,16 +5,16 @@
 
 namespace veche::torch_model {
 
-// Where a network computes, by model.device. Away from the flat vectors it has copies of them, and libtorch's
-// own operations do the work.
+// Where a network computes (model.device). On a device it has copies of the flat vectors and uses
+// libtorch's own operations.
 struct Computes {
   at::Device device = at::kCPU;
   bool away = false;
 };
 
-// "cpu", or "cuda": the devices that this process sees, one node after the other. "copies" computes as if on
-// a device, on the processor: what can be tested without one; the key does not offer it. Throws RequestError
-// where there is no device.
+// "cpu", or "cuda": the visible devices, assigned to nodes round-robin. "copies" computes on the
+// processor as if on a device, for tests; users cannot select it. Throws RequestError if there is
+// no device.
 Computes where_to_compute(const ModelSpec& spec);
 
 }  // namespace veche::torch_model

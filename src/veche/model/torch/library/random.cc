@@ -6,18 +6,19 @@
 namespace veche::torch_model {
 namespace {
 
-// A dispatch key that libtorch leaves to others: included by a thread, its kernels come before all.
+// A dispatch key reserved for extensions: when a thread includes it, its kernels run before all
+// others.
 constexpr auto kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
-// Of the pass under way in this thread; kernels are plain functions and have no other place.
+// Seed of the current pass of this thread; kernels are plain functions without state.
 thread_local std::uint64_t pass_seed = 0;
 thread_local c10::optional<at::Generator> pass_generator;
 
 using Given = c10::optional<at::Generator>;
 
-// Made when first asked for: most networks never do.
+// Created on first use: most networks never need it.
 const Given& chosen(const Given& given, const at::Tensor& self) {
-  if (!self.is_cpu() || (given && given->defined())) return given;  // devices have generators of their own
+  if (!self.is_cpu() || (given && given->defined())) return given;  // devices have their own generators
   if (!pass_generator) pass_generator = at::make_generator<at::CPUGeneratorImpl>(pass_seed);
   return pass_generator;
 }

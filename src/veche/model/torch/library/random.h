@@ -4,9 +4,9 @@
 
 namespace veche::torch_model {
 
-// While it lives, libtorch's random operations of this thread (dropout, bernoulli_, uniform_, normal_,
-// random_) that were given no generator draw from one with this seed, instead of from the one that all
-// threads of the program share: a pass is then the same whatever the other nodes do. Not nested.
+// While it lives, random operations of this thread without an explicit generator (dropout,
+// bernoulli_, uniform_, normal_, random_) use a generator with this seed instead of the
+// process-wide one. A pass then does not depend on what other nodes do. Not nestable.
 class RepeatableRandom {
  public:
   explicit RepeatableRandom(std::uint64_t seed);

@@ -2,10 +2,10 @@
 
 namespace veche::torch_model {
 
-// How many threads libtorch divides an operation among that the calling thread asks for. Every thread that
-// computes says so first; only a change does anything.
+// Sets the number of threads that libtorch uses for operations of the calling thread. Every
+// computing thread calls it first; repeating the same value is free.
 void use_threads(int count);
-// Keeps libtorch in the calling thread: nodes share the machine's cores among themselves.
+// Keeps libtorch on the calling thread: the nodes themselves share the machine's cores.
 inline void use_one_thread() { use_threads(1); }
 
 }  // namespace veche::torch_model

@@ -20,7 +20,7 @@ class Wrapped : public Network {
   void initialise(std::uint64_t) override {}
   torch::nn::Module& module() override { return *module_; }
   bool channels_last() const override { return false; }
-  bool samples_apart() const override { return false; }  // who knows
+  bool samples_apart() const override { return false; }  // unknown
 
  private:
   const std::shared_ptr<torch::nn::Module> module_;
@@ -63,7 +63,7 @@ void check_output(Network& network, const ModelSpec& spec, const std::string& wh
         network.forward(at::zeros({kImages, spec.input.channels, spec.input.height, spec.input.width}), pass);
   } catch (const RequestError&) {
     throw;
-  } catch (const RunError& error) {  // says who by itself
+  } catch (const RunError& error) {  // already names the module
     throw RequestError(error.what() + (", given images of " + given));
   } catch (const c10::Error& error) {
     throw RequestError(who + " cannot take images of " + given + ": " +

@@ -13,7 +13,7 @@
 namespace veche::torch_model {
 namespace {
 
-// The module under `path`, such as "layer1.0", made on the way where there is none.
+// The module at `path`, such as "layer1.0"; creates missing ones on the way.
 torch::nn::Module& branch(torch::nn::Module& root, const std::string& path) {
   const std::size_t dot = path.find('.');
   const std::string name = path.substr(0, dot);
@@ -43,17 +43,17 @@ class Script : public Network {
 
   void initialise(std::uint64_t) override {}
   bool channels_last() const override { return false; }
-  bool samples_apart() const override { return false; }  // who knows
+  bool samples_apart() const override { return false; }  // unknown
 
  private:
   std::string kind() const { return module_.type()->name() ? module_.type()->name()->name() : "module"; }
-  // It passes its children one after the other; of other modules only their code knows.
+  // A Sequential runs its children in order; other modules' order is known only to their code.
   bool is_sequence() const { return kind() == "Sequential"; }
 
   void link_children() {
     bool begun = false, ordered = false;
     for (const auto& child : module_.named_children()) {
-      // The first one sees images.
+      // The first link receives images.
       Step step = [this, module = child.value, first = !std::exchange(ordered, true)](const at::Tensor& x,
                                                                                       Pass& pass) {
         return pass_through(module, first ? plain_order(x) : x, pass);
@@ -69,8 +69,7 @@ class Script : public Network {
 
   at::Tensor pass_through(torch::jit::Module module, const at::Tensor& x, Pass& pass) {
     if (module_.is_training() != pass.training) module_.train(pass.training);
-    const torch::jit::GraphOptimizerEnabledGuard as_written(
-        false);  // compiling it again costs more than it gains
+    const torch::jit::GraphOptimizerEnabledGuard as_written(false);  // recompiling costs more than it gains
     const RepeatableRandom random(pass.dropout.next());
     const c10::IValue output = run(module, x);
     if (!output.isTensor()) throw RequestError(who_ + " must give one tensor, not " + output.tagKind());
@@ -83,7 +82,8 @@ class Script : public Network {
       return module.forward({images});
     } catch (const c10::Error& error) {
       throw RunError(who_ + " failed: " + last_line(error.what_without_backtrace()));
-    } catch (const std::exception& error) {  // the interpreter's: a trace through the script, the reason last
+      // from the interpreter: a trace through the script, the reason last
+    } catch (const std::exception& error) {
       throw RunError(who_ + " failed: " + last_line(error.what()));
     }
   }
@@ -93,7 +93,8 @@ class Script : public Network {
       throw RequestError(who_ + " has the parameter '" + name + "' of type " +
                          std::string(c10::toString(tensor.scalar_type())) +
                          "; export the module after .float()");
-    if (!tensor.defined() || !seen_.insert(tensor.unsafeGetTensorImpl()).second) return;  // under two names
+    // shared under two names
+    if (!tensor.defined() || !seen_.insert(tensor.unsafeGetTensorImpl()).second) return;
     const std::size_t dot = name.rfind('.');
     torch::nn::Module& holder = dot == std::string::npos ? *this : branch(*this, name.substr(0, dot));
     const std::string last = dot == std::string::npos ? name : name.substr(dot + 1);
@@ -103,7 +104,7 @@ class Script : public Network {
       holder.register_buffer(last, tensor);
   }
 
-  // Averaging and saving see tensors that stay; one that forward replaces would be lost to them silently.
+  // Averaging and saving require fixed tensors; one that forward replaces would be silently lost.
   void check_places() {
     for (const auto& item : module_.named_buffers())
       if (!seen_.contains(item.value.unsafeGetTensorImpl()))

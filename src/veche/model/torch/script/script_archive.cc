@@ -11,7 +11,7 @@
 namespace veche::torch_model {
 namespace {
 
-// Whether the rest of the entry can be read and has its checksum.
+// Whether the rest of the entry is readable and matches its checksum.
 bool is_whole(archive* reader) {
   const void* block = nullptr;
   std::size_t size = 0;

@@ -56,7 +56,7 @@ void Translator::translate(const torch::jit::Graph& traced) {
     if (rule == rules().end()) refuse(*node, "there is no rule for it");
     (this->*rule->second)(*node);
   }
-  // The last value is known by the name that readers look for.
+  // The last value gets the name that readers expect.
   const std::string last = name_of(traced.outputs().at(0));
   for (Operator& step : graph_.operators)
     for (auto* names : {&step.inputs, &step.outputs}) std::ranges::replace(*names, last, graph_.output);

@@ -12,18 +12,18 @@
 
 namespace veche::torch_model {
 
-// Puts what libtorch's tracer has seen into operators of ONNX, one operation after the other. A pass was
-// traced with kSamples samples; the first dimension of everything that depends on them is N in what is
-// written, whatever N will be.
+// Translates a libtorch trace into ONNX operators, one operation at a time. The pass was traced
+// with kSamples samples; in the result, the first dimension of everything that depends on them is
+// N, for any N.
 class Translator {
  public:
   static constexpr std::int64_t kSamples = 2;
 
-  // `names`: of the tensors that the network owns, by where their numbers are.
+  // `names` maps the data pointers of the network's own tensors to their names.
   Translator(OperatorGraph& graph, std::map<const void*, std::string> names)
       : graph_(graph), names_(std::move(names)) {}
 
-  // Throws RequestError, which names the operation, for one without a rule.
+  // Throws RequestError, naming the operation, if there is no rule for it.
   void translate(const torch::jit::Graph& traced);
 
  private:
@@ -33,7 +33,7 @@ class Translator {
   using Rule = void (Translator::*)(const Node&);
   static const std::map<std::string, Rule>& rules();
 
-  // One rule for each operation, or kind of operation.
+  // One rule per operation or kind of operation.
   void activation(const Node& node);
   void batch_norm(const Node& node);
   void binary(const Node& node);
@@ -60,10 +60,10 @@ class Translator {
   void slice(const Node& node);
   void softmax(const Node& node);
 
-  // What the rules say it with. An operator's one output gets a new name, which is the result.
+  // Building blocks of the rules. The output of an operator gets a new name, which is returned.
   std::string emit(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {});
-  // `broadcast`: a constant goes without first dimensions of size 1, which say nothing there, and which
-  // OpenCV 4.6 takes for a batch of one.
+  // `broadcast`: removes leading dimensions of size 1 from a constant. They carry no information
+  // there, and OpenCV 4.6 takes them for a batch of one.
   std::string name_of(const Value* value, bool broadcast = false);
   void call(const Value* value, std::string name) { values_[value] = std::move(name); }
   std::string number(float value);
@@ -79,8 +79,8 @@ class Translator {
   OperatorGraph& graph_;
   const std::map<const void*, std::string> names_;
   std::unordered_map<const Value*, std::string> values_;
-  std::unordered_map<const Value*, at::Tensor> repeated_;  // the same for every sample
-  std::map<std::string, int> used_;                        // how often a name was given
+  std::unordered_map<const Value*, at::Tensor> repeated_;  // equal for every sample
+  std::map<std::string, int> used_;                        // number of uses of a name
 };
 
 }  // namespace veche::torch_model

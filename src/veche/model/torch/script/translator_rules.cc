@@ -1,4 +1,4 @@
-// What each operation of libtorch is in ONNX.
+// The ONNX form of each libtorch operation.
 #include <torch/csrc/jit/ir/constants.h>
 
 #include <cmath>
@@ -25,14 +25,14 @@ bool is_none(const TracedValue* value) {
   const auto known = torch::jit::toIValue(value);
   return known && known->isNone();
 }
-// With whatever there is of samples, which are first.
+// The shape with any number of samples in its first dimension.
 std::vector<std::int64_t> for_any_samples(const TracedValue* value) {
   std::vector<std::int64_t> shape = sizes_of(value);
   shape.front() = -1;
   return shape;
 }
 
-// From the front.
+// Counted from the front.
 std::int64_t dimension(const TracedValue* value, const TracedValue* of) {
   const std::int64_t given = integer(value);
   return given < 0 ? given + dimensions_of(of) : given;
@@ -45,7 +45,7 @@ std::vector<std::int64_t> list_of_integers(const TracedValue* value) {
   return values;
 }
 
-// For height and width, where one number may stand for both.
+// Height and width; one number may stand for both.
 std::vector<std::int64_t> two_integers(const TracedValue* value) {
   std::vector<std::int64_t> values = list_of_integers(value);
   if (values.size() == 1) values.push_back(values.front());
@@ -60,7 +60,7 @@ std::vector<std::int64_t> twice(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
-// Lists are looked at by those that take them.
+// Lists are read by the operations that use them.
 void Translator::list(const Node& /*node*/) {}
 
 void Translator::same(const Node& node) { call(node.output(), name_of(node.input(0))); }
@@ -116,7 +116,7 @@ void Translator::convolution(const Node& node) {
                             {"group", integer(node.input(general ? 8 : 6))}}));
 }
 
-// A product with the weights turned; where there are rows of samples alone, in one operator with the sum.
+// A product with transposed weights. With samples as the only rows, one operator includes the bias.
 void Translator::linear(const Node& node) {
   const std::string x = name_of(node.input(0));
   if (dimensions_of(node.input(0)) == 2) {
@@ -146,7 +146,7 @@ void Translator::batch_norm(const Node& node) {
                            {{"epsilon", static_cast<float>(constant(node.input(7)).toDouble())}}));
 }
 
-// Each group is seen as one channel of an instance norm. Input, groups, weight, bias, epsilon.
+// Each group becomes one channel of an instance norm. Input, groups, weight, bias, epsilon.
 void Translator::group_norm(const Node& node) {
   const std::int64_t groups = integer(node.input(1));
   const std::string normal =
@@ -159,21 +159,21 @@ void Translator::group_norm(const Node& node) {
        emit("Add", {emit("Mul", {normal, per_channel(node.input(2))}), per_channel(node.input(3))}));
 }
 
-// Over the last dimension: what the others count are the channels of an instance norm. Input, the size of
-// that dimension, weight, bias, epsilon.
+// Over the last dimension; the other dimensions become the channels of an instance norm. Input, the
+// size of that dimension, weight, bias, epsilon.
 void Translator::layer_norm(const Node& node) {
   if (list_of_integers(node.input(1)).size() != 1) refuse(node, "it is over several dimensions");
   const std::vector<std::int64_t> sizes = sizes_of(node.input(0));
   if (sizes.front() != kSamples) refuse(node, "it does not begin with the samples");
   const std::int64_t rows = c10::multiply_integers(sizes.begin() + 1, sizes.end() - 1);
-  // Scale and shift in rows: of more dimensions OpenCV 4.6 would take the second.
+  // Scale and shift as rows: with more dimensions OpenCV 4.6 would use the second.
   const std::string normal = reshaped(normalised(node, rows, {0, rows, sizes.back()}), {-1, sizes.back()});
   call(node.output(),
        reshaped(emit("Add", {emit("Mul", {normal, name_of(node.input(2))}), name_of(node.input(3))}),
                 for_any_samples(node.output())));
 }
 
-// The input of a norm, seen with so many channels in this shape: each of mean 0 and variance 1.
+// The input of a norm, reshaped to `channels` channels, each normalised to mean 0 and variance 1.
 std::string Translator::normalised(const Node& node, std::int64_t channels, std::vector<std::int64_t> seen) {
   const std::string ones = tensor(at::ones({channels}), "ones");
   const std::string zeros = tensor(at::zeros({channels}), "zeros");
@@ -182,7 +182,7 @@ std::string Translator::normalised(const Node& node, std::int64_t channels, std:
               {{"epsilon", epsilon}});
 }
 
-// Input, kernel, stride (none: the kernel's), padding, dilation, whether sizes are rounded up.
+// Input, kernel, stride (empty: the kernel's), padding, dilation, whether sizes are rounded up.
 void Translator::max_pool(const Node& node) {
   const std::vector<std::int64_t> kernel = two_integers(node.input(1));
   std::vector<std::int64_t> stride = two_integers(node.input(2));
@@ -230,7 +230,7 @@ void Translator::permutation(const Node& node) {
   call(node.output(), transposed(name_of(node.input(0)), std::move(order)));
 }
 
-// The same constant for every sample: whoever takes it must know.
+// The same constant for every sample; users of the value must handle that.
 void Translator::expansion(const Node& node) {
   const auto known = torch::jit::toIValue(node.input(0));
   if (!known || sizes_of(node.output()).front() != kSamples || sizes_of(node.input(0)).front() != 1)
@@ -238,7 +238,7 @@ void Translator::expansion(const Node& node) {
   repeated_[node.output()] = known->toTensor();
 }
 
-// What is the same for every sample is added to zeros, of which there are as many as samples.
+// A constant is added to a tensor of zeros with one row per sample.
 void Translator::concatenation(const Node& node) {
   const auto items = node.input(0)->node()->inputs();
   const std::int64_t axis = dimension(node.input(1), node.output());
@@ -263,7 +263,7 @@ void Translator::concatenation(const Node& node) {
        emit("Add", {room, tensor(at::cat({first, at::zeros(rest)}, axis).squeeze(0), "first")}));
 }
 
-// Pads of libtorch are from the last dimension on, in pairs.
+// libtorch lists pads in pairs, starting with the last dimension.
 void Translator::padding(const Node& node) {
   const std::vector<std::int64_t> pairs = list_of_integers(node.input(1));
   if (constant(node.input(2)).toScalar().toDouble() != 0) refuse(node, "it is not with zeros");
@@ -284,7 +284,7 @@ void Translator::slice(const Node& node) {
                                integer(node.input(4))));
 }
 
-// By reshaping, as operators that squeeze differ from version to version.
+// Uses reshape, since squeeze operators differ between versions.
 void Translator::selection(const Node& node) {
   const std::int64_t axis = dimension(node.input(1), node.input(0)), index = integer(node.input(2));
   if (sizes_of(node.output()).front() != kSamples) refuse(node, "it selects samples");
@@ -292,7 +292,7 @@ void Translator::selection(const Node& node) {
        reshaped(slice_of(name_of(node.input(0)), axis, index, index + 1, 1), for_any_samples(node.output())));
 }
 
-// chunk(input, count, dimension), unbind(input, dimension), whose parts lose the dimension.
+// chunk(input, count, dimension); unbind(input, dimension), whose results lose the dimension.
 void Translator::parts(const Node& node) {
   const bool chunks = node.inputs().size() == 3;
   const std::int64_t axis = dimension(node.inputs().back(), node.input(0));

@@ -13,7 +13,7 @@ OperatorGraph written_down(Network& network, const ModelSpec& spec) {
   at::NoGradGuard guard;
   std::map<const void*, std::string> names;
   for (auto& item : network.named_parameters()) {
-    item.value().set_requires_grad(false);  // the tracer takes no others for constants
+    item.value().set_requires_grad(false);  // the tracer treats only such tensors as constants
     names[item.value().data_ptr()] = item.key();
   }
   for (const auto& item : network.named_buffers()) names[item.value().data_ptr()] = item.key();

@@ -5,8 +5,8 @@
 
 namespace veche::torch_model {
 
-// The network with the numbers that it has, as libtorch's tracer sees a pass of plain operations through it.
-// Its layers must not have been given to a learner. Throws RequestError for what ONNX has no words for.
+// The network with its current values as ONNX operators, from a libtorch trace of plain operations.
+// Its layers must not belong to a learner. Throws RequestError for operations without an ONNX form.
 OperatorGraph written_down(Network& network, const ModelSpec& spec);
 
 }  // namespace veche::torch_model

@@ -8,11 +8,10 @@ namespace {
 constexpr int kFirst = 32;  // channels of the two convolutions
 constexpr int kSecond = 64;
 
-// The side after: convolution with padding, pool of 2, convolution without padding, pool of 2.
+// The side after: convolution with padding, 2x2 pool, convolution without padding, 2x2 pool.
 int side(int pixels) { return (pixels / 2 - 2) / 2; }
 
-// Two convolutions with norm and pooling, then three linear layers with nothing but dropout between
-// them.
+// Two convolutions with norm and pooling, then three linear layers with only dropout between them.
 class Cnn : public Network {
  public:
   Cnn(const Shape& input, int classes, const NormChoice& norm, double dropout)

@@ -12,12 +12,12 @@ constexpr double kLayerScale = 1e-6;
 constexpr int kWidths[] = {96, 192, 384, 768};
 constexpr int kBlocks[] = {3, 3, 9, 3};
 
-// Over the channels of each pixel: seen as the last dimension no number moves.
+// Over the channels of each pixel: as the last dimension, no data are moved.
 at::Tensor normalised(const LayerNorm& norm, const at::Tensor& x) {
   return norm.forward(x.permute({0, 2, 3, 1})).permute({0, 3, 1, 2});
 }
 
-// A depthwise 7x7 convolution, then a perceptron of two layers at each pixel.
+// A depthwise 7x7 convolution, then a two-layer perceptron per pixel.
 class ConvNeXtBlock : public Block {
  public:
   ConvNeXtBlock(int width, double left_out)
@@ -47,7 +47,7 @@ class ConvNeXtBlock : public Block {
   std::shared_ptr<Linear> narrow_;
 };
 
-// The beginning of a stage: a convolution whose windows do not overlap, and a norm before or behind it.
+// The start of a stage: a convolution with non-overlapping windows, and a norm before or after it.
 class Patches : public Block {
  public:
   Patches(int in, int out, int size, bool norm_first) : norm_first_(norm_first) {
@@ -69,7 +69,7 @@ class Patches : public Block {
   std::shared_ptr<Conv> conv_;
 };
 
-// Liu et al., "A ConvNet for the 2020s". The small stem makes patches of 2x2 pixels and not of 4x4.
+// Liu et al., "A ConvNet for the 2020s". The small stem uses patches of 2x2 pixels instead of 4x4.
 class ConvNeXt : public Network {
  public:
   explicit ConvNeXt(const ModelSpec& spec) {

@@ -8,8 +8,8 @@
 namespace veche::torch_model {
 namespace {
 
-// A row of table 4 in Tan and Le, "EfficientNetV2". A fused block has one 3x3 convolution where others have a
-// 1x1 and a depthwise one.
+// A row of table 4 in Tan and Le, "EfficientNetV2". A fused block has one 3x3 convolution instead
+// of a 1x1 and a depthwise one.
 struct EfficientRow {
   bool fused;
   int expansion, stride, in, out, blocks;

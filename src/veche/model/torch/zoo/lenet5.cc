@@ -8,7 +8,7 @@ namespace {
 // LeCun et al. centred digits of 28 pixels in a field of 32.
 int padding(const Shape& input) { return std::min(input.height, input.width) < 32 ? 2 : 0; }
 
-// The side after two 5x5 convolutions, each followed by a pool of 2.
+// The side after two 5x5 convolutions, each followed by a 2x2 pool.
 int side(int pixels, int padding) { return ((pixels + 2 * padding - 4) / 2 - 4) / 2; }
 
 class LeNet5 : public Network {

@@ -35,7 +35,7 @@ const std::vector<MobileRow> kLargeRows = {
 
 at::Tensor hardsigmoid(const at::Tensor& x) { return at::hardsigmoid(x); }
 
-// A multiple of 8 near `channels`, never a tenth below it.
+// The multiple of 8 nearest to `channels`, at most a tenth below it.
 int by_eights(int channels) {
   const int rounded = std::max(8, (channels + 4) / 8 * 8);
   return 10 * rounded < 9 * channels ? rounded + 8 : rounded;

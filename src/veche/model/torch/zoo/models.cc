@@ -13,9 +13,9 @@
 namespace veche::torch_model {
 namespace {
 
-// What of [model] a network understands.
+// The keys of [model] that a network supports.
 struct Understands {
-  const char* norm = "any";  // any; some: all but none; else the one it has; null: it has its own
+  const char* norm = "any";  // any; some: all but none; else the only one; null: it has its own
   bool stem = false;
   bool dropout = false;
   bool stochastic_depth = false;
@@ -102,12 +102,12 @@ void check_stem(const ModelSpec& spec, bool understood) {
     throw RequestError("model.stem: '" + spec.name + "' has one beginning only; leave the key out");
 }
 
-// The key that makes it so.
+// The key that makes it too large.
 std::string too_large(const ModelSpec& spec) {
   return (spec.options.has("hidden") ? "model.hidden: '" : "model.name: '") + spec.name + "'";
 }
 
-// The largest number of groups below the one asked for that divides the channels everywhere.
+// The largest number of groups, below the requested one, that divides all channel counts.
 int nearest_groups(const Model& model, ModelSpec spec, int groups) {
   while (--groups > 1) {
     spec.options.set("norm", Value{"group:" + std::to_string(groups)});
@@ -120,7 +120,8 @@ int nearest_groups(const Model& model, ModelSpec spec, int groups) {
   return std::max(groups, 1);
 }
 
-// Its numbers and their gradients; nothing has been written into them yet, and so nothing taken.
+// Checks the memory for parameters and gradients. Nothing has been written to them yet, so none is
+// in use.
 void check_size(const ModelSpec& spec, const Network& network) {
   double numbers = 0;
   for (const at::Tensor& tensor : network.parameters()) numbers += static_cast<double>(tensor.numel());

@@ -24,8 +24,8 @@ std::shared_ptr<Network> make_squeezenet1_1(const ModelSpec& spec);
 std::shared_ptr<Network> make_vit_tiny(const ModelSpec& spec);
 std::shared_ptr<Network> make_wide_resnet(const ModelSpec& spec, const WideResNetName& name);
 
-// The network of the spec's name. Refuses keys that it does not understand, and, where all of it is for this
-// machine, one that its memory cannot hold.
+// The network of the spec's name. Refuses keys that it does not support and, if the `whole` network
+// runs on this machine, a network that does not fit in memory.
 std::shared_ptr<Network> make_network(const ModelSpec& spec, bool whole = true);
 
 }  // namespace veche::torch_model

@@ -6,8 +6,8 @@
 namespace veche::torch_model {
 namespace {
 
-// Two 3x3 convolutions, or for `bottleneck` 1x1, 3x3, 1x1 around `inner` channels; then the sum with the
-// short cut.
+// Two 3x3 convolutions, or for `bottleneck` 1x1, 3x3, 1x1 with `inner` channels; then the sum with
+// the shortcut.
 class Residual : public Block {
  public:
   Residual(int in, int inner, int out, int stride, bool bottleneck, const NormChoice& norm) {
@@ -49,7 +49,7 @@ class Residual : public Block {
 };
 
 struct Plan {
-  std::vector<int> blocks;  // of the four stages
+  std::vector<int> blocks;  // per stage
   bool bottleneck;
 };
 
@@ -58,8 +58,8 @@ Plan plan_of(int depth) {
   return {{3, 4, 6, 3}, depth == 50};
 }
 
-// torchvision's residual networks. The small stem is the usual one for CIFAR: 3x3, and neither stride nor
-// pool.
+// torchvision's residual networks. The small stem is the usual one for CIFAR: 3x3, without stride
+// or pool.
 class ResNet : public Network {
  public:
   ResNet(int channels, int classes, const Plan& plan, int width, bool small, const NormChoice& norm)

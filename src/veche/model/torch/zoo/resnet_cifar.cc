@@ -14,7 +14,8 @@ at::Tensor zero_images(std::int64_t n, std::int64_t c, std::int64_t h, std::int6
   return at::empty({n, c, h, w}, at::TensorOptions().memory_format(at::MemoryFormat::ChannelsLast)).zero_();
 }
 
-// The short cut of option A where a stage begins: every second pixel, and channels of zeros on both sides.
+// The option A shortcut at the start of a stage: every second pixel, padded with zero channels on
+// both sides.
 struct Shortcut : torch::autograd::Function<Shortcut> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input, std::int64_t channels) {
     const at::Tensor x = input.contiguous(at::MemoryFormat::ChannelsLast);
@@ -33,8 +34,8 @@ struct Shortcut : torch::autograd::Function<Shortcut> {
   }
 
  private:
-  // Where a pixel that is kept begins in the large images, and where its middle channels begin in the small
-  // ones.
+  // Visits each kept pixel: its offset in the large images, and the offset of its middle channels
+  // in the small ones.
   template <class Visit>
   static void for_each_pixel(const at::Tensor& large, const at::Tensor& small, Visit visit) {
     const std::int64_t width = large.size(3), in = large.size(1), out = small.size(1);

@@ -15,7 +15,7 @@ std::shared_ptr<Conv> depthwise(int channels, int stride) {
       ConvOptions{.in = channels, .out = channels, .stride = stride, .padding = 1, .groups = channels});
 }
 
-// Channels of the two halves in turn. Written for pixels whose channels lie side by side.
+// Interleaves the channels of the two halves; for channels-last images.
 at::Tensor shuffled(const at::Tensor& x) {
   const at::Tensor pixels = x.permute({0, 2, 3, 1});
   const auto n = pixels.size(0), h = pixels.size(1), w = pixels.size(2), c = pixels.size(3);
@@ -46,7 +46,7 @@ class Unit : public Block {
   }
 
  private:
-  const bool halves_;  // one half of the channels goes by untouched
+  const bool halves_;  // one half of the channels passes through unchanged
   std::shared_ptr<Chain> branch1_;
   const std::shared_ptr<Chain> branch2_ = std::make_shared<Chain>();
 };

@@ -8,7 +8,7 @@ namespace {
 
 at::Tensor max_pool(const at::Tensor& x) { return at::max_pool2d(x, 3, 2, 0, 1, /*ceil_mode=*/true); }
 
-// Few channels, then many from them by two convolutions side by side.
+// A squeeze to few channels, then an expansion by two parallel convolutions.
 class Fire : public Block {
  public:
   Fire(int in, int squeezed, int expanded)
@@ -34,7 +34,7 @@ class Fire : public Block {
 
 struct SqueezePlan {
   int channels, kernel;  // of the first convolution
-  int pool2, pool3;      // the fire modules before which these pools stand, beside the one before all
+  int pool2, pool3;      // the fire modules preceded by a pool, besides the first pool
 };
 
 class SqueezeNet : public Network {

@@ -14,7 +14,7 @@ constexpr int kWidth = 192;
 constexpr int kHeads = 3;
 constexpr int kLayers = 12;
 
-// torch.nn.MultiheadAttention of a sequence with itself.
+// torch.nn.MultiheadAttention as self-attention.
 class SelfAttention : public torch::nn::Module {
  public:
   SelfAttention()
@@ -69,7 +69,7 @@ class EncoderLayer : public torch::nn::Module {
   std::shared_ptr<LayerNorm> ln_2_;
 };
 
-// Dosovitskiy et al. in the size of DeiT's smallest (Touvron et al.), named as torchvision's larger ones.
+// Dosovitskiy et al., in the size of the smallest DeiT (Touvron et al.), with torchvision's names.
 class VisionTransformer : public Network {
  public:
   VisionTransformer(const ModelSpec& spec, int patch)

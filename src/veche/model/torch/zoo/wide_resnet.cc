@@ -5,7 +5,7 @@
 namespace veche::torch_model {
 namespace {
 
-// Norm and ReLU before each convolution; dropout between the two.
+// Norm and ReLU before each convolution; dropout between the two convolutions.
 class PreActivated : public torch::nn::Module {
  public:
   PreActivated(int in, int out, int stride, double dropout, const NormChoice& norm)
