@@ -11,7 +11,7 @@
 namespace veche::web {
 namespace {
 
-// "localhost:8080", "127.0.0.1" or "[::1]:8080" without the port; nothing where it is none of these.
+// The host of "localhost:8080", "127.0.0.1" or "[::1]:8080"; nullopt for other forms.
 std::optional<std::string> host_of(std::string_view authority) {
   const bool bracketed = authority.starts_with('[');
   const std::size_t end = bracketed ? authority.find(']') : authority.find(':');
@@ -26,7 +26,7 @@ std::optional<std::string> host_of(std::string_view authority) {
   return host;
 }
 
-// The bytes of an address, an IPv4 address as IPv6 has it ("::ffff:127.0.0.1"); empty for a name.
+// The bytes of an address, IPv4 mapped to IPv6 ("::ffff:127.0.0.1"); empty for a name.
 std::string address_bytes(const std::string& host) {
   std::array<char, 16> bytes{};
   if (::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1) return {bytes.data(), bytes.size()};
@@ -35,7 +35,7 @@ std::string address_bytes(const std::string& host) {
   return "";
 }
 
-// In a time that tells nothing of where they differ.
+// Compares in constant time.
 bool same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -54,7 +54,7 @@ bool is_loopback(const std::string& host) {
 }
 
 std::string new_token() {
-  std::random_device random;  // the system's
+  std::random_device random;  // the system's generator
   std::string token;
   for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", static_cast<std::uint32_t>(random()));
   return token;

@@ -12,7 +12,7 @@ TEST(Guard, OnThisMachineOnlyItsOwnNamesMayAsk) {
   EXPECT_FALSE(guard.refuses(asked({{"host", "127.0.0.1:8080"}})));
   EXPECT_FALSE(guard.refuses(asked({{"host", "localhost:8080"}, {"origin", "http://localhost:8080"}})));
   EXPECT_FALSE(guard.refuses(asked({{"host", "[::1]:8080"}})));
-  // A name of somebody else that points here, and somebody else's page.
+  // Another site's name that resolves here, and another site's page.
   EXPECT_EQ(guard.refuses(asked({{"host", "evil.example:8080"}}))->status, 403);
   EXPECT_EQ(guard.refuses(asked({{"host", "localhost"}, {"origin", "http://evil.example"}}))->status, 403);
   EXPECT_EQ(guard.refuses(asked({{"host", "localhost"}, {"origin", "null"}}))->status, 403);
@@ -35,7 +35,7 @@ TEST(Guard, NamesThatLookLikeAddressesOfThisMachineAreOthers) {
   }
   EXPECT_TRUE(guard.refuses(asked({{"host", "localhost"}, {"origin", "evil://localhost"}})));
   EXPECT_FALSE(is_loopback("127.evil.com"));
-  // The name that was asked for, in any notation.
+  // The requested name, in any notation.
   EXPECT_FALSE(Guard("::2", "").refuses(asked({{"host", "[0:0::2]:80"}})));
   EXPECT_FALSE(Guard("here", "").refuses(asked({{"host", "Here:80"}})));
 }

@@ -20,7 +20,7 @@ std::optional<HttpReply> admitted(HttpHandler& handler, const HttpRequest& head)
   }
 }
 
-// Bytes of a body, as long as they are kept.
+// The bytes of a body, counted while they are kept.
 struct Counted {
   std::size_t& in_all;
   std::size_t bytes = 0;
@@ -57,7 +57,7 @@ void Connection::close() {
   pause_.cancel();
 }
 
-// With the body, by the handler in a thread of the pool; or with status kGone.
+// The handler's answer to a request with its body, computed on the pool; or status kGone.
 asio::awaitable<HttpReply> Connection::answer(HttpRequest request, Parser& parser) {
   HttpHandler& handler = shared_.handler;
   const std::uint64_t length = parser.content_length().value_or(0);
@@ -65,7 +65,7 @@ asio::awaitable<HttpReply> Connection::answer(HttpRequest request, Parser& parse
     co_return handler.refused(413);
   Taken place(shared_.answers, client_);
   if (!place && shared_.drop_slow_body(client_)) {
-    co_await asio::post(socket_.get_executor(), asio::use_awaitable);  // until it has given its place back
+    co_await asio::post(socket_.get_executor(), asio::use_awaitable);  // until its place has been returned
     place.retry();
   }
   if (!place) co_return handler.refused(503);
@@ -91,7 +91,8 @@ asio::awaitable<HttpReply> Connection::answer(HttpRequest request, Parser& parse
 asio::awaitable<bool> Connection::serve_one() {
   Parser parser;
   parser.header_limit(kMostHead);
-  parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // looked at once the client is known
+  // the limit is checked once the client is known
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   int status = co_await receive_head(parser);
   if (status == kGone) co_return false;
   HttpRequest request;
@@ -125,7 +126,7 @@ asio::awaitable<void> Connection::serve() {
   try {
     while (co_await serve_one()) {
     }
-  } catch (const std::exception&) {  // no memory, no descriptor: this client goes without an answer
+  } catch (const std::exception&) {  // out of memory or descriptors: the client gets no answer
   }
   close();
 }

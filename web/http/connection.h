@@ -20,7 +20,7 @@ namespace veche::web {
 
 using HttpClock = std::chrono::steady_clock;
 
-// What the connections of a server share. One thread, but for the handler's `answer`.
+// State shared by the connections of a server. One thread, except for the handler's `answer`.
 struct HttpShared {
   HttpShared(const HttpOptions& options, HttpHandler& handler)
       : options(options), handler(handler), answers(options.answers), streams(options.streams) {}
@@ -29,35 +29,35 @@ struct HttpShared {
   HttpHandler& handler;
   Places answers, streams;
   std::size_t body_bytes = 0;
-  // Drops a client, this one first, that sends its body slowly; false: there is none.
+  // Drops a client that sends its body slowly, preferably this one. Returns false if there is none.
   std::function<bool(const std::string& client)> drop_slow_body;
   bool ending = false;
   HttpClock::time_point end_by = HttpClock::time_point::max();
 };
 
-// One client's connection: reads a request, has it answered, and again. All in the server's one thread.
+// One client's connection: reads requests and answers them in turn. Runs on the server's thread.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class Doing { waiting, receiving, answering, writing, streaming, leaving };
 
   Connection(asio::ip::tcp::socket socket, std::string client, HttpShared& shared, asio::thread_pool& pool);
 
-  asio::awaitable<void> serve();  // until one of the two closes it
+  asio::awaitable<void> serve();  // until either side closes it
   void close();
 
   const std::string& client() const { return client_; }
   Doing doing() const { return doing_; }
   bool closed() const { return !socket_.is_open(); }
-  HttpClock::time_point since() const { return since_; }  // it does that
+  HttpClock::time_point since() const { return since_; }  // start of the current phase
   HttpClock::time_point deadline() const { return std::min(deadline_, shared_.end_by); }
-  // Whether it may be closed for a new connection: nobody waits for an answer of ours.
+  // Whether it may be closed for a new connection: no answer is pending.
   bool dispensable(HttpClock::time_point now) const;
   bool slow(HttpClock::time_point now) const { return now - since_ > shared_.options.slow_after; }
 
  private:
-  static constexpr int kGone = -1;  // in place of a status: the client
+  static constexpr int kGone = -1;  // instead of a status: the client is gone
   static constexpr auto kNever = HttpClock::time_point::max();
-  static constexpr std::size_t kPiece = 64U << 10U;  // received at a time
+  static constexpr std::size_t kPiece = 64U << 10U;  // bytes received at a time
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void now_doing(Doing doing, HttpClock::duration limit);
@@ -77,7 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpShared& shared_;
   asio::thread_pool& pool_;
   asio::steady_timer pause_;
-  boost::beast::flat_buffer buffer_;  // received and not yet parsed
+  boost::beast::flat_buffer buffer_;  // received but not yet parsed
   Doing doing_ = Doing::waiting;
   HttpClock::time_point since_, deadline_, begun_;
 };

@@ -13,7 +13,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::size_t kMostTarget = 4096, kMostHeaders = 100;
-constexpr std::size_t kHeadPiece = 8U << 10U;  // received at a time; the rest of a body comes in larger ones
+constexpr std::size_t kHeadPiece = 8U << 10U;  // bytes received at a time; bodies use larger chunks
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string small_letters(std::string_view text) {
@@ -26,7 +26,7 @@ std::string_view view(boost::beast::string_view text) { return {text.data(), tex
 
 }  // namespace
 
-// The request without its body; the status to refuse it with, 0: none.
+// Fills the request except its body. Returns 0, or the status of a refusal.
 int Connection::take_head(const http::request<http::string_body>& from, HttpRequest& request) {
   if (from.target().size() > kMostTarget) return 414;
   if (static_cast<std::size_t>(std::distance(from.begin(), from.end())) > kMostHeaders) return 431;
@@ -54,7 +54,7 @@ asio::awaitable<bool> Connection::receive(std::size_t most) {
   co_return !error && count > 0;
 }
 
-// 0: it is here; kGone; or the status to refuse it with.
+// Returns 0 on success, kGone, or the status of a refusal.
 asio::awaitable<int> Connection::receive_head(Parser& parser) {
   now_doing(Doing::waiting, shared_.options.to_idle);
   if (buffer_.size() == 0) {
@@ -100,7 +100,7 @@ asio::awaitable<int> Connection::receive_body(Parser& parser, std::size_t& count
     shared_.body_bytes += new_bytes;
     if (shared_.body_bytes > shared_.options.bodies_in_all) co_return 503;
     more = buffer_.size() == 0 || error == http::error::need_more;
-    if (more && buffer_.size() == buffer_.max_size()) co_return 400;  // a line without end
+    if (more && buffer_.size() == buffer_.max_size()) co_return 400;  // an endless line
   }
   co_return 0;
 }

@@ -51,7 +51,8 @@ asio::awaitable<void> Connection::stream(HttpReply reply, bool chunked) {
   }
 }
 
-// A client that still sends would lose our answer with the connection: what it sends is read and dropped.
+// If the client still sends, closing at once would discard our answer: read and drop its data
+// first.
 asio::awaitable<void> Connection::leave() {
   now_doing(Doing::leaving, kToLeave);
   asio::error_code error;

@@ -15,12 +15,12 @@ namespace veche::web {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kLong = 60s;  // that something may take on a busy machine before it counts as never
+constexpr auto kLong = 60s;  // longer than anything takes on a busy machine
 
 class Client {
  public:
   explicit Client(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int small = 4096;  // what it does not read shall not disappear in buffers
+    const int small = 4096;  // small buffers, so that unread data do not disappear in them
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     const timeval patience{std::chrono::seconds(kLong).count(), 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -39,7 +39,7 @@ class Client {
   bool send(const std::string& text) const {
     return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
-  // At least so many bytes, or all until the server hangs up.
+  // Reads at least this many bytes, or everything until the server closes.
   std::string read(std::size_t least = ~std::size_t{0}) const {
     std::string text;
     for (char piece[4096]; text.size() < least;) {
@@ -54,7 +54,7 @@ class Client {
     const std::string line = read(12);
     return line.starts_with("HTTP/1.1 ") ? std::stoi(line.substr(9)) : 0;
   }
-  // Whether the server has hung up, or does while this sends bytes that lead nowhere.
+  // Whether the server has closed the connection, or closes it while bytes are sent.
   bool dropped_while_sending(const std::string& trickle) const {
     for (const auto end = std::chrono::steady_clock::now() + kLong; std::chrono::steady_clock::now() < end;) {
       char byte = 0;
@@ -70,7 +70,7 @@ class Client {
   const int socket_;
 };
 
-// Answers with what was sent; /held waits until it is let go.
+// Echoes the request; /held waits until it is released.
 class Echo : public HttpHandler {
  public:
   std::optional<HttpReply> admit(const HttpRequest& head) override {
@@ -130,13 +130,13 @@ TEST(Http, TheHeadDecidesBeforeTheBodyIsRead) {
   Echo echo;
   const auto server = start_http_server({.most_body = 100, .threads = 1}, echo);
   const int port = server->port();
-  // No byte of these bodies ever comes.
+  // The bytes of these bodies are never sent.
   EXPECT_EQ(Client(port, post("/forbidden", 50, "")).status(), 403);
   EXPECT_EQ(Client(port, post("/a", 101, "")).status(), 413);
   EXPECT_EQ(Client(port, "POST /a HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n").status(),
             415);
   EXPECT_EQ(Client(port, "POST /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n").status(), 501);
-  // Chunks are counted as they come.
+  // Chunks are counted as they arrive.
   const std::string chunked = "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   EXPECT_EQ(Client(port, chunked + "60\r\n" + std::string(0x60, 'x') + "\r\n60\r\n").status(), 413);
   EXPECT_EQ(Client(port, chunked + "ffffffffffffffff\r\n").status(), 413);
@@ -160,7 +160,7 @@ TEST(Http, AClientThatDoesNotReadIsDropped) {
   const auto server = start_http_server({.threads = 1, .streams = 2, .to_read_answer = 100ms}, echo);
   const Client viewer(server->port(), get("/stream"));
   ASSERT_EQ(viewer.read(1).substr(0, 1), "H");
-  // The one place that a client gets is free again once it was dropped.
+  // The client's only place is free again once it was dropped.
   for (int status = 503; status != 200;) status = Client(server->port(), get("/stream")).status();
 }
 
@@ -175,9 +175,9 @@ TEST(Http, TheLongestIdleConnectionMakesRoom) {
     others.push_back(std::make_unique<Client>(server->port(), get("/quick")));
     EXPECT_EQ(others.back()->status(), 200);
   }
-  first.read();  // until its end: it was closed
+  first.read();  // until it is closed
   echo.let_go();
-  EXPECT_EQ(held.status(), 200);  // it had asked, and kept its place
+  EXPECT_EQ(held.status(), 200);  // its request was complete, so it kept its place
 }
 
 TEST(Http, EachClientHasHalfOfThePlaces) {
@@ -192,7 +192,7 @@ TEST(Http, EachClientHasHalfOfThePlaces) {
   EXPECT_EQ(Client(server->port(), post("/a", 50, std::string(50, 'x'))).status(), 200);
   const Client held(server->port(), get("/held"));
   ASSERT_TRUE(echo.until_answering(2));
-  const Client waiting(server->port(), get("/a"));  // for the one thread
+  const Client waiting(server->port(), get("/a"));  // for the only thread
   while (Client(server->port(), get("/a")).status() != 503) {
   }
   EXPECT_EQ(Client(server->port(), get("/quick")).status(), 200);
@@ -233,7 +233,7 @@ TEST(Http, NothingIsWaitedForWhereNoTimeIsGiven) {
   ASSERT_TRUE(echo.until_answering(1));
   std::thread ending([&] { server.reset(); });
   EXPECT_EQ(held.read(), "");
-  echo.let_go();  // a handler at work is not cut off
+  echo.let_go();  // a running handler is not interrupted
   ending.join();
 }
 

@@ -15,7 +15,7 @@ int digit(char c) {
   return -1;
 }
 
-// What is no escape stands for itself.
+// Text that is not an escape stands for itself.
 std::string decoded(std::string_view text, bool plus_is_space) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -54,13 +54,13 @@ std::optional<std::string> first_of_form(std::string_view type, std::string_view
   std::string_view boundary = type.substr(at + 9);
   boundary = boundary.starts_with('"') ? boundary.substr(1, boundary.find('"', 1) - 1)
                                        : boundary.substr(0, boundary.find_first_of("; "));
-  if (boundary.empty() || boundary.size() > 70) return std::nullopt;  // the most that RFC 2046 allows
+  if (boundary.empty() || boundary.size() > 70) return std::nullopt;  // the maximum in RFC 2046
   const std::string line = "--" + std::string(boundary);
   const std::size_t first = body.find(line);
   if (first == std::string_view::npos) return std::nullopt;
   const std::size_t head = body.find("\r\n\r\n", first);
   if (head == std::string_view::npos) return std::nullopt;
-  const std::size_t end = body.find("\r\n" + line, head + 2);  // of an empty part: the end of its head
+  const std::size_t end = body.find("\r\n" + line, head + 2);  // an empty part ends right after its headers
   if (end == std::string_view::npos) return std::nullopt;
   return std::string(body.substr(std::min(head + 4, end), end - std::min(head + 4, end)));
 }

@@ -5,7 +5,7 @@
 
 namespace veche::web {
 
-// A number of places of which one client address gets half.
+// A limited number of places, of which one client address gets at most half.
 class Places {
  public:
   explicit Places(int most) : most_(most) {}
@@ -33,7 +33,7 @@ class Places {
   std::map<std::string, int> by_client_;
 };
 
-// A place that is given back.
+// A place, returned by its destructor.
 class Taken {
  public:
   Taken(Places& places, const std::string& client)

@@ -1,5 +1,5 @@
-// The module veche_http. One thread reads and writes every connection (Asio) and parses requests
-// (Boost.Beast's parser), so that no number of clients takes a thread; others compute answers.
+// The module veche_http. One thread handles the I/O of all connections (Asio) and parses requests
+// (Boost.Beast), so that clients cost no threads. A pool computes answers.
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
@@ -22,9 +22,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kBetweenSweeps = 100ms;
 constexpr auto kWithoutDescriptors = 50ms;
-constexpr int kSendBuffer = 256 << 10;  // of a client that does not read, in the kernel
+constexpr int kSendBuffer = 256 << 10;  // kernel buffer for a client that does not read
 
-// IPv6 gives every home a network of 64 bits: that is one client.
+// IPv6 assigns a /64 network to every home: it counts as one client.
 std::string client_of(const asio::ip::address& address) {
   if (address.is_v4()) return address.to_string();
   const asio::ip::address_v6 v6 = address.to_v6();
@@ -49,7 +49,7 @@ class Server final : public HttpServer {
       asio::post(io_, [this] { end(); });
       thread_.join();
     }
-    pool_.stop();  // what has not begun does not; the destructors of pool and context drop the rest
+    pool_.stop();  // drops queued work; the destructors of pool and context drop the rest
     pool_.join();
   }
 
@@ -73,7 +73,7 @@ class Server final : public HttpServer {
     asio::error_code error, ignored;
     acceptor_.close(ignored);
     acceptor_.open(at.protocol(), error);
-    // SO_REUSEPORT would let two services share a port unseen.
+    // SO_REUSEPORT would let two services share a port unnoticed.
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(at, error);
     if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
@@ -87,7 +87,7 @@ class Server final : public HttpServer {
       asio::error_code error;
       tcp::socket socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
       if (!acceptor_.is_open()) co_return;
-      if (error) {  // mostly that this process has no descriptor left
+      if (error) {  // usually out of file descriptors
         make_room("");
         pause.expires_after(kWithoutDescriptors);
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
@@ -121,7 +121,7 @@ class Server final : public HttpServer {
     if (shared_.ending && connections_.empty()) io_.stop();
   }
 
-  // Closes the connection that nobody has needed for longest.
+  // Closes the connection that has been idle longest.
   bool make_room(const std::string& client) {
     return drop_oldest(client,
                        [now = HttpClock::now()](const Connection& one) { return one.dispensable(now); });
@@ -131,7 +131,7 @@ class Server final : public HttpServer {
       return one.doing() == Connection::Doing::receiving && one.slow(now);
     });
   }
-  // Of the client that has too many, or else of all clients.
+  // Of the client that exceeds its share, or else of all clients.
   template <class Eligible>
   bool drop_oldest(const std::string& client, const Eligible& eligible) {
     for (const bool own : {true, false}) {
@@ -169,7 +169,7 @@ class Server final : public HttpServer {
     sweeping_ = false;
   }
 
-  // Requests that are complete have a while for their answers; nobody else is waited for.
+  // Complete requests get some time for their answers; all other connections close at once.
   void end() {
     shared_.ending = true;
     asio::error_code ignored;

@@ -17,7 +17,8 @@ constexpr double kLeft = 70, kRight = 16, kTop = 34, kBottom = 46, kLegendLine =
 constexpr std::size_t kColumns = 300;
 constexpr std::size_t kMostNamed = 12;  // in the legend
 
-// Okabe and Ito's, which people with any kind of colour blindness can tell apart, darkened for white paper.
+// The palette of Okabe and Ito, distinguishable with any colour blindness, darkened for white
+// paper.
 constexpr std::array kColors{"#0060a0", "#c04000", "#007a55", "#9a4f86", "#806000", "#30353c"};
 constexpr std::array kDashes{"", "7 3", "2 3", "9 3 2 3"};
 
@@ -44,7 +45,7 @@ std::string tick_text(double value) {
   return fmt::format("{:.4g}", value);
 }
 
-// What cannot be drawn is not there.
+// Drops points that cannot be drawn.
 Curve drawable(const Curve& curve, bool logarithmic) {
   Curve kept{curve.name, {}, {}};
   for (std::size_t i = 0; i < std::min(curve.x.size(), curve.y.size()); ++i) {
@@ -166,7 +167,7 @@ std::string to_svg(const Chart& chart) {
                                  ? fmt::format(" (and {} more)", curves.size() - named)
                                  : "";
     std::string name = curves[i].name;
-    if (name.size() > 40) {  // not in the middle of a letter
+    if (name.size() > 40) {  // not in the middle of a character
       std::size_t cut = 38;
       while (cut > 0 && (static_cast<unsigned char>(name[cut]) & 0xc0U) == 0x80U) --cut;
       name = name.substr(0, cut) + "…";

@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostNodeRows = 100;
-constexpr std::size_t kMostMeasurements = 60;  // in the page; all are in the CSV
+constexpr std::size_t kMostMeasurements = 60;  // in the page; the CSV has all
 
-// A word of a command line, whatever is in it.
+// Quotes a word for a command line.
 std::string quoted(const std::string& word) {
   if (!word.empty() &&
       word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@%,") ==
@@ -49,7 +49,7 @@ std::string machine_of(const RunRecord& run) {
                      word("veche"));
 }
 
-// Measurements, thinned evenly, the last one kept.
+// Evenly thinned measurements, including the last.
 Sheet some_measurements(const RunRecord& run) {
   RunRecord thinned{run.name, {}, {}, {}, run.ended, {}, {}};
   const std::size_t count = run.metrics.size(), shown = std::min(count, kMostMeasurements);
@@ -80,7 +80,7 @@ std::string section_of(const RunRecord& run, const DrawGraph& draw_graph) {
          "</pre></details>\n</section>\n";
 }
 
-// A run's name as a part of a file's.
+// A run's name as part of a file name.
 std::string file_name(const std::string& name, std::set<std::string>& taken) {
   std::string made;
   for (const char c : name)

@@ -34,13 +34,13 @@ std::vector<Json> lines_of(const fs::path& file) {
   std::vector<Json> lines;
   std::istringstream text(read_text(file, file.string(), kMostText));
   for (std::string line; std::getline(text, line);) {
-    Json json = Json::parse(line, nullptr, false);  // the last one may be cut short by a kill
+    Json json = Json::parse(line, nullptr, false);  // the last line may be truncated by a kill
     if (json.is_object() && number(json, {"step"})) lines.push_back(std::move(json));
   }
   return lines;
 }
 
-// What a summary would say now.
+// The summary at the current point of the run.
 Json summary_so_far(const std::vector<Json>& metrics) {
   Json json = Json::object();
   if (metrics.empty()) return json;
@@ -62,7 +62,7 @@ Json summary_so_far(const std::vector<Json>& metrics) {
   return json;
 }
 
-// The configuration without what makes runs of one kind differ.
+// The configuration without the keys in which runs of one kind differ.
 std::string kind_of(const RunRecord& run) {
   std::istringstream text(run.config);
   std::string kind, section;
@@ -75,7 +75,7 @@ std::string kind_of(const RunRecord& run) {
   return kind;
 }
 
-// "allreduce-seed2" of a comparison is one of the runs of "allreduce".
+// "allreduce-seed2" of a comparison belongs to the runs of "allreduce".
 std::string without_seed(const std::string& name) {
   const std::size_t at = name.rfind("-seed");
   if (at == std::string::npos || at == 0 || at + 5 == name.size()) return name;

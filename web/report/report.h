@@ -11,10 +11,10 @@
 
 namespace veche::web {
 
-// A picture of the graph that a run's nodes talked on, as SVG; empty: it has none, or too many nodes to see.
+// Draws the communication graph of a run as SVG; empty if it has none, or too many nodes.
 using DrawGraph = std::function<std::string(const RunRecord&)>;
 
-// What is told of groups of runs, for every form it is told in.
+// The contents of a report about groups of runs, for all output formats.
 Sheet overview(const std::vector<RunGroup>& groups);
 Sheet nodes_of(const RunRecord& run, std::size_t most_rows);
 // Every measurement of a run: step, epoch, seconds, bytes, loss, accuracies, disagreement.
@@ -26,11 +26,12 @@ struct NamedChart {
 };
 std::vector<NamedChart> charts(const std::vector<RunGroup>& groups);
 
-// One HTML file without script, fonts or pictures from elsewhere, that opens from disk and prints.
+// One HTML file without external scripts, fonts or images; it opens from disk and prints.
 std::string report_page(const std::vector<RunGroup>& groups, const DrawGraph& draw_graph);
 
-// Files for papers and for other programs, into folders that exist or are made: accuracy.svg .., table.tex
-// and table.md; runs.csv, nodes.csv and a file of measurements for each run. Gives what was written.
+// Writes files for papers and other programs into folders, which are created if necessary:
+// accuracy.svg .., table.tex and table.md; runs.csv, nodes.csv and a file of measurements per run.
+// Returns the files written.
 std::vector<std::filesystem::path> write_figures(const std::vector<RunGroup>& groups,
                                                  const std::filesystem::path& folder);
 std::vector<std::filesystem::path> write_csv(const std::vector<RunGroup>& groups,

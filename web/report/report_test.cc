@@ -55,20 +55,20 @@ TEST(Records, SeedsOfOneKindAreOneGroup) {
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].name, "a");
   EXPECT_EQ(groups[0].runs.size(), 2U);
-  EXPECT_EQ(groups[1].name, "b-seed1");  // alone: as it is called
+  EXPECT_EQ(groups[1].name, "b-seed1");  // a single run keeps its name
   const auto accuracy = over_runs(groups[0], {"accuracy", "mean"});
   EXPECT_NEAR(accuracy->mean, 0.85, 1e-12);
   EXPECT_NEAR(accuracy->std, 0.05, 1e-12);
   const std::string table = overview(groups).to_markdown();
   EXPECT_NE(table.find("85.00 ± 5.00 %"), std::string::npos) << table;
-  EXPECT_NE(table.find("50.00 ± 1.00 %"), std::string::npos) << table;  // over the nodes of the one run
+  EXPECT_NE(table.find("50.00 ± 1.00 %"), std::string::npos) << table;  // over the nodes of the single run
 }
 
 TEST(Records, ARunThatHasNotEndedTellsItsLastMeasurement) {
   const Folder folder;
   const RunRecord run = read_record(folder.run("going", 1, 0.9, "consensus", false));
   EXPECT_FALSE(run.ended);
-  EXPECT_EQ(run.metrics.size(), 3U);  // without the line that was cut
+  EXPECT_EQ(run.metrics.size(), 3U);  // without the truncated line
   EXPECT_DOUBLE_EQ(*number(run.summary, {"accuracy", "average_model"}), 0.9);
   EXPECT_DOUBLE_EQ(*number(run.summary, {"bytes_sent"}), 3000);
   EXPECT_NE(overview(by_seed({run})).to_csv().find("not ended"), std::string::npos);
@@ -144,7 +144,7 @@ TEST(Chart, WhatCannotBeDrawnIsLeftOut) {
   const std::string one = to_svg({"t", "x", "y", {{"a", {5}, {7}}}});
   EXPECT_NE(one.find("<circle"), std::string::npos);
   EXPECT_EQ(one.find("nan"), std::string::npos);
-  // Names are escaped, long ones cut between letters.
+  // Names are escaped, and long ones are cut between characters.
   std::string name = "<b>";
   for (int i = 0; i < 40; ++i) name += "é";
   const std::string named = to_svg({"t", "x", "y", {{name, {1, 2}, {1, 2}}}});

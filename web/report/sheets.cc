@@ -1,4 +1,4 @@
-// The tables and charts of a report; the page around them is in page.cc.
+// The tables and charts of a report; page.cc has the page around them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string percent(const std::optional<double>& part, int digits = 2) {
   return part ? fmt::format("{:.{}f} %", 100 * *part, digits) : "";
 }
 
-// Over seeds where there are several, else over the nodes of the one run.
+// Over seeds if there are several, otherwise over the nodes of the single run.
 std::string accuracy_of(const RunGroup& group) {
   const auto mean = over_runs(group, {"accuracy", "mean"});
   if (!mean) return "";

@@ -7,7 +7,8 @@
 namespace veche::web {
 namespace {
 
-// Of the time of a batch, to wait for the next to be as large: less than a batch of half the size loses.
+// Wait at most this part of a batch's time for the next one to fill: less than a half-full batch
+// would lose.
 constexpr int kPartToGather = 4;
 
 }  // namespace
@@ -46,7 +47,7 @@ void Batcher::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     gather(lock);
-    if (waiting_.empty()) return;  // those who had asked have their answers
+    if (waiting_.empty()) return;  // all pending requests were answered
     const auto count = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), limits_.batch));
     const std::vector<Asked*> batch(waiting_.begin(), waiting_.begin() + count);
     waiting_.erase(waiting_.begin(), waiting_.begin() + count);
@@ -60,12 +61,12 @@ void Batcher::work() {
     ++counts_.batches;
     for (Asked* asked : batch) {
       asked->done = true;
-      asked->ready.notify_one();  // under the lock: it lives on the stack of who waits
+      asked->ready.notify_one();  // under the lock, since it lives on the waiter's stack
     }
   }
 }
 
-// Until there is a batch to compute, or the end.
+// Waits until there is a batch to compute, or the end.
 void Batcher::gather(std::unique_lock<std::mutex>& lock) {
   const auto come = [&] { return ending_ || waiting_.size() >= wanted_; };
   if (lately_ > 1) {

@@ -15,29 +15,30 @@
 
 namespace veche::web {
 
-// More wait than can be answered soon.
+// Too many requests are waiting.
 class TooBusy : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Lets a model answer many who ask one by one, in batches: whoever comes while a batch is computed is in the
-// next one. Who asks alone is answered at once. Where several were answered together, the next batch waits
-// for as many as there were, at most a part of the time that the last one took: they often ask again, and
-// batches would else fall apart into halves that take turns. One thread computes.
+// Batches concurrent requests to a model. Requests that arrive while a batch is computed form the
+// next one. A single request is answered at once. After a batch of several, the next batch waits
+// for as many requests, at most a fraction of the last batch's time: clients often ask again, and
+// otherwise batches would split into halves that alternate. One thread computes.
 class Batcher {
  public:
   struct Limits {
     std::size_t batch = 32;
-    std::size_t waiting = 256;  // more are turned away
+    std::size_t waiting = 256;  // more requests are refused
   };
-  // The model belongs to the batcher's thread while this lives.
+  // The batcher's thread owns the model while this object lives.
   Batcher(TrainedModel& model, Limits limits);
   ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  // The probabilities of one sample. Any thread; waits. Throws TooBusy, and what the model has thrown.
+  // The class probabilities of one sample. Any thread; blocks. Throws TooBusy, or the model's
+  // exception.
   std::vector<float> predict(std::span<const float> sample);
 
   struct Counts {
@@ -60,17 +61,17 @@ class Batcher {
 
   TrainedModel& model_;
   const Limits limits_;
-  std::vector<float> images_, probabilities_;  // of the thread
+  std::vector<float> images_, probabilities_;  // used by the thread
 
   mutable std::mutex mutex_;
-  std::condition_variable come_;                // as many as are wanted, or the end
-  std::deque<Asked*> waiting_;                  // guarded by the mutex, as all below
-  std::size_t wanted_ = 1;                      // who must wait before the thread is woken
-  std::size_t lately_ = 0;                      // how many the last batch left behind or answered
-  std::chrono::steady_clock::duration took_{};  // the last batch
+  std::condition_variable come_;                // enough requests, or the end
+  std::deque<Asked*> waiting_;                  // guarded by the mutex, like all below
+  std::size_t wanted_ = 1;                      // requests needed to wake the thread
+  std::size_t lately_ = 0;                      // size of the last batch, with the requests left waiting
+  std::chrono::steady_clock::duration took_{};  // duration of the last batch
   Counts counts_;
   bool ending_ = false;
-  std::thread thread_;  // the last: it uses all above
+  std::thread thread_;  // declared last: it uses everything above
 };
 
 }  // namespace veche::web

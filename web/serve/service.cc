@@ -22,7 +22,7 @@ HttpReply json_reply(const AnswerJson& json) {
   return {.body = json.dump(-1, ' ', false, AnswerJson::error_handler_t::replace) + "\n"};
 }
 
-// What is wrong with the picture that was sent; 422 where it is none that can be seen.
+// The problem with a request's image; 422 if it is not a readable image.
 struct Refused {
   HttpReply reply;
 };
@@ -80,7 +80,7 @@ HttpReply PredictionService::answer(const HttpRequest& request) {
   return counted(std::move(reply));
 }
 
-// What the head alone decides; nothing: a picture is to be read.
+// The answer if the headers alone decide; nullopt if an image follows.
 std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
   const std::string& path = head.path;
   const bool posts = path == "/predict" || path == "/nodes";
@@ -126,7 +126,7 @@ HttpReply PredictionService::ask_nodes(const HttpRequest& request) {
   if (count < 2) return json_reply(json);
   const std::lock_guard lock(nodes_mutex_);
   std::vector<float> probabilities(static_cast<std::size_t>(model_.classes()));
-  // The run may have gone on since: all answers are of one checkpoint, the newest there is.
+  // The run may have continued meanwhile: all answers come from one checkpoint, the newest.
   for (int attempt = 0; attempt < 3; ++attempt) try {
       if (!others_) others_.emplace(place_, NodeId{0});
       AnswerJson nodes = AnswerJson::array();
@@ -139,7 +139,7 @@ HttpReply PredictionService::ask_nodes(const HttpRequest& request) {
       json["nodes"] = std::move(nodes);
       if (static_cast<int>(json["nodes"].size()) == count) break;
       others_.reset();
-    } catch (const Error& error) {  // such as that its folder was moved away
+    } catch (const Error& error) {  // such as a folder that was moved away
       others_.reset();
       return refusal(503, fmt::format("the run that is served cannot be read any more: {}", error.what()));
     }

@@ -18,16 +18,16 @@ struct ServiceOptions {
   Batcher::Limits limits = {};
 };
 
-// Answers of a trained model over HTTP (docs/serving.md):
-//   POST /predict  a picture: classes and probabilities of the served model; ?top=K of them
-//   POST /nodes    the same of every node of the run beside the average
-//   GET  /model    what it is and sees
+// A trained model over HTTP (docs/serving.md):
+//   POST /predict  an image: classes and probabilities of the served model; ?top=K of them
+//   POST /nodes    the same for every node of the run, besides the average
+//   GET  /model    description of the model and its input
 //   GET  /health   whether it answers
 //   GET  /metrics  counters for Prometheus
-//   GET  /         a page to try it with
+//   GET  /         a page to try it
 class PredictionService : public HttpHandler {
  public:
-  // Throws RequestError when there is no such model, or it does not see pictures.
+  // Throws RequestError if there is no such model, or if it does not take images.
   PredictionService(const std::filesystem::path& place, const ServiceOptions& options, Guard guard);
 
   std::optional<HttpReply> admit(const HttpRequest& head) override;
@@ -45,22 +45,22 @@ class PredictionService : public HttpHandler {
   HttpReply metrics() const;
   std::vector<float> sample_of(const HttpRequest& request) const;
 
-  static constexpr int kMostNodes = 64;  // whose answers are worth a look
+  static constexpr int kMostNodes = 64;  // more nodes are not shown
 
   const Guard guard_;
   TrainedModel model_;
   const PictureReader reader_;
   Batcher batcher_;
 
-  std::mutex nodes_mutex_;              // one asks all nodes at a time
-  std::optional<TrainedModel> others_;  // becomes one node after the other; guarded by the mutex
+  std::mutex nodes_mutex_;              // one request to all nodes at a time
+  std::optional<TrainedModel> others_;  // loaded with one node after the other; guarded by the mutex
   const std::filesystem::path place_;
 
-  // Bounds of the times of answers, in seconds; the last one is infinite.
+  // Upper bounds of the latency histogram in seconds; the last one is infinite.
   static constexpr std::array<double, 8> kBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5};
   std::array<std::atomic<std::uint64_t>, kBounds.size() + 1> times_{};
   std::atomic<std::uint64_t> microseconds_ = 0;
-  std::array<std::atomic<std::uint64_t>, 6> by_status_{};  // hundreds of the status
+  std::array<std::atomic<std::uint64_t>, 6> by_status_{};  // by hundreds of the status
 };
 
 }  // namespace veche::web

@@ -18,7 +18,7 @@ namespace {
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uintmax_t kMostConfigText = 16U << 20U;
 constexpr std::size_t kMostNodesText = 1U << 20U;
-constexpr std::size_t kMostPiece = 8U << 20U;  // read at a time: others wait meanwhile
+constexpr std::size_t kMostPiece = 8U << 20U;  // bytes read at a time, since others wait meanwhile
 
 double value_of(const nlohmann::json& json, const char* key, const char* inner = nullptr) {
   if (!json.is_object()) return kNothing;
@@ -28,7 +28,8 @@ double value_of(const nlohmann::json& json, const char* key, const char* inner =
   return found->is_number() ? found->get<double>() : kNothing;
 }
 
-// Six digits are more than a screen shows, four are what a line among dozens does; what is not there is null.
+// Six digits are more than a screen shows; four suffice for a line among dozens. Missing values are
+// null.
 constexpr int kDigits = 6, kDigitsOfNodes = 4;
 nlohmann::json shown(double value, int digits = kDigits) {
   if (!std::isfinite(value)) return nullptr;
@@ -37,7 +38,7 @@ nlohmann::json shown(double value, int digits = kDigits) {
   return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;
 }
 
-// So many of [0, count), evenly, the last among them.
+// At most `most` indices of [0, count), evenly spread, including the last.
 std::vector<std::size_t> some_of(std::size_t count, std::size_t most) {
   std::vector<std::size_t> chosen;
   const std::size_t taken = std::min(count, most);
@@ -53,12 +54,13 @@ nlohmann::json column(const std::vector<Row>& rows, const std::vector<std::size_
   return values;
 }
 
-// At most so many bytes from `at` on; nothing of a pipe or a device, which would be waited for or never end.
+// At most `most` bytes from `at` on. Reads nothing from a pipe or device, which could block or
+// never end.
 std::string piece_of(const std::filesystem::path& file, std::uintmax_t at, std::size_t most) {
   std::string piece(most, '\0');
   try {
     piece.resize(InputFile(file).read(at, std::as_writable_bytes(std::span(piece))));
-  } catch (const RequestError&) {  // replaced or gone: looked at again the next time
+  } catch (const RequestError&) {  // replaced or removed: try again next time
     piece.clear();
   }
   return piece;
@@ -72,7 +74,7 @@ bool LineReader::read(std::vector<std::string>& lines) {
   struct stat facts {};
   if (::stat(file_.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const auto size = static_cast<std::uintmax_t>(facts.st_size);
-  const bool anew = inode_ != facts.st_ino || size < at_;  // replaced, or cut
+  const bool anew = inode_ != facts.st_ino || size < at_;  // replaced or truncated
   if (anew) {
     at_ = 0;
     rest_.clear();
@@ -104,7 +106,7 @@ RunFollower::RunFollower(const std::filesystem::path& folder)
 bool RunFollower::poll() {
   const auto before = std::tuple(progress_version_, nodes_version_, now_version_, ended_);
   std::vector<std::string> lines;
-  if (metrics_file_.read(lines)) {  // a resumed run writes it anew
+  if (metrics_file_.read(lines)) {  // a resumed run rewrites the file
     measurements_.clear();
     nodes_.clear();
     ++nodes_version_;
@@ -170,12 +172,13 @@ void RunFollower::take_progress(const nlohmann::json& line) {
   const Going at{value_of(line, "step"), value_of(line, "loss"), value_of(line, "cv"),
                  value_of(line, "images_per_second")};
   if (!std::isfinite(at.step)) return;
-  while (!progress_.empty() && progress_.back().step >= at.step) progress_.pop_back();  // it was resumed
+  while (!progress_.empty() && progress_.back().step >= at.step) progress_.pop_back();  // the run was resumed
   progress_.push_back(at);
   ++progress_version_;
 }
 
-// nodes.json is small and written anew; whoever replaces it while it is read is read the next time.
+// nodes.json is small and rewritten as a whole; if it is replaced during the read, read it next
+// time.
 void RunFollower::take_nodes() {
   std::error_code unknown;
   const auto written = std::filesystem::last_write_time(folder_ / "nodes.json", unknown);
@@ -250,7 +253,7 @@ nlohmann::json RunFollower::nodes(std::size_t rows) const {
   for (const auto& nodes : nodes_) count = std::max(count, nodes.size());
   nlohmann::json accuracy = nlohmann::json::array(), distance = nlohmann::json::array(),
                  last = nlohmann::json::array();
-  bool tested = false;  // any of them, ever
+  bool tested = false;  // any node, at any time
   for (std::size_t node = 0; node < count; ++node) {
     nlohmann::json right = nlohmann::json::array(), apart = nlohmann::json::array();
     for (const std::size_t i : chosen) {
@@ -261,8 +264,8 @@ nlohmann::json RunFollower::nodes(std::size_t rows) const {
     }
     accuracy.push_back(std::move(right));
     distance.push_back(std::move(apart));
-    // Lost: no more in the last measurement, or without a step since the one before while others went on.
-    // New: not in the one before.
+    // Lost: missing in the last measurement, or without a step since the previous one while others
+    // advanced. New: not in the previous one.
     const auto& now = nodes_.back();
     const bool there = node < now.size();
     const std::vector<NodeAt>* before = nodes_.size() > 1 ? &nodes_[nodes_.size() - 2] : nullptr;

@@ -8,46 +8,47 @@
 
 namespace veche::web {
 
-// Complete lines that a growing file has got since the last call. A file that became shorter, or was replaced
-// by another of its name, is read anew.
+// The complete lines appended to a file since the last call. A file that became shorter, or was
+// replaced, is read from the start.
 class LineReader {
  public:
   explicit LineReader(std::filesystem::path file) : file_(std::move(file)) {}
-  // True when it was read from its beginning, for the first time or again: forget what was before.
+  // Returns true if it was read from the start, for the first time or again: discard earlier lines.
   bool read(std::vector<std::string>& lines);
-  // There was more than is read at a time: call again.
+  // More data are available: call again.
   bool behind() const { return behind_; }
 
  private:
   const std::filesystem::path file_;
   bool behind_ = false;
   std::uintmax_t at_ = 0;
-  std::string rest_;         // of a line that is not complete yet
-  std::uint64_t inode_ = 0;  // of the file that was read; 0: none
+  std::string rest_;         // an incomplete line
+  std::uint64_t inode_ = 0;  // of the file being read; 0: none
 };
 
-// What is known of a run from its folder, kept small however long it is: numbers in columns. One thread at a
-// time. `poll` reads what is new; the rest answers from memory, as JSON for the page.
+// The state of a run, read from its folder, in compact columns whatever the run's length. One
+// thread at a time. `poll` reads new data; the other methods answer from memory, as JSON for the
+// page.
 class RunFollower {
  public:
   explicit RunFollower(const std::filesystem::path& folder);
 
   const std::string& name() const { return name_; }
-  bool poll();  // whether something is new
+  bool poll();  // returns whether something is new
   bool behind() const { return metrics_file_.behind() || progress_file_.behind(); }  // poll again soon
   bool ended() const { return ended_; }
   std::uint64_t progress_version() const { return progress_version_; }
   std::uint64_t nodes_version() const { return nodes_version_; }
   std::uint64_t now_version() const { return now_version_; }
 
-  // The configuration, the graph, what it is.
+  // The configuration, the graph and a description.
   nlohmann::json about() const;
-  // Columns over the whole run, of at most so many rows: measurements, and progress in between.
+  // Columns over the whole run with at most `rows` rows: measurements, and progress in between.
   nlohmann::json series(std::size_t rows) const;
-  // Every node's columns at so many measurements, and the last ones whole.
+  // The columns of every node at up to `rows` measurements; the last measurements completely.
   nlohmann::json nodes(std::size_t rows) const;
-  // Where every node is since then: {"step", "nodes": [{"steps", "computing", .., "to": [[peer, bytes], ..]},
-  // ..]}; no nodes where nothing is known.
+  // The current state of every node: {"step", "nodes": [{"steps", "computing", .., "to": [[peer,
+  // bytes], ..]}, ..]}; no nodes if nothing is known.
   const nlohmann::json& now() const { return now_; }
 
  private:
@@ -77,7 +78,7 @@ class RunFollower {
   std::uint64_t progress_version_ = 0, nodes_version_ = 0, now_version_ = 0;
 };
 
-// Nodes and edges that the configuration names: {"nodes": n, "edges": [[i, j, weight], ..], "about": words}.
+// The graph in the configuration: {"nodes": n, "edges": [[i, j, weight], ..], "about": text}.
 nlohmann::json graph_of_config(const std::string& config);
 
 }  // namespace veche::web

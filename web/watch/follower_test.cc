@@ -72,7 +72,7 @@ TEST_F(Following, AResumedRunGoesBack) {
   EXPECT_EQ(series["progress"]["cv"][0], nullptr);
   append("metrics.jsonl", measured(1, {1}) + measured(2, {2}));
   run.poll();
-  std::ofstream(folder_ / "metrics.jsonl") << measured(1, {1});  // what a resumed run makes of it
+  std::ofstream(folder_ / "metrics.jsonl") << measured(1, {1});  // as a resumed run rewrites it
   run.poll();
   EXPECT_EQ(run.series(100)["measurements"]["step"], nlohmann::json::parse("[1]"));
 }
@@ -90,8 +90,8 @@ TEST_F(Following, LostAndJoinedNodesAreTold) {
   run.poll();
   const auto later = run.nodes(10)["last"];
   EXPECT_FALSE(later[1]["lost"].get<bool>());  // it is back
-  EXPECT_TRUE(later[2]["lost"].get<bool>());   // not there any more
-  // At the end nobody makes steps: nobody is lost for that.
+  EXPECT_TRUE(later[2]["lost"].get<bool>());   // no longer present
+  // At the end no node makes steps; that does not make them lost.
   append("metrics.jsonl", measured(30, {30, 20}));
   run.poll();
   EXPECT_FALSE(run.nodes(10)["last"][0]["lost"].get<bool>());
@@ -99,7 +99,7 @@ TEST_F(Following, LostAndJoinedNodesAreTold) {
 
 TEST_F(Following, WhereNodesAreNow) {
   RunFollower run(folder_);
-  EXPECT_TRUE(run.now()["nodes"].empty());  // as of runs of earlier versions
+  EXPECT_TRUE(run.now()["nodes"].empty());  // as in runs of earlier versions
   append(
       "nodes.json",
       R"({"step":12,"nodes":[{"steps":12,"compute_seconds":3,"waiting_seconds":1,"communication_seconds":2,)"

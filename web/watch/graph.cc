@@ -14,7 +14,8 @@ constexpr int kMostNodesDrawn = 500;
 
 }  // namespace
 
-// As run_plan.cc builds it; where the configuration names what this program does not know, nodes alone.
+// As run_plan.cc builds it. If the configuration names something unknown to this program: nodes
+// only.
 nlohmann::json graph_of_config(const std::string& config) {
   nlohmann::json json{{"nodes", 0}, {"edges", nlohmann::json::array()}, {"about", ""}};
   try {

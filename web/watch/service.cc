@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooks = 400ms;
-constexpr auto kBetweenPieces = 5ms;  // of a long past: others have their turn
-constexpr auto kBetweenSigns = 1s;    // of life
+constexpr auto kBetweenPieces = 5ms;  // between chunks of a long history, so that others get a turn
+constexpr auto kBetweenSigns = 1s;    // between keep-alive events
 constexpr std::size_t kSeriesRows = 600, kNodeRows = 200;
 constexpr std::size_t kMostRuns = 200;
 
@@ -57,7 +57,7 @@ WatchService::~WatchService() {
 
 bool WatchService::empty() const { return told()->runs == 0; }
 
-// Under the lock, or before the thread is there.
+// Called under the lock, or before the thread starts.
 bool WatchService::look_for_runs() {
   bool found = false;
   const auto add = [&](const fs::path& folder) {
@@ -113,7 +113,7 @@ std::shared_ptr<const WatchService::Told> WatchService::told() const {
   return told_;
 }
 
-// Of one viewer.
+// The event stream of one viewer.
 std::function<std::string()> WatchService::events() const {
   return [this, seen = std::uint64_t{0}, last = std::chrono::steady_clock::time_point()]() mutable {
     const auto news = told();

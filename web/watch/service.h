@@ -16,20 +16,21 @@
 
 namespace veche::web {
 
-// The live page of runs (docs/watching.md), under way or ended:
+// The live page of running or finished runs (docs/watching.md):
 //   GET /           the page
 //   GET /api/runs   their names
-//   GET /api/about, /api/series, /api/nodes, /api/now  ?run=NAME: what is known of one
+//   GET /api/about, /api/series, /api/nodes, /api/now  ?run=NAME: the data of one run
 //   GET /api/events server-sent events: which of these has a new version
 //   GET /health     whether it answers
-// One thread reads the folders twice a second, whoever watches; answers are made once for each version.
+// One thread reads the folders twice a second, independent of the number of viewers. Each answer is
+// made once per version.
 class WatchService : public HttpHandler {
  public:
-  // Nothing may be sent to it, and its answers are short.
+  // Requests have no body, and answers are short.
   static HttpOptions http_options() {
     return {.most_body = 0, .threads = 4, .to_end = std::chrono::milliseconds(0)};
   }
-  // A run's folder, or one that holds runs' folders; those that come later are found too. Throws
+  // A run's folder, or a folder of runs; runs that are added later are found too. Throws
   // RequestError.
   WatchService(const std::vector<std::filesystem::path>& places, Guard guard);
   ~WatchService() override;
@@ -39,15 +40,15 @@ class WatchService : public HttpHandler {
   std::optional<HttpReply> admit(const HttpRequest& head) override;
   HttpReply answer(const HttpRequest& request) override;
   HttpReply refused(int status) override { return refusal_of_server(status, 0); }
-  bool empty() const;  // no run was found until now
+  bool empty() const;  // no run found so far
 
  private:
   struct Watched {
     explicit Watched(const std::filesystem::path& folder) : follower(folder) {}
     RunFollower follower;
-    std::map<std::string, std::pair<std::uint64_t, std::string>> made;  // answers, by what and version
+    std::map<std::string, std::pair<std::uint64_t, std::string>> made;  // answers, by kind and version
   };
-  // What viewers are told of all runs.
+  // What viewers receive about all runs.
   struct Told {
     std::uint64_t version = 0;
     std::size_t runs = 0;
@@ -62,16 +63,16 @@ class WatchService : public HttpHandler {
   const std::vector<std::filesystem::path> places_;
   const Guard guard_;
 
-  // Never held while folders are read: `admit` must not wait.
+  // Never held while folders are read: `admit` must not block.
   mutable std::mutex told_mutex_;
   std::shared_ptr<const Told> told_ = std::make_shared<Told>();  // guarded by it
 
   mutable std::mutex mutex_;
   std::condition_variable end_;
-  std::map<std::string, std::unique_ptr<Watched>> runs_;  // by name; guarded by the mutex, as all below
+  std::map<std::string, std::unique_ptr<Watched>> runs_;  // by name; guarded by the mutex, like all below
   std::map<std::string, std::string> names_;              // of folders
   bool stopping_ = false;
-  std::thread thread_;  // the last
+  std::thread thread_;  // declared last
 };
 
 }  // namespace veche::web

@@ -1,5 +1,6 @@
-// Makes ../page.html: the page with its style and script inside, and nothing to fetch. Run by hand when a file here
-// changes (npm ci && npm run build); what it makes is committed, so that building Veche needs no node.
+// Makes ../page.html: the page with its style and script inline, nothing to fetch. Run by hand when
+// a file here changes (npm ci && npm run build). The result is committed, so that building Veche
+// needs no Node.js.
 import {build} from "esbuild";
 import {copyFileSync, readFileSync, writeFileSync} from "node:fs";
 
@@ -7,10 +8,10 @@ const made = await build({entryPoints: ["main.js"], bundle: true, minify: true, 
                           legalComments: "none", write: false});
 const script = made.outputFiles[0].text.replaceAll("</script", "<\\/script");
 const style = readFileSync("node_modules/uplot/dist/uPlot.min.css", "utf8") + readFileSync("style.css", "utf8");
-// By functions: texts may hold what means something in a replacement.
+// Replacement by functions, since the texts may contain replacement patterns such as $&.
 const page = readFileSync("page.html", "utf8").replace("/* style */", () => style).replace("/* script */", () => script);
-// The build puts it into a C++ literal that ends with this.
+// The build puts the page into a C++ literal that ends with this.
 if (page.includes(')VECHE"')) throw new Error("the page ends its own literal");
 writeFileSync("../page.html", page);
-// What the browser test asks whether people can use it.
+// Used by the browser test to check accessibility.
 copyFileSync("node_modules/axe-core/axe.min.js", "../../../tests/browser/axe.min.js");

@@ -1,4 +1,5 @@
-// The curves, by uPlot: several runs or all nodes of one, over what was chosen; a table behind each.
+// The curves, by uPlot: several runs, or all nodes of one, over the selected axis; a table behind
+// each.
 import uPlot from "uplot";
 
 const COLORS = ["#0072b2", "#d55e00", "#00795a", "#cc79a7", "#b8860b", "#56b4e9", "#7a7f87"];
@@ -9,7 +10,7 @@ const MOST_LINES = 64, MOST_IN_LEGEND = 12;
 
 const beside = ({accuracy_mean, accuracy_std}, sign) => accuracy_mean.map((mean, i) => mean == null ? null : mean + sign * accuracy_std[i]);
 
-// What of a run is drawn: [x, y] by name of the line.
+// What is drawn of a run: [x, y] by name of the line.
 const CHARTS = [
   {id: "accuracy", title: "Accuracy of the averaged model and of the nodes, per cent", lines: (run, across) => [
     [run.name, run.series.measurements[across], percent(run.series.measurements.accuracy)],
@@ -27,7 +28,7 @@ const CHARTS = [
   {id: "rate", title: "Learning rate", lines: (run, across) => [[run.name, run.series.measurements[across], run.series.measurements.learning_rate]]},
 ];
 
-// Over steps there is progress between the measurements, in most runs; over the others only they are.
+// Over steps, most runs have progress between measurements; over other axes only measurements.
 function between(run, across, what) {
   const {measurements, progress} = run.series;
   const fine = across === "step" && progress.step.length > measurements.step.length;
@@ -90,7 +91,7 @@ function onKey({plot, data, told, labels}, event) {
   told.textContent = `${labels[0]} ${data[0][at]}: ` + data.slice(1).map((list, i) => list[at] == null ? "" : `${labels[i + 1]} ${Number(list[at].toPrecision(5))}`).filter(Boolean).join(", ");
 }
 
-// Where there are too many lines for a legend: the one that the pointer is next to.
+// With too many lines for a legend: shows the line nearest to the pointer.
 function tellNearest({data, told, labels}, plot) {
   const {idx, top} = plot.cursor;
   if (idx == null || top < 0) return;
@@ -102,7 +103,7 @@ function tellNearest({data, told, labels}, plot) {
   if (nearest > 0) told.textContent = `${labels[0]} ${data[0][idx]}: ${labels[nearest]} ${Number(data[nearest][idx].toPrecision(5))}`;
 }
 
-// Colours of axes are those of the scheme that they were made in.
+// Axes keep the colours of the colour scheme they were created in.
 export function forgetCharts() {
   for (const entry of made) entry.names = "";
 }
@@ -152,7 +153,7 @@ export function drawCharts(runs, focus, {across, smooth}) {
   }
 }
 
-// Every visible chart, a row for each point of each line.
+// Every visible chart, one row per point of each line.
 export function shownRows() {
   const rows = [["chart", "line", "across", "x", "y"]];
   for (const {chart, section, data, labels} of made)

@@ -1,4 +1,4 @@
-// Nodes where forces put them, once for each graph: nothing moves but colours and widths.
+// A force-directed layout, computed once per graph: only colours and widths change afterwards.
 import {forceSimulation, forceManyBody, forceLink, forceCenter, forceCollide} from "d3-force";
 import {edgesOf, rowsOf, trafficOf} from "./rows.js";
 

@@ -1,4 +1,5 @@
-// The live page: what the server tells (service.h), drawn. One state, one `draw`; events only say what is new.
+// The live page: draws what the server reports (service.h). One state, one `draw`; events only
+// announce new versions.
 import {makeCharts, drawCharts, forgetCharts, shownRows} from "./charts.js";
 import {drawGraph} from "./graph.js";
 import {drawTimes} from "./times.js";
@@ -25,7 +26,7 @@ function message(text) {
   get("messages").replaceChildren(...state.messages.map(words => Object.assign(document.createElement("li"), {textContent: words})));
 }
 
-// [progress, nodes, ended, now] of every run: fetch what is newer than what is here, of what is looked at.
+// [progress, nodes, ended, now] of every run: fetches what is newer, for the parts on display.
 async function update(versions) {
   for (const [name, [progress, nodes, ended, now]] of Object.entries(versions)) {
     let run = state.runs.get(name);
@@ -105,7 +106,7 @@ get("csv").addEventListener("click", () => {
 
 makeCharts(get("charts"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { forgetCharts(); draw(); });
-// One update at a time; of those that came meanwhile the last one counts.
+// One update at a time; of those that arrive meanwhile, only the last counts.
 let busy = false, next = null, latest = {};
 async function take(versions) {
   next = latest = versions;

@@ -1,4 +1,5 @@
-// Of every node the last measurement, with what is known since (api/now); `to` is what it has sent to whom.
+// The last measurement of every node, with later data (api/now); `to` lists the bytes sent to each
+// peer.
 export function rowsOf(run) {
   const last = run.nodes?.last ?? [], now = run.now?.nodes ?? [];
   const measured = run.nodes?.step.at(-1) ?? -1;
@@ -7,8 +8,9 @@ export function rowsOf(run) {
     ({node, lost: false, joined: false, ...last[node], ...(newer ? now[node] : {}), to: now[node]?.to ?? []}));
 }
 
-// What went from one node to another, by "from,to". A node of which that is not known by peer (engines that exchange
-// without messages send the same to every neighbour) has sent its bytes evenly over its edges.
+// Bytes from one node to another, by "from,to". If a node's bytes are not known by peer (engines
+// that exchange without messages send the same to every neighbour), they are divided evenly over
+// its edges.
 export function trafficOf(rows, edges) {
   const sent = new Map(), neighbours = rows.map(() => []);
   for (const [from, to] of edges) { neighbours[from]?.push(to); neighbours[to]?.push(from); }
@@ -19,7 +21,7 @@ export function trafficOf(rows, edges) {
   return sent;
 }
 
-// The graph of the run; where its strategy has none, who has sent to whom.
+// The graph of the run; for strategies without one, the pairs that exchanged data.
 export function edgesOf(run, rows) {
   if (run.about.graph.edges.length > 0) return run.about.graph.edges;
   const pairs = new Map();

@@ -1,4 +1,5 @@
-// A table of the nodes' times, with bars: computing, waiting, communicating, and how stale what they applied was.
+// A table of the nodes' times with bars (computing, waiting, communicating) and the staleness of
+// applied updates.
 import {rowsOf} from "./rows.js";
 
 const PARTS = ["computing", "waiting", "communicating"];
