@@ -18,7 +18,7 @@ constexpr int kSilenceMilliseconds = 300'000;
 
 }  // namespace
 
-// A pair of sockets and not pipes: writing to a child that died is then an error and not a signal.
+// A socket pair instead of pipes: writing to a dead child is then an error and not a signal.
 Peer::Peer(const std::string& python, const std::string& program, std::string package)
     : package_(std::move(package)) {
   std::array<int, 2> ends{};
@@ -41,7 +41,7 @@ Peer::Peer(const std::string& python, const std::string& program, std::string pa
 }
 
 Peer::~Peer() {
-  close(to_);  // the end of its input ends it
+  close(to_);  // end of input ends it
   if (process_ > 0) waitpid(process_, nullptr, 0);
 }
 

@@ -7,11 +7,12 @@
 
 namespace veche {
 
-// A Python program that answers JSON lines with JSON lines, as a child process. Throws RunError, naming what
-// to install, when it ends, answers with {"error": ...} or is silent for minutes. One thread.
+// A Python child process that answers JSON lines with JSON lines. Throws RunError, naming what to
+// install, if it exits, answers with {"error": ...} or is silent for minutes. One thread.
 class Peer {
  public:
-  // The program's text, not its path: it travels inside our binary. `package` is the Debian package it needs.
+  // Takes the program's text, not its path: it is embedded in our binary. `package` is the Debian
+  // package it needs.
   Peer(const std::string& python, const std::string& program, std::string package);
   ~Peer();
   Peer(const Peer&) = delete;
@@ -27,7 +28,7 @@ class Peer {
   pid_t process_ = -1;
   int to_ = -1;
   int from_ = -1;
-  std::string received_;  // beyond the last whole line
+  std::string received_;  // after the last complete line
 };
 
 }  // namespace veche

@@ -7,8 +7,8 @@
 
 namespace veche {
 
-// What was measured in rounds, in each of which we and every peer ran once: the ratio is taken within a
-// round, so that a disturbance of the machine touches both sides.
+// Measurements in rounds. In each round, our side and every peer run once, and the ratio is taken
+// within the round, so that a disturbance of the machine affects both sides.
 class Rounds {
  public:
   explicit Rounds(std::size_t peers) : theirs_(peers) {}

@@ -12,7 +12,7 @@ namespace veche {
 namespace {
 
 constexpr int kRunsPerRound =
-    3;  // the best counts: nodes that wait for each other suffer more from other programs
+    3;  // the best counts: nodes that wait for each other are sensitive to other programs
 
 std::vector<AllReduceSetting> settings(const BenchOptions& options) {
   std::vector<AllReduceSetting> all;
@@ -21,7 +21,7 @@ std::vector<AllReduceSetting> settings(const BenchOptions& options) {
   return all;
 }
 
-// What agreeing on gradients costs a training run: the nodes that talk beside the same nodes that do not.
+// The cost of all-reduce in a training run, beside the same nodes without communication.
 BenchCase training(const BenchOptions& options) {
   const auto run = [&](const std::string& strategy) {
     return short_run({"model.name=resnet20", "data.batch=32", "data.shape=[3,32,32]",

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Nodes that are threads, each with a vector of its own and a second one to copy to, which all do one thing
-// many times.
+// Nodes as threads that all repeat the same work, each with its own vector and a second one to copy
+// to.
 class Arena {
  public:
   struct Node {
@@ -21,8 +21,9 @@ class Arena {
 
   Arena(int nodes, std::size_t length);
 
-  // Seconds from when all nodes are there until all have done `work` so many times. `before` and `after` are
-  // done once in every node and not timed. Throws what a node throws; then the others must not wait for it.
+  // Seconds from the start of all nodes until all have done `work` `repeats` times. `before` and
+  // `after` run once per node and are not timed. Rethrows a node's exception; the other nodes must
+  // not wait for it then.
   double seconds(int repeats, const Work& before, const Work& work, const Work& after);
 
   int nodes() const { return static_cast<int>(data_.size()); }

@@ -18,22 +18,23 @@ namespace {
 using enum AllReduceAlgorithm;
 constexpr std::array kAlgorithms = {all_to_all, tree, ring, halving_doubling, native};
 
-// A round's figure is the best of several short measurements: long enough to be measured, short enough that
-// some of them fall between whatever else the machine does.
+// A round's figure is the best of several short measurements: long enough to measure, short enough
+// that some are undisturbed by other programs.
 constexpr double kSecondsPerLook = 0.004;
 constexpr int kTriesPerRound = 8;
-constexpr int kTriesPerSlowRound = 3;    // and a third of the rounds: each takes longer
-constexpr double kHopeless = 2;          // times slower at first sight
-constexpr std::size_t kLarge = 1 << 24;  // bytes of which one is seen well enough at first sight
+constexpr int kTriesPerSlowRound = 3;  // and a third of the rounds, since each takes longer
+constexpr double kHopeless = 2;        // times slower in the first measurement
+// from this size in bytes on, one execution is a good first measurement
+constexpr std::size_t kLarge = 1 << 24;
 constexpr double kAutoPromise = 1 / 1.05;
 constexpr double kCopyPromise = 1 / 1.3;
 
-// Sums of small whole numbers are exact in any order.
+// Sums of small integers are exact in any order.
 float value_of(int node, std::size_t i) { return static_cast<float>((node + 1) * static_cast<int>(i % 13)); }
 
 void nothing(Arena::Node&) {}
 
-// Seconds of one alone, cold, whose result was compared with what it must be.
+// Seconds of one cold execution, with its result verified.
 double verified(Arena& arena, AllReduceAlgorithm algorithm) {
   const int n = arena.nodes();
   const std::size_t stride = arena.length() > 1'000'000 ? 101 : 1;
@@ -46,12 +47,12 @@ double verified(Arena& arena, AllReduceAlgorithm algorithm) {
     for (std::size_t i = 0; i < node.data.size(); i += stride)
       if (node.data[i] != static_cast<float>(ones * static_cast<int>(i % 13)))
         throw RunError("bench allreduce: the sum by " + name_of(algorithm) + " is wrong");
-    std::ranges::fill(node.data, 0.0F);  // else it would grow without bounds when repeated
+    std::ranges::fill(node.data, 0.0F);  // otherwise values would overflow when repeated
   };
   return arena.seconds(1, fill, reduce, check);
 }
 
-// Vectors' bytes per second, over many one after the other.
+// Bytes of vectors per second, over many executions.
 double rate(Arena& arena, int repeats, const Arena::Work& work) {
   const double seconds = arena.seconds(repeats, work, work, nothing);
   return static_cast<double>(arena.length() * sizeof(float)) * repeats / seconds;
@@ -61,7 +62,7 @@ double rate(Arena& arena, int repeats, AllReduceAlgorithm algorithm) {
   return rate(arena, repeats, [&](Arena::Node& node) { all_reduce(node.channel, node.data, algorithm); });
 }
 
-// Seconds of one among many, or of one alone where it is long.
+// Seconds per execution: averaged over many, or a single long one.
 double verified_seconds(Arena& arena, AllReduceAlgorithm algorithm, bool quick) {
   const double alone = verified(arena, algorithm);
   const std::size_t bytes = arena.length() * sizeof(float);
@@ -71,7 +72,7 @@ double verified_seconds(Arena& arena, AllReduceAlgorithm algorithm, bool quick) 
   return static_cast<double>(bytes) / seen;
 }
 
-// Comparing it with itself would tell the machine's noise: `auto` is compared with the others.
+// Comparing an algorithm with itself would show only noise: `auto` is compared with the others.
 AllReduceAlgorithm choice_of_auto(const AllReduceSetting& setting) {
   ThreadsCluster cluster(setting.nodes);
   const std::unique_ptr<Endpoint> endpoint = cluster.endpoint(NodeId{0});
@@ -120,7 +121,8 @@ AllReduceFigures measure_all_reduce(const AllReduceSetting& setting, const Bench
     std::vector<double> best(others.size() + 2);
     for (int attempt = 0; attempt < tries; ++attempt)
       for (std::size_t turn = 0; turn < best.size(); ++turn) {
-        // There and back again: nobody always comes after the same one, whose data are in the caches.
+        // Alternating order: no algorithm always runs right after the same other one, with its data
+        // in the caches.
         const std::size_t side = attempt % 2 == 0 ? turn : best.size() - 1 - turn;
         if (far_ahead && attempt > 0 && side > 0 && side <= others.size()) continue;
         const double seen = side == 0               ? rate(arena, repeats, automatic)

@@ -8,7 +8,7 @@
 
 namespace veche {
 
-// What all-reduce of one size among so many nodes costs, in vectors of so many bytes.
+// One all-reduce setting: number of nodes and size of the vectors in bytes.
 struct AllReduceSetting {
   std::string name;
   std::size_t bytes = 0;
@@ -17,11 +17,11 @@ struct AllReduceSetting {
 
 struct AllReduceFigures {
   AllReduceAlgorithm best = AllReduceAlgorithm::native;
-  std::vector<BenchCase> cases;  // `auto` beside the best of those that it did not choose, and beside copying
+  std::vector<BenchCase> cases;  // `auto` beside the best of the other algorithms, and beside copying
 };
 
-// Every algorithm's result is verified first; those far from the best at first sight are then not measured
-// further. Throws RunError when a sum is wrong.
+// Verifies the result of every algorithm first. Algorithms far behind in the first measurement are
+// not measured further. Throws RunError if a sum is wrong.
 AllReduceFigures measure_all_reduce(const AllReduceSetting& setting, const BenchOptions& options);
 
 }  // namespace veche

@@ -8,17 +8,17 @@
 
 namespace veche {
 
-// A vector's length, as people say it and in bytes.
+// A vector length, as text and in bytes.
 struct VectorSize {
   std::string name;
   std::size_t bytes = 0;
 };
 
-// Those that all-reduce is measured with: 1 KB to 64 MB, or the ones asked for. Throws RequestError when one
-// asked for is not among them.
+// The vector sizes to measure: 1 KB to 64 MB, or the requested ones. Throws RequestError for an
+// unknown size.
 std::vector<VectorSize> vector_sizes(const BenchOptions& options);
 
-// The same for how many nodes or ranks; any number from 2 may be asked for.
+// The numbers of nodes or ranks to measure; any number from 2 may be requested.
 std::vector<int> node_counts(const BenchOptions& options, std::vector<int> usual);
 
 }  // namespace veche

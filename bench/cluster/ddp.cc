@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 struct DdpSetting {
   std::string model;
   int batch;
-  int steps;  // of one side in one round: some seconds
+  int steps;  // per side and round: some seconds
   Words assignments;
   double promise;
 };

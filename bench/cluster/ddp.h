@@ -6,8 +6,9 @@
 
 namespace veche {
 
-// Training under mpirun beside PyTorch's DistributedDataParallel over Gloo, in turn: images per second of two
-// ranks with a thread each on this machine. Throws RunError when a side fails or its nodes differ.
+// Training under mpirun beside PyTorch's DistributedDataParallel over Gloo, alternating: images per
+// second of two single-threaded ranks on this machine. Throws RunError if a side fails or its nodes
+// differ.
 std::vector<BenchCase> bench_ddp(const BenchOptions& options);
 
 }  // namespace veche

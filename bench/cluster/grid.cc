@@ -45,7 +45,7 @@ Words on_loopback(int steps) {
           "run.out=/tmp/veche-bench-grid"};
 }
 
-// What bench slow-network found to be soonest there.
+// The fastest settings found by bench slow-network.
 Words on_slow_links(double target, int steps) {
   return {"model.name=cnn",
           "model.dropout=0",
@@ -84,7 +84,7 @@ void move_to(const LabHosts& hosts, std::vector<grid::FixedMembers>& members) {
   }
 }
 
-// A process for each member, on a host of its own where there are such; the first tells.
+// One process per member, each on its own host if there are hosts; the first member reports.
 Measured on_the_grid(int members, const Words& assignments, const LabHosts* hosts) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) throw RunError("no pipe can be made");

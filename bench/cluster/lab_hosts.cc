@@ -81,7 +81,7 @@ LabHosts::~LabHosts() {
 LabHosts::Socket LabHosts::listen_on(std::size_t host) const {
   const Place& place = places_.at(host);
   Socket made;
-  // A thread of its own: where it is ends with it.
+  // A separate thread: its network namespace ends with it.
   std::thread([&] {
     if (!enter_space(place.space)) return;
     const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -9,10 +9,12 @@
 
 namespace veche {
 
-// scripts/netlab with four hosts whose links take so many Mbit/s; `how` is what it is to do.
+// The command line of scripts/netlab with four hosts and links of this rate in Mbit/s; `how` is its
+// subcommand.
 Words netlab(int rate, const std::string& how);
 
-// Such a laboratory for as long as this lives. Throws RunError where it cannot be made (it needs root).
+// A network laboratory that lives as long as this object. Throws RunError if it cannot be created
+// (it needs root).
 class LabHosts {
  public:
   explicit LabHosts(int rate);
@@ -24,9 +26,9 @@ class LabHosts {
     int descriptor = -1;
     std::string address;
   };
-  // One that listens on a host, 0 and on, whoever has it.
+  // A listening socket on a host, numbered from 0.
   Socket listen_on(std::size_t host) const;
-  // This process, which has one thread, is there from now on.
+  // Moves this process, which must have one thread, to a host.
   void enter(std::size_t host) const;
 
  private:
@@ -34,7 +36,7 @@ class LabHosts {
     std::string space, address;
   };
   pid_t process_ = -1;
-  int input_ = -1;  // it ends when this is closed
+  int input_ = -1;  // closing it ends the laboratory
   std::vector<Place> places_;
 };
 

@@ -17,16 +17,16 @@ constexpr int kRoundTrips = 100;
 constexpr std::size_t kSmall = 8;  // bytes
 constexpr std::size_t kLeast = 64 << 10, kMost = 128 << 20;
 constexpr int kInARow = 3;
-constexpr Time kLongEnough{0.5};  // for a row to be believed
-constexpr int kMostPartners = 8;  // of a rank, where there are many
-constexpr double kDuplex = 0.75;  // of the rate one way is left when as much comes back
-constexpr double kAlike = 0.1;    // hosts that differ by less get the same figures
+constexpr Time kLongEnough{0.5};  // minimum duration of a reliable measurement
+constexpr int kMostPartners = 8;  // partners of a rank in large jobs
+constexpr double kDuplex = 0.75;  // minimum fraction of the one-way rate under full duplex
+constexpr double kAlike = 0.1;    // hosts that differ by less get equal figures
 
 struct Pair {
   int a = 0, b = 0;
   double one_way = 0;    // seconds
-  double bandwidth = 0;  // bytes a second, one way
-  double both = 0;       // the same while as much comes back
+  double bandwidth = 0;  // bytes per second, one way
+  double both = 0;       // the same with full-duplex traffic
 };
 
 double median(std::vector<double> values) {
@@ -57,7 +57,7 @@ class Measurement {
     const bool first = channel_.me().value == pair.a;
     pair.one_way = latency(other, first);
     for (std::size_t size = kLeast;; size *= 2) {
-      there_and_back(other, first);  // both begin now
+      there_and_back(other, first);  // synchronises both
       const double way = in_a_row(other, first ? size : kSmall, first);
       pair.bandwidth = static_cast<double>(size) / std::max(way - 2 * pair.one_way, 1e-9);
       there_and_back(other, first);
@@ -67,9 +67,9 @@ class Measurement {
     }
   }
 
-  // Seconds a message takes in a row of them, each after the answer to the one before; or an answer, where
-  // the other begins. The first does not count: it uses up what lets a burst through (buckets) and begins
-  // slowly (TCP).
+  // Seconds per message in a sequence where each waits for the previous answer; or per answer, if
+  // the other side begins. The first message does not count: it consumes burst allowances (token
+  // buckets) and suffers TCP's slow start.
   double in_a_row(NodeId other, std::size_t size, bool begins) {
     Time start{};
     for (int i = 0; i <= kInARow; ++i) {
@@ -91,14 +91,14 @@ class Measurement {
     return median(std::move(ways));
   }
 
-  // A few bytes from the first, and as many back.
+  // A few bytes from the first node, and as many back.
   void there_and_back(NodeId other, bool first) {
     if (first) send(other, kSmall);
     channel_.expect(other);
     if (!first) send(other, kSmall);
   }
 
-  // By the first, for both.
+  // The first node decides for both.
   bool decided(NodeId other, bool first, bool mine) {
     if (first) {
       channel_.send(other, channel_.pool.copy_of_item(mine));
@@ -128,7 +128,7 @@ class Measurement {
   Channel channel_{endpoint_, pool_, timeout_, Tag{1}};
 };
 
-// One for all where they are alike, else a list.
+// One value if all are alike, otherwise a list.
 std::string as_toml(const std::vector<double>& values, const std::function<std::string(double)>& words) {
   const auto [least, most] = std::ranges::minmax(values);
   if (most <= least * (1 + kAlike)) return words(median(values));
@@ -148,7 +148,7 @@ std::string section(const std::vector<Pair>& pairs, std::size_t hosts) {
     }
   std::vector<double> latencies, rates;
   for (std::size_t host = 0; host < hosts; ++host) {
-    latencies.push_back(median(one_way[host]) / 2);  // a way leads over two links
+    latencies.push_back(median(one_way[host]) / 2);  // a path has two links
     rates.push_back(std::ranges::max(bandwidth[host]));
   }
   return fmt::format(

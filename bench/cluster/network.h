@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// Measures latency and bandwidth between every two ranks of a job, one way and both ways at once, and returns
-// the section [network] that simulates them: a star whose links take what was measured. Collective; the text is the same
-// on all ranks.
+// Measures latency and bandwidth between every two ranks of a job, one way and full duplex. Returns
+// a [network] section that simulates them: a star whose links have the measured figures.
+// Collective; all ranks get the same text.
 std::string measured_network(Job& job);
 
 }  // namespace veche

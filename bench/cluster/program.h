@@ -6,15 +6,16 @@
 
 namespace veche {
 
-// Runs a program to its end, with more variables in its environment, and returns the JSON object that it
-// prints in a line of its own. Throws RunError with its last words when it fails or is gone for `minutes`.
+// Runs a program to its end with additional environment variables and returns the JSON object that
+// it prints on a line of its own. Throws RunError with the end of its output if it fails or takes
+// longer than `minutes`.
 nlohmann::json run_program(std::vector<std::string> words, const std::vector<std::string>& environment = {},
                            int minutes = 15);
 
-// "mpirun -np N" with what a machine with fewer cores than ranks needs.
+// "mpirun -np N" with the flags needed when there are fewer cores than ranks.
 std::vector<std::string> mpirun(int ranks);
 
-// This program's own path, to be started by launchers.
+// This program's own path, for launchers.
 std::string own_path();
 
 }  // namespace veche

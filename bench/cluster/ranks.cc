@@ -16,12 +16,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one measurement: some milliseconds and more.
+// Repeats per measurement: at least some milliseconds.
 int repeats_of(std::size_t bytes) {
   return std::clamp(static_cast<int>((std::size_t{1} << 25) / (bytes + (1 << 16))), 1, 400);
 }
 
-// One rank's side of it.
+// One rank's side of the benchmark.
 class Bench {
  public:
   Bench(Job& job, MpiPlainSum& plain_sum, std::size_t floats)
@@ -32,7 +32,8 @@ class Bench {
 
   void verify() {
     verify([&] { sum(); });
-    // 2(n-1)/n of the vector, to the float: all but the own part once, and the own part to everybody.
+    // 2(n-1)/n of the vector, to the float: everything except its own part once, and its own part
+    // to every other rank.
     const auto n = static_cast<std::size_t>(endpoint_->size());
     const std::size_t own = part_of(std::span(data_), endpoint_->size(), endpoint_->id().value).size();
     if (channel_.sent().bytes != (data_.size() - own + (n - 1) * own) * sizeof(float))
@@ -43,7 +44,7 @@ class Bench {
   void sum() { all_reduce(channel_, data_, AllReduceAlgorithm::automatic); }
   void plain() { plain_sum_(data_.data(), data_.size()); }
 
-  // Bytes of vectors per second, from when all are there.
+  // Bytes of vectors per second, after a barrier.
   template <class Work>
   double rate(int repeats, Work work) {
     work();
@@ -81,7 +82,7 @@ class Bench {
 }  // namespace
 
 std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const BenchOptions& options) {
-  // The best of several measurements is a round's: some fall between what else the machine does.
+  // A round's figure is the best of several measurements: some are undisturbed by other programs.
   constexpr int kLooks = 3;
   constexpr int kShortLooks = 8;
   std::vector<BenchCase> cases;
@@ -94,7 +95,7 @@ std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const Ben
       double ours = 0;
       double theirs = 0;
       for (int turn = 0; turn < 2 * (repeats > 1 ? kShortLooks : kLooks); ++turn) {
-        // There and back again: nobody always comes after the other.
+        // Alternating order: neither side always runs second.
         if (turn % 4 == 0 || turn % 4 == 3)
           ours = std::max(ours, bench.rate(repeats, [&] { bench.sum(); }));
         else
@@ -113,8 +114,8 @@ std::vector<BenchCase> bench_allreduce_mpi(const BenchOptions& options) {
   std::vector<BenchCase> cases;
   for (const int ranks : node_counts(options, {2, 4, 8})) {
     std::vector<std::string> words = mpirun(ranks);
-    // Where every rank has a core it keeps it: MPI_Allreduce waits without giving way, for milliseconds where
-    // two happen to share one.
+    // If every rank has a core, bind it: MPI_Allreduce busy-waits, for milliseconds if two ranks
+    // share a core.
     if (ranks <= usable_cores()) std::ranges::replace(words, "none", "core");
     words.insert(words.end(), {own_path(), "bench", "allreduce", "--transport", "mpi", "--json", "--rounds",
                                std::to_string(options.rounds)});

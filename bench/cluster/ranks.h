@@ -7,11 +7,12 @@
 
 namespace veche {
 
-// All-reduce between 2, 4 and 8 ranks of this machine, 1 KB to 64 MB: `auto` beside MPI_Allreduce called as
-// any program would. Starts mpirun. Throws RunError when a sum or the bytes that a rank sends are wrong.
+// All-reduce between 2, 4 and 8 ranks of this machine, 1 KB to 64 MB: `auto` beside MPI_Allreduce
+// as any program would call it. Starts mpirun. Throws RunError if a sum or the number of bytes sent
+// is wrong.
 std::vector<BenchCase> bench_allreduce_mpi(const BenchOptions& options);
 
-// The same inside such a job, called by all its ranks; the cases are for the first.
+// The same inside such a job, called by all its ranks; rank 0 gets the cases.
 std::vector<BenchCase> measure_ranks(Job& job, MpiPlainSum& plain_sum, const BenchOptions& options);
 
 }  // namespace veche

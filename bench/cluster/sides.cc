@@ -4,7 +4,7 @@
 
 namespace veche {
 
-extern const char kDdpPeer[];  // the texts of step/peer.py's models and ddp.py
+extern const char kDdpPeer[];  // the models of step/peer.py, and ddp.py
 
 std::string quoted(const std::string& word) {
   std::string result = "'";

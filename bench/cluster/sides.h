@@ -8,7 +8,7 @@
 
 namespace veche {
 
-// The two sides of a comparison on a cluster: this program and PyTorch's DistributedDataParallel.
+// The two sides of a cluster comparison: this program and PyTorch's DistributedDataParallel.
 using Words = std::vector<std::string>;
 
 inline Words joined(Words first, const Words& second) {
@@ -16,15 +16,15 @@ inline Words joined(Words first, const Words& second) {
   return first;
 }
 
-// `veche train` behind a launcher's words; its summary.
+// Runs `veche train` under a launcher; returns its summary.
 nlohmann::json run_ours(Words launcher, const Words& assignments, int minutes = 15);
 
-// The shell's words for one rank of the peer (ddp.py), which gets the rest from its environment.
+// The shell command for one rank of the peer (ddp.py), which is configured by its environment.
 std::string peer_command(const BenchOptions& options);
-// Where its ranks find each other.
+// The rendezvous port of its ranks.
 inline constexpr char kPeerPort[] = "29417";
 
-// A word for the shell.
+// Quotes a word for the shell.
 std::string quoted(const std::string& word);
 
 }  // namespace veche

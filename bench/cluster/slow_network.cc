@@ -19,16 +19,16 @@ using Json = nlohmann::json;
 constexpr const char* kFashion = "/usr/share/datasets/fashion-mnist";
 constexpr int kMostSteps = 3000;
 constexpr int kTestEvery = 32;      // steps
-constexpr int kStepsPerRound = 12;  // of a side, from the start, to compare images per second
-constexpr int kShortSteps = 120;    // PowerSGD's, whose peer begins with two sums of all
+constexpr int kStepsPerRound = 12;  // per side, from the start, to compare images per second
+constexpr int kShortSteps = 120;    // for PowerSGD, whose peer begins with two uncompressed all-reduces
 constexpr int kRounds = 3;
-constexpr int kMinutes = 40;  // the peer takes some ten to the end
+constexpr int kMinutes = 40;  // the peer takes about ten
 
-// How far to go: so many steps, or to an accuracy that is measured every so many.
+// The length of a run: a number of steps, or an accuracy measured at an interval.
 struct Course {
   int steps = kMostSteps;
   int test_every = kTestEvery;
-  double target = 2;  // none
+  double target = 2;  // unreachable: no target
   int rate = 100;     // of the links, Mbit/s
 };
 
@@ -75,7 +75,8 @@ Arrival theirs(const std::string& hook, const Course& course, const BenchOptions
   return {result["seconds"], result["images"], result["steps"]};
 }
 
-// All-reduce by a codec beside DDP with the hook of the same name; without both, where it is empty.
+// All-reduce with a codec beside DDP with the hook of the same name; both without compression if
+// empty.
 void images_per_second(const std::string& codec, double required, const BenchOptions& options,
                        std::vector<BenchCase>& cases) {
   const std::string with = codec.empty() ? "" : " with " + codec;
@@ -96,15 +97,15 @@ void images_per_second(const std::string& codec, double required, const BenchOpt
 }
 
 struct Race {
-  std::string name;  // of what is ours
+  std::string name;  // of our side
   Words strategy;
-  std::string hook;  // of the peer's
+  std::string hook;  // of the peer
   int rate;
   double required;
 };
 
-// The strategies, periods, codecs and learning rates that were soonest there, and the peer's best learning
-// rate. Testing is timed on neither side.
+// The fastest strategies, periods, codecs and learning rates found, and the peer's best learning
+// rate. Evaluation is not timed on either side.
 std::vector<Race> races() {
   const auto local = [](int period) {
     return Words{"strategy.name=local-sgd", "strategy.period=" + std::to_string(period),
@@ -147,7 +148,7 @@ std::vector<BenchCase> bench_slow_network(const BenchOptions& options) {
   images_per_second("", 1.0, options, cases);
   images_per_second("fp16", 1.2, options, cases);
   images_per_second("powersgd:2", 1.2, options, cases);
-  std::map<std::pair<int, std::string>, Arrival> peers;  // the same one is not run twice
+  std::map<std::pair<int, std::string>, Arrival> peers;  // avoids running the same peer twice
   for (const Race& race : options.quick ? std::vector<Race>() : races()) {
     if (!options.wants(name_of(race, options))) continue;
     const std::pair peer(race.rate, race.hook);

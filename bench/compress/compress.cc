@@ -37,7 +37,7 @@ bool about(double ours, double theirs, double part) {
   return std::abs(ours - theirs) <= part * std::abs(theirs);
 }
 
-// As gradients are: many small, few large.
+// Distributed like a gradient: many small values, few large ones.
 std::vector<float> like_a_gradient(std::size_t floats) {
   RandomStream random(1, "bench compress");
   std::vector<float> x(floats);
@@ -48,7 +48,7 @@ std::vector<float> like_a_gradient(std::size_t floats) {
   return x;
 }
 
-// Vectors that the peer reads, gone with this.
+// Vectors for the peer in temporary files, deleted by the destructor.
 class PeerFiles {
  public:
   PeerFiles() {
@@ -94,7 +94,7 @@ double rate_of(std::size_t floats, int times, Pass pass) {
 
 struct BesideCopying {
   const char* word;
-  double most_error;  // of the squared norm
+  double most_error;  // relative to the squared norm
 };
 constexpr BesideCopying kBesideCopying[] = {{"fp16", 1e-6}, {"bf16", 1e-5}, {"int8", 1e-2}, {"sign", 0.9}};
 
@@ -119,7 +119,7 @@ void measure_copying(const BenchOptions& options, std::vector<BenchCase>& cases)
     for (int round = 0; round < (options.quick ? 3 : options.rounds); ++round) {
       const double copying = rate_of(kFloats, times, [&] {
         std::memcpy(copy.data(), x.data(), kFloats * sizeof(float));
-        __asm__ volatile("" : : "r"(copy.data()) : "memory");  // not to be left out
+        __asm__ volatile("" : : "r"(copy.data()) : "memory");  // prevents the compiler from removing the copy
       });
       encoding.ours(rate_of(kFloats, times, [&] { code = codec->encode(x, 0, pool); }));
       encoding.theirs(0, copying);
@@ -159,7 +159,7 @@ void measure_qsgd(Peer& peer, const BenchOptions& options, std::vector<BenchCase
   const std::vector<float> x = like_a_gradient(kFloats);
   MessagePool pool;
   const auto codec = make_codec({.kind = CodecSpec::Kind::qsgd, .amount = kLevels}, {.length = kFloats});
-  // The peer leaves out the floats of the last block, which is not whole.
+  // The peer ignores the incomplete last block.
   const std::size_t blocks = kFloats / kernels::kBlock;
   std::vector<float> sent(kFloats);
   const Message code = codec->encode(x, 0, pool);
@@ -198,7 +198,7 @@ StreamShape cnn_stream() {
   return shape;
 }
 
-// Both begin with the same Q, ours column after column, theirs row after row.
+// Both start with the same Q, ours column-major, theirs row-major.
 std::vector<float> start_both(const StreamShape& shape, std::span<float> ours) {
   RandomStream random(2, "bench compress");
   for (float& value : ours) value = static_cast<float>(random.normal());

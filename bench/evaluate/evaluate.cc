@@ -11,21 +11,21 @@
 
 namespace veche {
 
-extern const char kEvaluatePeer[];  // the text of peer.py, behind the models of the other one
+extern const char kEvaluatePeer[];  // peer.py, appended to the models of the other peer
 
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kTestedBatch = 100;    // what the training loop tests at a time
-constexpr int kStatisticsSteps = 5;  // in which the norms gather statistics
+constexpr int kTestedBatch = 100;    // the batch size of evaluation in the training loop
+constexpr int kStatisticsSteps = 5;  // steps in which the norms collect statistics
 constexpr double kLossTolerance = 1e-4;
 constexpr double kPromised = 1.3;
 
 struct TestSetting {
   const char* model;
   Shape input;
-  int times;  // all images are tested in one round: about half a second
+  int times;  // passes over all images per round: about half a second
 };
 
 constexpr TestSetting kTestSettings[] = {{"cnn", {1, 28, 28}, 4}, {"resnet20", {3, 32, 32}, 1}};

@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// Images per second of testing, beside PyTorch's eval() under no_grad, channels-last, with the same weights
-// and statistics on the same images: on one core, and with all that the process may use. Throws RunError when
-// the two sides disagree or the peer cannot be run.
+// Images per second of evaluation, beside PyTorch's eval() under no_grad, channels-last, with the
+// same weights and statistics on the same images: on one core, and on all cores of the process.
+// Throws RunError if the two sides disagree or the peer cannot be run.
 std::vector<BenchCase> bench_evaluate(const BenchOptions& options);
 
 }  // namespace veche

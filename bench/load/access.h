@@ -7,13 +7,14 @@
 
 namespace veche {
 
-// Samples per second read at random, each once, by one thread, from small JPEG files packed and from the same
-// files in a folder: the bytes alone, and decoded. Before each side the system forgets names and pages, where
-// it lets us (as root); else the cases' names say so. Throws RunError when a sample differs between the two.
+// Samples per second of one thread that reads each sample once in random order, from packed small
+// JPEG files and from the same files in a folder: bytes only, and decoded. Before each side the
+// system's caches of names and pages are dropped if permitted (as root); otherwise the case names
+// say so. Throws RunError if a sample differs between the two.
 std::vector<BenchCase> bench_random_access(const SmallFiles& files, const BenchOptions& options);
 
-// How soon the first step of training on the decoded packed set is made, from the command on: resnet20, 4
-// nodes, beside the promised limit.
+// Seconds from the command to the first training step on the decoded packed set: resnet20, 4 nodes,
+// beside the promised limit.
 BenchCase bench_start(const SmallFiles& files, const BenchOptions& options);
 
 }  // namespace veche

@@ -30,7 +30,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One thread that prepares, as one worker would: a prefetcher without workers leaves it all to the caller.
+// One preparing thread, like one worker: a prefetcher without workers leaves the work to the
+// caller.
 class OurSide {
  public:
   OurSide(std::shared_ptr<const Dataset> data, std::size_t first)
@@ -75,7 +76,7 @@ class OurSide {
   Loader loader_;
 };
 
-// The first images of a set as files for the peer, which disappear with this.
+// The first images of a set as files for the peer, deleted by the destructor.
 class RawFiles {
  public:
   RawFiles(const PixelSet& data, std::size_t count)
@@ -104,7 +105,7 @@ class RawFiles {
   const fs::path folder_;
 };
 
-// The training loop's calls on one core.
+// The calls of the training loop on one core.
 class ImageTrainer {
  public:
   explicit ImageTrainer(const Shape& input) : task_(spec_for(input), kImages) {
@@ -138,7 +139,7 @@ class ImageTrainer {
   std::uint64_t step_ = 0;
 };
 
-// The same images without chance must be the same numbers, and with it have the same mean and spread.
+// Images without augmentation must be equal; augmented ones must have equal mean and deviation.
 void check(Peer& peer, const std::string& name, const PixelSet& data, OurSide& ours, std::size_t count) {
   const Shape shape = data.shape();
   const std::size_t few = std::min<std::size_t>(64, data.size());
@@ -160,7 +161,8 @@ void check(Peer& peer, const std::string& name, const PixelSet& data, OurSide& o
   const auto answer = peer.ask({{"do", "run"}, {"name", name}});
   const OurSide::Moments moments = ours.moments(10 * count);
   const double deviation = std::sqrt(moments.square);
-  // Of different draws: five times what chance moves, far below what a change left out would.
+  // For different draws: five times the random deviation, far below the effect of a missing
+  // augmentation.
   constexpr double kChance = 0.08;
   if (std::abs(answer["mean"].get<double>() - moments.mean) > kChance * deviation ||
       std::abs(answer["square"].get<double>() / moments.square - 1) > kChance)
@@ -170,8 +172,8 @@ void check(Peer& peer, const std::string& name, const PixelSet& data, OurSide& o
 struct Case {
   std::string name;
   std::shared_ptr<const PixelSet> data;
-  std::size_t first;     // so many of them, the same on both sides
-  nlohmann::json where;  // for the peer
+  std::size_t first;     // number of leading samples, the same on both sides
+  nlohmann::json where;  // location for the peer
 };
 
 std::vector<BenchCase> measure(const Case& one, Peer& peer, ImageTrainer& trainer,

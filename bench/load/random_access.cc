@@ -16,14 +16,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Order = std::vector<std::uint32_t>;
 
-// Names, inodes and pages; only root may.
+// Drops cached names, inodes and pages; requires root.
 bool forget_names() {
   std::ofstream control("/proc/sys/vm/drop_caches");
   control << 3 << std::flush;
   return control.good();
 }
 
-// Training and test samples, one after the other.
+// Training samples followed by test samples.
 struct AllFiles {
   explicit AllFiles(const DataSource& source)
       : train(dynamic_cast<const DecodedSet&>(*source.train)),
@@ -69,7 +69,7 @@ double read_images(const AllFiles& files, const Order& order, std::uint64_t& sum
 }  // namespace
 
 std::vector<BenchCase> bench_random_access(const SmallFiles& files, const BenchOptions& options) {
-  constexpr int kMostRounds = 5;  // each takes seconds, and the disk differs little from one to the next
+  constexpr int kMostRounds = 5;  // each takes seconds, and the disk's speed varies little
   constexpr double kPromised = 3;
   const std::string names =
       forget_names() ? "cold names" : "WARM names: only root may make the system forget them";

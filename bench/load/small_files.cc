@@ -27,7 +27,7 @@ std::vector<std::uint8_t> made_up(RandomStream& random) {
   return encode_jpeg(image, kQuality);
 }
 
-// The file that a sample is, or would be.
+// The file of a sample, encoded if necessary.
 std::vector<std::uint8_t> jpeg_of(const Dataset& set, std::size_t index) {
   if (const auto* files = dynamic_cast<const DecodedSet*>(&set)) {
     std::vector<std::uint8_t> room;

@@ -11,11 +11,12 @@ namespace veche {
 DataSource open_path(const std::filesystem::path& path);
 const PixelSet& images_of(const Dataset& set);
 
-// The images of options.data as JPEG files in a folder, packed as they are, and packed decoded; where no set
-// is given, 60,000 made-up ones of CIFAR-10's shape. They lie in a temporary folder and go with this.
+// The images of options.data as JPEG files in a folder, packed as they are, and packed decoded.
+// Without a set: 60,000 synthetic images of CIFAR-10's shape. They are in a temporary folder that
+// the destructor deletes.
 class SmallFiles {
  public:
-  // Throws RequestError when the set is not one of images.
+  // Throws RequestError if the set is not an image set.
   explicit SmallFiles(const BenchOptions& options);
   SmallFiles(const SmallFiles&) = delete;
   SmallFiles& operator=(const SmallFiles&) = delete;

@@ -8,7 +8,7 @@ BenchCase bench_start(const SmallFiles& files, const BenchOptions& options) {
   constexpr double kLimit = 2;
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : options.rounds); ++round) {
-    // Told as soon as all nodes have made a step and exchanged how it went.
+    // Printed as soon as all nodes have made a step and exchanged its result.
     const double seconds = seconds_to_line(
         {"train", "--set", "data.path=" + files.decoded.place, "--set", "model.name=resnet20", "--set",
          "data.batch=32", "--set", "cluster.nodes=4", "--set", "run.out=" + files.decoded.place + "-runs"},

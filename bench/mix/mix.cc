@@ -41,7 +41,7 @@ constexpr int kQuickRepeats = 2;
 
 template <class Pass>
 double bytes_per_second(int repeats, std::size_t floats, Pass pass) {
-  pass();  // warm
+  pass();  // warm-up
   const auto start = Clock::now();
   for (int i = 0; i < repeats; ++i) pass();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -58,7 +58,7 @@ BenchCase measure(std::size_t count, const BenchOptions& options) {
   }
   const std::vector<float> weights(count, 1.0F / static_cast<float>(count));
   std::vector<float> out(kLength);
-  // Three vectors with as many bytes in all: what fits into a cache must be the same on both sides.
+  // Three vectors with the same total number of bytes, so that caches affect both sides equally.
   const std::size_t triad_length = kLength * (count + 1) / 3;
   std::vector<float> a(triad_length), b(triad_length, 1.0F), c(triad_length, 2.0F);
 

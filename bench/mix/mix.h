@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// Bytes per second of the fused weighted sum of 3 and of 5 vectors as long as the cnn's, beside a plain
-// STREAM triad over as many bytes in all. Throws RunError when a result is wrong.
+// Bytes per second of the fused weighted sum of 3 and of 5 vectors of the cnn's length, beside a
+// plain STREAM triad over as many bytes. Throws RunError if a result is wrong.
 std::vector<BenchCase> bench_mix(const BenchOptions& options);
 
 }  // namespace veche

@@ -19,10 +19,10 @@ using Clock = std::chrono::steady_clock;
 struct Size {
   const char* name;
   std::size_t bytes;
-  int repeats;  // of one measurement
+  int repeats;  // per measurement
 };
 
-// One rank's side of it: its own endpoint for messages, and a neighbourhood for each of MPI's ways.
+// One rank's side: its endpoint for messages, and a neighbourhood for each MPI method.
 class Ranks {
  public:
   Ranks(Job& job, const Mixing& mixing, MakeMpiNeighbourhood& make, std::size_t length)
@@ -37,7 +37,7 @@ class Ranks {
       ways_.emplace_back(make(way, sources_, readers_, length));
   }
 
-  static constexpr std::size_t kMessages = 3;  // behind the ways
+  static constexpr std::size_t kMessages = 3;  // after the MPI methods
   static std::string name(std::size_t way) {
     return std::array{"persistent requests", "MPI_Isend and MPI_Irecv", "MPI_Ineighbor_allgather",
                       "messages of the post progress_engine"}[way];
@@ -54,7 +54,7 @@ class Ranks {
       return static_cast<float>(node * 1000 + static_cast<int>(i % 97));
     };
     const int me = endpoint_->id().value;
-    if (way == kMessages) return;  // what comes is checked by its length, each time
+    if (way == kMessages) return;  // messages are checked by their length each time
     for (std::size_t i = 0; i < length_; ++i) ways_[way]->mine()[i] = value(me, i);
     exchange(way);
     for (std::size_t s = 0; s < sources_.size(); ++s)
@@ -64,7 +64,7 @@ class Ranks {
   }
 
  private:
-  // As a strategy does it: what comes is kept until all of it is there.
+  // As a strategy does it: keeps messages until all have arrived.
   void by_messages() {
     if (!mine_) {
       mine_ = pool_.make(length_ * sizeof(float));
@@ -98,7 +98,7 @@ std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, 
   const int n = job.size();
   std::vector<Size> sizes = {{"1 KB", 1 << 10, 200}, {"64 KB", 1 << 16, 60}};
   if (!options.quick) sizes.push_back({"6 MB", 6 << 20, 3});
-  constexpr int kAttempts = 3;  // the best of them is a round's: some fall between what else the machine does
+  constexpr int kAttempts = 3;  // the best of them counts: some are undisturbed by other programs
   std::vector<BenchCase> cases;
   std::vector<std::string> graphs = {"ring", "erdos-renyi:" + std::to_string(n) + ":0.6@3"};
   if (n == 8) graphs.insert(graphs.begin() + 1, "hypercube:3");
@@ -106,7 +106,7 @@ std::vector<BenchCase> measure_neighbours(Job& job, MakeMpiNeighbourhood& make, 
     const auto topology = make_topology({.graph = graph, .weights = "metropolis", .nodes = n});
     for (const Size& size : sizes) {
       Ranks ranks(job, *topology->at(0), make, size.bytes / sizeof(float));
-      // Exchanges a second, from when all are there.
+      // Exchanges per second, after a barrier.
       const auto rate = [&](std::size_t way) {
         ranks.exchange(way);
         float nothing = 0;

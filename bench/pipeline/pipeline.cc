@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kWholeBatch = 32, kParts = 8, kSide = 64;
-constexpr double kBubble = 1.0 / (kParts + 1);  // of two equal stages
+constexpr double kBubble = 1.0 / (kParts + 1);  // for two equal stages
 
 Words task(int steps) {
   return {"model.name=resnet50",
@@ -30,16 +30,16 @@ Words task(int steps) {
           "optimizer.name=sgd",
           "optimizer.lr=0.01",
           "optimizer.momentum=0.9",
-          "run.eval_every=1",  // which says how long every step took
+          "run.eval_every=1",  // reports the duration of every step
           "run.checkpoint_every=100000",
           "run.steps=" + std::to_string(steps),
           "run.out=/tmp/veche-bench-pipeline"};
 }
 
-// Images a second after the first step, which warms up, as the peer's does.
+// Images per second after the first step, which is a warm-up, as in the peer.
 double rate(const Json& run) {
   std::ifstream lines(run["run"].get<std::string>() + "/metrics.jsonl");
-  std::vector<double> until;  // seconds of training, by step
+  std::vector<double> until;  // cumulative training seconds by step
   for (std::string line; std::getline(lines, line);)
     until.push_back(Json::parse(line)["seconds"].get<double>());
   if (until.size() != run["steps"].get<std::size_t>())
@@ -55,7 +55,7 @@ Json one_core(int steps) {
 
 Json two_ranks(int steps, const std::string& cut) {
   Words launcher = mpirun(2);
-  std::ranges::replace(launcher, "none", "core");  // one each
+  std::ranges::replace(launcher, "none", "core");  // one core each
   return run_ours(
       launcher,
       joined(task(steps), {"strategy.name=allreduce", "cluster.nodes=2", "pipeline.stages=2",
@@ -72,7 +72,7 @@ Json theirs(int steps, int cut, const BenchOptions& options) {
                                           std::string("MASTER_PORT=") + kPeerPort, "GLOO_SOCKET_IFNAME=lo"});
 }
 
-// Where blocks take as long on both sides, by `veche model show`.
+// The cut with the most equal block times on both sides, from `veche model show`.
 int best_place() {
   const Json shown = run_program(
       {own_path(), "model", "show", "resnet50", "--set", "model.classes=10", "--input", "3x64x64", "--stages",
@@ -83,7 +83,7 @@ int best_place() {
 std::vector<BenchCase> speed(const BenchOptions& options) {
   const std::string name = "resnet50 64x64 batch 32, 2 stages, 8 micro-batches";
   if (!options.wants(name)) return {};
-  constexpr int kMeasured = 2;  // steps of half a minute or less, behind one that warms up
+  constexpr int kMeasured = 2;  // steps of up to half a minute, after a warm-up step
   const int cut = best_place();
   const std::string place = "[" + std::to_string(cut) + "]";
   Rounds rounds(2);

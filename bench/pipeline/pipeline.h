@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// resnet50 in two stages on two ranks, beside what one core makes of it and beside PyTorch; and the memory of
-// stages by schedule.
+// resnet50 in two stages on two ranks, beside one core and beside PyTorch; and the memory of stages
+// by schedule.
 std::vector<BenchCase> bench_pipeline(const BenchOptions& options);
 
 }  // namespace veche

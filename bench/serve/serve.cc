@@ -31,7 +31,7 @@ constexpr int kClients = 16;
 constexpr std::size_t kPicturesAsked = 64, kForwardBatch = 32;
 constexpr double kPromisedOfForward = 0.8;
 
-// This thread, and those it will start, on these cores while it lives.
+// Binds this thread, and threads it starts, to these cores while it lives.
 class OnCores {
  public:
   explicit OnCores(const cpu_set_t& cores) {
@@ -59,11 +59,11 @@ struct Cores {
       CPU_SET(core, found ? &clients : &service);
       found = true;
     }
-    if (CPU_COUNT(&clients) == 0) clients = service;  // they then take their part of it
+    if (CPU_COUNT(&clients) == 0) clients = service;  // they share the core then
   }
 };
 
-// A run of one step: weights that anything may be asked of.
+// A run of one step, for arbitrary weights.
 class TrainedOnce {
  public:
   explicit TrainedOnce(const std::string& model)
@@ -93,14 +93,14 @@ std::vector<std::vector<std::uint8_t>> made_up_pictures() {
   std::vector<std::vector<std::uint8_t>> pictures;
   for (std::size_t i = 0; i < kPicturesAsked; ++i) {
     Image image{32, 32, 3, std::vector<std::uint8_t>(3 * 32 * 32)};
-    for (std::size_t k = 0; k < image.pixels.size(); ++k)  // smooth, as photographs are
+    for (std::size_t k = 0; k < image.pixels.size(); ++k)  // smooth, like photographs
       image.pixels[k] = static_cast<std::uint8_t>((k / 96 * (i + 3) + k % 96 * 2 + random.next() % 8) % 256);
     pictures.push_back(encode_jpeg(image, 90));
   }
   return pictures;
 }
 
-// One connection that stays; asks and reads the label of the answer.
+// A persistent connection: sends images and reads the label of the answer.
 class Client {
  public:
   explicit Client(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -140,7 +140,7 @@ class Client {
   const int socket_;
 };
 
-// So many pictures asked by all clients together; their rate.
+// All clients together request this many images; returns their rate.
 double ask_all(int port, const Cores& cores, const std::vector<std::vector<std::uint8_t>>& pictures,
                const std::vector<std::size_t>& labels, std::size_t count) {
   std::atomic<std::size_t> next = 0;

@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// Pictures per second that `veche serve` answers to 16 clients over HTTP, on one core, beside the model alone
-// at batch 32 on the same core: what decoding, batching and HTTP cost. Throws RunError when an answer is not
-// the model's.
+// Images per second that `veche serve` answers to 16 HTTP clients on one core, beside the model
+// alone at batch 32 on the same core: the cost of decoding, batching and HTTP. Throws RunError if
+// an answer differs from the model's.
 std::vector<BenchCase> bench_serve(const BenchOptions& options);
 
 }  // namespace veche

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kNear = 0.9;  // 10 % off at most
+constexpr double kNear = 0.9;  // at most 10 % off
 
 Words lab_of(int hosts, const std::string& rate) {
   return {"bash", "-c", kNetlab, "netlab", "--hosts", std::to_string(hosts), "--rate", rate, "mpirun"};
@@ -43,15 +43,15 @@ double seconds_per_step(const Json& summary) {
   return summary.at("seconds").get<double>() / summary.at("steps").get<double>();
 }
 
-// Two runs, one longer than the other; or one alone.
+// Two runs of different lengths; or a single one.
 struct Lengths {
   int few = 4;
   int many = 16;
 };
 
-// What the longer one takes more: a first pass takes longer than those that follow, since libraries prepare
-// what they keep (tenths of a second: nothing beside the steps of a slow network). Nothing is tested in
-// between, for nodes leave a test one after the other.
+// Seconds per step from the difference of the two runs: a first pass is slower, since libraries
+// prepare what they cache (tenths of a second, negligible on a slow network). No evaluation in
+// between, since nodes leave it one after the other.
 double measured_step(int hosts, const std::string& rate, const Words& assignments, const Lengths& steps) {
   const auto seconds = [&](int length) {
     const Words run = joined(kRun, joined(assignments, {fmt::format("run.steps={}", length)}));
@@ -60,8 +60,8 @@ double measured_step(int hosts, const std::string& rate, const Words& assignment
   return (seconds(steps.many) - (steps.few > 0 ? seconds(steps.few) : 0)) / (steps.many - steps.few);
 }
 
-// What was measured between two hosts, as a file: their network, and what a step takes when four nodes
-// compute on this machine, which the hosts of the laboratory share.
+// Measurements between two hosts as a file: their network, and the time of a step when four nodes
+// compute on this machine, which the laboratory's hosts share.
 class Calibration {
  public:
   explicit Calibration(const std::string& rate)
@@ -90,7 +90,7 @@ class Calibration {
 struct RealityCase {
   std::string name;
   Words assignments;
-  int period = 1;  // steps after which it begins anew
+  int period = 1;  // steps after which the pattern repeats
 };
 
 }  // namespace
@@ -113,7 +113,7 @@ std::vector<BenchCase> bench_reality(const BenchOptions& options) {
                               : std::ranges::find(options.sizes, rate) == options.sizes.end())
       continue;
     const Calibration calibration(rate);
-    std::vector<std::pair<double, double>> order;  // what happened, what was predicted
+    std::vector<std::pair<double, double>> order;  // measured and predicted
     for (const RealityCase& each : strategies) {
       const Lengths steps =
           fast && !options.quick ? Lengths{} : Lengths{0, (options.quick ? 1 : 4) * each.period};

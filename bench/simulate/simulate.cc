@@ -18,7 +18,7 @@ using Arguments = std::vector<std::string>;
 constexpr double kCnn = 1'475'338;  // parameters
 constexpr int kRoundsOfConsensus = 10;
 constexpr double kSeconds = 60, kMebibytes = 2048, kManySeconds = 300;
-constexpr double kThreadsTime = 1.15;  // of the same run on threads, at most
+constexpr double kThreadsTime = 1.15;  // upper limit, relative to the same run on threads
 
 Arguments with(Arguments words, const Arguments& assignments) {
   for (const std::string& assignment : assignments) words.insert(words.end(), {"--set", assignment});
@@ -58,7 +58,7 @@ BenchCase beside_limit(const std::string& name, double value, double limit, cons
   return result;
 }
 
-// Messages a second, beside what N log N would let them become from the smallest on.
+// Messages per second, beside the scaling N log N from the smallest size.
 void cost_per_message(std::vector<BenchCase>& cases, const std::vector<std::pair<int, int>>& tori) {
   double first = 0, first_nodes = 0;
   for (const auto& [a, b] : tori) {
@@ -78,7 +78,7 @@ void cost_per_message(std::vector<BenchCase>& cases, const std::vector<std::pair
   }
 }
 
-// Whole commands, from start to end.
+// Times whole commands.
 BenchCase beside_threads(const BenchOptions& options) {
   const Arguments run{"model.name=cnn",
                       "data.name=synthetic",

@@ -19,11 +19,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kCheckedSteps = 3;  // later ones may differ: one switched ReLU grows to percents in ten steps
+constexpr int kCheckedSteps = 3;  // later steps may differ: one switched ReLU grows to percents in ten steps
 constexpr double kTolerance = 1e-3;
 const char* const kLayouts[] = {"nchw", "nhwc"};
 
-// Of images per second, beside PyTorch's loop as it is usually written and channels-last.
+// Promised ratios of images per second, beside PyTorch's usual loop, plain and channels-last.
 struct StepPromise {
   double usual;
   double channels_last;
@@ -35,7 +35,7 @@ struct StepSetting {
   double rate;  // the same as in peer.py
   Shape input;
   int batch;
-  int steps;  // of one side in one round: about half a second
+  int steps;  // per side and round: about half a second
   StepPromise promise;
   StepPromise with_avx512;
 };
@@ -46,7 +46,7 @@ constexpr StepSetting kSettings[] = {
     {"resnet20", "sgd", 0.01, {3, 32, 32}, 32, 4, {1.5, 1.25}, {1.6, 1.4}},
 };
 
-// Our side: the same calls as the training loop makes.
+// Our side: the same calls as in the training loop.
 class StepTrainer {
  public:
   StepTrainer(const StepSetting& setting, const TrainingTask& task, int threads)
@@ -87,7 +87,7 @@ std::vector<BenchCase> measure(const StepSetting& setting, int threads, Peer& pe
   ModelSpec spec;
   spec.name = setting.model;
   spec.input = setting.input;
-  spec.options.set("dropout", Value{0.0});  // no two programs drop the same numbers
+  spec.options.set("dropout", Value{0.0});  // no two programs drop the same values
   spec.options.set("threads", Value{std::int64_t{threads}});
   const TrainingTask task(spec, setting.batch);
   StepTrainer trainer(setting, task, threads);

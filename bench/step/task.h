@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// A new learner and batches of random samples, also as files for a program that is compared with us. The
-// files disappear with the task.
+// A new learner and batches of random samples, also as files for the program we compare with. The
+// destructor deletes the files.
 class TrainingTask {
  public:
   TrainingTask(const ModelSpec& spec, int batch_size);
@@ -19,11 +19,11 @@ class TrainingTask {
   TrainingTask& operator=(const TrainingTask&) = delete;
 
   Learner& learner() const { return *learner_; }
-  // The same batches again and again.
+  // Cycles through the same batches.
   Batch batch(std::uint64_t step) const;
-  std::uint64_t batches() const;  // how many there are
-  // The paths {"weights", "buffers", "images", "labels"}: parameters and buffers tensor by tensor in PyTorch's
-  // order, those that the learner began with or has when they are written anew; images NCHW, all float32,
+  std::uint64_t batches() const;  // number of different batches
+  // The paths {"weights", "buffers", "images", "labels"}: parameters and buffers tensor by tensor
+  // in PyTorch's order, with initial values or those at the last write; images NCHW, all float32,
   // labels int64.
   void write_model();
   const nlohmann::json& files() const { return files_; }

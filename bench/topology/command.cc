@@ -18,7 +18,7 @@ extern char** environ;
 namespace veche {
 namespace {
 
-// This thread on one core while it lives; children inherit that.
+// Binds this thread to one core while it lives; children inherit that.
 class OneCore {
  public:
   OneCore() {
@@ -34,7 +34,7 @@ class OneCore {
   cpu_set_t before_{};
 };
 
-// This program with other words, one of its streams readable here.
+// This program as a child process with other arguments, one of its streams readable.
 class Child {
  public:
   Child(const std::vector<std::string>& words, int stream) : started_(Clock::now()) {
@@ -62,7 +62,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // What there is, or else what comes next; false at the end.
+  // Reads what is available, or waits for more; returns false at the end.
   bool read_more(std::string& text) const {
     std::array<char, 65536> buffer{};
     const ssize_t n = process_ < 0 ? 0 : read(output_, buffer.data(), buffer.size());
@@ -75,7 +75,7 @@ class Child {
     process_ = -1;
     return status;
   }
-  // The most memory it had at a time, after `wait`.
+  // Peak memory, after `wait`.
   double peak_mebibytes() const { return static_cast<double>(used_.ru_maxrss) / 1024; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 

@@ -11,10 +11,10 @@ struct CommandResult {
   std::string output;
 };
 
-// Runs this very program with other words, on one core, from start to end. Throws RunError when it fails.
+// Runs this program with other arguments on one core, to its end. Throws RunError if it fails.
 CommandResult run_self(const std::vector<std::string>& words);
-// Runs it on all cores until a line of its standard error begins so, and then no longer. Throws RunError when
-// there is no such line.
+// Runs it on all cores until a line of its standard error begins like this, then ends it. Throws
+// RunError if there is no such line.
 double seconds_to_line(const std::vector<std::string>& words, const std::string& beginning);
 
 }  // namespace veche

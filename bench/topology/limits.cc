@@ -18,8 +18,8 @@
 namespace veche {
 namespace {
 
-// Points in a square: a tree of shortest edges that joins them all, then the shortest others. Written as an
-// edge list.
+// Random points in a square: their minimum spanning tree, then the shortest other edges. Written as
+// an edge list.
 class GeometricFile {
  public:
   GeometricFile(int nodes, std::size_t edges)
@@ -64,7 +64,7 @@ class GeometricFile {
 struct Promise {
   std::string name, spec, rule;
   double seconds;
-  double rho;  // what must come out; 0: only the certificate speaks
+  double rho;  // the expected value; 0: only the certificate is checked
 };
 
 double measured(const Promise& promise) {
@@ -88,7 +88,7 @@ std::vector<BenchCase> bench_topology(const BenchOptions& options) {
       {"optimal, 50 nodes 200 edges", fifty.spec(), "optimal", 2, 0},
       {"optimal, 100 nodes 400 edges", hundred.spec(), "optimal", 5, 0},
       {"optimal, 400 nodes 1600 edges", many.spec(), "optimal", 120, 0},
-      // Random regular graphs of degree 4 have a second eigenvalue of the Laplacian near 4 - 2 sqrt(3).
+      // Random regular graphs of degree 4 have a second Laplacian eigenvalue near 4 - 2 sqrt(3).
       {"rho of 100,000 nodes", "regular:100000:4", "metropolis", 20, 1 - (4 - 2 * std::sqrt(3.0)) / 5},
   };
   std::vector<BenchCase> cases;
@@ -101,7 +101,7 @@ std::vector<BenchCase> bench_topology(const BenchOptions& options) {
       rounds.theirs(0, 1 / promise.seconds);
     }
     BenchCase result = rounds.result(0, promise.name, "s", "limit", 1.0);
-    result.value = 1 / result.value;  // people think of limits in seconds
+    result.value = 1 / result.value;  // limits are stated in seconds
     result.peer_value = promise.seconds;
     cases.push_back(std::move(result));
   }

@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// Seconds of whole commands `veche topology`, each a process of its own on one core, beside the limit
-// promised for it. Every answer is checked (rho, and for optimal weights their certificate) before its time
-// counts.
+// Seconds of whole `veche topology` commands, each in its own process on one core, beside the
+// promised limit. Every answer is checked (rho, and the certificate of optimal weights) before its
+// time counts.
 std::vector<BenchCase> bench_topology(const BenchOptions& options);
 
 }  // namespace veche

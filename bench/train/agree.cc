@@ -7,14 +7,14 @@
 namespace veche {
 namespace {
 
-// A shared machine changes its speed by a tenth from second to second. Many short rounds see both sides on
-// the same machine, and the median of so many is sure to about one per cent.
+// The speed of a shared machine changes by a tenth from second to second. Many short rounds see
+// both sides under the same conditions, and the median of many is accurate to about one per cent.
 constexpr int kRoundsForOne = 4;
 
 struct AgreeSetting {
   std::string name;
   std::vector<std::string> assignments;
-  int steps;  // of one run: about a second
+  int steps;  // per run: about a second
   double required;
 };
 
@@ -27,7 +27,7 @@ BenchCase measure(const AgreeSetting& setting, const BenchOptions& options) {
   };
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 2 : kRoundsForOne * options.rounds); ++round) {
-    // There and back, so that a machine that slows down meanwhile favours nobody.
+    // Alternating order, so that a machine that slows down favours neither side.
     const Evaluation agreeing = run("consensus"), alone = run("none");
     const Evaluation alone_again = run("none"), agreeing_again = run("consensus");
     if (agreeing.cv >= alone.cv)

@@ -6,8 +6,9 @@
 
 namespace veche {
 
-// What agreeing costs: images per second of four nodes with consensus after every step, beside the same nodes
-// that never talk. Throws RunError when consensus does not bring the nodes together.
+// The cost of consensus: images per second of four nodes with consensus after every step, beside
+// the same nodes without communication. Throws RunError if consensus does not bring the nodes
+// together.
 std::vector<BenchCase> bench_agree(const BenchOptions& options);
 
 }  // namespace veche

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMiB = 1024 * 1024;
 using Clock = std::chrono::steady_clock;
 
-// Linux forgets the peak so far when told so (proc(5), clear_refs).
+// Resets the peak memory of this process (proc(5), clear_refs).
 void forget_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 double peak_memory() {
@@ -28,14 +28,14 @@ double peak_memory() {
   throw RunError("bench crowd: the peak of memory cannot be read from /proc/self/status");
 }
 
-// Tells when the first node had made its steps.
+// Records when the first node made its steps.
 class Stopwatch : public RunObserver {
  public:
   void on_progress(const Progress& /*progress*/) override {}
   void on_measuring() override { measuring_ = Clock::now(); }
   void on_evaluation(const Evaluation& /*evaluation*/) override {}
 
-  // From its making until the first node's first step; the run was measured once, at its end.
+  // From construction to the first node's first step; the run was evaluated once, at its end.
   double until_first_step(const RunResult& result) const {
     return std::chrono::duration<double>(measuring_ - made_).count() -
            result.last.nodes.front().training_seconds;
@@ -46,7 +46,7 @@ class Stopwatch : public RunObserver {
   Clock::time_point measuring_;
 };
 
-// Many nodes beside four that share the same samples of a step.
+// Many nodes beside four with the same total samples per step.
 struct Crowd {
   std::string name;
   std::string graph;
@@ -55,14 +55,14 @@ struct Crowd {
   int batch = 0;
   int steps = 0;
   double memory = 0;    // MiB, promised
-  double start = 0;     // seconds until the first step, promised; 0: nothing is
-  double required = 0;  // of the speed of four nodes; 0: nothing is promised
+  double start = 0;     // seconds until the first step, promised; 0: no promise
+  double required = 0;  // relative to the speed of four nodes; 0: no promise
 
   std::vector<BenchCase> measure(int rounds, bool quick) const {
     const auto run = [&](const std::string& with_graph, int with_batch, int with_steps,
                          RunObserver& observer) {
       std::vector<std::string> all = settings;
-      // Measured at the end alone.
+      // Evaluated only at the end.
       for (const std::string& more :
            {"run.steps=" + std::to_string(with_steps), std::string("run.eval_every=1000000"),
             "topology.graph=" + with_graph, "data.batch=" + std::to_string(with_batch)})
@@ -74,7 +74,7 @@ struct Crowd {
       forget_peak_memory();
       Stopwatch watch;
       const RunResult ours = run(graph, batch, quick ? 1 : steps, watch);
-      if (round == 0) {  // later ones find what the peer's large batches have left in the allocator
+      if (round == 0) {  // later rounds find memory from the peer's large batches in the allocator
         peaks.ours(memory);
         peaks.theirs(0, peak_memory());
       }
@@ -105,7 +105,7 @@ std::vector<BenchCase> measured(const std::vector<Crowd>& crowds, const BenchOpt
   for (const Crowd& crowd : crowds) {
     if (!options.nodes.empty() && std::ranges::find(options.nodes, crowd.nodes) == options.nodes.end())
       continue;
-    // Long ones are repeated less often: a round of a thousand nodes takes a minute.
+    // Long runs are repeated less often: a round of a thousand nodes takes a minute.
     const int rounds = options.quick ? 1 : crowd.nodes < 1000 ? options.rounds : std::min(options.rounds, 3);
     for (BenchCase& result : crowd.measure(rounds, options.quick)) all.push_back(std::move(result));
   }
@@ -113,7 +113,7 @@ std::vector<BenchCase> measured(const std::vector<Crowd>& crowds, const BenchOpt
 }
 
 const std::vector<std::string> kResnet20{"model.name=resnet20", "data.shape=[3,32,32]"};
-// The optimiser that people get when they say nothing, which keeps two vectors a node.
+// The default optimiser, which keeps two vectors per node.
 std::vector<std::string> resnet20_with_adam(int samples) {
   std::vector<std::string> all = kResnet20;
   for (const std::string& more :

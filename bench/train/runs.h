@@ -7,7 +7,7 @@
 
 namespace veche {
 
-// A short training run that leaves nothing behind, for measuring: `assignments` are section.key=value.
+// A short training run without a folder, for measurements. `assignments` are section.key=value.
 RunResult short_run(const std::vector<std::string>& assignments, RunObserver* observer = nullptr);
 
 }  // namespace veche

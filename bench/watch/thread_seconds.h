@@ -4,8 +4,8 @@
 
 namespace veche {
 
-// Seconds that processors have given to each thread of this process that there is, by its number. Throws
-// RunError where the system does not tell.
+// CPU seconds of each thread of this process, by thread id. Throws RunError if the system does not
+// tell.
 std::map<int, double> thread_seconds();
 
 }  // namespace veche

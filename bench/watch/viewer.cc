@@ -30,7 +30,7 @@ bool ask(int socket, const std::string& path) {
   return ::send(socket, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size());
 }
 
-// One answer, on a connection that stays; its bytes, 0 when there is none.
+// Fetches one answer on a persistent connection; returns its size, or 0 on failure.
 std::size_t fetch(int socket, const std::string& path) {
   if (!ask(socket, path)) return 0;
   std::string head;
@@ -64,14 +64,14 @@ Viewer::~Viewer() {
 void Viewer::watch(int port) try {
   number_ = static_cast<int>(gettid());
   int answers = connected_to(port);
-  // A connection that was silent for a while is closed by the server: as browsers do, once more on a new one.
+  // The server closes idle connections: retry once on a new one, as browsers do.
   const auto fetched = [&](const std::string& path) {
     if (fetch(answers, path) > 0) return true;
     ::close(answers);
     answers = connected_to(port);
     return fetch(answers, path) > 0;
   };
-  std::array<std::int64_t, 4> seen{-1, -1, -1, -1};  // of series, nodes, the end, now: as the page has them
+  std::array<std::int64_t, 4> seen{-1, -1, -1, -1};  // versions of series, nodes, end and now, as in the page
   const std::array<const char*, 4> paths{"series", "nodes", "series", "now"};
   if (!ask(events_, "/api/events")) return;
   std::string text;
@@ -95,7 +95,7 @@ void Viewer::watch(int port) try {
     }
   }
   ::close(answers);
-} catch (const std::exception&) {  // it then has no updates, which is told
+} catch (const std::exception&) {  // it then has no updates, which is reported
 }
 
 }  // namespace veche

@@ -7,28 +7,28 @@
 
 namespace veche {
 
-// What a browser with the live page open asks a server on this machine: hears its events, and fetches what
-// they say is new. Reads answers and throws them away: drawing is another machine's work.
+// Acts like a browser with the live page open: receives events and fetches what they announce.
+// Discards the answers: drawing happens on another machine.
 class Viewer {
  public:
   Viewer(int port, std::string run);
-  ~Viewer();  // hangs up
+  ~Viewer();  // closes the connection
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
-  // Versions that it has heard of and fetched; any thread.
+  // Number of versions announced and fetched. Any thread.
   std::size_t updates() const { return updates_; }
-  // The system's number of its thread, once it runs: 0 before.
+  // The system's id of its thread; 0 before it runs.
   int thread() const { return number_; }
 
  private:
   void watch(int port);
 
   const std::string run_;
-  const int events_;  // the connection that stays
+  const int events_;  // the persistent connection
   std::atomic<std::size_t> updates_ = 0;
   std::atomic<int> number_ = 0;
-  std::thread thread_;  // the last
+  std::thread thread_;  // declared last
 };
 
 }  // namespace veche

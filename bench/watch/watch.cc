@@ -33,7 +33,7 @@ using WatchClock = std::chrono::steady_clock;
 constexpr int kViewers = 4;
 constexpr int kPastReports = 10'000;
 constexpr double kPromisedWhenWatched = 0.99;
-constexpr auto kSettle = std::chrono::milliseconds(600);  // until viewers have what is there
+constexpr auto kSettle = std::chrono::milliseconds(600);  // until viewers have the current state
 
 class TemporaryRuns {
  public:
@@ -48,7 +48,7 @@ class TemporaryRuns {
   const fs::path path_;
 };
 
-// What `veche train --watch` serves, with viewers.
+// The service of `veche train --watch`, with viewers.
 class Watched {
  public:
   explicit Watched(const fs::path& folder)
@@ -75,7 +75,7 @@ class Watched {
   std::vector<std::unique_ptr<Viewer>> viewers_;
 };
 
-// Of all threads here.
+// Of all threads of this process.
 double processor_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -83,11 +83,11 @@ double processor_seconds() {
          1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-// Counts what a run that goes on and on has trained with, as it tells.
+// Counts the training samples of an endless run, as reported.
 class Meter : public RunObserver {
  public:
   void on_start(const RunInfo& info) override {
-    // A past as long as that of a long run, before the first step.
+    // A history as long as that of a long run, before the first step.
     std::ofstream past(info.folder / "progress.jsonl", std::ios::app);
     for (int i = 0; i < kPastReports; ++i)
       past << fmt::format("{{\"step\":{},\"loss\":{:.6g},\"cv\":0.0123456,\"images_per_second\":1234.56}}\n",
@@ -108,7 +108,7 @@ class Meter : public RunObserver {
     double processor = 0;
     WatchClock::time_point at = {};
   };
-  // As of the last report.
+  // At the last report.
   Reading read() const {
     const std::lock_guard lock(mutex_);
     return last_;
@@ -119,7 +119,7 @@ class Meter : public RunObserver {
   Reading last_;  // guarded by the mutex
 };
 
-// A run in a thread of its own that lasts as long as this does.
+// A run in its own thread that lasts as long as this object.
 class EndlessRun {
  public:
   explicit EndlessRun(const fs::path& runs) : folder_(runs / "watched") {
@@ -163,7 +163,7 @@ class EndlessRun {
   EndlessRun(const EndlessRun&) = delete;
   EndlessRun& operator=(const EndlessRun&) = delete;
 
-  // Waits for so many reports more.
+  // Waits for this many further reports.
   Meter::Reading after(int reports) const {
     const int wanted = meter_.read().reports + reports;
     while (meter_.read().reports < wanted) {
@@ -177,8 +177,8 @@ class EndlessRun {
   }
   struct Rates {
     double images = 0;
-    std::array<double, 2> rates;    // images per second between two reports, and per second of a processor
-    std::map<int, double> threads;  // seconds that each thread had of the processors meanwhile
+    std::array<double, 2> rates;    // images per second between two reports, and per CPU second
+    std::map<int, double> threads;  // CPU seconds of each thread in that time
   };
   Rates rates(int reports) const {
     const Meter::Reading from = after(1);
@@ -198,7 +198,7 @@ class EndlessRun {
   const fs::path folder_;
   TrainingRequest request_;
   std::atomic<bool> stopped_ = false, ended_ = false;
-  std::exception_ptr failure_;  // once ended_
+  std::exception_ptr failure_;  // valid once ended_
   std::thread thread_;
 };
 
@@ -208,7 +208,8 @@ std::vector<BenchCase> bench_watch(const BenchOptions& options) {
   const TemporaryRuns runs;
   const EndlessRun run(runs.path());
   run.after(options.quick ? 1 : 8);
-  const int reports = 2;  // a second: short and often, as the machine's speed changes from second to second
+  // short and often (a second), since the machine's speed changes from second to second
+  const int reports = 2;
   std::size_t fewest = ~std::size_t{0};
   Rounds own(1);
   const auto alone = [&] { return run.rates(reports).rates; };
@@ -218,7 +219,7 @@ std::vector<BenchCase> bench_watch(const BenchOptions& options) {
     std::this_thread::sleep_for(kSettle);
     const auto measured = run.rates(reports);
     fewest = std::min(fewest, page.fewest_updates());
-    // What has come with the page and is no viewer serves it.
+    // Threads created with the page that are not viewers serve it.
     double training = 0, serving = 0;
     for (const auto& [thread, seconds] : measured.threads)
       if (!page.is_viewer(thread)) (before.contains(thread) ? training : serving) += seconds;
@@ -228,7 +229,7 @@ std::vector<BenchCase> bench_watch(const BenchOptions& options) {
   };
   std::array<Rounds, 2> rounds{Rounds(1), Rounds(1)};
   for (int round = 0; round < (options.quick ? 1 : 3 * options.rounds); ++round) {
-    // There and back, so that a machine that slows down meanwhile favours nobody.
+    // Alternating order, so that a machine that slows down favours neither side.
     const auto first = watched(), second = alone(), third = alone(), fourth = watched();
     for (std::size_t i = 0; i < rounds.size(); ++i) {
       rounds[i].ours((first[i] + fourth[i]) / 2);
@@ -239,9 +240,9 @@ std::vector<BenchCase> bench_watch(const BenchOptions& options) {
   const std::string name = fmt::format("resnet20 batch 32, 4 nodes, {} viewers", kViewers);
   std::vector<BenchCase> cases{
       rounds[0].result(0, name, "images/s", "nobody watches", kPromisedWhenWatched),
-      // Others on the machine take time from both sides alike, but no work from either.
+      // Other programs take time from both sides equally, but no CPU time from either.
       rounds[1].result(0, name + ", by processor time", "images/s", "nobody watches", kPromisedWhenWatched),
-      // No difference of two runs, so that a loss of a thousandth can be told.
+      // Not a difference of two runs, so that a loss of a thousandth is visible.
       own.result(0, name + ", by the page's own processor time", "images/s", "the training's threads alone",
                  kPromisedWhenWatched)};
   for (BenchCase& result : cases)

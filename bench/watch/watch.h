@@ -6,11 +6,11 @@
 
 namespace veche {
 
-// Images per second of a run whose live page four viewers have open, beside the same run with nobody
-// watching. The page has a long past: as much to tell as of ten thousand reports. Viewers do what the page
-// does, in threads of this process; by the processor's time their work counts as well. Besides, without
-// comparing rates that vary: what the page's own threads take of the processors beside those of the training.
-// Throws RunError when a viewer has not heard of the run.
+// Images per second of a run whose live page four viewers have open, beside the same run without
+// viewers. The page has a long history of ten thousand reports. Viewers behave like the page, in
+// threads of this process, so their work is included in CPU time. Also measures, without comparing
+// noisy rates, the CPU time of the page's own threads beside that of the training. Throws RunError
+// if a viewer has received nothing about the run.
 std::vector<BenchCase> bench_watch(const BenchOptions& options);
 
 }  // namespace veche
