@@ -9,9 +9,9 @@ namespace veche::cli {
 constexpr int kFailed = 1;
 constexpr int kWrongRequest = 2;
 
-// Each command adds itself with its options; what it does when chosen runs inside the parse. A command throws
-// the library's errors and main turns them into a sentence and an exit code. `exit_code` is for outcomes that
-// are neither success nor an error.
+// Each command registers itself with its options; the selected command runs inside the parse. A
+// command throws the library's errors, and main turns them into a sentence and an exit code.
+// `exit_code` is for outcomes that are neither success nor error.
 void add_train(CLI::App& app, int& exit_code);
 void add_simulate(CLI::App& app, int& exit_code);
 void add_data(CLI::App& app);
@@ -25,7 +25,7 @@ void add_report(CLI::App& app);
 void add_watch(CLI::App& app);
 void add_completion(CLI::App& app);
 
-// What `veche bench` can measure.
+// The benchmarks of `veche bench`.
 std::vector<std::string> bench_names();
 
 }  // namespace veche::cli

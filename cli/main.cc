@@ -22,12 +22,13 @@ using veche::cli::kWrongRequest;
 using veche::cli::tell_sentence;
 
 int say(const std::string& sentence, int code) {
-  flush_output();  // what was found out before comes first
+  flush_output();  // earlier output first
   tell_sentence(sentence);
   return code;
 }
 
-// An empty word, as a script's unset variable leaves it, is not an option that was left out.
+// Refuses an empty argument, such as from a script's unset variable, instead of treating it as
+// omitted.
 void refuse_empty_words(CLI::App& app) {
   for (CLI::Option* option : app.get_options())
     if (option->get_items_expected_min() > 0)
@@ -70,7 +71,7 @@ int run(int argc, char** argv) {
     return code;
   } catch (const CLI::ExtrasError& error) {
     return say(about_leftovers(app, error.what()), kWrongRequest);
-  } catch (const CLI::RequiredError& error) {  // of a command's own command, when another word stands there
+  } catch (const CLI::RequiredError& error) {  // a subcommand is missing, and another word is in its place
     return say(about_leftovers(app, error.what()), kWrongRequest);
   } catch (const CLI::ParseError& error) {
     return say(error.what(), kWrongRequest);

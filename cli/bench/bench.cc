@@ -48,7 +48,7 @@ struct Bench {
   std::string name;
   std::string what;
   std::function<std::vector<BenchCase>(const BenchOptions&)> run;
-  bool only_by_name = false;  // too long for all
+  bool only_by_name = false;  // too long to run by default
 };
 
 std::vector<BenchCase> measure_without_job(const BenchOptions& /*options*/) {
@@ -121,7 +121,7 @@ void print_json(const std::vector<BenchCase>& cases) {
   answer_json(nlohmann::ordered_json{{"instruction_set", instruction_set()}, {"cases", rows}});
 }
 
-// Where CIFAR-10 lies when nobody has said; nothing: nowhere.
+// The usual place of CIFAR-10; empty if it is not there.
 std::string usual_cifar10() {
   for (const char* path : {"data/cifar10", "data/cifar10-jpeg.tar.zst"})
     if (std::filesystem::exists(path)) return path;

@@ -11,10 +11,10 @@ extern const char kBashCompletion[];  // completion.bash
 
 namespace {
 
-// Where the cursor is in the tree of commands, after the words before it.
+// The cursor's position in the tree of commands, after the preceding words.
 struct Cursor {
   const CLI::App* command;
-  std::size_t positionals = 0;           // that stand before it
+  std::size_t positionals = 0;           // positional arguments before the cursor
   const CLI::Option* waiting = nullptr;  // the option whose value comes next
 };
 
@@ -44,7 +44,7 @@ Cursor walk(const CLI::App& app, std::span<const std::string> words) {
   return cursor;
 }
 
-// The positional argument at this place; the last one takes all that follow where it may be repeated.
+// The positional argument at this position; a repeatable last one takes all that follow.
 const CLI::Option* positional(const CLI::App& command, std::size_t place) {
   const CLI::Option* last = nullptr;
   for (const CLI::Option* option : command.get_options()) {
@@ -61,7 +61,7 @@ void add_options(const CLI::App& command, const std::string& typed, std::vector<
       if (("--" + name).starts_with(typed)) found.push_back({"--" + name, option->get_description()});
 }
 
-// `words`: all behind the program's name; the last one is being typed, and may be empty.
+// `words`: all arguments of the program; the last one is being typed and may be empty.
 std::vector<Candidate> candidates(const CLI::App& app, std::span<const std::string> words) {
   const std::string& typed = words.back();
   const Cursor cursor = walk(app, words.first(words.size() - 1));
@@ -99,7 +99,7 @@ void print_candidates(const CLI::App& app, std::vector<std::string> words) {
 
 void add_completion(CLI::App& app) {
   CLI::App* command = app.add_subcommand("completion", "Completion of commands, options and keys by a shell");
-  command->group("");  // for shells and for packages, not for people
+  command->group("");  // for shells and packages, hidden from people
   command->require_subcommand(1);
   command->add_subcommand("bash", "Print the script that bash reads")->callback([] {
     answer_text(kBashCompletion);

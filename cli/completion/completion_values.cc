@@ -29,7 +29,7 @@ Words strategy_names() {
   return names;
 }
 
-// "topk:" of "topk:F": the number is the user's.
+// "topk:" for "topk:F": the user types the number.
 Words codec_names() {
   Words names;
   for (const CodecHelp& codec : codec_help())
@@ -43,7 +43,7 @@ Words public_set_names() {
   return names;
 }
 
-// Keys whose words are not a closed list: names with numbers behind them, and what modules bring.
+// Keys with an open set of values: names with numbers, and names from modules.
 const std::map<std::string, std::function<Words()>, std::less<>>& open_lists() {
   static const std::map<std::string, std::function<Words()>, std::less<>> lists{
       {"strategy.name", strategy_names},
@@ -56,7 +56,7 @@ const std::map<std::string, std::function<Words()>, std::less<>>& open_lists() {
   return lists;
 }
 
-// The strategy that the line names, or "".
+// The strategy on the command line, or "".
 std::string chosen_strategy(std::span<const std::string> line) {
   constexpr std::string_view kKey = "strategy.name=";
   std::string name;
@@ -67,11 +67,11 @@ std::string chosen_strategy(std::span<const std::string> line) {
 }
 
 struct Key {
-  std::string name;  // with its section
+  std::string name;  // including its section
   KeySpec spec;
 };
 
-// Every key; of the strategies those of the one that the line names, or all.
+// All keys; strategy keys only of the strategy on the command line, if there is one.
 std::vector<Key> all_keys(std::span<const std::string> line) {
   std::vector<Key> keys;
   for (const SectionSpec& section : sections())
@@ -114,7 +114,8 @@ std::vector<Candidate> assignments(const std::string& typed, std::span<const std
   return found;
 }
 
-// What --compare takes: the same keys, or `strategy` and `compress` alone, with values after commas.
+// The argument of --compare: the same keys, or `strategy` and `compress`, with values separated by
+// commas.
 std::vector<Candidate> variants(const std::string& typed, std::span<const std::string> line) {
   const auto equals = typed.find('=');
   if (equals == std::string::npos) {
@@ -132,7 +133,7 @@ std::vector<Candidate> variants(const std::string& typed, std::span<const std::s
   return found;
 }
 
-// Folders of runs in the folder that is being typed, or in runs/.
+// Run folders in the folder being typed, or in runs/.
 std::vector<Candidate> run_folders(const std::string& typed) {
   namespace fs = std::filesystem;
   const auto slash = typed.rfind('/');
@@ -154,7 +155,7 @@ std::vector<Candidate> plain(const Words& words) {
   return found;
 }
 
-// "TEXT:{time,parameters}", as an option that checks its words says.
+// The values in "TEXT:{time,parameters}", the type name of an option with a closed list.
 Words in_braces(std::string_view type) {
   const auto from = type.find('{'), to = type.rfind('}');
   if (from == std::string_view::npos || to == std::string_view::npos) return {};

@@ -1,4 +1,4 @@
-// `veche data`: what can be trained on.
+// `veche data`: the data sets.
 #include "cli/commands.h"
 #include "cli/data/data_commands.h"
 

@@ -24,7 +24,7 @@ struct FetchArguments {
   bool json = false;
 };
 
-// Lines of "MD5  NAME", as md5sum writes them.
+// Reads lines of "MD5  NAME", as written by md5sum.
 std::map<std::string, std::string> read_sums(const std::string& file) {
   std::map<std::string, std::string> sums;
   constexpr std::uintmax_t kMostBytes = 16 << 20;

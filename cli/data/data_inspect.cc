@@ -73,10 +73,10 @@ void print(const DataSource& source, const Inspection& found) {
 }
 
 void run_inspect(const InspectArguments& arguments) {
-  constexpr int kAnySize = 64;  // of the tiles on a sheet, where images differ
+  constexpr int kAnySize = 64;  // tile size on a sheet if image sizes differ
   DataChoice choice = arguments.of;
   choice.size = arguments.size;
-  choice.skip_damaged = true;  // it is what people want to know
+  choice.skip_damaged = true;  // damage is reported, not fatal
   const DataSource source = open_data(data_options(choice), 1, {.size_if_unequal = kAnySize});
   Counter counter("looking at", "images", arguments.json);
   const Inspection found =

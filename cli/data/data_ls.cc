@@ -17,11 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Row {
-  std::string name, what, place;  // an empty place: not here
-  int classes = 0;                // 0: not looked at
+  std::string name, what, place;  // an empty place: not present
+  int classes = 0;                // 0: not inspected
 };
 
-// Known sets, here or not, and whatever else lies in the folder of sets.
+// Known sets, present or not, and other sets in the folder.
 std::vector<Row> rows(const std::string& folder) {
   std::vector<Row> rows;
   std::error_code error;

@@ -7,16 +7,16 @@
 
 namespace veche::cli {
 
-// The section [data] that opens what a person named: a path when there is one, else a known set.
+// The [data] section for a request: a path if given, otherwise a known set.
 struct DataChoice {
   std::string path_or_name;
-  std::string folder = "data";  // where fetched sets are
+  std::string folder = "data";  // folder of fetched sets
   int size = 0;
   bool skip_damaged = false;
 };
 Options data_options(const DataChoice& choice);
 
-// Prints as notes what was found out while the set was opened, such as a link that was left out.
+// Prints notes from opening the set, such as a link that was skipped.
 void tell_notes(const DataSource& source);
 
 }  // namespace veche::cli

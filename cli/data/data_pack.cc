@@ -29,7 +29,7 @@ void run_pack(PackArguments& arguments) {
   options.bad = arguments.from.skip_damaged ? OnDamage::skip : OnDamage::refuse;
   options.shard_bytes = static_cast<std::uint64_t>(arguments.shard_megabytes) << 20;
   arguments.from.size = options.decode ? options.resize : 0;
-  constexpr int kAnySize = 32;  // files that are kept may differ
+  constexpr int kAnySize = 32;  // files that are kept may differ in size
   const DataSource source =
       open_data(data_options(arguments.from), 1, {.size_if_unequal = options.decode ? 0 : kAnySize});
   tell_notes(source);

@@ -1,4 +1,4 @@
-// `veche data split`: who would get what, before anything is trained.
+// `veche data split`: shows the division of samples among nodes before training.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace veche::cli {
 namespace {
 
-constexpr std::size_t kColumns = 12;  // classes that fit beside each other
+constexpr std::size_t kColumns = 12;  // classes that fit side by side
 
 struct SplitArguments {
   std::string config;
@@ -41,8 +41,8 @@ SplitCounts count(const RunPlan& plan) {
   return split;
 }
 
-// How far a node's classes are from those of all, between 0 and 1: the part of its samples that would have to
-// be of another class.
+// Distance of a node's class distribution from the overall one, between 0 and 1: the fraction of
+// its samples that would need another class.
 double skew(const SplitCounts& split, std::size_t node) {
   const auto own = static_cast<double>(split.samples(node));
   if (own == 0) return 0;

@@ -16,7 +16,7 @@ constexpr const char* kInk = "#1f3a5f";
 constexpr const char* kFill = "#6c8ebf";
 constexpr const char* kQuiet = "#5a6572";
 constexpr std::size_t kMost = 1000;
-constexpr double kLetter = 6.2;  // the width of one, at size 11
+constexpr double kLetter = 6.2;  // width of a character at size 11
 
 std::string shortened(const std::string& name) { return name.size() <= 18 ? name : name.substr(0, 17) + "~"; }
 
@@ -32,7 +32,7 @@ Picture draw_split(const SplitCounts& split, const std::string& title) {
     throw RequestError(fmt::format("a picture of {} nodes and {} classes would be a smudge: {} is the most",
                                    nodes, classes, with_commas(kMost)));
   const double step = nodes > 40 || classes > 40 ? 14 : 40;
-  const std::size_t every = nodes > 40 ? 10 : 1;  // labels that would run into each other are left out
+  const std::size_t every = nodes > 40 ? 10 : 1;  // skips labels that would overlap
   std::uint64_t most = 1;
   std::size_t longest = 5;
   for (const auto& row : split.counts) most = std::max(most, *std::ranges::max_element(row));

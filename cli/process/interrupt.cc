@@ -5,7 +5,7 @@
 namespace veche::cli {
 namespace {
 
-std::atomic<bool> interrupted = false;  // the one thing a signal handler can reach
+std::atomic<bool> interrupted = false;  // the only state that a signal handler can reach
 
 void on_interrupt(int signal) {
   interrupted = true;

@@ -4,13 +4,13 @@
 
 namespace veche::cli {
 
-// While it lives, Ctrl-C (SIGINT), a kill (SIGTERM) and a terminal that is closed (SIGHUP) do not end the
-// program but set `asked`, for a command that then ends in order. The same interrupt a second time ends at
-// once; only a closed terminal is often told twice, by the shell and by the system, and counts once. SIGHUP
-// stays ignored where nohup or the like ignores it. One at a time in a process.
+// While it lives, Ctrl-C (SIGINT), a kill (SIGTERM) and a closed terminal (SIGHUP) set `asked`
+// instead of ending the program, so that a command can end in order. A second interrupt of the same
+// kind ends the program at once, except SIGHUP, which shell and system often both send; it counts
+// once. SIGHUP stays ignored if nohup or the like ignores it. One per process.
 class Interrupts {
  public:
-  // `in_job`: also SIGUSR1, which mpirun passes on to all ranks.
+  // `in_job`: also handles SIGUSR1, which mpirun forwards to all ranks.
   explicit Interrupts(bool in_job = false);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;

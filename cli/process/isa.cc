@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kVariable[] = "VECHE_ISA";
 
-// What oneDNN, libtorch and OpenBLAS call it; null: no limit.
+// The names used by oneDNN, libtorch and OpenBLAS; null: no limit.
 struct Limits {
   const char* name;
   const char* onednn;
@@ -24,7 +24,7 @@ constexpr Limits kLimits[] = {
     {"avx512", "AVX512_CORE", nullptr, nullptr},
     {"avx2", "AVX2", "avx2", "Haswell"},
     {"sse4", "SSE41", "default", "Nehalem"},
-    {"plain", "SSE41", "default", "Prescott"},  // the least that they have
+    {"plain", "SSE41", "default", "Prescott"},  // their lowest setting
 };
 
 void set(const char* variable, const char* value) {

@@ -34,7 +34,7 @@ rlim_t limit_of(int resource) {
   return ::getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-// Those of libraries: the program itself has started none yet.
+// Threads of libraries; the program itself has not started any yet.
 double threads_at_start() {
   std::error_code error;
   double threads = 0;
@@ -43,7 +43,7 @@ double threads_at_start() {
   return std::max(threads, 1.0);
 }
 
-// "4" or "4,2", for regions inside each other.
+// "4", or "4,2" for nested regions.
 bool is_thread_count(std::string_view word) {
   constexpr int kMostThreads = 1024;
   for (;;) {
@@ -64,7 +64,7 @@ void at_termination() {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
     end_for_lack_of_memory();
-  } catch (...) {  // a mistake of ours, which a core file explains
+  } catch (...) {  // a bug of ours, which a core dump explains
   }
   if (before != nullptr) before();
   std::abort();
@@ -73,7 +73,7 @@ void at_termination() {
 }  // namespace
 
 void check_limits() {
-  // The program with its libraries, and the buffer that OpenBLAS gives each of its threads beside the stack.
+  // Memory of the program with its libraries, and of the buffer that OpenBLAS allocates per thread.
   constexpr double kProgram = 1.2e8, kThread = 1.4e8;
   constexpr rlim_t kFewestFiles = 16;
   if (const rlim_t space = limit_of(RLIMIT_AS); space != RLIM_INFINITY)
@@ -103,7 +103,7 @@ void ignore_bad_thread_counts() {
 }
 
 void explain_lack_of_memory() {
-  // Makes the C library load what unwinding needs while there is memory for it; it aborts otherwise.
+  // Makes the C library load the unwinder while there is memory for it; otherwise it aborts later.
   void* frame = nullptr;
   ::backtrace(&frame, 1);
   before = std::set_terminate(at_termination);

@@ -16,9 +16,9 @@
 namespace veche::cli {
 namespace {
 
-constexpr char kAllIsWell = '!';  // begins no path that was made absolute
+constexpr char kAllIsWell = '!';  // never the first character of an absolute path
 
-// Lines come through the pipe until the rank ends: folders, and at last that all is well.
+// Reads lines from the pipe until the rank ends: folders, and finally that all is well.
 void stand_by(int pipe, const std::string& resume_words) {
   std::string text, folder;
   bool well = false;
@@ -36,7 +36,7 @@ void stand_by(int pipe, const std::string& resume_words) {
     text.clear();
   }
   if (well || folder.empty()) return;
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // after what the launcher says
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // print after the launcher's messages
   tell("veche: the job has ended because a rank was killed or crashed; the launcher names it\n");
   tell_how_to_go_on(folder, resume_words + " " + std::filesystem::relative(folder).string());
 }
@@ -48,7 +48,7 @@ Reporter::Reporter(const std::string& resume_words) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   process_ = ::fork();
   if (process_ == 0) {
-    ::setsid();  // launchers end whole groups
+    ::setsid();  // launchers kill whole process groups
     for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) std::signal(signal, SIG_IGN);
     ::close(ends[1]);
     ::close(STDOUT_FILENO);

@@ -5,14 +5,15 @@
 
 namespace veche::cli {
 
-// A small process beside the first rank of a job, outside MPI, that outlives it: some launchers and MPI
-// libraries end all ranks the moment one dies, before any could say how to go on. It says so when the rank
-// has ended without a word. Made before MPI and before any thread.
+// A small process beside the first rank of a job, outside MPI, that outlives it. Some launchers and
+// MPI libraries kill all ranks when one dies, before any rank can say how to resume. This process
+// says it if the rank ends silently. Must be created before MPI and before any thread.
 class Reporter {
  public:
   explicit Reporter(
-      const std::string& resume_words);  // what the run's folder follows: "mpirun -np 4 veche train --resume"
-  // All is well, or the rank has told by itself what is not.
+      // the command before the run's folder: "mpirun -np 4 veche train --resume"
+      const std::string& resume_words);
+  // All is well, or the rank has reported the problem itself.
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;

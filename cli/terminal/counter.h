@@ -9,17 +9,17 @@
 
 namespace veche::cli {
 
-// Shows on standard error how far something has come: a line that is drawn anew on a terminal, a plain line
-// now and then elsewhere. Also where Ctrl-C is noticed: it makes the next `show` throw RunError, so that what
-// is under way can be undone.
+// Shows progress on standard error: an updated line on a terminal, otherwise a plain line at
+// intervals. Also handles Ctrl-C: the next `show` throws RunError, so that the operation can be
+// undone.
 class Counter {
  public:
-  // `what` is being done to things called `unit`: "packing", "images". `quiet`: show nothing.
+  // `what` is the activity and `unit` its objects: "packing", "images". `quiet`: shows nothing.
   Counter(std::string what, std::string unit, bool quiet = false);
   ~Counter() { clear(); }
 
-  void show(std::uint64_t done, std::uint64_t all);  // all = 0: nobody knows
-  void clear() { status_.clear(); }                  // the line, before other words
+  void show(std::uint64_t done, std::uint64_t all);  // all = 0: unknown
+  void clear() { status_.clear(); }                  // removes the line before other output
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -14,12 +14,12 @@
 namespace veche::cli {
 namespace {
 
-constexpr std::size_t kGathered = std::size_t{1} << 16;  // what a pipe takes at once
-constexpr std::size_t kLongest = 2000;                   // bytes of a sentence that still helps
-constexpr int kPatience = 1000;  // milliseconds, for a terminal that somebody made non-blocking
+constexpr std::size_t kGathered = std::size_t{1} << 16;  // what a pipe accepts at once
+constexpr std::size_t kLongest = 2000;                   // bytes of a sentence that are still useful
+constexpr int kPatience = 1000;                          // milliseconds, for a non-blocking terminal
 
 std::string gathered;  // for standard output
-int failure = 0;       // the first errno of writing it
+int failure = 0;       // errno of the first failed write
 
 // Returns 0 or errno.
 int write_all(int descriptor, std::string_view text) {
@@ -47,7 +47,8 @@ bool is_control(std::string_view sign) {
 void prepare_output() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest free number, which is this one. Writing to standard output must fail as it would have.
+    // Opens the lowest free descriptor, which is this one. Writing to standard output must still
+    // fail.
     const int opened = ::open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR);
     if (opened != descriptor) ::_exit(kFailed);
   }
@@ -77,7 +78,7 @@ std::string one_line(std::string_view text) {
 void tell_sentence(std::string_view sentence) noexcept {
   try {
     tell_text("veche: " + one_line(sentence) + "\n");
-  } catch (...) {  // no memory
+  } catch (...) {  // out of memory
     tell_text("veche: ");
     tell_text(sentence);
     tell_text("\n");
@@ -97,7 +98,7 @@ void flush_output() {
 std::string end_output() {
   const bool wrote = !gathered.empty();
   flush_output();
-  // Some file systems tell only on closing that there was no room.
+  // Some file systems report a full disk only on close.
   if (failure == 0 && wrote) {
     const int copy = ::dup(STDOUT_FILENO);
     if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) failure = errno;

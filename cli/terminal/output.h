@@ -7,17 +7,18 @@
 
 namespace veche::cli {
 
-// All that the program prints goes through here.
+// All output of the program goes through here.
 //
-// Standard error is for people, and best effort: where it is closed or full the program goes on as if nothing
-// had happened. Nothing here throws on its account, and any thread may tell.
+// Standard error is for people, best effort: if it is closed or full, the program continues. Its
+// functions never throw, and any thread may call them.
 //
-// Standard output is what was asked for: it must be written wholly. It is gathered and written at the end, or
-// when much of it has gathered; what goes wrong is remembered until `end_output`. One thread at a time.
+// Standard output is the requested result and must be written completely. It is buffered and
+// written at the end, or when the buffer is large. Errors are remembered until `end_output`. One
+// thread at a time.
 
-// To be called first. A closed standard descriptor is opened on /dev/null, so that no file opened later takes
-// its number and is written to by mistake. A reader who has gone away and a file that may not grow are errors
-// of writing, not signals.
+// Must be called first. Opens closed standard descriptors on /dev/null, so that no file opened
+// later gets their number and is written to by mistake. Makes a closed pipe and the file size limit
+// write errors instead of signals.
 void prepare_output();
 
 void tell_text(std::string_view text) noexcept;
@@ -28,12 +29,11 @@ template <class... Parts>
 void tell(fmt::format_string<Parts...> format, Parts&&... parts) noexcept {
   try {
     tell_text(fmt::format(format, std::forward<Parts>(parts)...));
-  } catch (...) {  // no memory for a text that nobody may ever read
+  } catch (...) {  // out of memory for a message that may never be read
   }
 }
 
-// "veche: ...", on one line whatever the sentence quotes: signs that would move a terminal's cursor are
-// spelled out, and what is endless is cut.
+// "veche: ...", always on one line: control characters are escaped, and overlong text is cut.
 void tell_sentence(std::string_view sentence) noexcept;
 std::string one_line(std::string_view text);
 
@@ -43,16 +43,16 @@ void answer(fmt::format_string<Parts...> format, Parts&&... parts) {
   answer_text(fmt::format(format, std::forward<Parts>(parts)...));
 }
 
-// One JSON object on a line of its own. Names that are not UTF-8 do not stop it.
+// One JSON object on a line of its own. Accepts names that are not UTF-8.
 template <class Json>
 void answer_json(const Json& json) {
   answer_text(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// Writes what was gathered: so that it comes before words on standard error, or before another process ends.
+// Writes the buffer, to order it before standard error or before another process ends.
 void flush_output();
-// The same, and what went wrong since the start: "standard output cannot be written: No space left on
-// device". Empty: nothing.
+// The same; returns the first error since the start: "standard output cannot be written: No space
+// left on device". Empty if there was none.
 std::string end_output();
 
 }  // namespace veche::cli

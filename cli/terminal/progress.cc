@@ -18,7 +18,7 @@ void ProgressView::on_start(const RunInfo& info) {
   info_ = info;
   smooth_loss_ = 0;
   start_ = Clock::now();
-  last_line_ = start_ - kBetweenProgressLines;  // that the first step was made is told at once
+  last_line_ = start_ - kBetweenProgressLines;  // show the first step at once
   if (quiet_) return;
   if (!title_.empty()) status_.line(title_);
   status_.line(fmt::format("{}: {} parameters{}", info.model, with_commas(info.parameters),
@@ -59,7 +59,7 @@ void ProgressView::on_progress(const Progress& progress) {
 }
 
 void ProgressView::on_measuring() {
-  tested_ = Clock::now();  // a short one need not be told of
+  tested_ = Clock::now();  // skip short evaluations
   if (!quiet_ && status_.drawn()) status_.draw(before_, part_, after_ + "  measuring ...");
 }
 

@@ -8,16 +8,16 @@
 
 namespace veche::cli {
 
-// Shows a run on standard error: one line that is drawn anew on a terminal, now and then a plain line
-// elsewhere. Several runs may follow each other. Called by threads that train: nothing here throws because
-// standard error cannot be written.
+// Shows a run on standard error: an updated line on a terminal, otherwise a plain line at
+// intervals. Several runs may follow each other. Called by training threads: never throws because
+// of standard error.
 class ProgressView : public RunObserver {
  public:
   explicit ProgressView(bool quiet) : quiet_(quiet) {}
 
-  // Stands above the run that starts next.
+  // The title above the next run.
   void title(std::string text) { title_ = std::move(text); }
-  // Whether seconds of the run that starts next are virtual.
+  // Whether the next run's seconds are virtual.
   void in_virtual_time(bool is) { virtual_time_ = is; }
 
   void on_start(const RunInfo& info) override;
@@ -39,10 +39,10 @@ class ProgressView : public RunObserver {
   RunInfo info_;
   Clock::time_point start_;
   Clock::time_point last_line_;
-  Clock::time_point tested_;  // when that was told last
+  Clock::time_point tested_;  // time of the last message about it
   double smooth_loss_ = 0;
   StatusLine status_;
-  std::string before_, after_;  // what is drawn
+  std::string before_, after_;  // the current line
   double part_ = 0;
 };
 

@@ -20,8 +20,8 @@ bool can_draw() {
   return isatty(STDERR_FILENO) != 0 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
 }
 
-// The last column stays free: some terminals wrap as soon as it is filled. A terminal that does not know its
-// width says 0.
+// The last column stays free: some terminals wrap as soon as it is filled. A terminal of unknown
+// width reports 0.
 std::size_t columns() {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
@@ -43,7 +43,7 @@ std::string_view cut(std::string_view text, std::size_t most) {
 }
 
 std::string bar(double part, std::size_t cells) {
-  const double known = part > 0 ? std::min(part, 1.0) : 0;  // what is no number is nothing
+  const double known = part > 0 ? std::min(part, 1.0) : 0;  // NaN counts as 0
   const auto full = static_cast<std::size_t>(std::lround(known * static_cast<double>(cells)));
   std::string text;
   for (std::size_t i = 0; i < cells; ++i) text += i < full ? "█" : "░";

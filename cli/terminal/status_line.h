@@ -5,21 +5,21 @@
 
 namespace veche::cli {
 
-// How far something has come, on standard error. On a terminal one line that is drawn anew and never wider
-// than the terminal; elsewhere, and on a terminal that cannot go back in a line (TERM is dumb or unset),
-// there is no such line. Nothing throws when standard error cannot be written.
+// A progress line on standard error. On a terminal it is redrawn in place and never wider than the
+// terminal. Elsewhere, and on a terminal without cursor control (TERM is dumb or unset), it does
+// not appear. Never throws because of standard error.
 class StatusLine {
  public:
   StatusLine();
 
   bool on_terminal() const { return terminal_; }
-  // Draws `before`, a bar of which this part is full, and `after`; the bar gives way first where the terminal
-  // is narrow. Only on a terminal.
+  // Draws `before`, a bar filled to this fraction, and `after`; on a narrow terminal the bar
+  // shrinks first. Only on a terminal.
   void draw(std::string_view before, double part, std::string_view after);
   void draw(std::string_view text);
   bool drawn() const { return drawn_; }
   void clear();
-  // Takes the line away and leaves a line of its own that stays.
+  // Removes the progress line and prints a permanent line.
   void line(std::string_view text);
 
  private:

@@ -30,7 +30,7 @@ std::string bytes(double count) {
 }
 
 std::string epochs(double done, double all) {
-  // Two digits behind the point, more where a whole run is less than a tenth of an epoch.
+  // Two decimals, or more if a whole run is less than a tenth of an epoch.
   const int digits =
       all > 0 && all < 0.1 ? std::min(8, 1 - static_cast<int>(std::floor(std::log10(all)))) : 2;
   std::string end = fmt::format("{:.{}f}", all, digits);

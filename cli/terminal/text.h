@@ -11,7 +11,7 @@ std::string duration(double seconds);           // 1:05 or 2:03:10
 std::string bytes(double count);                // 1.5 MB
 std::string epochs(double done, double all);    // 0.22/0.25, 1.50/10, 0.0012/0.003
 
-// Columns as wide as they need to be; the first is aligned left, numbers right.
+// A table with columns as wide as needed; the first is left-aligned, numbers right-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}

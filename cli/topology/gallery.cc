@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNotStarted = 127;  // as a shell says it
+constexpr int kNotStarted = 127;  // as in a shell
 
 struct Drawn {
   std::string title;
   std::vector<std::string> words;     // of the command
-  std::vector<std::string> pictures;  // that it leaves in its folder
+  std::vector<std::string> pictures;  // files that it leaves in its folder
   std::string about;
 };
 
@@ -62,7 +62,7 @@ steps = 60
 eval_every = 3
 )";
 
-// In the order in which they are made: reports need runs.
+// In the order of execution: reports need runs.
 std::vector<Drawn> commands() {
   const auto train = [](const std::string& strategy) {
     return std::vector<std::string>{"train",
@@ -124,7 +124,7 @@ std::string shown(const std::vector<std::string>& words) {
   return text;
 }
 
-// This program with other words in a folder; what it prints is nobody's concern, what is wrong is.
+// Runs this program with other arguments in a folder. Its output is discarded, its errors are not.
 void run_in(const fs::path& folder, const std::vector<std::string>& words) {
   flush_output();
   std::vector<std::string> kept{"veche"};

@@ -1,4 +1,4 @@
-// `veche topology`: how fast nodes agree on a graph, and a picture of it.
+// `veche topology`: the convergence rate of a graph, and a picture of it.
 #include <fmt/format.h>
 
 #include <memory>
@@ -18,7 +18,7 @@ struct TopologyArguments {
   TopologyQuestion question;
   bool json = false;
   std::string svg, png, dot;
-  std::string network;  // a configuration whose simulated network is wanted instead
+  std::string network;  // a configuration whose simulated network to show instead
 };
 
 void run_topology(const TopologyArguments& arguments) {

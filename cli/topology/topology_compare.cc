@@ -29,7 +29,7 @@ void run_compare(const CompareArguments& arguments) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const TopologyReport& report : reports) {
       nlohmann::ordered_json row = to_json(report);
-      row.erase("edges");  // of interest for one graph, not for a table
+      row.erase("edges");  // relevant for one graph, not for a table
       row.erase("weights");
       row.erase("labels");
       rows.push_back(std::move(row));

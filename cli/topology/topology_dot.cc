@@ -1,4 +1,4 @@
-// `veche topology --dot`: the graph as Graphviz and `file:` read it.
+// `veche topology --dot`: the graph in DOT, for Graphviz and `file:`.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -20,7 +20,7 @@ std::string quoted(const std::string& words) {
 
 }  // namespace
 
-// A node's own weight is what its edges leave.
+// The self-weight is implied: what the edges leave.
 std::string to_dot(const TopologyReport& report) {
   const Graph& graph = report.topology->graph();
   const std::vector<std::string>& labels = words_of(*report.topology).labels;

@@ -73,14 +73,15 @@ std::string to_text(const SimNetwork& network, int nodes) {
   return table.text();
 }
 
-// Sites round the middle, nodes round their site.
+// Sites around the centre, nodes around their site.
 class NetworkPicture {
  public:
   explicit NetworkPicture(const SimNetwork& network) {
     const bool sites = network.sites.size() > 1 || (network.sites.size() == 1 && network.sites[0].has_uplink);
     std::size_t most = 1;
     for (const SimSite& site : network.sites) most = std::max(most, site.links.size());
-    const double ring = std::max(60.0, 26.0 * static_cast<double>(most) / kTau);  // of nodes round a site
+    // radius of the nodes around a site
+    const double ring = std::max(60.0, 26.0 * static_cast<double>(most) / kTau);
     const double away =
         sites ? std::max(1.6 * ring + 60, 2.4 * ring * static_cast<double>(network.sites.size()) / kTau) : 0;
     const double half = away + ring + 40;

@@ -4,8 +4,8 @@
 
 namespace veche::cli {
 
-// `veche topology --network CONFIG`: the simulated network that a configuration describes, as a table, JSON
-// or a picture. Throws RequestError for a platform of SimGrid's, which is not read here.
+// `veche topology --network CONFIG`: the simulated network of a configuration as a table, JSON or a
+// picture. Throws RequestError for a SimGrid platform file, which is not read here.
 struct NetworkQuestion {
   std::string config;
   bool json = false;

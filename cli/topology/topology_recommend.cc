@@ -1,4 +1,4 @@
-// `veche topology recommend`: the graph on which so many nodes agree fastest.
+// `veche topology recommend`: the graph with the fastest consensus for a number of nodes.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct RecommendArguments {
   std::string out;
 };
 
-// What the found graph is measured against.
+// A graph to compare the result with.
 struct Rival {
   std::string name;
   int degree = 0;
@@ -53,7 +53,7 @@ std::vector<Rival> rivals_of(int nodes) {
   return rivals;
 }
 
-// How many times fewer rounds.
+// The ratio of the numbers of rounds.
 double advantage(double rho, double other) {
   return rho <= 0 ? INFINITY : convergence_time(other) / convergence_time(rho);
 }

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Never is no number in JSON.
+// JSON has no infinity: null means never.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 template <class T>
@@ -29,12 +29,12 @@ Json maybe(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// A period, or of rounds drawn for ever a sample.
+// One period, or a sample of rounds that are drawn for ever.
 std::uint64_t sampled_rounds(const Topology& topology) {
   return topology.period() == 0 ? 64 : topology.period();
 }
 
-// How many vectors nodes send: as many as have readers, round by round.
+// Counts the vectors that nodes send, round by round: one per reader.
 void count_sends(TopologyReport& report) {
   const Topology& topology = *report.topology;
   const std::uint64_t rounds = sampled_rounds(topology);
@@ -57,7 +57,7 @@ void count_sends(TopologyReport& report) {
   report.sends /= topology.nodes();
 }
 
-// The nodes that a file names.
+// Nodes that a file labels.
 std::string labels_text(const Topology& topology) {
   constexpr std::size_t kMostRows = 64;
   const std::vector<std::string>& labels = words_of(topology).labels;
@@ -117,7 +117,7 @@ std::optional<double> TopologyReport::gap() const {
 }
 
 double TopologyReport::rounds_to_thousandth() const {
-  // A period that averages exactly takes itself, no less.
+  // A period that averages exactly needs its full length.
   if (contraction.residual == 0.0) return static_cast<double>(topology->period());
   return rounds_to_shrink(contraction.rate, 1e-3);
 }
@@ -266,7 +266,7 @@ Picture picture_of(const TopologyReport& report) {
     shape = known.shape;
   }
   const Layout layout = layout_of(graph, family, shape);
-  // Of a file the name is enough.
+  // For a file the name is enough.
   const std::string about =
       spec.starts_with("file:")
           ? std::filesystem::path(spec.substr(5)).filename().string() + ", " + report.rule
