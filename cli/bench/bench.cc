@@ -198,56 +198,60 @@ std::vector<std::string> bench_names() {
 
 void add_bench(CLI::App& app) {
   auto arguments = std::make_shared<BenchArguments>();
-  CLI::App* command = app.add_subcommand("bench", "Measure Veche beside a peer, in turn, results checked");
-  command->add_option("NAME", arguments->name, fmt::format("which: {}", fmt::join(bench_names(), ", ")))
+  CLI::App* command =
+      app.add_subcommand("bench", "Run benchmarks against other programs, with verified results");
+  command->add_option("NAME", arguments->name, fmt::format("one of {}", fmt::join(bench_names(), ", ")))
       ->type_name("BENCH")
       ->required();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
   command
       ->add_option("--rounds", arguments->options.rounds,
-                   "of measuring both sides; agree makes four short ones of each")
+                   "number of measurements of both sides; agree makes four short ones of each")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command
-      ->add_option("--transport", arguments->options.transport, "allreduce: between threads, or ranks: mpi")
+      ->add_option("--transport", arguments->options.transport,
+                   "allreduce: between threads, or between MPI ranks")
       ->check(CLI::IsMember({"threads", "mpi"}));
   command->add_option(
       "--only", arguments->options.only,
       "compress, slow-network, reality, pipeline: only cases with this in their name, such as powersgd");
   command
       ->add_option("--target", arguments->options.target,
-                   "slow-network, grid-slow: the accuracy to reach, per cent")
+                   "slow-network, grid-slow: the accuracy to reach, in per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command
-      ->add_option("--sizes", arguments->options.sizes,
-                   "allreduce: only these, such as 1KB,64MB; reality: only these rates: 100mbit, 10mbit")
+      ->add_option(
+          "--sizes", arguments->options.sizes,
+          "allreduce: only these sizes, such as 1KB,64MB; reality: only these rates: 100mbit, 10mbit")
       ->delimiter(',');
-  command->add_option("--nodes", arguments->options.nodes, "allreduce, crowd: only so many nodes or ranks")
+  command
+      ->add_option("--nodes", arguments->options.nodes,
+                   "allreduce, crowd: only these numbers of nodes or ranks")
       ->delimiter(',')
       ->check(CLI::Range(2, 10000));
-  command->add_option("--python", arguments->options.python, "the Python that has the peer's libraries")
+  command->add_option("--python", arguments->options.python, "Python interpreter with the peers' libraries")
       ->type_name("FILE");
   command
       ->add_option("--tune", arguments->options.tune,
-                   "allreduce: save what was fastest as a table in this file")
+                   "allreduce: write a table of the fastest algorithms to this file")
       ->type_name("FILE")
       ->expected(0, 1)
       ->default_str("veche-allreduce.toml");
   command
-      ->add_option(
-          "--data", arguments->options.data,
-          "load: CIFAR-10 or another set of images; without it, what lies where CIFAR-10 usually does")
+      ->add_option("--data", arguments->options.data,
+                   "load: CIFAR-10 or another image set; default: the usual folder of CIFAR-10")
       ->type_name("SET")
       ->envname("CIFAR10");
   command->add_option("--isa", arguments->isa,
                       "at most this instruction set on both sides: avx512, avx2, sse4, plain");
   command
       ->add_option("--record", arguments->record,
-                   "append machine, day, instruction set and ratios to this file, as one line of JSON")
+                   "append machine, date, instruction set and ratios to this file, as one line of JSON")
       ->type_name("FILE");
   command->add_flag("--quick", arguments->options.quick,
-                    "few short rounds: to see that it works, not to compare");
+                    "few short rounds: a functional check, not a comparison");
   command->callback([arguments] { bench(*arguments); });
 }
 

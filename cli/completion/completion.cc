@@ -98,15 +98,15 @@ void print_candidates(const CLI::App& app, std::vector<std::string> words) {
 }  // namespace
 
 void add_completion(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("completion", "Completion of commands, options and keys by a shell");
+  CLI::App* command = app.add_subcommand("completion", "Shell completion of commands, options and keys");
   command->group("");  // for shells and packages, hidden from people
   command->require_subcommand(1);
-  command->add_subcommand("bash", "Print the script that bash reads")->callback([] {
+  command->add_subcommand("bash", "Print the completion script for bash")->callback([] {
     answer_text(kBashCompletion);
   });
   CLI::App* words = command->add_subcommand(
       "words",
-      "Print what may stand at the cursor: the words of the command so far, the last one unfinished");
+      "Print the candidates at the cursor, given the words of the command so far, the last one incomplete");
   words->set_help_flag();
   words->prefix_command();
   words->callback([&app, words] { print_candidates(app, words->remaining()); });

@@ -5,7 +5,7 @@
 namespace veche::cli {
 
 void add_data(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("data", "Data sets: list, download, look at, pack, divide");
+  CLI::App* command = app.add_subcommand("data", "Data sets: list, download, inspect, pack, split");
   command->require_subcommand(1);
   add_data_ls(*command);
   add_data_fetch(*command);

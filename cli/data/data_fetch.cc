@@ -63,16 +63,16 @@ void run_fetch(const FetchArguments& arguments) {
 void add_data_fetch(CLI::App& data) {
   auto arguments = std::make_shared<FetchArguments>();
   CLI::App* command =
-      data.add_subcommand("fetch", "Download a public set, checked; goes on where it was interrupted");
+      data.add_subcommand("fetch", "Download and verify a public set; resumes an interrupted download");
   std::string names;
   for (const PublicSet& set : public_sets()) names += (names.empty() ? "" : ", ") + set.name;
   command->add_option("NAME", arguments->name, names)->type_name("KNOWN-SET")->required();
-  command->add_option("--folder", arguments->folder, "where sets are put")
+  command->add_option("--folder", arguments->folder, "folder for fetched sets")
       ->type_name("DIR")
       ->capture_default_str();
-  command->add_option("--from", arguments->from, "a mirror's address instead of the publisher's")
+  command->add_option("--from", arguments->from, "download from this mirror instead of the publisher")
       ->type_name("URL");
-  command->add_option("--sums", arguments->sums, "a mirror's own checksums, as md5sum writes them")
+  command->add_option("--sums", arguments->sums, "the mirror's checksums, in the format of md5sum")
       ->type_name("FILE");
   command->add_flag("--json", arguments->json, "one JSON object on standard output");
   command->callback([arguments] { run_fetch(*arguments); });

@@ -102,13 +102,15 @@ void run_inspect(const InspectArguments& arguments) {
 void add_data_inspect(CLI::App& data) {
   auto arguments = std::make_shared<InspectArguments>();
   arguments->threads = usable_cores();
-  CLI::App* command = data.add_subcommand("inspect", "Look at every sample: counts, sizes, means, damage");
+  CLI::App* command = data.add_subcommand("inspect", "Check every sample: counts, sizes, means, damage");
   command->add_option("SET", arguments->of.path_or_name, "a folder, a file, or the name of a set")
       ->type_name("SET")
       ->required();
-  command->add_option("--sheet", arguments->sheet, "draw some images of each class")->type_name("FILE.png");
-  command->add_option("--size", arguments->size, "of the images on the sheet")->check(CLI::Range(1, 1024));
-  command->add_option("--folder", arguments->of.folder, "where fetched sets are")
+  command->add_option("--sheet", arguments->sheet, "write a contact sheet with some images of each class")
+      ->type_name("FILE.png");
+  command->add_option("--size", arguments->size, "size of the images on the sheet, in pixels")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--folder", arguments->of.folder, "folder of fetched sets")
       ->type_name("DIR")
       ->capture_default_str();
   command->add_option("--threads", arguments->threads)->check(CLI::Range(1, 256))->capture_default_str();

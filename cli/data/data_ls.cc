@@ -71,8 +71,8 @@ void add_data_ls(CLI::App& data) {
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = data.add_subcommand("ls", "What is available, and where");
-  command->add_option("--folder", arguments->folder, "where fetched sets are")
+  CLI::App* command = data.add_subcommand("ls", "List the available sets and their folders");
+  command->add_option("--folder", arguments->folder, "folder of fetched sets")
       ->type_name("DIR")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");

@@ -54,32 +54,32 @@ void run_pack(PackArguments& arguments) {
 
 void add_data_pack(CLI::App& data) {
   auto arguments = std::make_shared<PackArguments>();
-  CLI::App* command = data.add_subcommand(
-      "pack", "Many small files into a few large ones, read at random without opening any");
+  CLI::App* command =
+      data.add_subcommand("pack", "Pack many small files into a few large ones for fast random access");
   command->add_option("FROM", arguments->from.path_or_name, "a folder, an archive, or the name of a set")
       ->type_name("SET")
       ->required();
-  command->add_option("OUT", arguments->out, "the folder to make")->type_name("DIR")->required();
+  command->add_option("OUT", arguments->out, "the folder to create")->type_name("DIR")->required();
   command->add_flag("--decode", arguments->options.decode,
-                    "keep pixels: larger, and nothing to decode later");
+                    "store decoded pixels: larger, but nothing to decode later");
   command
       ->add_option("--resize", arguments->options.resize,
-                   "make the shorter side so many pixels; decoded images become square")
+                   "resize the shorter side to this many pixels; decoded images become square")
       ->check(CLI::Range(1, 4096));
-  command->add_option("--quality", arguments->options.quality, "of resized images that are kept as JPEG")
+  command->add_option("--quality", arguments->options.quality, "JPEG quality of resized images")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   arguments->options.threads = usable_cores();
   command->add_option("--threads", arguments->options.threads)
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_option("--shard-size", arguments->shard_megabytes, "megabytes of one file")
+  command->add_option("--shard-size", arguments->shard_megabytes, "size of one shard in megabytes")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--bad", arguments->bad, "damaged images: refuse to go on, or skip them")
+  command->add_option("--bad", arguments->bad, "damaged images: refuse the set, or skip them")
       ->check(CLI::IsMember({"refuse", "skip"}))
       ->capture_default_str();
-  command->add_option("--folder", arguments->from.folder, "where fetched sets are")
+  command->add_option("--folder", arguments->from.folder, "folder of fetched sets")
       ->type_name("DIR")
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "one JSON object on standard output");

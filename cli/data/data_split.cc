@@ -129,12 +129,13 @@ void run_split(const SplitArguments& arguments) {
 
 void add_data_split(CLI::App& data) {
   auto arguments = std::make_shared<SplitArguments>();
-  CLI::App* command = data.add_subcommand("split", "Who gets which samples when a run divides its data");
+  CLI::App* command = data.add_subcommand("split", "Show how a run divides its samples among nodes");
   command->add_option("CONFIG", arguments->config, "a TOML file, as for `veche train`")->type_name("FILE");
-  command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
+  command->add_option("--set", arguments->assignments, "section.key=value; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--plot", arguments->plot, "draw it into this file, .svg or .png")->type_name("FILE");
+  command->add_option("--plot", arguments->plot, "write a picture to this file, .svg or .png")
+      ->type_name("FILE");
   command->add_flag("--json", arguments->json, "one JSON object");
   command->callback([arguments] { run_split(*arguments); });
 }

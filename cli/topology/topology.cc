@@ -50,7 +50,7 @@ void run_topology(const TopologyArguments& arguments) {
 }  // namespace
 
 void add_topology(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("topology", "How fast nodes agree on a graph, and a picture of it");
+  CLI::App* command = app.add_subcommand("topology", "Convergence rate of a graph, and a picture of it");
   auto arguments = std::make_shared<TopologyArguments>();
   command
       ->add_option("graph", arguments->question.spec,
@@ -65,17 +65,19 @@ void add_topology(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--model", arguments->question.model,
-                   "a model or a number of parameters, for bytes per round")
+                   "a model or a number of parameters, to show bytes per round")
       ->type_name("MODEL");
-  command->add_flag("--directed", arguments->question.directed, "allow one-way edges, as push-sum does");
+  command->add_flag("--directed", arguments->question.directed, "allow directed edges, for push-sum");
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
-  command->add_option("--svg", arguments->svg, "draw the graph into this file")->type_name("FILE");
-  command->add_option("--png", arguments->png, "draw the graph into this file")->type_name("FILE");
-  command->add_option("--dot", arguments->dot, "write the graph as DOT, for Graphviz, into this file")
+  command->add_option("--svg", arguments->svg, "write a picture of the graph to this file")
+      ->type_name("FILE");
+  command->add_option("--png", arguments->png, "write a picture of the graph to this file")
+      ->type_name("FILE");
+  command->add_option("--dot", arguments->dot, "write the graph in DOT format, for Graphviz, to this file")
       ->type_name("FILE");
   command
       ->add_option("--network", arguments->network,
-                   "instead of a graph: the simulated network that this configuration describes")
+                   "show the simulated network of this configuration instead of a graph")
       ->type_name("FILE");
   add_topology_compare(*command);
   add_topology_recommend(*command);

@@ -65,16 +65,17 @@ void run_compare(const CompareArguments& arguments) {
 }  // namespace
 
 void add_topology_compare(CLI::App& topology) {
-  CLI::App* command = topology.add_subcommand("compare", "Several graphs side by side");
+  CLI::App* command = topology.add_subcommand("compare", "Compare several graphs");
   auto arguments = std::make_shared<CompareArguments>();
-  command->add_option("graphs", arguments->specs, "as many as you like")->type_name("GRAPH")->required();
-  command->add_option("--weights", arguments->question.rule, "the rule for all")
+  command->add_option("graphs", arguments->specs, "one or more graphs")->type_name("GRAPH")->required();
+  command->add_option("--weights", arguments->question.rule, "the weight rule for all graphs")
       ->type_name("RULE")
       ->capture_default_str();
   command
-      ->add_option("--model", arguments->question.model, "also the bytes a node sends until 1/1000 is left")
+      ->add_option("--model", arguments->question.model,
+                   "also show the bytes a node sends until disagreement is 1/1000")
       ->type_name("MODEL");
-  command->add_flag("--directed", arguments->question.directed, "allow one-way edges, as push-sum does");
+  command->add_flag("--directed", arguments->question.directed, "allow directed edges, for push-sum");
   command->add_flag("--json", arguments->json, "one JSON object");
   command->callback([arguments] { run_compare(*arguments); });
 }

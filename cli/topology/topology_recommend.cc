@@ -143,12 +143,12 @@ void run_recommend(const RecommendArguments& arguments) {
 }  // namespace
 
 void add_topology_recommend(CLI::App& topology) {
-  CLI::App* command = topology.add_subcommand("recommend", "The graph on which so many nodes agree fastest");
+  CLI::App* command = topology.add_subcommand("recommend", "Find the graph with the fastest consensus");
   auto arguments = std::make_shared<RecommendArguments>();
-  command->add_option("--nodes", arguments->nodes, "how many nodes")->required();
-  command->add_option("--degree", arguments->degree, "the most neighbours a node may have")->required();
-  command->add_option("--seed", arguments->seed, "of the search")->capture_default_str();
-  command->add_option("--out", arguments->out, "write the graph with its weights into this JSON file")
+  command->add_option("--nodes", arguments->nodes, "number of nodes")->required();
+  command->add_option("--degree", arguments->degree, "maximum number of neighbours per node")->required();
+  command->add_option("--seed", arguments->seed, "seed of the search")->capture_default_str();
+  command->add_option("--out", arguments->out, "write the graph with its weights to this JSON file")
       ->type_name("FILE");
   command->add_flag("--json", arguments->json, "one JSON object, with edges and weights");
   command->callback([arguments] { run_recommend(*arguments); });
