@@ -45,8 +45,8 @@ void orthonormalize(float* columns, std::size_t length, std::size_t count) {
   }
 }
 
-void awaken(float* columns, std::size_t length, std::size_t count, std::uint64_t seed, std::uint64_t place,
-            std::uint64_t round) {
+void refill_zero_columns(float* columns, std::size_t length, std::size_t count, std::uint64_t seed,
+                         std::uint64_t place, std::uint64_t round) {
   for (std::size_t k = 0; k < count; ++k) {
     float* const column = columns + k * length;
     if (std::any_of(column, column + length, [](float x) { return x != 0; })) continue;

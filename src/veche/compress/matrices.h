@@ -32,7 +32,7 @@ void orthonormalize(float* columns, std::size_t length, std::size_t count);
 
 // Fills zero columns with random numbers determined by `seed`, `place` and `round`: power
 // iterations cannot leave zero.
-void awaken(float* columns, std::size_t length, std::size_t count, std::uint64_t seed, std::uint64_t place,
-            std::uint64_t round);
+void refill_zero_columns(float* columns, std::size_t length, std::size_t count, std::uint64_t seed,
+                         std::uint64_t place, std::uint64_t round);
 
 }  // namespace veche

@@ -46,7 +46,7 @@ Message PowerGossip::encode(std::span<const float> x, std::uint64_t round, Messa
     const Matrix& m = own.matrices.matrices[i];
     float* const columns = own.from_right ? own.right.data() + m.q : own.left.data() + m.p;
     const std::size_t length = own.from_right ? m.columns : m.rows;
-    awaken(columns, length, m.rank, own.seed, own.edge << 20 | i, round);
+    refill_zero_columns(columns, length, m.rank, own.seed, own.edge << 20 | i, round);
     orthonormalize(columns, length, m.rank);
     const float* const matrix = x.data() + m.from;
     if (own.from_right)

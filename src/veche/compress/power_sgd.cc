@@ -27,7 +27,7 @@ class PowerSgdCodec final : public Codec {
     for (std::size_t i = 0; i < parts_.matrices.size(); ++i) {
       const Matrix& m = parts_.matrices[i];
       float* const p = ps + m.p;
-      awaken(start_.data() + m.q, m.columns, m.rank, seed_, i, round);
+      refill_zero_columns(start_.data() + m.q, m.columns, m.rank, seed_, i, round);
       kernels::times_right(x.data() + m.from, m.rows, m.columns, start_.data() + m.q, m.rank, p);
       orthonormalize(p, m.rows, m.rank);
       kernels::times_left(x.data() + m.from, m.rows, m.columns, p, m.rank, qs + m.q);
@@ -113,7 +113,7 @@ class SummedPowerSgd final : public SummedCodec {
     for (std::size_t i = 0; i < parts_.matrices.size(); ++i) {
       const Matrix& m = parts_.matrices[i];
       float* const q = second_.data() + m.q;
-      awaken(q, m.columns, m.rank, seed_, i, round);
+      refill_zero_columns(q, m.columns, m.rank, seed_, i, round);
       if (feedback)
         kernels::add_and_times_right(x.data() + m.from, m.rows, m.columns, q, m.rank, error_.data() + m.from,
                                      p_of(m));

@@ -57,7 +57,7 @@ std::vector<std::vector<std::uint32_t>> shuffled_classes(const PartitionTask& ta
 
 // A node may end up empty by chance or because a class is very small. It then gets one sample from
 // the node with the most.
-void give_everybody_one(Partition& shards) {
+void fill_empty_shards(Partition& shards) {
   for (auto& shard : shards) {
     if (!shard.empty()) continue;
     auto& largest = *std::ranges::max_element(shards, {}, [](const auto& other) { return other.size(); });
@@ -89,7 +89,7 @@ Partition divide_by_classes(const PartitionTask& task) {
     const auto label = static_cast<std::size_t>(task.hints.label(sample));
     result[holders[label][next[label]++ % holders[label].size()]].push_back(sample);
   }
-  give_everybody_one(result);
+  fill_empty_shards(result);
   return result;
 }
 
@@ -119,7 +119,7 @@ Partition divide_by_dirichlet(const PartitionTask& task) {
       from = to;
     }
   }
-  give_everybody_one(result);
+  fill_empty_shards(result);
   return result;
 }
 

@@ -72,7 +72,7 @@ IdxArray<kDimensions> read_array(const fs::path& path, int processes) {
     result.files = {mapped};
     return result;
   }
-  result.data = once_a_host(path, total, processes, [&](std::span<std::uint8_t> room) {
+  result.data = share_on_host(path, total, processes, [&](std::span<std::uint8_t> room) {
     if (file.read(room) < total) fewer();
     std::array<std::uint8_t, 1> beyond{};
     if (file.read(beyond) != 0) more();

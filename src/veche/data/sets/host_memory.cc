@@ -112,8 +112,8 @@ std::shared_ptr<Segment> segment_for(const std::filesystem::path& file, std::siz
 
 }  // namespace
 
-HostMemory once_a_host(const std::filesystem::path& file, std::size_t size, int processes,
-                       const std::function<void(std::span<std::uint8_t>)>& make) {
+HostMemory share_on_host(const std::filesystem::path& file, std::size_t size, int processes,
+                         const std::function<void(std::span<std::uint8_t>)>& make) {
   if (processes > 1)
     if (const auto segment = segment_for(file, size)) {
       if (!segment->whole()) make(segment->bytes());

@@ -19,7 +19,7 @@ struct HostMemory {
 // own. Once all processes have arrived, nothing stays behind however they end. Before that, a
 // killed process may leave a file in /dev/shm, which the next one uses and removes. Rethrows
 // exceptions from `make`.
-HostMemory once_a_host(const std::filesystem::path& file, std::size_t size, int processes,
-                       const std::function<void(std::span<std::uint8_t>)>& make);
+HostMemory share_on_host(const std::filesystem::path& file, std::size_t size, int processes,
+                         const std::function<void(std::span<std::uint8_t>)>& make);
 
 }  // namespace veche

@@ -47,7 +47,7 @@ class HostMemoryTest : public ::testing::Test {
   }
 
   HostMemory get(int processes) const {
-    return once_a_host(file_, kBytes, processes, [&](std::span<std::uint8_t> room) {
+    return share_on_host(file_, kBytes, processes, [&](std::span<std::uint8_t> room) {
       ++counts_->made;
       for (std::size_t i = 0; i < room.size(); ++i) room[i] = static_cast<std::uint8_t>(i % 251);
     });
@@ -106,7 +106,7 @@ TEST_F(HostMemoryTest, TheLastToLeaveRemovesItWhenNotAllHaveCome) {
 
 TEST_F(HostMemoryTest, OneKilledWhileMakingItIsReplaced) {
   const auto dying = fork_many(1, [&](int) {
-    once_a_host(file_, kBytes, 2, [](std::span<std::uint8_t> room) {
+    share_on_host(file_, kBytes, 2, [](std::span<std::uint8_t> room) {
       room[0] = 99;
       raise(SIGKILL);
     });
@@ -118,7 +118,9 @@ TEST_F(HostMemoryTest, OneKilledWhileMakingItIsReplaced) {
 }
 
 TEST_F(HostMemoryTest, AFailureIsEverybodysAndLeavesNothing) {
-  const auto fail = [&] { once_a_host(file_, kBytes, 3, [](auto) { throw std::runtime_error("damaged"); }); };
+  const auto fail = [&] {
+    share_on_host(file_, kBytes, 3, [](auto) { throw std::runtime_error("damaged"); });
+  };
   EXPECT_THROW(fail(), std::runtime_error);
   EXPECT_THROW(fail(), std::runtime_error);
   EXPECT_EQ(left_behind(), before_);

@@ -57,7 +57,7 @@ std::vector<std::string> places_of(const KnownSet& set, const std::string& folde
   return places;
 }
 
-const KnownSet* look_alike(const std::vector<std::string>& classes, const Shape& shape) {
+const KnownSet* similar_known_set(const std::vector<std::string>& classes, const Shape& shape) {
   const std::vector<std::string> cifar10 = {"airplane", "automobile", "bird",  "cat",  "deer",
                                             "dog",      "frog",       "horse", "ship", "truck"};
   for (const KnownSet& set : known_sets())

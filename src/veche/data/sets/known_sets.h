@@ -32,7 +32,7 @@ std::vector<std::string> usual_class_names(const std::string& set);
 std::vector<std::string> places_of(const KnownSet& set, const std::string& folder);
 
 // A known set with the same class names and image shape, under another name.
-const KnownSet* look_alike(const std::vector<std::string>& classes, const Shape& shape);
+const KnownSet* similar_known_set(const std::vector<std::string>& classes, const Shape& shape);
 
 DataSource open_synthetic(const Options& options, std::uint64_t seed);
 

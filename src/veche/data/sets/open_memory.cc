@@ -73,7 +73,7 @@ std::pair<Samples, Samples> hold_out_tenth(Samples all) {
 Normalization choose_normalization(const OpenRequest& request, const std::vector<std::string>& classes,
                                    const Shape& shape, const Normalization& measured) {
   if (request.normalization) return *request.normalization;
-  const KnownSet* set = look_alike(classes, shape);
+  const KnownSet* set = similar_known_set(classes, shape);
   return set != nullptr ? set->normalization : measured;
 }
 

@@ -99,7 +99,7 @@ DataSource open_path(OpenRequest request) {
     return source;
   }
   DataSource source = open_kind(*kind, request);
-  if (const KnownSet* set = look_alike(source.class_names, source.train->shape())) adopt(source, *set);
+  if (const KnownSet* set = similar_known_set(source.class_names, source.train->shape())) adopt(source, *set);
   return source;
 }
 

@@ -4,14 +4,14 @@
 
 #include "veche/base/module/module_api.h"
 #include "veche/errors.h"
+#include "veche/model/torch/export/operator_graph.h"
+#include "veche/model/torch/import/imported.h"
 #include "veche/model/torch/layers/folded_convs.h"
 #include "veche/model/torch/learner/cost.h"
 #include "veche/model/torch/learner/learner.h"
 #include "veche/model/torch/learner/stage.h"
 #include "veche/model/torch/library/allocator.h"
 #include "veche/model/torch/library/threads.h"
-#include "veche/model/torch/script/foreign.h"
-#include "veche/model/torch/script/written_down.h"
 #include "veche/model/torch/zoo/models.h"
 
 namespace veche::torch_model {
@@ -54,7 +54,7 @@ class TorchEngine : public ModelEngine {
       throw RequestError("model.name: '" + spec.name + "' has other tensors than those to be written");
     std::ranges::copy(parameters, flat.parameters().begin());
     std::ranges::copy(buffers, flat.buffers().begin());
-    return written_down(*network, spec);
+    return operator_graph(*network, spec);
   }
 
  private:

@@ -360,10 +360,10 @@ HWY_EXPORT(weight_gradient);
 
 }  // namespace
 
-bool winograd_pays(const WinogradSize& size, bool weights_rest) {
-  constexpr std::int64_t kMostLanes = 16;              // of any instruction set: channels have no remainder
-  constexpr std::int64_t kSide = 6;                    // of the output: smaller images are mostly edge tiles
-  const std::int64_t fewest = weights_rest ? 12 : 24;  // tiles
+bool winograd_pays(const WinogradSize& size, bool weights_reused) {
+  constexpr std::int64_t kMostLanes = 16;  // of any instruction set: channels have no remainder
+  constexpr std::int64_t kSide = 6;        // of the output: smaller images are mostly edge tiles
+  const std::int64_t fewest = weights_reused ? 12 : 24;  // tiles
   return size.in % kMostLanes == 0 && size.out % kMostLanes == 0 && size.padding <= 2 &&
          size.output_height() >= kSide && size.output_width() >= kSide &&
          Tiles(size.images, size.output_height(), size.output_width()).count >= fewest;

@@ -23,9 +23,9 @@ struct WinogradSize {
 };
 
 // Whether this convolution is supported and faster than direct convolution. It is slower with few
-// channels, or with hardly more tiles than weights to transform. `weights_rest`: the transformed
+// channels, or with hardly more tiles than weights to transform. `weights_reused`: the transformed
 // weights are reused for several batches.
-bool winograd_pays(const WinogradSize& size, bool weights_rest = false);
+bool winograd_pays(const WinogradSize& size, bool weights_reused = false);
 
 // Sizes in floats: transformed weights, original weights, workspace of a pass, and workspace of the
 // weight gradient.

@@ -75,7 +75,7 @@ void Conv::forget() {
 
 std::shared_ptr<Conv::Ready> Conv::ready(const at::Tensor& x, bool with_bias) const {
   const std::lock_guard lock(used_mutex_);
-  const bool rest = report->parameters_rest;
+  const bool rest = report->parameters_fixed;
   for (const auto& ready : used_)
     if (ready->plan->fits(options_, x.sizes(), weight, with_bias, rest)) return ready;
   // Sizes of a training batch, the last batch of an epoch, and evaluation batches. Unusual variety

@@ -132,9 +132,9 @@ struct Geometry {
 
 // The convolution as a WinogradSize, if Winograd is faster.
 std::optional<WinogradSize> for_winograd(const ConvOptions& o, at::IntArrayRef images,
-                                         const at::Tensor& weight, bool weights_rest) {
+                                         const at::Tensor& weight, bool weights_reused) {
   const WinogradSize size{images[0], images[2], images[3], o.in, o.out, o.padding};
-  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size, weights_rest) &&
+  const bool fits = o.kernel == 3 && o.stride == 1 && o.groups == 1 && winograd_pays(size, weights_reused) &&
                     weight.is_contiguous(at::MemoryFormat::ChannelsLast);
   return fits ? std::make_optional(size) : std::nullopt;
 }
@@ -243,38 +243,38 @@ struct ConvPlan::Passes {
 };
 
 ConvPlan::ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-                   bool weights_rest, std::optional<Epilogue> ordered_ahead)
+                   bool weights_reused, std::optional<Epilogue> ordered_ahead)
     : options_(options),
       images_(images.vec()),
       weight_strides_(weight.strides().vec()),
       bias_(bias),
-      weights_rest_(weights_rest),
+      weights_rest_(weights_reused),
       ordered_ahead_(ordered_ahead),
       threads_(at::get_num_threads()),
       passes_(std::make_unique<Passes>(
           Geometry(options, images, weight, bias),
-          ordered_ahead ? std::nullopt : for_winograd(options, images, weight, weights_rest),
+          ordered_ahead ? std::nullopt : for_winograd(options, images, weight, weights_reused),
           ordered_ahead.value_or(Epilogue::none))) {}
 
 ConvPlan::~ConvPlan() = default;
 
 bool ConvPlan::fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-                    bool weights_rest, std::optional<Epilogue> ordered_ahead) const {
+                    bool weights_reused, std::optional<Epilogue> ordered_ahead) const {
   return images == images_ && options == options_ && weight.strides() == weight_strides_ && bias == bias_ &&
-         weights_rest == weights_rest_ && ordered_ahead == ordered_ahead_ &&
+         weights_reused == weights_rest_ && ordered_ahead == ordered_ahead_ &&
          at::get_num_threads() == threads_;
 }
 
 std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at::IntArrayRef images,
-                                                  const at::Tensor& weight, bool bias, bool weights_rest,
+                                                  const at::Tensor& weight, bool bias, bool weights_reused,
                                                   std::optional<Epilogue> ordered_ahead) {
   // held during creation too, since others would only create the same plan
   const std::lock_guard lock(mutex_);
   for (const auto& plan : plans_)
-    if (plan->fits(options, images, weight, bias, weights_rest, ordered_ahead)) return plan;
+    if (plan->fits(options, images, weight, bias, weights_reused, ordered_ahead)) return plan;
   // Start over if there are too many sizes.
   if (plans_.size() == kMostSharedPlans) plans_.clear();
-  plans_.push_back(std::make_shared<ConvPlan>(options, images, weight, bias, weights_rest, ordered_ahead));
+  plans_.push_back(std::make_shared<ConvPlan>(options, images, weight, bias, weights_reused, ordered_ahead));
   return plans_.back();
 }
 

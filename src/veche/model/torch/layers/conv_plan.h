@@ -22,13 +22,13 @@ constexpr bool has_relu(Epilogue epilogue) {
 // of threads may use it concurrently.
 class ConvPlan {
  public:
-  // `weights_rest`: the same weights are used for several batches, and data derived from them are
+  // `weights_reused`: the same weights are used for several batches, and data derived from them are
   // cached. `ordered_ahead`: for forward_ordered, with this epilogue.
   ConvPlan(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-           bool weights_rest, std::optional<Epilogue> ordered_ahead = {});
+           bool weights_reused, std::optional<Epilogue> ordered_ahead = {});
   ~ConvPlan();
   bool fits(const ConvOptions& options, at::IntArrayRef images, const at::Tensor& weight, bool bias,
-            bool weights_rest, std::optional<Epilogue> ordered_ahead = {}) const;
+            bool weights_reused, std::optional<Epilogue> ordered_ahead = {}) const;
 
   bool with_bias() const { return bias_; }
 
@@ -62,7 +62,7 @@ class ConvPlan {
 class ConvPlans {
  public:
   std::shared_ptr<ConvPlan> find_or_make(const ConvOptions& options, at::IntArrayRef images,
-                                         const at::Tensor& weight, bool bias, bool weights_rest,
+                                         const at::Tensor& weight, bool bias, bool weights_reused,
                                          std::optional<Epilogue> ordered_ahead = {});
 
  private:

@@ -16,7 +16,7 @@ class GradientReport {
   // More micro-batches follow: nothing is final yet.
   bool unfinished = false;
   // While true, the parameters do not change, and layers may cache data derived from them.
-  bool parameters_rest = false;
+  bool parameters_fixed = false;
 
   void listen(GradientListener listener) { listener_ = std::move(listener); }
   void final(const at::Tensor& gradient) const {

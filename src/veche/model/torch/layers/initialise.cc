@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "veche/model/torch/learner/nowhere.h"
+#include "veche/model/torch/learner/placeholder.h"
 
 namespace veche::torch_model {
 namespace {
@@ -24,7 +24,7 @@ Draw xavier_uniform(const at::Tensor& weight) {
 void Initialiser::fill(at::Tensor& tensor, const Draw& draw) {
   at::NoGradGuard guard;
   RandomStream stream(seed_, "initial parameters", tensor_++);
-  if (is_nowhere(tensor)) return;  // belongs to another stage
+  if (is_placeholder(tensor)) return;  // belongs to another stage
   if (draw.size == 0) {
     tensor.zero_();
     return;
@@ -40,7 +40,7 @@ void Initialiser::fill(torch::nn::Module& network, const Scheme& scheme) {
   at::NoGradGuard guard;
   for (const auto& module : network.modules()) {
     const bool norms = module->as<Norm>() != nullptr || module->as<LayerNorm>() != nullptr;
-    if (norms && !module->parameters().empty() && is_nowhere(module->parameters().front())) continue;
+    if (norms && !module->parameters().empty() && is_placeholder(module->parameters().front())) continue;
     if (auto* conv = module->as<Conv>()) {
       fill(conv->weight, scheme.conv(conv->weight));
       if (conv->bias.defined()) fill(conv->bias, scheme.conv_bias(conv->weight));

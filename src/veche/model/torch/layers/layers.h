@@ -59,14 +59,14 @@ class Conv : public torch::nn::Module, public Layer {
 
  private:
   struct Function;
-  // Cached data for images of one size. If parameters_rest, includes the weights in the layouts of
+  // Cached data for images of one size. If parameters_fixed, includes the weights in the layouts of
   // the forward and backward passes.
   struct Ready {
     std::shared_ptr<ConvPlan> plan;
     at::Tensor forth, back;
   };
   std::shared_ptr<Ready> ready(const at::Tensor& x, bool with_bias) const;
-  at::Tensor* kept(at::Tensor& order) const { return report->parameters_rest ? &order : nullptr; }
+  at::Tensor* kept(at::Tensor& order) const { return report->parameters_fixed ? &order : nullptr; }
 
   const ConvOptions options_;
   mutable std::mutex used_mutex_;                     // an evaluation may have several threads

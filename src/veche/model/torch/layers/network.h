@@ -44,12 +44,12 @@ class Network : public torch::nn::Module {
   virtual bool channels_last() const { return true; }
   // Whether the logits of a part of a batch equal those in the whole batch, and several threads may
   // compute them concurrently in evaluation.
-  virtual bool samples_apart() const { return true; }
+  virtual bool independent_samples() const { return true; }
 
   // The links, if the network is a chain; otherwise empty. Each has parameters.
   const std::vector<Link>& links() const { return links_; }
   // Why there are none, for a person.
-  virtual std::string why_whole() const { return "it is not a chain of blocks"; }
+  virtual std::string why_not_chain() const { return "it is not a chain of blocks"; }
 
  protected:
   // Appends a link to the chain.

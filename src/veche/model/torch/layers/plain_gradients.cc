@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "veche/model/torch/layers/layers.h"
-#include "veche/model/torch/learner/nowhere.h"
+#include "veche/model/torch/learner/placeholder.h"
 
 namespace veche::torch_model {
 
@@ -20,7 +20,7 @@ PlainGradients::PlainGradients(torch::nn::Module& network, const GradientReport&
     for (const at::Tensor& parameter : module->parameters(/*recurse=*/false)) {
       // Skips parameters that are frozen, belong to another stage, or are shared with a module
       // already seen.
-      if (!parameter.requires_grad() || is_nowhere(parameter) ||
+      if (!parameter.requires_grad() || is_placeholder(parameter) ||
           !seen.insert(parameter.unsafeGetTensorImpl()).second)
         continue;
       const at::Tensor gradient = parameter.grad();

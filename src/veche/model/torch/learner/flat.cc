@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "veche/model/torch/learner/nowhere.h"
+#include "veche/model/torch/learner/placeholder.h"
 
 namespace veche::torch_model {
 namespace {
@@ -14,7 +14,7 @@ Named chosen(const Named& all, Wanted wanted) {
   Named some;
   std::unordered_set<const c10::TensorImpl*> seen;
   for (const auto& item : all)
-    if (item.value().scalar_type() == at::kFloat && !is_nowhere(item.value()) && wanted(item.value()) &&
+    if (item.value().scalar_type() == at::kFloat && !is_placeholder(item.value()) && wanted(item.value()) &&
         seen.insert(item.value().unsafeGetTensorImpl()).second)
       some.insert(item.key(), item.value());
   return some;
@@ -83,27 +83,27 @@ void Flat::bind(const torch::nn::Module& network, const at::Tensor& parameters, 
   for (auto& item : other_tensors(network)) move(item.value(), view(buffers, buffer_layout_[i++]));
 }
 
-void Flat::move_away(torch::nn::Module& network, const at::Device& device) {
+void Flat::move_to_device(torch::nn::Module& network, const at::Device& device) {
   if (device.is_cuda())  // copies from pinned memory are faster
     for (at::Tensor* vector : {&parameters_, &gradients_, &buffers_}) *vector = vector->pin_memory();
   const auto like = [&](const at::Tensor& vector) { return at::zeros(vector.sizes(), device); };
-  away_ = {like(parameters_), like(gradients_), like(buffers_)};
+  device_copies_ = {like(parameters_), like(gradients_), like(buffers_)};
   for (auto& item : trained_tensors(network))
     item.value().mutable_grad() = at::Tensor();  // belongs to the other device
   network.to(device);                            // moves counters and other non-float tensors too
-  bind(network, away_->parameters, away_->gradients, away_->buffers);
+  bind(network, device_copies_->parameters, device_copies_->gradients, device_copies_->buffers);
 }
 
-void Flat::send() const {
-  if (!away_) return;
-  away_->parameters.copy_(parameters_);
-  away_->buffers.copy_(buffers_);
+void Flat::copy_to_device() const {
+  if (!device_copies_) return;
+  device_copies_->parameters.copy_(parameters_);
+  device_copies_->buffers.copy_(buffers_);
 }
 
-void Flat::fetch() const {
-  if (!away_) return;
-  gradients_.copy_(away_->gradients);
-  buffers_.copy_(away_->buffers);
+void Flat::copy_from_device() const {
+  if (!device_copies_) return;
+  gradients_.copy_(device_copies_->gradients);
+  buffers_.copy_(device_copies_->buffers);
 }
 
 }  // namespace veche::torch_model

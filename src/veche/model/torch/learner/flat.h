@@ -27,11 +27,11 @@ class Flat {
 
   // Makes the network's tensors views of copies on this device, with the same layout. The vectors
   // themselves stay in main memory.
-  void move_away(torch::nn::Module& network, const at::Device& device);
+  void move_to_device(torch::nn::Module& network, const at::Device& device);
   // Copies parameters and buffers to the device before a pass, and gradients and buffers back after
   // it. No-ops without device copies.
-  void send() const;
-  void fetch() const;
+  void copy_to_device() const;
+  void copy_from_device() const;
 
   std::span<float> parameters() const { return span(parameters_); }
   std::span<float> gradients() const { return span(gradients_); }
@@ -56,7 +56,7 @@ class Flat {
   at::Tensor parameters_;
   at::Tensor gradients_;
   at::Tensor buffers_;
-  std::optional<Copies> away_;
+  std::optional<Copies> device_copies_;
 };
 
 }  // namespace veche::torch_model

@@ -8,7 +8,7 @@
 #include "veche/errors.h"
 #include "veche/model/torch/layers/folded_convs.h"
 #include "veche/model/torch/learner/batch_tensors.h"
-#include "veche/model/torch/learner/pieces.h"
+#include "veche/model/torch/learner/chunks.h"
 #include "veche/model/torch/library/threads.h"
 
 namespace veche::torch_model {
@@ -33,8 +33,8 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
   } else {
     network_->initialise(spec.seed);
   }
-  if (computes_.away) {
-    explained([&] { flat_.move_away(network_->module(), computes_.device); });
+  if (computes_.on_copies) {
+    explained([&] { flat_.move_to_device(network_->module(), computes_.device); });
   } else {
     for (const auto& module : network_->modules()) {
       if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
@@ -55,27 +55,27 @@ Score TorchLearner::compute_gradient(const Batch& batch) {
   if (std::exchange(rested_, false)) fetch_pages(std::as_writable_bytes(flat_.gradients()));
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
-    flat_.send();
+    flat_.copy_to_device();
     plain_->zero();
     const at::Tensor labels = labels_of(batch).to(computes_.device);
     const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
     const at::Tensor loss =
         at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kNoLabelIgnored, label_smoothing_);
     loss.backward();
-    flat_.fetch();
+    flat_.copy_from_device();
     return score(logits, labels, loss);
   });
 }
 
-Score TorchLearner::in_pieces(
+Score TorchLearner::in_chunks(
     const Batch& batch,
     const std::function<Score(const Batch& some, const at::Tensor& logits, std::size_t from)>& use) {
   return explained([&] {
-    flat_.send();
+    flat_.copy_to_device();
     FoldedConvs folded(*plans_);
-    const bool apart = !computes_.away && network_->samples_apart();
-    const std::size_t piece = apart ? images_in_a_piece(input_, batch.size()) : batch.size();
-    return score_in_pieces(batch.size(), piece, evaluation_threads_, [&](std::size_t from, std::size_t to) {
+    const bool apart = !computes_.on_copies && network_->independent_samples();
+    const std::size_t chunk = apart ? images_per_chunk(input_, batch.size()) : batch.size();
+    return score_in_chunks(batch.size(), chunk, evaluation_threads_, [&](std::size_t from, std::size_t to) {
       use_one_thread();
       const at::NoGradGuard guard;
       Pass pass{false, RandomStream(seed_, "dropout"), &folded};
@@ -87,7 +87,7 @@ Score TorchLearner::in_pieces(
 
 Score TorchLearner::evaluate(const Batch& batch) {
   check(batch);
-  return in_pieces(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t) {
+  return in_chunks(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t) {
     const at::Tensor labels = labels_of(some).to(computes_.device);
     return score(logits, labels, at::cross_entropy_loss(logits, labels));
   });
@@ -100,7 +100,7 @@ void TorchLearner::predict(std::span<const float> images, std::span<float> proba
   const Batch batch{images, labels, input_};
   if (probabilities.size() % classes != 0) throw std::invalid_argument("there is no room for the answer");
   check(batch);
-  in_pieces(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t from) {
+  in_chunks(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t from) {
     const at::Tensor answer = at::softmax(logits, 1).to(at::kCPU, at::kFloat).contiguous();
     std::copy_n(answer.data_ptr<float>(), some.size() * classes,
                 probabilities.begin() + static_cast<std::ptrdiff_t>(from * classes));
@@ -110,7 +110,7 @@ void TorchLearner::predict(std::span<const float> images, std::span<float> proba
 
 // Not with a device: its pages are pinned and must stay.
 void TorchLearner::rest() {
-  if (computes_.away) return;
+  if (computes_.on_copies) return;
   release_pages(std::as_writable_bytes(flat_.gradients()));
   rested_ = true;
 }

@@ -32,7 +32,7 @@ class TorchLearner : public Learner, public Predictor {
   Score compute_gradient(const Batch& batch) override;
   // On a device nothing is final before it is copied back, so there is no early report.
   void on_gradient_ready(GradientListener listener) override {
-    if (!computes_.away) report_.listen(std::move(listener));
+    if (!computes_.on_copies) report_.listen(std::move(listener));
   }
   Score evaluate(const Batch& batch) override;
   int classes() const override { return classes_; }
@@ -45,7 +45,7 @@ class TorchLearner : public Learner, public Predictor {
   void check(const Batch& batch) const;
   // Computes the logits of a batch in chunks, on up to evaluation_threads_ threads; `use` is called
   // on the chunk's thread.
-  Score in_pieces(
+  Score in_chunks(
       const Batch& batch,
       const std::function<Score(const Batch& some, const at::Tensor& logits, std::size_t from)>& use);
 

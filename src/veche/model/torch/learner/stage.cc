@@ -9,7 +9,7 @@
 #include "veche/model/torch/layers/folded_convs.h"
 #include "veche/model/torch/learner/batch_tensors.h"
 #include "veche/model/torch/learner/cost.h"
-#include "veche/model/torch/learner/nowhere.h"
+#include "veche/model/torch/learner/placeholder.h"
 #include "veche/model/torch/learner/tensor_message.h"
 #include "veche/model/torch/library/threads.h"
 
@@ -44,7 +44,7 @@ std::vector<std::size_t> owners(const Network& network, const Named& tensors, co
 
 void require_chain(const Network& network, const ModelSpec& spec) {
   if (network.links().empty())
-    throw RequestError(who_is(spec) + " cannot be cut into stages: " + network.why_whole());
+    throw RequestError(who_is(spec) + " cannot be cut into stages: " + network.why_not_chain());
 }
 
 // Tensors of other links become placeholders: only their sizes are used, by the initialiser.
@@ -57,7 +57,7 @@ torch::nn::Module& cut_out(Network& network, const ModelSpec& spec, const StageS
     std::size_t i = 0;
     for (auto item : tensors) {
       const int link = static_cast<int>(owner[i++]);
-      if (link < stage.from || link >= stage.to) item.value().set_data(nowhere(item.value().sizes()));
+      if (link < stage.from || link >= stage.to) item.value().set_data(placeholder(item.value().sizes()));
     }
   }
   return network.module();
@@ -92,7 +92,8 @@ TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, 
   } else {
     network_->initialise(spec.seed);
   }
-  if (computes_.away) throw RequestError("model.device: stages compute on the processor; leave the key out");
+  if (computes_.on_copies)
+    throw RequestError("model.device: stages compute on the processor; leave the key out");
   for (const auto& module : network_->modules()) {
     if (auto* layer = dynamic_cast<Layer*>(module.get())) layer->report = &report_;
     if (auto* conv = dynamic_cast<Conv*>(module.get())) {
@@ -103,28 +104,28 @@ TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, 
   plain_.emplace(network_->module(), report_);
 }
 
-TorchStage::Held TorchStage::take_in(const StageInput& input) const {
-  Held held;
+TorchStage::SavedPass TorchStage::take_in(const StageInput& input) const {
+  SavedPass saved;
   if (first()) {
     check_images(input.batch, input_);
-    held.input = images_of(input.batch);
+    saved.input = images_of(input.batch);
   } else {
-    held.input = to_tensor(input.activation);
+    saved.input = to_tensor(input.activation);
   }
   if (last()) {
     check_labels(input.batch, classes_);
-    held.labels = labels_of(input.batch);
-    if (held.labels.size(0) != held.input.size(0))
-      throw RunError("there are " + std::to_string(held.labels.size(0)) + " labels for " +
-                     std::to_string(held.input.size(0)) + " samples that the stage before has sent");
+    saved.labels = labels_of(input.batch);
+    if (saved.labels.size(0) != saved.input.size(0))
+      throw RunError("there are " + std::to_string(saved.labels.size(0)) + " labels for " +
+                     std::to_string(saved.input.size(0)) + " samples that the stage before has sent");
   }
-  return held;
+  return saved;
 }
 
-at::Tensor TorchStage::run(const MicroBatch& part, Held& held, Score* score_of_part) const {
+at::Tensor TorchStage::run(const MicroBatch& part, SavedPass& saved, Score* score_of_part) const {
   const std::uint64_t of_step =
       RandomStream(seed_, "dropout of parts", static_cast<std::uint64_t>(node_.value), part.step).next();
-  at::Tensor x = held.input;
+  at::Tensor x = saved.input;
   for (int i = stage_.from; i < stage_.to; ++i) {
     Pass pass{true, RandomStream(of_step, "block", static_cast<std::uint64_t>(part.index),
                                  static_cast<std::uint64_t>(i))};
@@ -132,13 +133,14 @@ at::Tensor TorchStage::run(const MicroBatch& part, Held& held, Score* score_of_p
   }
   if (!last()) return x;
   const at::Tensor loss =
-      at::cross_entropy_loss(x, held.labels, {}, at::Reduction::Sum, kNoLabelIgnored, label_smoothing_);
-  if (score_of_part != nullptr) *score_of_part += score(x, held.labels, loss.detach() / held.labels.numel());
+      at::cross_entropy_loss(x, saved.labels, {}, at::Reduction::Sum, kNoLabelIgnored, label_smoothing_);
+  if (score_of_part != nullptr)
+    *score_of_part += score(x, saved.labels, loss.detach() / saved.labels.numel());
   return loss / static_cast<double>(part.whole);
 }
 
-void TorchStage::rest_parameters(bool rest) {
-  report_.parameters_rest = rest;
+void TorchStage::fix_parameters(bool rest) {
+  report_.parameters_fixed = rest;
   for (Conv* conv : convs_) conv->forget();
 }
 
@@ -147,23 +149,23 @@ Message TorchStage::forward(const MicroBatch& part, const StageInput& input, Mes
   const MemoryAccount::Charging charging(memory_);
   return explained([&] {
     if (part.index == 0) {
-      held_.clear();
+      saved_.clear();
       back_ = 0;
       plain_->zero();
-      rest_parameters(part.count > 1);
+      fix_parameters(part.count > 1);
     }
     report_.unfinished = true;  // some layers have a gradient during the forward pass of each micro-batch
-    Held held = take_in(input);
-    held.charge = memory_.charge(input.activation.size());
+    SavedPass saved = take_in(input);
+    saved.charge = memory_.charge(input.activation.size());
     at::Tensor output;
     if (stage_.recompute) {
       const at::NoGradGuard guard;
-      output = run(part, held, &score_);
+      output = run(part, saved, &score_);
     } else {
-      if (!first()) held.input.requires_grad_();
-      output = held.output = run(part, held, &score_);
+      if (!first()) saved.input.requires_grad_();
+      output = saved.output = run(part, saved, &score_);
     }
-    held_.insert_or_assign(part.index, std::move(held));
+    saved_.insert_or_assign(part.index, std::move(saved));
     return last() ? Message{} : to_message(output, pool);
   });
 }
@@ -172,25 +174,25 @@ Message TorchStage::backward(const MicroBatch& part, const Message& gradient, Me
   use_threads(threads_);
   const MemoryAccount::Charging charging(memory_);
   return explained([&] {
-    const auto found = held_.find(part.index);
-    if (found == held_.end()) throw std::logic_error("a part comes back that has not gone forward");
-    Held held = std::move(found->second);
-    held_.erase(found);
+    const auto found = saved_.find(part.index);
+    if (found == saved_.end()) throw std::logic_error("a part comes back that has not gone forward");
+    SavedPass saved = std::move(found->second);
+    saved_.erase(found);
     if (stage_.recompute) {
       // Only the statistics of the first pass count.
       const std::vector<float> buffers(flat_.buffers().begin(), flat_.buffers().end());
-      if (!first()) held.input.requires_grad_();
-      held.output = run(part, held, nullptr);
+      if (!first()) saved.input.requires_grad_();
+      saved.output = run(part, saved, nullptr);
       std::ranges::copy(buffers, flat_.buffers().begin());
     }
     report_.adds = back_ > 0;
     report_.unfinished = ++back_ < part.count;
     if (last())
-      held.output.backward();
+      saved.output.backward();
     else
-      torch::autograd::backward({held.output}, {to_tensor(gradient)});
-    if (!report_.unfinished) rest_parameters(false);
-    return first() ? Message{} : to_message(held.input.grad(), pool);
+      torch::autograd::backward({saved.output}, {to_tensor(gradient)});
+    if (!report_.unfinished) fix_parameters(false);
+    return first() ? Message{} : to_message(saved.input.grad(), pool);
   });
 }
 
@@ -199,15 +201,15 @@ Message TorchStage::test(const StageInput& input, MessagePool& pool, Score& scor
   return explained([&] {
     const at::NoGradGuard guard;
     FoldedConvs folded(*plans_);
-    Held held = take_in(input);
+    SavedPass saved = take_in(input);
     // A block may overwrite its input.
-    at::Tensor x = first() ? held.input : held.input.clone();
+    at::Tensor x = first() ? saved.input : saved.input.clone();
     for (int i = stage_.from; i < stage_.to; ++i) {
       Pass pass{false, RandomStream(seed_, "dropout"), &folded};
       x = network_->links()[static_cast<std::size_t>(i)].forward(x, pass);
     }
     if (!last()) return to_message(x, pool);
-    score_of_all += score(x, held.labels, at::cross_entropy_loss(x, held.labels));
+    score_of_all += score(x, saved.labels, at::cross_entropy_loss(x, saved.labels));
     return Message{};
   });
 }

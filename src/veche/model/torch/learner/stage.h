@@ -39,23 +39,23 @@ class TorchStage : public Stage {
   Score compute_gradient(const Batch& batch) override;
   Score evaluate(const Batch& batch) override;
   void on_gradient_ready(GradientListener listener) override {
-    if (!computes_.away) report_.listen(std::move(listener));
+    if (!computes_.on_copies) report_.listen(std::move(listener));
   }
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
 
  private:
   // State kept between the forward and backward pass of a micro-batch.
-  struct Held {
+  struct SavedPass {
     at::Tensor input;   // requires a gradient, except at the first stage
     at::Tensor labels;  // at the last stage
     at::Tensor output;  // the micro-batch's share of the loss at the last stage; empty if recomputed
     std::shared_ptr<void> charge;  // accounts for the memory of the message behind `input`
   };
   // Parameters do not change between the first and the last pass of a step.
-  void rest_parameters(bool rest);
-  at::Tensor run(const MicroBatch& part, Held& held, Score* score) const;
-  Held take_in(const StageInput& input) const;
+  void fix_parameters(bool rest);
+  at::Tensor run(const MicroBatch& part, SavedPass& saved, Score* score) const;
+  SavedPass take_in(const StageInput& input) const;
 
   const std::shared_ptr<Network> network_;
   const std::shared_ptr<ConvPlans> plans_;
@@ -72,8 +72,8 @@ class TorchStage : public Stage {
   std::optional<PlainGradients> plain_;
   std::vector<Conv*> convs_;
   MemoryAccount& memory_ = MemoryAccount::open();
-  std::map<int, Held> held_;  // by micro-batch
-  int back_ = 0;              // micro-batches of the step that have completed the backward pass
+  std::map<int, SavedPass> saved_;  // by micro-batch
+  int back_ = 0;                    // micro-batches of the step that have completed the backward pass
   Score score_;
 };
 

@@ -9,7 +9,7 @@ namespace veche::torch_model {
 // libtorch's own operations.
 struct Computes {
   at::Device device = at::kCPU;
-  bool away = false;
+  bool on_copies = false;
 };
 
 // "cpu", or "cuda": the visible devices, assigned to nodes round-robin. "copies" computes on the

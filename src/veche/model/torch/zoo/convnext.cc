@@ -1,6 +1,6 @@
 #include "veche/model/torch/layers/chain.h"
 #include "veche/model/torch/layers/initialise.h"
-#include "veche/model/torch/learner/nowhere.h"
+#include "veche/model/torch/learner/placeholder.h"
 #include "veche/model/torch/options.h"
 #include "veche/model/torch/zoo/models.h"
 
@@ -105,7 +105,7 @@ class ConvNeXt : public Network {
                            {.conv = fiftieth, .conv_bias = zeros, .linear = fiftieth, .linear_bias = zeros});
     at::NoGradGuard guard;
     for (const auto& block : blocks_)
-      if (!is_nowhere(block->layer_scale)) block->layer_scale.fill_(kLayerScale);
+      if (!is_placeholder(block->layer_scale)) block->layer_scale.fill_(kLayerScale);
   }
 
  private:

@@ -6,9 +6,9 @@
 
 #include "veche/base/machine/memory.h"
 #include "veche/errors.h"
+#include "veche/model/torch/import/imported.h"
 #include "veche/model/torch/layers/norm.h"
 #include "veche/model/torch/options.h"
-#include "veche/model/torch/script/foreign.h"
 
 namespace veche::torch_model {
 namespace {

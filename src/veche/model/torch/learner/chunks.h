@@ -10,12 +10,12 @@ namespace veche::torch_model {
 // Sums the scores of [0, samples) in chunks; the last chunk may be smaller. Up to `threads`
 // threads, including the caller's, score the chunks. The scores are added in order, so the sum does
 // not depend on the threads. Rethrows the exception of the first chunk that failed.
-Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
+Score score_in_chunks(std::size_t samples, std::size_t chunk, int threads,
                       const std::function<Score(std::size_t from, std::size_t to)>& score);
 
 // Number of images per chunk: few enough that activations stay in a core's caches, enough that
 // reading the weights pays off, and equal chunks if possible.
-std::size_t images_in_a_piece(const Shape& image, std::size_t images);
+std::size_t images_per_chunk(const Shape& image, std::size_t images);
 
 // The samples [from, to) of a batch.
 inline Batch part_of(const Batch& batch, std::size_t from, std::size_t to) {

@@ -1,4 +1,4 @@
-#include "veche/model/torch/script/translator.h"
+#include "veche/model/torch/export/translator.h"
 
 #include <torch/csrc/jit/ir/constants.h>
 

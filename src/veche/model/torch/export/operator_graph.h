@@ -7,6 +7,6 @@ namespace veche::torch_model {
 
 // The network with its current values as ONNX operators, from a libtorch trace of plain operations.
 // Its layers must not belong to a learner. Throws RequestError for operations without an ONNX form.
-OperatorGraph written_down(Network& network, const ModelSpec& spec);
+OperatorGraph operator_graph(Network& network, const ModelSpec& spec);
 
 }  // namespace veche::torch_model

@@ -1,4 +1,4 @@
-#include "veche/model/torch/learner/pieces.h"
+#include "veche/model/torch/learner/chunks.h"
 
 #include <gtest/gtest.h>
 
@@ -19,11 +19,11 @@ Score rough(std::size_t from, std::size_t to) {
 
 TEST(Pieces, EverySampleIsScoredOnceWhateverTheThreads) {
   for (const std::size_t samples : {0u, 1u, 15u, 16u, 17u, 100u}) {
-    const Score alone = score_in_pieces(samples, 16, 1, rough);
+    const Score alone = score_in_chunks(samples, 16, 1, rough);
     EXPECT_EQ(alone.count, static_cast<std::int64_t>(samples));
     EXPECT_EQ(alone.correct, static_cast<std::int64_t>((samples + 1) / 2));
     for (const int threads : {-1, 0, 2, 3, 50}) {
-      const Score together = score_in_pieces(samples, 16, threads, rough);
+      const Score together = score_in_chunks(samples, 16, threads, rough);
       EXPECT_EQ(together.loss_sum, alone.loss_sum) << threads;  // to the bit
       EXPECT_EQ(together.count, alone.count);
       EXPECT_EQ(together.correct, alone.correct);
@@ -35,26 +35,26 @@ TEST(Pieces, TheFirstThatFailsSpeaksForAll) {
   for (const int threads : {1, 4}) {
     std::atomic<int> scored = 0;
     try {
-      score_in_pieces(100, 10, threads, [&](std::size_t from, std::size_t) -> Score {
+      score_in_chunks(100, 10, threads, [&](std::size_t from, std::size_t) -> Score {
         ++scored;
-        if (from >= 30) throw std::runtime_error("piece at " + std::to_string(from));
+        if (from >= 30) throw std::runtime_error("chunk at " + std::to_string(from));
         return {};
       });
       FAIL() << "nothing was thrown";
     } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(), "piece at 30");
+      EXPECT_STREQ(error.what(), "chunk at 30");
     }
     EXPECT_EQ(scored, 10);
   }
 }
 
 TEST(Pieces, AreEqualWhereThatCanBe) {
-  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 100), 10u);  // at most 16 per chunk: ten equal chunks
-  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 160), 16u);
-  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 37), 13u);  // 13, 13, 11
-  EXPECT_EQ(images_in_a_piece({3, 32, 32}, 5), 5u);
-  EXPECT_EQ(images_in_a_piece({3, 224, 224}, 100), 8u);
-  EXPECT_EQ(images_in_a_piece({784, 1, 1}, 100), 100u);  // matrix products are best with all samples
+  EXPECT_EQ(images_per_chunk({3, 32, 32}, 100), 10u);  // at most 16 per chunk: ten equal chunks
+  EXPECT_EQ(images_per_chunk({3, 32, 32}, 160), 16u);
+  EXPECT_EQ(images_per_chunk({3, 32, 32}, 37), 13u);  // 13, 13, 11
+  EXPECT_EQ(images_per_chunk({3, 32, 32}, 5), 5u);
+  EXPECT_EQ(images_per_chunk({3, 224, 224}, 100), 8u);
+  EXPECT_EQ(images_per_chunk({784, 1, 1}, 100), 100u);  // matrix products are best with all samples
 }
 
 }  // namespace

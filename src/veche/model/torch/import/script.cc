@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "veche/errors.h"
+#include "veche/model/torch/import/imported.h"
+#include "veche/model/torch/import/script_archive.h"
 #include "veche/model/torch/library/random.h"
-#include "veche/model/torch/script/foreign.h"
-#include "veche/model/torch/script/script_archive.h"
 
 namespace veche::torch_model {
 namespace {
@@ -37,13 +37,13 @@ class Script : public Network {
     return pass_through(module_, plain_order(images), pass);
   }
 
-  std::string why_whole() const override {
+  std::string why_not_chain() const override {
     return "its top level is a " + kind() + " and no torch.nn.Sequential";
   }
 
   void initialise(std::uint64_t) override {}
   bool channels_last() const override { return false; }
-  bool samples_apart() const override { return false; }  // unknown
+  bool independent_samples() const override { return false; }  // unknown
 
  private:
   std::string kind() const { return module_.type()->name() ? module_.type()->name()->name() : "module"; }

@@ -1,4 +1,4 @@
-#include "veche/model/torch/learner/pieces.h"
+#include "veche/model/torch/learner/chunks.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,28 +14,28 @@ constexpr std::size_t kFewest = 8;
 
 }  // namespace
 
-std::size_t images_in_a_piece(const Shape& image, std::size_t images) {
+std::size_t images_per_chunk(const Shape& image, std::size_t images) {
   const auto pixels = static_cast<std::size_t>(image.height) * static_cast<std::size_t>(image.width);
   const std::size_t most = std::max(kFewest, kPixels / std::max<std::size_t>(pixels, 1));
   if (images <= most) return images;
-  for (std::size_t piece = most; piece >= kFewest; --piece)
-    if (images % piece == 0) return piece;
-  const std::size_t pieces = (images + most - 1) / most;
-  return (images + pieces - 1) / pieces;
+  for (std::size_t chunk = most; chunk >= kFewest; --chunk)
+    if (images % chunk == 0) return chunk;
+  const std::size_t chunks = (images + most - 1) / most;
+  return (images + chunks - 1) / chunks;
 }
 
-Score score_in_pieces(std::size_t samples, std::size_t piece, int threads,
+Score score_in_chunks(std::size_t samples, std::size_t chunk, int threads,
                       const std::function<Score(std::size_t from, std::size_t to)>& score) {
   struct Result {
     Score score;
     std::exception_ptr failure;
   };
-  std::vector<Result> results((samples + piece - 1) / piece);
+  std::vector<Result> results((samples + chunk - 1) / chunk);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < results.size(); i = next++) {
       try {
-        results[i].score = score(i * piece, std::min((i + 1) * piece, samples));
+        results[i].score = score(i * chunk, std::min((i + 1) * chunk, samples));
       } catch (...) {
         results[i].failure = std::current_exception();
       }

@@ -6,7 +6,7 @@ namespace veche::torch_model {
 
 // A placeholder of this shape, without memory, for a tensor that belongs to another stage. It must
 // be neither read nor written.
-at::Tensor nowhere(at::IntArrayRef shape);
-bool is_nowhere(const at::Tensor& tensor);
+at::Tensor placeholder(at::IntArrayRef shape);
+bool is_placeholder(const at::Tensor& tensor);
 
 }  // namespace veche::torch_model

@@ -1,4 +1,4 @@
-#include "veche/model/torch/script/script_archive.h"
+#include "veche/model/torch/import/script_archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>

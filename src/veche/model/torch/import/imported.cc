@@ -1,4 +1,4 @@
-#include "veche/model/torch/script/foreign.h"
+#include "veche/model/torch/import/imported.h"
 
 #include "veche/errors.h"
 #include "veche/model/torch/learner/flat.h"
@@ -20,7 +20,7 @@ class Wrapped : public Network {
   void initialise(std::uint64_t) override {}
   torch::nn::Module& module() override { return *module_; }
   bool channels_last() const override { return false; }
-  bool samples_apart() const override { return false; }  // unknown
+  bool independent_samples() const override { return false; }  // unknown
 
  private:
   const std::shared_ptr<torch::nn::Module> module_;

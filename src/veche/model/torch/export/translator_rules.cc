@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "veche/model/torch/script/translator.h"
+#include "veche/model/torch/export/translator.h"
 
 namespace veche::torch_model {
 namespace {

@@ -1,14 +1,14 @@
-#include "veche/model/torch/script/written_down.h"
+#include "veche/model/torch/export/operator_graph.h"
 
 #include <torch/csrc/jit/frontend/tracer.h>
 
 #include "veche/errors.h"
+#include "veche/model/torch/export/translator.h"
 #include "veche/model/torch/library/threads.h"
-#include "veche/model/torch/script/translator.h"
 
 namespace veche::torch_model {
 
-OperatorGraph written_down(Network& network, const ModelSpec& spec) {
+OperatorGraph operator_graph(Network& network, const ModelSpec& spec) {
   use_one_thread();
   at::NoGradGuard guard;
   std::map<const void*, std::string> names;
@@ -21,7 +21,7 @@ OperatorGraph written_down(Network& network, const ModelSpec& spec) {
   const Shape& input = spec.input;
   const at::Tensor samples = at::zeros({Translator::kSamples, input.channels, input.height, input.width});
   const auto pass_through = [&](torch::jit::Stack images) -> torch::jit::Stack {
-    Pass pass{false, RandomStream(0, "written down")};
+    Pass pass{false, RandomStream(0, "trace")};
     return {network.forward(images.at(0).toTensor(), pass)};
   };
   const auto unnamed = [](const at::Tensor&) { return std::string(); };
