@@ -11,7 +11,7 @@
 #include "veche/key_spec.h"
 #include "veche/learner.h"
 #include "veche/model_spec.h"
-#include "veche/strategy.h"
+#include "veche/strategy_info.h"
 
 namespace veche {
 

@@ -10,5 +10,5 @@
 #include "veche/random.h"
 #include "veche/register.h"
 #include "veche/run.h"
-#include "veche/strategy.h"
+#include "veche/strategy_info.h"
 #include "veche/vector_math.h"

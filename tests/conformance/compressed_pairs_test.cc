@@ -9,7 +9,6 @@
 #include "veche/errors.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/registry.h"
-#include "veche/train/compression/pairs.h"
 
 namespace veche {
 namespace {
@@ -167,7 +166,7 @@ TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
 // A strategy that is added to the registry is used by codecs or says why not.
 TEST(Pairs, EveryStrategyIsKnown) {
   for (const StrategyInfo& info : strategies())
-    EXPECT_NE(coded_exchange(info.name), CodedExchange::unknown) << info.name;
+    EXPECT_NE(info.coded.exchange, CodedExchange::undeclared) << info.name;
 }
 
 TEST(Pairs, SenselessOnesAreRefused) {

@@ -1,5 +1,8 @@
 #include "veche/runtime/registry.h"
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "veche/base/module/registry.h"
 #include "veche/base/text/nearest.h"
 #include "veche/errors.h"
@@ -12,6 +15,13 @@ namespace {
 Registry<StrategyInfo>& own_strategies() {
   static Registry<StrategyInfo> strategies;
   return strategies;
+}
+
+Options default_options(const std::vector<KeySpec>& keys) {
+  Options options;
+  for (const KeySpec& key : keys)
+    if (key.fallback) options.set(key.name, *key.fallback);
+  return options;
 }
 
 }  // namespace
@@ -41,6 +51,17 @@ const StrategyInfo& find_strategy(std::string_view name) {
   }
   throw RequestError("strategy.name = \"" + std::string(name) + "\" does not exist" +
                      suggestion(name, names));
+}
+
+std::string suggest_strategy(
+    const std::function<bool(const StrategyInfo& info, const Options& options)>& fits) {
+  for (const StrategyInfo& info : strategies())
+    if (fits(info, default_options(info.keys))) return info.name;
+  throw std::logic_error("no built-in strategy fits");
+}
+
+bool has_equal_replicas(const StrategyInfo& info, const Options& options) {
+  return info.replicas(options) == Replicas::equal;
 }
 
 }  // namespace veche

@@ -17,16 +17,12 @@ constexpr int kMeasured = 3;  // times; the first pass prepares what the others 
 
 void check_pipeline(const Settings& settings) {
   const StrategyInfo& strategy = find_strategy(settings.strategy.get<std::string>("name"));
+  std::optional<Refusal> refused = strategy.refuses_pipeline(settings.strategy);
   if (strategy.one_learner)
-    throw RequestError(fmt::format(
-        "strategy.name = \"{}\" is one learner with the whole model: with pipeline.stages = {} choose "
-        "another, such as allreduce",
-        strategy.name, settings.stages()));
-  if (strategy.name == "hogwild")
-    throw RequestError(
-        fmt::format("strategy.name = \"hogwild\" has one vector in memory that all nodes share: with "
-                    "pipeline.stages = {} choose another, such as gossip with strategy.async = true",
-                    settings.stages()));
+    refused = {"is one learner with the whole model", "such as " + suggest_strategy(has_equal_replicas)};
+  if (refused)
+    throw RequestError(fmt::format("strategy.name = \"{}\" {}: with pipeline.stages = {} choose another, {}",
+                                   strategy.name, refused->reason, settings.stages(), refused->instead));
   if (settings.model.get<double>("prune", 0) > 0)
     throw RequestError(
         "model.prune cuts the smallest numbers of a whole model, which no stage has: leave it out, or choose "

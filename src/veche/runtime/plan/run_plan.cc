@@ -216,7 +216,8 @@ PruningPlan plan_pruning(const Settings& settings, std::uint64_t epoch, std::uin
 
 std::optional<Compression> plan_compression(const Settings& settings, const Topology* topology,
                                             const NodeSpeeds& speeds, double steps_per_epoch) {
-  CompressedRun run{.strategy = strategy_of(settings).name,
+  CompressedRun run{.strategy = strategy_of(settings),
+                    .known = strategies(),
                     .strategy_options = settings.strategy,
                     .optimizer = settings.optimizer,
                     .steps_per_epoch = steps_per_epoch,
@@ -367,6 +368,10 @@ std::optional<PipelinePlan> plan_stages(const Settings& settings, const DataSour
   throw RequestError(fmt::format("{} cannot be used where members come and go; {}", what, instead));
 }
 
+bool mixes_along_edges(const StrategyInfo& info, const Options& /*options*/) {
+  return info.graph == StrategyInfo::Graph::undirected;
+}
+
 // Of models in stages there.
 void check_stages_for_views(const Settings& settings, const StrategyInfo& info) {
   if (is_async(settings))
@@ -413,13 +418,11 @@ void check_for_views(const Settings& settings) {
   const StrategyInfo& info = strategy_of(settings);
   const std::string strategy = fmt::format("strategy.name = \"{}\"", info.name);
   if (info.one_learner || info.replicas(settings.strategy) == Replicas::bound)
-    refuse(strategy, "choose another, such as allreduce or consensus");
-  if (is_async(settings) && info.name == "local-sgd")  // the way since a worker last asked would be lost
-    refuse("the asynchronous form of " + strategy, "choose the one in step");
-  if (info.name == "parameter-server" && settings.strategy.get<int>("backup") > 0)
-    refuse("strategy.backup", "leave it out: who is lost is not waited for anyway");
+    refuse(strategy, fmt::format("choose another, such as {} or {}", suggest_strategy(has_equal_replicas),
+                                 suggest_strategy(mixes_along_edges)));
+  if (const auto refused = info.refuses_grid(settings.strategy)) refuse(refused->reason, refused->instead);
   if (info.idle_nodes(settings.strategy) > 0)
-    refuse("strategy.dedicated = true", "let the servers train as well");
+    refuse(strategy + " with nodes that do not train", "let all nodes train");
   if (info.uses_topology() && has_a_count(settings))
     refuse(fmt::format("topology.graph = \"{}\", a graph of so many nodes,",
                        settings.topology.get<std::string>("graph")),

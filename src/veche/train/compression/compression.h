@@ -5,37 +5,39 @@
 
 #include "veche/compress/codec_spec.h"
 #include "veche/options.h"
+#include "veche/strategy_info.h"
 
 namespace veche {
 
-// The section [compress] come true: the same on every node. There is none where floats travel as they are.
+// Built from the [compress] section, the same on every node. A run without a codec has none.
 class Compression {
  public:
   CodecSpec spec;
-  bool feedback = false;         // codecs keep what they leave out, where no copies of models do that
+  bool feedback = false;         // error feedback, in streams that keep no copies of models
   double gamma = 1;              // CHOCO's step size
-  std::size_t small = 0;         // tensors with fewer floats travel as they are
-  std::uint64_t first_step = 0;  // steps before it exchange floats
-  bool vote = false;             // `sign`: the sign that most nodes have
-  float momentum = 0, clip = 0;  // for `dgc`: of the optimiser that it stands in for
+  std::size_t small = 0;         // tensors with fewer floats are sent uncompressed
+  std::uint64_t first_step = 0;  // earlier steps exchange floats
+  bool vote = false;             // `sign`: take the sign that most nodes have
+  float momentum = 0, clip = 0;  // for `dgc`: of the optimiser that it replaces
   double steps_per_epoch = 0;    // for its warm-up
 };
 
-// What else a run has that decides over its codec.
+// What else decides whether a run can use its codec.
 struct CompressedRun {
-  std::string strategy;  // its name
+  const StrategyInfo& strategy;
+  const std::vector<StrategyInfo>& known;  // strategies that a refusal may suggest
   const Options& strategy_options;
   const Options& optimizer;
   double steps_per_epoch = 0;
   bool async = false;
   bool fixed_graph = true;      // the neighbours are the same in every round
-  bool symmetric_graph = true;  // whoever reads is read, with the same weight
+  bool symmetric_graph = true;  // every edge goes both ways, with the same weight
   bool equal_nodes = true;      // all nodes mix after the same steps
-  bool equal_start = true;      // their models begin alike
+  bool equal_start = true;      // their models start equal
 };
 
-// Throws RequestError for what cannot be, and for a codec that makes no sense with the strategy, with the
-// nearest pair that works.
+// Throws RequestError for a wrong value, and for a codec that does not work with the strategy, naming the
+// nearest pair that does.
 std::optional<Compression> read_compression(const Options& compress, const CompressedRun& run);
 
 }  // namespace veche

@@ -7,8 +7,6 @@
 #include "veche/errors.h"
 #include "veche/train/async/async_loop.h"
 #include "veche/train/loop/loop.h"
-#include "veche/train/strategies/async_forms.h"
-#include "veche/train/strategies/older_state.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -33,18 +31,32 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan
                               : nullptr) {
   if (plan.keeps_work()) keeper_.emplace(*self_.learner, self_.work.gradient);
   Learner& learner = keeper_ ? *keeper_ : *self_.learner;
-  strategy_ =
-      plan.strategy.make({talk_, learner, *self_.optimizer, plan.schedule, plan.topology, plan.samples,
-                          plan.mix_every, plan.strategy_options, plan.optimizer_options, plan.seed,
-                          [this] { limit_gradient(); }, plan.compression ? &*plan.compression : nullptr});
+  std::unique_ptr<Strategy> strategy = plan.strategy.make(
+      {.channel = talk_,
+       .learner = learner,
+       .optimizer = *self_.optimizer,
+       .learning_rate = [&plan](std::uint64_t step) { return plan.schedule.rate(step); },
+       .make_optimizer =
+           [&plan, &learner](std::size_t from, std::size_t length) {
+             return make_optimizer(plan.optimizer_options,
+                                   layers_of(learner, learner.parameters().subspan(from, length)));
+           },
+       .topology = plan.topology,
+       .samples = plan.samples,
+       .mix_every = plan.mix_every,
+       .options = plan.strategy_options,
+       .seed = plan.seed,
+       .limit_gradient = [this] { limit_gradient(); },
+       .compression = plan.compression ? &*plan.compression : nullptr});
   if (traced() != nullptr) talk_.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
-  if (strategy_ == nullptr)
+  if (strategy == nullptr)
     throw RequestError("strategy.name = \"" + plan.strategy.name +
                        "\": the program that registered it made none");
+  strategy_.emplace(std::move(strategy));
   if (plan.in_view && plan.async()) {
-    if (auto* form = dynamic_cast<WaitsForNobody*>(strategy_.get())) form->wait_for_nobody();
-    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
-      holder->go_on(schedule_step(), std::move(self_.unpushed));
+    strategy_->start_alone();
+    if (AsyncServer* server = strategy_->async_server())
+      server->resume_at(schedule_step(), std::move(self_.unpushed));
   }
   talk_.set_sent(self_.sent);
   if (pipeline_) pipeline_->set_sent(self_.activations);
@@ -60,8 +72,8 @@ NodeSelf Node::leave_view() {
   if (pipeline_) self_.activations = pipeline_->sent();
   if (plan_.async()) {
     strategy_->look_at_rest([] {});  // where the model is not the learner's, it is now
-    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
-      self_.unpushed = holder->put_back(self_.learner->parameters());
+    if (AsyncServer* server = strategy_->async_server())
+      self_.unpushed = server->put_back(self_.learner->parameters());
   }
   keep_common();
   strategy_.reset();  // it refers to what goes on
@@ -77,12 +89,12 @@ NodeState Node::state(bool with_strategy) {
 }
 
 std::optional<NodeState> Node::older_state() {
-  auto* older = dynamic_cast<ReadsOlderState*>(strategy_.get());
+  ReadsOlderState* older = strategy_->reads_older_state();
   if (older == nullptr) return {};
   return joined(state(false), older->older_state());
 }
 
-void Node::take_older_state() { dynamic_cast<ReadsOlderState&>(*strategy_).take_older_state(); }
+void Node::take_older_state() { strategy_->reads_older_state()->take_older_state(); }
 
 void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
   self_.step = state.step;

@@ -17,6 +17,7 @@
 #include "veche/train/loop/sample_exchange.h"
 #include "veche/train/loop/trace.h"
 #include "veche/train/pipeline/pipeline.h"
+#include "veche/train/strategies/attached_strategy.h"
 #include "veche/train/views/node_self.h"
 
 namespace veche {
@@ -61,7 +62,7 @@ class Node {
 
   Endpoint& endpoint() const { return *endpoint_; }
   Learner& learner() const { return *self_.learner; }
-  Strategy& strategy() const { return *strategy_; }
+  const AttachedStrategy& strategy() const { return *strategy_; }
   Pruner& pruner() { return self_.pruner; }
   NodeSelf& self() { return self_; }
   Channel& control() { return control_; }
@@ -157,7 +158,7 @@ class Node {
   Channel talk_{counted_, pool_, timeout_, tags::strategy};
   Channel alike_{peers(), pool_, timeout_, tags::stage_control.child(0)};
   std::optional<GradientKeeper> keeper_;  // where work is kept
-  std::unique_ptr<Strategy> strategy_;
+  std::optional<AttachedStrategy> strategy_;
   const NodeServices* services_ = nullptr;  // while it runs
   bool updated_ = false;                    // the optimiser has made the step under way
   std::optional<SampleExchange> exchange_;  // none: every node keeps its samples

@@ -7,7 +7,6 @@
 #include "veche/random.h"
 #include "veche/train/loop/node.h"
 #include "veche/train/optim/model_step.h"
-#include "veche/train/strategies/parameter_server/serves_part.h"
 #include "veche/train/views/state_lending.h"
 #include "veche/train/views/torn_step.h"
 #include "veche/vector_math.h"
@@ -72,7 +71,7 @@ void Node::train_step() {
 // A view of stages may end when some of them have made the step and others have not.
 void Node::note_for_next_view() {
   note_step(self_, plan_, replica());
-  auto* server = pipeline_ ? dynamic_cast<ServesPart*>(strategy_.get()) : nullptr;
+  ServesPart* server = pipeline_ ? strategy_->serves_part() : nullptr;
   if (server == nullptr) return;
   const ServesPart::Part part = server->served_part();
   self_.work.moments_from = part.from;

@@ -9,7 +9,7 @@
 #include "veche/data/feed/augment.h"
 #include "veche/data/feed/loader.h"
 #include "veche/dataset.h"
-#include "veche/strategy.h"
+#include "veche/strategy_info.h"
 #include "veche/train/compression/compression.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/pruning.h"

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "veche/random.h"
+#include "veche/sample_weights.h"
 
 namespace veche {
 
 // Who trains on how many samples at which step: known to everybody without talking. A node of unequal speed
 // trains at every qt-th step only. Nodes with fewer batches than others wait for the next epoch or begin
 // theirs anew. The first nodes may be idle: they have no samples and never train.
-class SamplePlan {
+class SamplePlan final : public SampleWeights {
  public:
   enum class Uneven { wait, repeat };
 
@@ -35,12 +36,14 @@ class SamplePlan {
     lose_ = probability;
     seed_ = seed;
   }
-  bool lost(std::size_t node, std::uint64_t step) const {
+  bool lost(std::size_t node, std::uint64_t step) const override {
     return lose_ > 0 && RandomStream(seed_, "lose", node, step).uniform() < lose_;
   }
 
-  bool has_data(std::size_t node) const { return node >= idle_ && (sizes_.empty() || sizes_[node] > 0); }
-  std::size_t trainers(std::size_t nodes) const {
+  bool has_data(std::size_t node) const override {
+    return node >= idle_ && (sizes_.empty() || sizes_[node] > 0);
+  }
+  std::size_t trainers(std::size_t nodes) const override {
     std::size_t count = 0;
     for (std::size_t node = 0; node < nodes; ++node) count += has_data(node) ? 1 : 0;
     return count;
@@ -53,7 +56,7 @@ class SamplePlan {
   }
 
   // Steps until every sample of every node was seen.
-  std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
+  std::uint64_t steps_per_epoch() const override { return steps_per_epoch_; }
   bool trains(std::size_t node, std::uint64_t step) const {
     return node >= idle_ && (sizes_.empty() ? step : step % steps_per_epoch_) % every(node) == 0;
   }
@@ -65,7 +68,7 @@ class SamplePlan {
     return uneven_ == Uneven::repeat ? std::max<std::uint64_t>(batches(node), 1) : turns(node);
   }
 
-  std::size_t count(std::size_t node, std::uint64_t step) const {
+  std::size_t count(std::size_t node, std::uint64_t step) const override {
     return lost(node, step) ? 0 : taken_at(node, step);
   }
   // The same, also where nothing comes of them.
@@ -91,13 +94,13 @@ class SamplePlan {
 
   // The part of all samples of this step that `node` has: the weight of its gradient in the mean over
   // samples.
-  double share(std::size_t node, std::size_t nodes, std::uint64_t step) const {
+  double share(std::size_t node, std::size_t nodes, std::uint64_t step) const override {
     const std::size_t all = count_all(nodes, step);
     return all == 0 ? 0 : static_cast<double>(count(node, step)) / static_cast<double>(all);
   }
 
   // The part of all data that `node` has: its weight in a mean over data.
-  double weight(std::size_t node, std::size_t nodes) const {
+  double weight(std::size_t node, std::size_t nodes) const override {
     if (sizes_.empty()) return has_data(node) ? 1.0 / static_cast<double>(trainers(nodes)) : 0;
     std::size_t all = 0;
     for (const std::size_t size : sizes_) all += size;

@@ -7,30 +7,10 @@
 #include <vector>
 
 #include "veche/learner.h"
+#include "veche/optimizer.h"
 #include "veche/options.h"
 
 namespace veche {
-
-// Turns a gradient into new parameters, in one pass over the flat vectors. Belongs to one node.
-class Optimizer {
- public:
-  virtual ~Optimizer() = default;
-
-  struct Step {
-    double rate = 0;
-    double gradient_scale = 1;  // clipping without a pass of its own
-    std::uint64_t number = 0;   // of this update, from 1
-    int threads = 1;            // that may share the work; the result does not depend on them
-  };
-  // Writes the new parameters into `into`, which may be where the present ones are.
-  virtual void update(std::span<float> into, std::span<const float> parameters,
-                      std::span<const float> gradients, const Step& step) = 0;
-  void update(std::span<float> parameters, std::span<const float> gradients, const Step& step) {
-    update(parameters, parameters, gradients, step);
-  }
-  // What a checkpoint must keep.
-  virtual std::vector<std::span<float>> state() = 0;
-};
 
 // A tensor's place in the flat vector, as far as an optimiser cares.
 struct LayerSpan {

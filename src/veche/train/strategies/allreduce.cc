@@ -22,7 +22,7 @@ constexpr std::size_t kFloatsPerLine = 16;  // floats in a cache line: buckets d
 // that part, while it still computes the rest. When a bucket begins changes when its first messages leave,
 // and no bit of the result. With a codec whose codes cannot be added up on their way, the whole gradient is
 // coded after the pass.
-class AllReduce : public Strategy {
+class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrategy {
  public:
   explicit AllReduce(StrategyContext context) : context_(std::move(context)), coder_(context_) {
     make_buckets();
@@ -167,6 +167,7 @@ StrategyInfo allreduce_strategy() {
        .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
   };
   info.replicas = [](const Options&) { return Replicas::equal; };
+  info.coded = {.exchange = CodedExchange::gradients, .votes = true};
   info.make = [](StrategyContext context) { return std::make_unique<AllReduce>(std::move(context)); };
   return info;
 }

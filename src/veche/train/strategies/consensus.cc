@@ -10,7 +10,6 @@
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/correction_passes.h"
 #include "veche/train/strategies/mixer.h"
-#include "veche/train/strategies/older_state.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
@@ -24,7 +23,7 @@ constexpr const char* kD2 = "d2";
 
 // x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step
 // mixes the parameters at which the gradient was already taken: x <- Wx - lr g(x).
-class Consensus : public Strategy {
+class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
  public:
   explicit Consensus(StrategyContext context)
       : context_(std::move(context)),
@@ -247,6 +246,19 @@ class D2 : public Consensus, public ReadsOlderState {
   std::uint64_t begun_ = 0;
 };
 
+std::optional<Refusal> refuses_codec(const CodecRequest& request) {
+  if (request.options.get<std::string>("correction") == kD2)
+    return Refusal{"d2 subtracts what the last mixing made, and copies that lag behind make it diverge",
+                   "choose strategy.correction = \"gradient-tracking\""};
+  if (request.options.get<std::string>("momentum") == "tracked")
+    return Refusal{"second moments that are mixed by copies may become negative",
+                   "choose strategy.momentum = \"local\""};
+  if (!request.async && !request.equal_nodes && !request.fixed_graph)
+    return Refusal{"nodes that mix at different steps need neighbours that stay, to keep copies of",
+                   "choose a fixed topology.graph, or leave out cluster.mix_every"};
+  return {};
+}
+
 std::unique_ptr<Strategy> make_consensus(StrategyContext context) {
   const auto correction = context.options.get<std::string>("correction");
   if (context.options.get<bool>("async")) {
@@ -287,6 +299,10 @@ StrategyInfo consensus_strategy() {
   info.shorthand = "every";
   info.graph = StrategyInfo::Graph::undirected;
   info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
+  info.coded = {
+      .exchange = CodedExchange::copies,
+      .edges = [](const Options& options) { return options.get<std::string>("correction") == "none"; },
+      .refuses = refuses_codec};
   info.make = make_consensus;
   return info;
 }

@@ -15,7 +15,7 @@ namespace {
 // is told how the parameters have changed since, and what is mixed are copies: x_i += gamma sum_j w_ij
 // (x^_j - x^_i), once for each time that either copy has changed: one pull a step would add up without end
 // where a neighbour is silent.
-class AsyncConsensus : public Strategy, public WaitsForNobody {
+class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAlone {
  public:
   explicit AsyncConsensus(StrategyContext context)
       : context_(std::move(context)),
@@ -32,7 +32,7 @@ class AsyncConsensus : public Strategy, public WaitsForNobody {
     copies_.emplace(coder_, models_, coder_.whole(true), around, around, Copies::Told::to_each);
   }
 
-  void wait_for_nobody() override { alone_ = true; }
+  void start_alone() override { alone_ = true; }
 
   void start() override {
     if (!copies_) return;

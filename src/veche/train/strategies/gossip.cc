@@ -16,7 +16,7 @@ namespace {
 
 // Every q steps, b random edges of the graph one after the other: both ends take their average. Every node
 // draws the same edges from the seed and the step, so nobody has to be told.
-class Gossip : public Strategy {
+class Gossip : public Strategy, public MeasuredStrategy {
  public:
   explicit Gossip(StrategyContext context)
       : context_(std::move(context)),
@@ -144,6 +144,7 @@ StrategyInfo gossip_strategy() {
   info.shorthand = "pairs";
   info.graph = StrategyInfo::Graph::undirected;
   info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
+  info.coded = {.exchange = CodedExchange::copies, .edges = [](const Options&) { return true; }};
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
     if (context.options.get<bool>("async")) return make_async_gossip(std::move(context));
     return std::make_unique<Gossip>(std::move(context));

@@ -27,7 +27,12 @@ namespace {
 // changed, the one asked answers with its own change, and each goes gamma/2 of the way between the copies,
 // which are the same at both ends: what one gains the other loses. Who refuses has heard the change all the
 // same.
-class AsyncGossip : public Strategy, public WaitsForNobody {
+class AsyncGossip : public Strategy,
+                    public BeforeBackward,
+                    public InPlaceStep,
+                    public AsyncStrategy,
+                    public MeasuredStrategy,
+                    public StartsAlone {
  public:
   explicit AsyncGossip(StrategyContext context)
       : context_(std::move(context)),
@@ -46,7 +51,7 @@ class AsyncGossip : public Strategy, public WaitsForNobody {
       copies_.emplace(coder_, talk_, coder_.whole(true), neighbours_, neighbours_, Copies::Told::to_each);
   }
 
-  void wait_for_nobody() override { alone_ = true; }
+  void start_alone() override { alone_ = true; }
 
   void start() override {
     if (copies_) alone_ ? copies_->start_apart() : copies_->start_with_all(model_);

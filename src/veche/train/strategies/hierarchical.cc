@@ -8,6 +8,7 @@
 #include "veche/errors.h"
 #include "veche/train/compression/coded_sum.h"
 #include "veche/train/loop/sample_plan.h"
+#include "veche/train/strategies/attached_strategy.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
@@ -64,7 +65,7 @@ std::vector<StrategyInfo> between_strategies() {
 // parameters, spoken by the groups' leaders, who then tell their members, or by all members, each with those
 // of its rank. With a codec, gradients are summed by codes, the strategy between has codes of its own, and
 // members are told by codes how their leader's model has changed.
-class Hierarchical : public Strategy {
+class Hierarchical : public Strategy, public MeasuredStrategy {
  public:
   explicit Hierarchical(StrategyContext context) : context_(std::move(context)), coder_(context_) {
     const Groups groups = read_groups(context_.options, static_cast<int>(context_.nodes()));
@@ -176,19 +177,18 @@ class Hierarchical : public Strategy {
       Options options;
       for (const KeySpec& key : info.keys)
         if (key.fallback) options.set(key.name, *key.fallback);
-      options.set(name == "local-sgd" ? "period" : "every", Value{static_cast<std::int64_t>(every_)});
-      between_ = info.make({*between_channel_,
-                            context_.learner,
-                            context_.optimizer,
-                            context_.schedule,
-                            context_.topology,
-                            {},
-                            {},
-                            options,
-                            context_.optimizer_options,
-                            context_.seed,
-                            context_.limit_gradient,
-                            context_.compression});
+      options.set(options.has("every") ? "every" : "period", Value{static_cast<std::int64_t>(every_)});
+      between_.emplace(info.make({.channel = *between_channel_,
+                                  .learner = context_.learner,
+                                  .optimizer = context_.optimizer,
+                                  .learning_rate = context_.learning_rate,
+                                  .make_optimizer = context_.make_optimizer,
+                                  .topology = context_.topology,
+                                  .samples = equal_samples_,
+                                  .options = options,
+                                  .seed = context_.seed,
+                                  .limit_gradient = context_.limit_gradient,
+                                  .compression = context_.compression}));
     }
   }
 
@@ -201,7 +201,8 @@ class Hierarchical : public Strategy {
   std::vector<NodeId> members_;  // of this node's group
   std::unique_ptr<Endpoint> inside_endpoint_, between_endpoint_;
   std::optional<Channel> inside_, between_channel_;
-  std::unique_ptr<Strategy> between_;  // on those who speak for their group
+  const SamplePlan equal_samples_{};         // groups count alike, whatever their samples
+  std::optional<AttachedStrategy> between_;  // on those who speak for their group
   bool tells_members_ = true;
 };
 
@@ -227,6 +228,7 @@ StrategyInfo hierarchical_strategy() {
   };
   // Inside a group models are equal: with other members a group would be of models that differ.
   info.replicas = [](const Options&) { return Replicas::bound; };
+  info.coded.exchange = CodedExchange::both;
   info.make = [](StrategyContext context) { return std::make_unique<Hierarchical>(std::move(context)); };
   return info;
 }

@@ -15,7 +15,11 @@ namespace {
 // Nodes that are threads of one process share one vector: each reads it as it is, computes, and adds what its
 // optimiser makes of it, without locks. Updates may be lost where two write at once; with many parameters
 // that is seldom and does not matter. The races are meant: every access is a relaxed atomic one.
-class Hogwild : public Strategy {
+class Hogwild : public Strategy,
+                public BeforeBackward,
+                public InPlaceStep,
+                public AsyncStrategy,
+                public MeasuredStrategy {
  public:
   explicit Hogwild(StrategyContext context) : context_(std::move(context)), stepped_(length()) {
     EngineCollectives* engine = context_.channel.endpoint.collectives();
@@ -94,6 +98,11 @@ StrategyInfo hogwild_strategy() {
   info.rule = "threads of one process write one shared vector without locks";
   info.pace = [](const Options&) { return Pace::async; };
   info.replicas = [](const Options&) { return Replicas::bound; };
+  info.coded.exchange = CodedExchange::nothing;
+  info.refuses_pipeline = [](const Options&) {
+    return Refusal{"has one vector in memory that all nodes share",
+                   "such as gossip with strategy.async = true"};
+  };
   info.make = [](StrategyContext context) { return std::make_unique<Hogwild>(std::move(context)); };
   return info;
 }

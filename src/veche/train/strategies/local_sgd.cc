@@ -16,7 +16,7 @@ namespace {
 
 // Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the way
 // that the mean has gone since the last average is taken as a gradient of the common model.
-class LocalSgd : public Strategy {
+class LocalSgd : public Strategy, public MeasuredStrategy {
  public:
   explicit LocalSgd(StrategyContext context)
       : context_(std::move(context)),
@@ -182,6 +182,22 @@ class LocalSgd : public Strategy {
   std::vector<float> mean_;
 };
 
+std::optional<Refusal> refuses_codec_of_local_sgd(const CodecRequest& request) {
+  const Options& options = request.options;
+  const bool elastic = options.get<double>("elastic") > 0;
+  if (!request.equal_start && (elastic || options.get<std::string>("outer") != "none"))
+    return Refusal{"ways are measured from what all models have in common, and these begin apart",
+                   "choose model.start = \"equal\""};
+  const auto* period = std::get_if<std::string>(&options.at("period").data);
+  if (period != nullptr && *period == "end" && request.lossy)
+    return Refusal{"there is but one average, and no later one in which to tell what a code leaves out",
+                   "choose compress.codec = \"fp16\", or a number for strategy.period"};
+  if (request.async && elastic)
+    return Refusal{"an elastic worker sends its whole model, from which no copy is near",
+                   "choose strategy.update = \"sync\", or leave out strategy.elastic"};
+  return {};
+}
+
 }  // namespace
 
 StrategyInfo local_sgd_strategy() {
@@ -208,6 +224,12 @@ StrategyInfo local_sgd_strategy() {
   };
   info.common_state = [](const Options& options) {
     return options.get<std::string>("outer") != "none" || options.get<double>("elastic") > 0;
+  };
+  info.coded = {.exchange = CodedExchange::deltas, .refuses = refuses_codec_of_local_sgd};
+  // The changes since a worker last asked would be lost.
+  info.refuses_grid = [](const Options& options) -> std::optional<Refusal> {
+    if (options.get<std::string>("update") != "async") return {};
+    return Refusal{"the asynchronous form of strategy.name = \"local-sgd\"", "choose the one in step"};
   };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
     if (context.options.get<std::string>("update") == "async")

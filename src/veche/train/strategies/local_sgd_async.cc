@@ -4,7 +4,8 @@
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
-#include "veche/train/strategies/parameter_server/server_link.h"
+#include "veche/train/strategies/parameter_server/server_helper.h"
+#include "veche/train/strategies/parameter_server/worker_session.h"
 
 namespace veche {
 namespace {
@@ -57,7 +58,7 @@ class ElasticRule : public ServerRule {
 
 // Every `period` steps of its own a worker gives what it has to a server at node 0 and takes the server's
 // model, or is drawn towards it, without waiting for other workers.
-class AsyncLocalSgd : public Strategy {
+class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrategy, public MeasuredStrategy {
  public:
   explicit AsyncLocalSgd(StrategyContext context)
       : context_(std::move(context)),
@@ -65,32 +66,34 @@ class AsyncLocalSgd : public Strategy {
         elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
         begun_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
         pushed_(begun_.size()),
-        link_(context_, {context_.nodes(), context_.me(), 1, 0}, {},
-              [this](std::size_t length) -> std::unique_ptr<ServerRule> {
-                if (elastic_ > 0) return std::make_unique<ElasticRule>(elastic_);
-                return std::make_unique<OuterRule>(context_.options,
-                                                   context_.samples.trainers(context_.nodes()), length);
-              }) {
+        network_(context_, {context_.nodes(), context_.me(), 1, 0}, {}),
+        helper_(network_,
+                [this](std::size_t length) -> std::unique_ptr<ServerRule> {
+                  if (elastic_ > 0) return std::make_unique<ElasticRule>(elastic_);
+                  return std::make_unique<OuterRule>(context_.options,
+                                                     context_.samples.trainers(context_.nodes()), length);
+                }),
+        worker_(network_) {
     if (context_.options.get<double>("warm") > 0 || context_.options.get<bool>("weighted"))
       throw RequestError(
           "strategy.warm and strategy.weighted need nodes in step: leave out update = \"async\"");
   }
 
-  void start() override { link_.start(); }
+  void start() override { helper_.start(); }
   // With a codec the server must know what it answers the changes of. What this node has done since it last
   // asked, before a checkpoint, stays.
   void before_backward(std::uint64_t step) override {
-    if (!link_.coded() || joined_) return;
+    if (!network_.coder.on() || joined_) return;
     joined_ = true;
     const std::span<float> x = context_.learner.parameters();
     for (std::size_t i = 0; i < x.size(); ++i) pushed_[i] = x[i] - begun_[i];
-    link_.join(begun_, step);
+    worker_.join(begun_, step);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = begun_[i] + pushed_[i];
   }
   Gradient after_backward(std::uint64_t step) override {
     if (elastic_ == 0 || !due(step, period_)) return Gradient::own;
     const std::span<float> x = context_.learner.parameters();
-    link_.exchange(x, pushed_, step);
+    worker_.exchange(x, pushed_, step, 0);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= elastic_ * (x[i] - pushed_[i]);
     return Gradient::own;
   }
@@ -98,25 +101,30 @@ class AsyncLocalSgd : public Strategy {
     if (elastic_ > 0 || !due(step, period_)) return;
     const std::span<float> x = context_.learner.parameters();
     for (std::size_t i = 0; i < x.size(); ++i) pushed_[i] = begun_[i] - x[i];
-    if (link_.coded()) {
-      link_.exchange(pushed_, begun_, step);
+    if (network_.coder.on()) {
+      worker_.exchange(pushed_, begun_, step, 0);
       std::ranges::copy(begun_, x.begin());
       return;
     }
-    link_.exchange(pushed_, x, step);
+    worker_.exchange(pushed_, x, step, 0);
     std::ranges::copy(x, begun_.begin());
   }
-  void leave() override { link_.leave(); }
+  void leave() override { worker_.leave(); }
   void finish() override {
     if (elastic_ > 0) return;  // the workers' models are the result; their mean is near the centre
-    link_.finish(context_.learner.parameters());
+    worker_.finish(context_.learner.parameters());
   }
 
-  void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
-  Staleness staleness() const override { return link_.staleness(); }
-  Coding coding() const override { return link_.coding(); }
+  void look_at_rest(const std::function<void()>& look) override { helper_.look_at_rest(look); }
+  Staleness staleness() const override { return helper_.staleness(); }
+  Coding coding() const override {
+    Coding all = network_.coder.counted();
+    all.remembered_squared = worker_.remembered_squared();
+    return all;
+  }
   SavedState state() override {
-    SavedState all = link_.state();
+    SavedState all = helper_.state();
+    worker_.add_state(all);
     all.vectors.emplace_back(begun_);
     return all;
   }
@@ -135,7 +143,9 @@ class AsyncLocalSgd : public Strategy {
   std::vector<float> begun_;  // what the server's model was when it last asked
   std::vector<float> pushed_;
   bool joined_ = false;
-  ServerLink link_;
+  ServerNetwork network_;
+  ServerHelper helper_;
+  SteadySession worker_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 // Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round
 // along the next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on
 // any grid.
-class Moshpit : public Strategy {
+class Moshpit : public Strategy, public MeasuredStrategy {
  public:
   explicit Moshpit(StrategyContext context)
       : context_(std::move(context)),
@@ -137,6 +137,7 @@ StrategyInfo moshpit_strategy() {
                 .help = "sides of the grid, such as [4, 4]; square when absent",
                 .least = 1}};
   info.shorthand = "every";
+  info.coded.exchange = CodedExchange::copies;
   info.make = [](StrategyContext context) { return std::make_unique<Moshpit>(std::move(context)); };
   return info;
 }

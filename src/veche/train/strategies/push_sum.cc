@@ -15,7 +15,7 @@ namespace {
 // weight, into equal parts for itself and those it sends to, and adds up what arrives; vector / weight is the
 // model. Both sums over all nodes never change, so all models tend to the average. The optimiser's update is
 // applied to the vector.
-class PushSum : public Strategy {
+class PushSum : public Strategy, public MeasuredStrategy {
  public:
   explicit PushSum(StrategyContext context)
       : context_(std::move(context)),
@@ -129,6 +129,7 @@ StrategyInfo push_sum_strategy() {
   info.keys = {every_key()};
   info.shorthand = "every";
   info.graph = StrategyInfo::Graph::directed;
+  info.coded.exchange = CodedExchange::copies;
   info.make = [](StrategyContext context) { return std::make_unique<PushSum>(std::move(context)); };
   return info;
 }

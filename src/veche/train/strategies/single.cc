@@ -7,6 +7,7 @@ StrategyInfo silent(std::string name, std::string rule) {
   StrategyInfo info;
   info.name = std::move(name);
   info.rule = std::move(rule);
+  info.coded.exchange = CodedExchange::nothing;
   info.make = [](const StrategyContext&) { return std::make_unique<Strategy>(); };
   return info;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "veche/strategy.h"
+#include "veche/strategy_info.h"
 
 namespace veche {
 

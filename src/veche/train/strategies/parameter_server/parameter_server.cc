@@ -6,13 +6,11 @@
 #include "veche/train/compression/coder.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/model_step.h"
-#include "veche/train/optim/rate_schedule.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/delay_line.h"
 #include "veche/train/strategies/parameter_server/server_policy.h"
 #include "veche/train/strategies/parameter_server/server_tree.h"
-#include "veche/train/strategies/parameter_server/serves_part.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
@@ -25,7 +23,7 @@ namespace {
 // `dedicated`. With a codec, gradients are coded by those who send them, who remember what was left out; what
 // the others have of the parameters is a copy, the same on all nodes, and the server sends codes of how its
 // own differ from it.
-class ParameterServer : public Strategy, public ServesPart {
+class ParameterServer : public Strategy, public MeasuredStrategy, public ServesPart {
  public:
   explicit ParameterServer(StrategyContext context)
       : context_(std::move(context)),
@@ -33,10 +31,7 @@ class ParameterServer : public Strategy, public ServesPart {
         tree_(server_tree(context_)),
         mean_(read_policy(context_.options).mean),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()) {
-    if (context_.me() < tree_.servers())
-      optimizer_ = make_optimizer(
-          context_.optimizer_options,
-          layers_of(context_.learner, tree_.part(context_.learner.parameters(), context_.me())));
+    if (context_.me() < tree_.servers()) optimizer_ = optimizer_of_part(context_, tree_);
     if (coder_.on()) make_streams();
   }
 
@@ -122,7 +117,7 @@ class ParameterServer : public Strategy, public ServesPart {
     });
     if (context_.me() == server) {
       make_step(*optimizer_, coder_.on() ? std::span<float>(exact_) : served(), gradient,
-                {step, context_.schedule.rate(step)});
+                {step, context_.learning_rate(step)});
       if (coder_.on() && !coded_) std::ranges::copy(exact_, served().begin());
       return;
     }
@@ -214,6 +209,21 @@ StrategyInfo parameter_server_strategy() {
     return policy.bounded() ? Pace::async_equal_steps : Pace::async;
   };
   info.replicas = [](const Options&) { return Replicas::served; };
+  info.coded = {.exchange = CodedExchange::gradients,
+                .refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
+                  if (!request.async || request.options.get<int>("fanout") == 0) return {};
+                  return Refusal{
+                      "what is added up on the way would have to be coded anew there, of pushes that come "
+                      "when they like",
+                      "choose strategy.fanout = 0, or strategy.update = \"sync\""};
+                }};
+  info.refuses_grid = [](const Options& options) -> std::optional<Refusal> {
+    if (options.get<int>("backup") > 0)
+      return Refusal{"strategy.backup", "leave it out: who is lost is not waited for anyway"};
+    if (options.get<bool>("dedicated"))
+      return Refusal{"strategy.dedicated = true", "let the servers train as well"};
+    return {};
+  };
   info.make = make_parameter_server;
   return info;
 }

@@ -2,10 +2,10 @@
 
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/optim/model_step.h"
-#include "veche/train/optim/rate_schedule.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/delay_line.h"
-#include "veche/train/strategies/parameter_server/server_link.h"
+#include "veche/train/strategies/parameter_server/server_helper.h"
+#include "veche/train/strategies/parameter_server/worker_session.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -15,12 +15,9 @@ namespace {
 class OptimizerRule : public ServerRule {
  public:
   OptimizerRule(const StrategyContext& context, const ServerPolicy& policy, const std::uint64_t& first_step)
-      : schedule_(context.schedule),
+      : learning_rate_(context.learning_rate),
         first_step_(first_step),
-        optimizer_(
-            make_optimizer(context.optimizer_options,
-                           layers_of(context.learner,
-                                     server_tree(context).part(context.learner.parameters(), context.me())))),
+        optimizer_(optimizer_of_part(context, server_tree(context))),
         policy_(policy),
         updates_per_step_(policy.sync ? 1 : context.samples.trainers(context.nodes())) {}
 
@@ -37,12 +34,12 @@ class OptimizerRule : public ServerRule {
     }
     const double damping = policy_.damp ? 1.0 / (1.0 + static_cast<double>(staleness)) : 1;
     make_step(*optimizer_, parameters, pushed,
-              {update, schedule_.rate(first_step_ + update / updates_per_step_), damping});
+              {update, learning_rate_(first_step_ + update / updates_per_step_), damping});
   }
   std::vector<std::span<float>> state() override { return optimizer_->state(); }
 
  private:
-  const RateSchedule& schedule_;
+  const std::function<double(std::uint64_t step)> learning_rate_;
   const std::uint64_t& first_step_;  // that updates are counted from
   const std::unique_ptr<Optimizer> optimizer_;
   const ServerPolicy policy_;
@@ -51,24 +48,29 @@ class OptimizerRule : public ServerRule {
 };
 
 // Workers push gradients and pull parameters whenever they have one; servers never wait for them all.
-class AsyncParameterServer : public Strategy, public HoldsPart {
+class AsyncParameterServer : public Strategy,
+                             public BeforeBackward,
+                             public AsyncStrategy,
+                             public MeasuredStrategy,
+                             public AsyncServer {
  public:
   explicit AsyncParameterServer(StrategyContext context)
       : context_(std::move(context)),
         policy_(read_policy(context_.options)),
         delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
-        link_(context_, server_tree(context_), policy_, [this](std::size_t) {
-          return std::make_unique<OptimizerRule>(context_, policy_, first_step_);
-        }) {
+        network_(context_, server_tree(context_), policy_),
+        helper_(
+            network_,
+            [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_, first_step_); }),
+        worker_(std::make_unique<SteadySession>(network_)) {
     if (policy_.mean && !policy_.sync)
       share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
   }
 
-  void start() override { link_.start(); }
+  void start() override { helper_.start(); }
 
   void before_backward(std::uint64_t step) override {
-    if (std::exchange(joined_, true)) return;
-    alone_ ? link_.join_alone(step) : link_.join(context_.learner.parameters(), step);
+    if (!std::exchange(joined_, true)) worker_->join(context_.learner.parameters(), step);
   }
   Gradient after_backward(std::uint64_t step) override {
     context_.limit_gradient();
@@ -77,33 +79,31 @@ class AsyncParameterServer : public Strategy, public HoldsPart {
     if (share_ != 1) scale(gradient, share_);
     const bool lost = context_.samples.lost(context_.me(), step);
     const std::span<const float> pushed = lost ? std::span<const float>() : gradient;
-    const std::span<float> pulled = context_.learner.parameters();
-    if (alone_)
-      link_.exchange_alone(pushed, pulled, step, context_.schedule.rate(step));
-    else
-      link_.exchange(pushed, pulled, step);
+    worker_->exchange(pushed, context_.learner.parameters(), step, context_.learning_rate(step));
     return Gradient::used;
   }
-  void leave() override { alone_ ? link_.leave_alone() : link_.leave(); }
-  void finish() override {
-    const std::span<float> pulled = context_.learner.parameters();
-    alone_ ? link_.finish_alone(pulled) : link_.finish(pulled);
-  }
+  void leave() override { worker_->leave(); }
+  void finish() override { worker_->finish(context_.learner.parameters()); }
 
-  void go_on(std::uint64_t step, std::vector<float> unpushed) override {
-    alone_ = true;
+  void resume_at(std::uint64_t step, std::vector<float> unpushed) override {
     first_step_ = step;
-    link_.wait_for_nobody(std::move(unpushed));
+    helper_.tolerate_losses();
+    worker_ = std::make_unique<GridSession>(network_, std::move(unpushed));
   }
   std::vector<float> put_back(std::span<float> parameters) override {
-    link_.put_back(parameters);
-    return link_.take_unpushed();
+    helper_.put_back(parameters);
+    return worker_->take_unpushed();
   }
-  void look_at_rest(const std::function<void()>& look) override { link_.look_at_rest(look); }
-  Staleness staleness() const override { return link_.staleness(); }
-  Coding coding() const override { return link_.coding(); }
+  void look_at_rest(const std::function<void()>& look) override { helper_.look_at_rest(look); }
+  Staleness staleness() const override { return helper_.staleness(); }
+  Coding coding() const override {
+    Coding all = network_.coder.counted();
+    all.remembered_squared = worker_->remembered_squared();
+    return all;
+  }
   SavedState state() override {
-    SavedState all = link_.state();
+    SavedState all = helper_.state();
+    worker_->add_state(all);
     delay_.add_state(all.vectors);
     return all;
   }
@@ -113,10 +113,11 @@ class AsyncParameterServer : public Strategy, public HoldsPart {
   const ServerPolicy policy_;
   DelayLine delay_;
   float share_ = 1;
-  bool alone_ = false;            // where members come and go
   std::uint64_t first_step_ = 0;  // of this view
   bool joined_ = false;
-  ServerLink link_;
+  ServerNetwork network_;
+  ServerHelper helper_;
+  std::unique_ptr<WorkerSession> worker_;
 };
 
 }  // namespace

@@ -37,4 +37,10 @@ ServerTree server_tree(const StrategyContext& context) {
           static_cast<std::size_t>(context.options.get<std::int64_t>("fanout"))};
 }
 
+std::unique_ptr<Optimizer> optimizer_of_part(const StrategyContext& context, const ServerTree& tree) {
+  const std::span<const float> whole = context.learner.parameters();
+  const std::span<const float> part = tree.part(whole, context.me());
+  return context.make_optimizer(static_cast<std::size_t>(part.data() - whole.data()), part.size());
+}
+
 }  // namespace veche

@@ -28,5 +28,7 @@ struct ServerPolicy {
 // From [strategy] of parameter-server. Throws RequestError for keys that exclude each other.
 ServerPolicy read_policy(const Options& options);
 ServerTree server_tree(const StrategyContext& context);
+// An optimiser for the part that this node serves.
+std::unique_ptr<Optimizer> optimizer_of_part(const StrategyContext& context, const ServerTree& tree);
 
 }  // namespace veche
