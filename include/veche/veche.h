@@ -3,6 +3,7 @@
 // All of the library but torch.h, which needs libtorch.
 
 #include "veche/collectives.h"
+#include "veche/compression.h"
 #include "veche/config.h"
 #include "veche/dataset.h"
 #include "veche/errors.h"

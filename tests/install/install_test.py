@@ -71,11 +71,11 @@ class Examples(InstalledTest):
              "-G", "Ninja", cwd=cls.shared)
         call(CMAKE, "--build", "own", cwd=cls.shared)
 
-    def program(self, name):
-        return self.shared / "own" / name / name
+    def program(self, name, folder=None):
+        return self.shared / "own" / (folder or name) / name
 
-    def run_example(self, name, *words):
-        lines = call(self.program(name), *words, cwd=self.folder)
+    def run_example(self, name, *words, folder=None):
+        lines = call(self.program(name, folder), *words, cwd=self.folder)
         self.assertFalse((self.folder / "runs").exists())
         return lines
 
@@ -118,6 +118,15 @@ class Examples(InstalledTest):
         self.assertRegex(self.run_example("own_strategy"), self.STRATEGY)
         self.assert_refused("own_strategy", "strategy.evry=2",
                             "there is no key strategy.evry; did you mean 'strategy.every'?")
+
+    def test_own_async_strategy(self):
+        """Coded and asynchronous: what it finds depends on who was quick, but not by much."""
+        for codec in ("int8", "none", "topk:0.5"):
+            with self.subTest(codec):
+                line = self.run_example("own_async_strategy", f"compress.codec={codec}", folder="own_strategy")
+                found = re.fullmatch(r"x = (\d\.\d) where the sum has its minimum at 3\.5; nodes differ by (\d+) %; codec (.*)\n", line)
+                self.assertTrue(found, line)
+                self.assertTrue(3 <= float(found[1]) <= 4 and int(found[2]) < 10 and found[3] == codec, line)
 
     def test_own_strategy_in_a_job(self):
         launchers = [words.split() for words in os.environ["MPIRUNS"].split(":") if words]

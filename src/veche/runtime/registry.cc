@@ -28,9 +28,9 @@ Options default_options(const std::vector<KeySpec>& keys) {
 
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> all = {
-      single_strategy(),    no_strategy(),           allreduce_strategy(), parameter_server_strategy(),
-      local_sgd_strategy(), consensus_strategy(),    gossip_strategy(),    push_sum_strategy(),
-      moshpit_strategy(),   hierarchical_strategy(), hogwild_strategy(),
+#define VECHE_STRATEGY(NAME) NAME##_strategy(),
+#include "veche/train/strategies/strategies.def"
+#undef VECHE_STRATEGY
   };
   return all;
 }

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// The built-in strategies: one file each and one line in registry.cc. Programs register their own besides
-// (veche/register.h).
+// The built-in strategies: one file each and one line in train/strategies/strategies.def. Programs register
+// their own besides (veche/register.h).
 const std::vector<StrategyInfo>& strategies();
 
 // Throws RequestError with the nearest name.

@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 
 #include "tests/support/data_sets.h"
 #include "tests/support/temporary_folder.h"
+#include "veche/compression.h"
 #include "veche/config.h"
 #include "veche/errors.h"
 #include "veche/run.h"
+#include "veche/runtime/plan/pipeline_plan.h"
+#include "veche/runtime/plan/run_plan.h"
 
 namespace veche {
 namespace {
@@ -262,6 +266,148 @@ TEST_F(Registered, RunsGoOnWhereTheyAreRegistered) {
   elsewhere.set("model.name=followed");
   EXPECT_EQ(refusal([&] { veche::Run(elsewhere, {.resume = hundred.info.folder}); }),
             "model.name: there is no model 'followed'; did you mean 'follower'?");
+}
+
+// Makes the loop's steps itself, by what the context gives it.
+class OwnSteps : public Strategy {
+ public:
+  explicit OwnSteps(StrategyContext context)
+      : context_(std::move(context)),
+        optimizer_(context_.make_optimizer(0, context_.learner.parameters().size())) {}
+  Gradient after_backward(std::uint64_t step) override {
+    if (context_.samples.count(context_.me(), step) == 0) return Gradient::own;
+    context_.limit_gradient();
+    optimizer_->update(context_.learner.parameters(), context_.learner.gradients(),
+                       {.rate = context_.learning_rate(step), .number = step + 1});
+    return Gradient::used;
+  }
+
+ private:
+  StrategyContext context_;
+  const std::unique_ptr<Optimizer> optimizer_;
+};
+
+TEST_F(Registered, StrategiesHaveTheLoopsOptimizerAndSchedule) {
+  register_strategy(strategy(
+      "own-steps", [](StrategyContext context) { return std::make_unique<OwnSteps>(std::move(context)); }));
+  const std::vector<std::string> keys{"optimizer.name=adam", "optimizer.schedule=cosine", "run.steps=37"};
+  std::vector<std::string> own = keys;
+  own.emplace_back("strategy.name=own-steps");
+  EXPECT_EQ(train(own).parameters, train(keys).parameters);
+}
+
+// The mean of the gradients, weighted by samples, through the run's codec.
+class CodedMean : public Strategy, public MeasuredStrategy {
+ public:
+  explicit CodedMean(StrategyContext context)
+      : context_(std::move(context)), compressor_(context_), sum_(compressor_, context_.channel) {}
+  Gradient after_backward(std::uint64_t step) override {
+    scale(context_.learner.gradients(),
+          static_cast<float>(context_.samples.share(context_.me(), context_.nodes(), step)));
+    sum_.sum(context_.learner.gradients());
+    return Gradient::shared;
+  }
+  Coding coding() const override { return compressor_.coding(); }
+
+ private:
+  StrategyContext context_;
+  Compressor compressor_;
+  CompressedSum sum_;
+};
+
+TEST_F(Registered, StrategiesDeclareWhatTheyCan) {
+  StrategyInfo declares = strategy(
+      "declares", [](StrategyContext context) { return std::make_unique<CodedMean>(std::move(context)); });
+  declares.coded.exchange = CodedExchange::gradients;
+  declares.coded.refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
+    if (request.options.get<int>("every") == 1) return {};
+    return Refusal{"it sums at every step", "leave out strategy.every"};
+  };
+  declares.refuses_grid = [](const Options& options) -> std::optional<Refusal> {
+    if (options.get<int>("every") == 1) return {};
+    return Refusal{"strategy.every", "leave it out"};
+  };
+  declares.refuses_pipeline = [](const Options&) {
+    return std::optional(Refusal{"needs the whole gradient", "such as the one next door"});
+  };
+  register_strategy(declares);
+
+  const auto refused_run = [](const std::vector<std::string>& more) { return refusal([&] { train(more); }); };
+  const std::vector<std::string> coded{"strategy.name=declares", "compress.codec=fp16"};
+  const RunResult result = train(coded);
+  EXPECT_EQ(result.info.codec, "fp16");
+  for (const auto& x : result.parameters) EXPECT_NEAR(x.front(), 7, 1e-2);
+  for (const NodeReport& node : result.last.nodes) EXPECT_GT(node.coding.plain_bytes, 0U);
+  std::vector<std::string> every = coded;
+  every.emplace_back("strategy.every=2");
+  EXPECT_EQ(refused_run(every),
+            "compress.codec = \"fp16\" with strategy \"declares\": it sums at every step; leave out "
+            "strategy.every");
+  EXPECT_EQ(refused_run({"compress.codec=fp16"}),
+            "compress.codec = \"fp16\" with strategy \"lonely\": a strategy of a program's own codes its "
+            "messages itself; leave out [compress], or choose strategy.name = \"consensus\"");
+
+  const auto settings = [](const std::vector<std::string>& more) { return config(more).resolve(); };
+  EXPECT_NO_THROW(check_for_views(settings({"strategy.name=declares"})));
+  EXPECT_EQ(refusal([&] {
+              check_for_views(settings({"strategy.name=declares", "strategy.every=2"}));
+            }),
+            "strategy.every cannot be used where members come and go; leave it out");
+  EXPECT_EQ(
+      refusal([&] {
+        plan_pipeline(settings({"strategy.name=declares", "pipeline.stages=2", "cluster.nodes=4"}), {}, {});
+      }),
+      "strategy.name = \"declares\" needs the whole gradient: with pipeline.stages = 2 choose another, such "
+      "as the one next door");
+}
+
+// All that an asynchronous strategy may be told, counted.
+class Counts : public Strategy,
+               public BeforeBackward,
+               public InPlaceStep,
+               public AsyncStrategy,
+               public MeasuredStrategy {
+ public:
+  struct Calls {
+    std::atomic<int> before = 0, target = 0, left = 0, looked = 0;
+  };
+  Counts(StrategyContext context, Calls& calls)
+      : context_(std::move(context)), calls_(calls), target_(context_.learner.parameters().size()) {}
+  void before_backward(std::uint64_t /*step*/) override { ++calls_.before; }
+  std::span<float> step_target(std::uint64_t /*step*/) override {
+    ++calls_.target;
+    return target_;
+  }
+  void after_step(std::uint64_t /*step*/) override {
+    std::ranges::copy(target_, context_.learner.parameters().begin());
+    staleness_.note(1);
+  }
+  void leave() override { ++calls_.left; }
+  void look_at_rest(const std::function<void()>& look) override {
+    ++calls_.looked;
+    look();
+  }
+  Staleness staleness() const override { return staleness_; }
+
+ private:
+  StrategyContext context_;
+  Calls& calls_;
+  std::vector<float> target_;
+  Staleness staleness_;
+};
+
+TEST_F(Registered, OptionalInterfacesAreFound) {
+  static Counts::Calls calls;
+  StrategyInfo info = strategy(
+      "counts", [](StrategyContext context) { return std::make_unique<Counts>(std::move(context), calls); });
+  info.pace = [](const Options&) { return Pace::async; };
+  register_strategy(info);
+  const RunResult result = train({"strategy.name=counts", "run.steps=20", "cluster.work=equal"});
+  EXPECT_EQ(calls.before, 2 * 20);
+  EXPECT_EQ(calls.target, 2 * 20);
+  EXPECT_EQ(calls.left, 2);
+  EXPECT_GT(calls.looked, 0);
+  for (const NodeReport& node : result.last.nodes) EXPECT_EQ(node.staleness.count, 20U);
 }
 
 }  // namespace

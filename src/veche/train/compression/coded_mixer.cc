@@ -22,7 +22,7 @@ Neighbours neighbours_of(int me, const Topology& topology) {
       if (weight.node != me) all.sources.insert(NodeId{weight.node});
     for (const int reader : mixing->readers(me)) all.readers.insert(NodeId{reader});
   }
-  if (topology.period() == 0)  // drawn anew for ever, pair by pair
+  if (topology.period() == 0)  // drawn anew in every round, pair by pair
     for (const int node : topology.graph().neighbors(me)) {
       all.sources.insert(NodeId{node});
       all.readers.insert(NodeId{node});
@@ -74,8 +74,8 @@ void CodedMixer::mix(const Mixing& mixing, std::span<float> x, bool floats, cons
     go_towards(mixing, x);
 }
 
-// Where one copy of a node is for all its readers, all of them hear what it tells: who has a reader that is
-// active tells all.
+// Where one copy of a node serves all its readers, all of them must get every code: a node with an active
+// reader sends to all.
 void CodedMixer::exchange(const Mixing& mixing, std::span<const float> x, bool floats, const Active& active) {
   const int me = channel_.me().value;
   const auto tells = [&](int node) { return !active || std::ranges::any_of(mixing.readers(node), active); };
@@ -96,7 +96,7 @@ void CodedMixer::exchange(const Mixing& mixing, std::span<const float> x, bool f
   }
 }
 
-// To the bits of who mixes without a codec.
+// Gives the same bits as mixing without a codec.
 void CodedMixer::take_floats(std::span<const Weight> row, std::span<float> x) {
   std::vector<std::span<const float>> inputs;
   std::vector<float> weights;
@@ -115,7 +115,7 @@ void CodedMixer::go_towards(const Mixing& mixing, std::span<float> x) {
   for (const Weight& weight : mixing.row(me)) {
     if (weight.node == me) continue;
     const NodeId other{weight.node};
-    // What goes to a reader is taken from here, or the mean would move.
+    // What this node gives to a reader it subtracts from itself; otherwise the mean would change.
     const bool both_ways = fixed_ || weight_of(mixing, weight.node, me) == weight.value;
     pulls_.push_back(
         {copies_->of(other), both_ways ? copies_->own(other) : std::span<const float>(), weight.value});

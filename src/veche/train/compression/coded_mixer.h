@@ -10,20 +10,20 @@
 
 namespace veche {
 
-// Mixing rounds along a topology by codes: what Mixer is for floats. One vector a mixer.
+// Mixing rounds along a topology in coded form, as Mixer does with floats. One mixer per vector.
 class CodedMixer {
  public:
   CodedMixer(Coder& coder, Channel& channel, const Topology& topology);
 
   using Active = std::function<bool(int node)>;
 
-  // Before the first round, by all nodes together.
+  // All nodes call it together before the first round.
   void start(std::span<const float> x);
-  // x <- x + gamma sum_j w_ij (x^_j - x^_i) where this node is active. With `floats`, before compress.start:
-  // x <- sum_j w_ij x_j; then only where it keeps copies.
+  // x <- x + gamma sum_j w_ij (x^_j - x^_i) where this node is active. With `floats`, before compress.start,
+  // and only in a mixer that keeps copies: x <- sum_j w_ij x_j.
   void mix(const Mixing& mixing, std::span<float> x, bool floats, const Active& active = {});
 
-  // powergossip keeps none.
+  // powergossip keeps no copies.
   bool keeps_copies() const { return copies_.has_value(); }
 
   void add_state(SavedState& state);
@@ -39,11 +39,11 @@ class CodedMixer {
   Channel& channel_;
   const bool fixed_;  // the neighbours are the same in every round
   std::optional<Copies> copies_;
-  std::optional<PowerEdges> edges_;  // in their place
+  std::optional<PowerEdges> edges_;  // instead of copies
   std::vector<Pull> pulls_;
 };
 
-// Whether whoever reads is read, with the same weight, in every round.
+// Whether in every round all edges go both ways, with the same weight.
 bool is_symmetric(const Topology& topology);
 
 }  // namespace veche

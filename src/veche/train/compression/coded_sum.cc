@@ -8,7 +8,7 @@
 namespace veche {
 namespace {
 
-// What a node sends of an all-reduce by the ring.
+// The bytes that a node sends in a ring all-reduce.
 std::size_t ring_bytes(std::size_t floats, int nodes) {
   const auto n = static_cast<std::size_t>(nodes);
   return 2 * (n - 1) * floats * sizeof(float) / n;
@@ -59,7 +59,7 @@ void HalfWire::remember(std::span<float> x, std::span<float> memory) {
 
 CodedSum::CodedSum(Coder& coder, Channel channel, const StreamShape& shape, AllReduceAlgorithm algorithm)
     : coder_(coder), channel_(std::move(channel)), algorithm_(algorithm) {
-  // Small tensors travel as floats only in codes of their own.
+  // Small tensors are sent as floats only in codes of their own.
   const CodecSpec& spec = coder.how().spec;
   const CodecSpec::Sum kind =
       spec.sum() == CodecSpec::Sum::halves && shape.small > 0 ? CodecSpec::Sum::no : spec.sum();
@@ -111,7 +111,7 @@ void CodedSum::sum_gathered(std::span<float> x) {
   });
 }
 
-// Such codecs tell means of vectors, which is what they remember the rest of.
+// These codecs encode means of vectors, and remember what that leaves out.
 void CodedSum::sum_phases(std::span<float> x) {
   const auto nodes = static_cast<float>(channel_.size());
   scale(x, nodes);

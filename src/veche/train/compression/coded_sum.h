@@ -21,7 +21,7 @@ class HalfWire : public Wire {
   void add(std::span<float> into, const Message& message, NodeId from) override;
   void read(std::span<float> into, const Message& message, NodeId from) override;
 
-  // x becomes what will be written of x + memory, the memory the rest; an empty one remembers nothing.
+  // x becomes the halves of x + memory, and the memory the rounding error. An empty memory keeps nothing.
   void remember(std::span<float> x, std::span<float> memory);
 
  private:
@@ -33,23 +33,23 @@ class HalfWire : public Wire {
   std::vector<std::uint16_t> scratch_;
 };
 
-// How halves are added up where "auto" chooses: in a way that no engine changes, for what is rounded on the
-// way depends on it. By the ring: on slow links, for which halves are, several senders to one reader cost a
-// third of its speed.
+// The algorithm for sums of halves where "auto" chooses. It must not depend on the engine, since the rounding
+// on the way does. The ring: on slow links, which halves are for, several senders to one reader cost a third
+// of the speed.
 AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked);
 
-// Sums over all nodes of a channel, as far as codes tell of them: codes that can be summed go through the
-// all-reduce, the others are gathered and added in the order of nodes. The same bits on every node.
+// Sums over all nodes of a channel in coded form. Codes that can be summed go through the all-reduce; others
+// are gathered and added in the order of nodes. All nodes get the same bits.
 class CodedSum {
  public:
   CodedSum(Coder& coder, Channel channel, const StreamShape& shape, AllReduceAlgorithm algorithm);
 
-  // x <- the sum of everybody's x. As all_reduce, it throws PeerLost.
+  // x <- the sum of all nodes' x. Throws PeerLost, as all_reduce does.
   void sum(std::span<float> x);
-  // The wire of codes that can be summed on their way, for who does so itself; else null.
+  // The wire of codes that can be summed on their way, for a caller that does so itself; otherwise null.
   HalfWire* wire() { return wire_ ? &*wire_ : nullptr; }
-  std::span<float> memory() { return memory_; }  // of that wire; empty: none
-  // Who has done so tells when it is done: what the channel had sent before, and of how many floats.
+  std::span<float> memory() { return memory_; }  // error feedback of that wire; empty: none
+  // Such a caller reports the sum of so many floats, and the bytes that the channel had sent before it.
   void count_since(std::uint64_t sent_before, std::size_t floats);
 
   void add_state(SavedState& state);
@@ -63,8 +63,8 @@ class CodedSum {
   Coder& coder_;
   Channel channel_;
   const AllReduceAlgorithm algorithm_;
-  std::optional<CodedStream> stream_;  // codes are gathered ..
-  std::optional<MajorityVote> vote_;   // .. and voted on
+  std::optional<CodedStream> stream_;  // codes that are gathered
+  std::optional<MajorityVote> vote_;   // and voted on
   std::unique_ptr<SummedCodec> summed_;
   std::uint64_t round_ = 0;  // of summed_
   std::optional<HalfWire> wire_;

@@ -9,25 +9,24 @@
 
 namespace veche {
 
-// A node's side of [compress]: what its strategy makes codecs with, and what counts and times them. A
-// strategy that was given no compression has one that is off and does nothing else. The node and its helpers
-// may call it at the same time.
+// A node's side of [compress]: makes the codecs of its strategy, and counts and times them. In a run without
+// a codec it is off. The node and its helpers may call it at the same time.
 class Coder {
  public:
   explicit Coder(const StrategyContext& context);
 
   bool on() const { return compression_ != nullptr; }
-  // Whether what follows step `step` is coded: it is on, and compress.start is over.
+  // Whether the exchange after this step is coded: it is on, and compress.start has passed.
   bool codes(std::uint64_t step) const { return on() && step >= compression_->first_step; }
-  // Of one that is on.
+  // Only where it is on.
   const Compression& how() const { return *compression_; }
 
-  // A stream of vectors like [from, from + length) of the learner's. With `copies`, both ends keep what was
-  // told; else the codec remembers what it left out, unless told not to. `among` so many nodes.
+  // A stream of vectors like parameters()[from, from + length), among so many nodes. With `copies`, both ends
+  // keep copies of the vector; otherwise the codec remembers what it left out (compress.error_feedback).
   StreamShape shape(std::size_t from, std::size_t length, bool copies, std::size_t among) const;
   StreamShape whole(bool copies) const { return shape(0, length_, copies, nodes_); }
 
-  // Does it and counts the time that it took.
+  // Runs `work` and counts its time.
   template <class Work>
   auto timed(Work work) {
     struct Stopwatch {
@@ -37,11 +36,11 @@ class Coder {
     } const stopwatch{*this};
     return work();
   }
-  // What was sent, and what it would have been as floats.
+  // The bytes that were sent, and that floats would have taken.
   void count(std::size_t plain_bytes, std::size_t coded_bytes);
 
   Coding counted() const;
-  // Of one whose node has no helpers, who would go on counting meanwhile.
+  // Only where the node has no helpers, which would go on counting meanwhile.
   void add_state(SavedState& state);
 
  private:
@@ -56,13 +55,14 @@ class Coder {
   std::uint64_t plain_bytes_ = 0, coded_bytes_ = 0, nanoseconds_ = 0;
 };
 
-// A codec, the vector after vector that it codes, and their number.
+// A codec for a sequence of vectors, with the number of vectors so far.
 class CodedStream {
  public:
   CodedStream(Coder& coder, StreamShape shape, Channel& channel);
 
   Message encode(std::span<const float> x);
-  // into += weight * what `from` told in a stream of the same shape. Throws RunError naming it.
+  // into += weight * the vector that `from` encoded in a stream of the same shape. Throws RunError that names
+  // the node when the code is damaged.
   void add(NodeId from, const Message& code, float weight, std::span<float> into);
   void add_state(SavedState& state);
   double remembered_squared() const;
@@ -74,7 +74,7 @@ class CodedStream {
   std::uint64_t round_ = 0;
 };
 
-// Appends what `more` keeps.
+// Appends `more`.
 void append(SavedState& state, SavedState more);
 
 }  // namespace veche

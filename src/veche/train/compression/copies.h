@@ -8,49 +8,49 @@
 
 namespace veche {
 
-// CHOCO (Koloskova, Stich and Jaggi 2019): nodes know each other's vectors x only by copies x^, which all who
-// hold one change alike. Who tells sends q = C(x - x^), and x^ += q. What is mixed are the copies,
+// CHOCO (Koloskova, Stich and Jaggi 2019): nodes know each other's vectors x only by copies x^, and all
+// holders of a copy change it alike. A node sends q = C(x - x^), and x^ += q. The copies are mixed,
 //   x_i += gamma sum_j w_ij (x^_j - x^_i),
-// so that what one node gains another loses and their mean never moves, whatever a codec leaves out; what it
-// left out is still in x - x^ when the node next tells.
+// so what one node gains another loses, and their mean never changes, whatever a codec leaves out; that is
+// still in x - x^ at the next send.
 class Copies {
  public:
-  // This node's vector is told to readers, those of the sources are heard. One copy of it for all readers,
-  // who then must hear all that is told; or one for each.
+  // Readers get this node's vector; sources send theirs. to_all: one copy of this node's vector for all
+  // readers, which must then all get every code. to_each: one copy per reader.
   enum class Told { to_all, to_each };
   Copies(Coder& coder, Channel& channel, StreamShape shape, std::vector<NodeId> sources,
          std::vector<NodeId> readers, Told told);
 
-  // Before the first round, by all nodes of the channel together: where all vectors are equal, so are the
-  // copies from the beginning; else they are zero. `x` and all that is told later have the length of the
-  // shape. Nothing in a run that goes on from a checkpoint.
+  // All nodes of the channel call it together before the first round. If all vectors are equal, the copies
+  // start as them, otherwise as zero. All vectors have the length of the shape. Does nothing in a run that
+  // goes on from a checkpoint.
   void start(std::span<const float> x);
-  // The same for nodes that wait for nobody, whose copies no checkpoint can keep, for what was under way is
-  // lost: unequal neighbours tell each other everything.
+  // The same for asynchronous nodes. No checkpoint can keep their copies, since messages under way are lost:
+  // where vectors differ, neighbours send each other the full vectors.
   void start_with_all(std::span<const float> x);
-  // The same by each node for itself: the first that a reader is told is everything.
+  // Each node for itself: the first message to each reader is the full vector.
   void start_apart();
 
-  // The code of what has changed, for one reader, or for all.
+  // A code of how x differs from its copy, for one reader, or for all.
   Message tell(std::span<const float> x, std::optional<NodeId> reader = {});
   void hear(NodeId source, const Message& code);
-  // The same before compress.start: all of it, as floats.
+  // The same before compress.start: the full vector, as floats.
   Message tell_all(std::span<const float> x, std::optional<NodeId> reader = {});
   void hear_all(NodeId source, const Message& floats);
-  // Both in one: floats that were exchanged with a reader who is a source.
+  // Both in one: floats that were exchanged with a node that is reader and source.
   void know_all(NodeId other, const Message& mine, const Message& theirs);
-  // Sends it, and counts what it saves.
+  // Sends a message, and counts what the codec saves.
   void send(NodeId to, Message message);
 
-  // What the others think this node has, and what it thinks the source has.
+  // The copy of this node's vector that the reader has, and the copy of the source's vector here.
   std::span<const float> own(std::optional<NodeId> reader = {}) const;
   std::span<const float> of(NodeId source) const;
   std::span<const NodeId> sources() const { return sources_; }
   std::span<const NodeId> readers() const { return readers_; }
 
-  // With everything that a checkpoint must keep.
+  // Adds everything that a checkpoint must keep.
   void add_state(SavedState& state);
-  // How far the copies of this node's vector are behind it.
+  // Squared distance of the copies of this node's vector from x.
   double remembered_squared(std::span<const float> x) const;
   double remembered_squared(NodeId reader, std::span<const float> x) const;
 
@@ -58,7 +58,7 @@ class Copies {
   struct Out {
     CodedStream stream;
     std::vector<float> copy;
-    bool first = false;  // all of it is due
+    bool first = false;  // the full vector is due
   };
   void become(std::span<const float> x);  // all of them
   Out& out(std::optional<NodeId> reader);
@@ -68,9 +68,9 @@ class Copies {
   Channel& channel_;
   const std::vector<NodeId> sources_, readers_;
   const std::size_t length_;
-  std::vector<Out> outs_;                // one, or one a reader
+  std::vector<Out> outs_;                // one, or one per reader
   std::vector<std::vector<float>> ins_;  // by source
-  std::vector<NodeId> unheard_;          // sources whose first is due
+  std::vector<NodeId> unheard_;          // sources whose full vector is due
   std::vector<float> change_;            // scratch
   std::uint64_t started_ = 0;
 };

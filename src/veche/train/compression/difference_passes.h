@@ -4,7 +4,7 @@
 
 namespace veche {
 
-// The loops of copies.cc over a stretch of n numbers, which do not overlap.
+// The loops of copies.cc over n numbers. The arrays do not overlap.
 
 // out = a - b
 void subtract_pass(float* out, const float* a, const float* b, std::size_t n);

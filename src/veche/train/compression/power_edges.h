@@ -8,13 +8,13 @@
 
 namespace veche {
 
-// PowerGossip (Vogels, Karimireddy and Jaggi 2020) with every neighbour: both ends of an edge go towards each
-// other along what a power iteration tells of their difference.
+// PowerGossip (Vogels, Karimireddy and Jaggi 2020) with every neighbour: both ends of an edge move towards
+// each other along a power iteration's approximation of their difference.
 class PowerEdges {
  public:
   PowerEdges(Coder& coder, Channel& channel, const StreamShape& shape, std::span<const NodeId> neighbours);
 
-  // Of a round in which these edges take part, each with its weight; all neighbours do the same.
+  // One round with these edges, each with its weight; all neighbours do the same.
   struct Edge {
     NodeId to;
     double weight = 0;

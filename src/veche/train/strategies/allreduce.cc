@@ -17,18 +17,32 @@ namespace {
 constexpr double kMegabyte = 1 << 20;
 constexpr std::size_t kFloatsPerLine = 16;  // floats in a cache line: buckets do not share one
 
+// The [strategy] section.
+struct AllReduceOptions {
+  explicit AllReduceOptions(const Options& options)
+      : algorithm(all_reduce_named(options.get<std::string>("algorithm"))),
+        overlap(options.get<bool>("overlap")),
+        lines_per_bucket(options.get<double>("bucket") * kMegabyte / sizeof(float) / kFloatsPerLine),
+        table(options.get<std::string>("table")) {}
+
+  const AllReduceAlgorithm algorithm;
+  const bool overlap;
+  const double lines_per_bucket;  // cache lines
+  const std::string table;        // a file; empty: the built-in table
+};
+
 // g <- the mean of all gradients, over samples: every node then makes the same step from the same parameters.
-// The gradient is cut into buckets, each an all-reduce of its own that begins when the learner has finished
-// that part, while it still computes the rest. When a bucket begins changes when its first messages leave,
-// and no bit of the result. With a codec whose codes cannot be added up on their way, the whole gradient is
-// coded after the pass.
+// The gradient is cut into buckets. Each is an all-reduce of its own, which begins when the learner has
+// finished that part, while it still computes the rest. When a bucket begins changes only when its first
+// messages leave, and no bit of the result. With a codec whose codes cannot be summed on their way, the whole
+// gradient is coded after the pass.
 class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrategy {
  public:
-  explicit AllReduce(StrategyContext context) : context_(std::move(context)), coder_(context_) {
+  explicit AllReduce(StrategyContext context)
+      : context_(std::move(context)), coder_(context_), options_(context_.options) {
     make_buckets();
-    // Called inside the pass, by a node that holds a slot: it may send there and must never
-    // wait.
-    if (context_.options.get<bool>("overlap"))
+    // Called inside the pass, by a node that holds a slot: it may send and must never wait.
+    if (options_.overlap)
       context_.learner.on_gradient_ready([this](std::size_t from, std::size_t to) { on_ready(from, to); });
   }
   ~AllReduce() override { context_.learner.on_gradient_ready({}); }
@@ -72,25 +86,25 @@ class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrateg
   struct Bucket {
     std::size_t from = 0;  // in the gradient
     std::span<float> part;
-    Channel channel;        // a conversation of its own: buckets may overtake each other
+    Channel channel;        // of its own: buckets may overtake each other
     std::size_t ready = 0;  // floats that are final
   };
 
   void make_buckets() {
     const std::span<float> gradient = context_.learner.gradients();
     const Channel& channel = context_.channel;
-    const double wanted = context_.options.get<double>("bucket") * kMegabyte / sizeof(float) / kFloatsPerLine;
     std::size_t length = std::min(
-        gradient.size(), static_cast<std::size_t>(std::ceil(std::min(wanted, 1e15))) * kFloatsPerLine);
-    algorithm_ = all_reduce_named(context_.options.get<std::string>("algorithm"));
+        gradient.size(),
+        static_cast<std::size_t>(std::ceil(std::min(options_.lines_per_bucket, 1e15))) * kFloatsPerLine);
+    algorithm_ = options_.algorithm;
     if (coder_.on()) sum_.emplace(coder_, channel.child(Tag::kChildren - 1), coder_.whole(false), algorithm_);
     half_algorithm_ = half_algorithm(algorithm_);
     if (algorithm_ == AllReduceAlgorithm::automatic) {
-      const std::string file = context_.options.get<std::string>("table");
+      const std::string& file = options_.table;
       algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
                        .choose(channel.size(), length * sizeof(float));
     }
-    // An engine's own that does nothing ahead adds up the same in any pieces: once for all is best.
+    // An engine's own sum that does not overlap gives the same in any pieces: one bucket is fastest.
     const EngineCollectives* native = channel.endpoint.collectives();
     if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps() &&
         !(sum_ && sum_->wire() != nullptr))
@@ -113,7 +127,7 @@ class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrateg
       if (start >= end) continue;
       bucket.ready += end - start;
     }
-    // In one order on every node: engines that add up by themselves want it so.
+    // In the same order on every node, as engines with their own sums need.
     while (begun_ < buckets_.size() && buckets_[begun_].ready == buckets_[begun_].part.size())
       begin(buckets_[begun_++]);
   }
@@ -127,15 +141,16 @@ class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrateg
 
   StrategyContext context_;
   Coder coder_;
+  const AllReduceOptions options_;
   std::optional<CodedSum> sum_;    // none without a codec
-  bool coded_ = false;             // in this step ..
-  HalfWire* wire_ = nullptr;       // .. on the way
+  bool coded_ = false;             // in this step
+  HalfWire* wire_ = nullptr;       // of codes that are summed on their way; null: none
   std::uint64_t sent_before_ = 0;  // this step
   AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::native;
-  AllReduceAlgorithm half_algorithm_ = AllReduceAlgorithm::native;  // of sums on a wire
+  AllReduceAlgorithm half_algorithm_ = AllReduceAlgorithm::native;  // for sums of halves
   std::vector<Bucket> buckets_;
-  std::vector<BegunAllReduce> under_way_;  // all of a step's, in the order of buckets
-  std::size_t begun_ = 0;                  // of this step's
+  std::vector<BegunAllReduce> under_way_;  // of this step, in the order of buckets
+  std::size_t begun_ = 0;                  // of this step
   float share_ = 0;
 };
 

@@ -4,7 +4,7 @@
 
 namespace veche {
 
-// The forms of strategies in which nobody waits for anybody. The synchronous forms make them when `async` or
+// The asynchronous forms of strategies. The factories of the synchronous forms make them when `async` or
 // `update` asks for it.
 std::unique_ptr<Strategy> make_async_parameter_server(StrategyContext context);
 std::unique_ptr<Strategy> make_async_gossip(StrategyContext context);

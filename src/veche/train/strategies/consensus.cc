@@ -21,21 +21,32 @@ constexpr const char* kCombineFirst = "combine-then-adapt";
 constexpr const char* kTracking = "gradient-tracking";
 constexpr const char* kD2 = "d2";
 
+// The [strategy] section of the forms in step.
+struct ConsensusOptions {
+  explicit ConsensusOptions(const Options& options)
+      : every(static_cast<std::uint64_t>(options.get<std::int64_t>("every"))),
+        rounds(static_cast<std::uint64_t>(options.get<std::int64_t>("rounds"))),
+        combine_first(options.get<std::string>("order") == kCombineFirst),
+        mix_buffers(options.get<bool>("mix_buffers")),
+        mix_moments(options.get<std::string>("momentum") == "tracked") {}
+
+  const std::uint64_t every, rounds;
+  const bool combine_first, mix_buffers, mix_moments;
+};
+
 // x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step
-// mixes the parameters at which the gradient was already taken: x <- Wx - lr g(x).
+// mixes the parameters at which the gradient was already computed: x <- Wx - lr g(x).
 class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
  public:
   explicit Consensus(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
         mixer_(context_.channel, context_.topology->period() == 1),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
-        rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))),
-        combine_first_(context_.options.get<std::string>("order") == kCombineFirst) {
+        options_(context_.options) {
     vectors_.push_back(context_.learner.parameters());
     if (coder_.on()) add_coded();
-    if (context_.options.get<bool>("mix_buffers")) vectors_.push_back(context_.learner.buffers());
-    if (context_.options.get<std::string>("momentum") == "tracked")
+    if (options_.mix_buffers) vectors_.push_back(context_.learner.buffers());
+    if (options_.mix_moments)
       for (const auto& part : context_.optimizer.state()) vectors_.push_back(part);
   }
 
@@ -44,12 +55,12 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
   }
 
   Gradient after_backward(std::uint64_t step) override {
-    if (combine_first_) mix_when_due(step);
+    if (options_.combine_first) mix_when_due(step);
     return Gradient::own;
   }
-  // What is mixed after the step is written where the neighbours will read it.
+  // The optimiser writes the new parameters where the neighbours will read them.
   std::span<float> step_target(std::uint64_t step) override {
-    if (combine_first_ || vectors_.size() != 1 || coder_.on() ||
+    if (options_.combine_first || vectors_.size() != 1 || coder_.on() ||
         !due(step, every(context_.channel.me().value)))
       return {};
     of_round_ = mixing(step, 0);
@@ -57,7 +68,7 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
     return round_->mine();
   }
   void after_step(std::uint64_t step) override {
-    if (!combine_first_) mix_when_due(step);
+    if (!options_.combine_first) mix_when_due(step);
   }
 
   SavedState state() override {
@@ -74,7 +85,7 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
   }
 
  protected:
-  // For the vector that comes next; all before it are coded, too.
+  // For the next vector; all vectors before it must be coded, too.
   void add_coded() { coded_.emplace_back(coder_, context_.channel, *context_.topology); }
   void mix(const Mixing& mixing, std::uint64_t step, const Mixer::Active& active = {}) {
     const bool floats = coder_.on() && !coder_.codes(step);
@@ -85,15 +96,15 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
       else
         coded_[i].mix(mixing, vectors_[i], floats, active);
     }
-    // The rest is short, or there is no codec.
+    // The remaining vectors are short, or there is no codec.
     if (coded_.size() < vectors.size()) mixer_.mix(mixing, vectors.subspan(coded_.size()), active);
   }
   std::uint64_t every(int node) const {
-    return context_.mix_every.empty() ? every_ : context_.mix_every[static_cast<std::size_t>(node)];
+    return context_.mix_every.empty() ? options_.every : context_.mix_every[static_cast<std::size_t>(node)];
   }
 
   void mix_when_due(std::uint64_t step) {
-    for (std::uint64_t round = 0; round < rounds_; ++round) {
+    for (std::uint64_t round = 0; round < options_.rounds; ++round) {
       if (!round_) {
         mix(*mixing(step, round), step, active(step));
         continue;
@@ -103,7 +114,7 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
     }
   }
   std::shared_ptr<const Mixing> mixing(std::uint64_t step, std::uint64_t round) const {
-    return context_.topology->at(step / every_ * rounds_ + round);
+    return context_.topology->at(step / options_.every * options_.rounds + round);
   }
   Mixer::Active active(std::uint64_t step) const {
     return [this, step](int node) { return due(step, every(node)); };
@@ -111,14 +122,12 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
 
   StrategyContext context_;
   Coder coder_;
-  std::deque<CodedMixer> coded_;  // of the first of the vectors; empty without a codec
+  std::deque<CodedMixer> coded_;  // for the first of the vectors; empty without a codec
   Mixer mixer_;
-  const std::uint64_t every_;
-  const std::uint64_t rounds_;
-  const bool combine_first_;
-  std::vector<std::span<float>> vectors_;   // what is mixed
+  const ConsensusOptions options_;
+  std::vector<std::span<float>> vectors_;   // that are mixed
   std::shared_ptr<const Mixing> of_round_;  // that round_ refers to
-  std::optional<Mixer::Round> round_;       // into which the optimiser has written
+  std::optional<Mixer::Round> round_;       // that the optimiser has written into
 };
 
 // Every node follows an estimate y of the mean gradient over all nodes instead of its own:
@@ -161,12 +170,12 @@ class GradientTracking : public Consensus {
 };
 
 // D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose
-// eigenvalues are positive, as the method needs. With z_k = x_k + u_k, what the optimiser made of x_k, and a
+// eigenvalues are positive, as the method needs. With z_k = x_k + u_k, the optimiser's result, and a
 // correction c this is
 //   y_k = z_k + c_k,  x_{k+1} = W~ y_k,  c_{k+1} = c_k + (W~ - I) y_k,  c_0 = 0.
-// Sums of c over nodes are zero. Taken from the parameters (c_k = x_k - z_{k-1}) they would collect the
-// rounding of every mixing, and the mean of the models would go away with their sum, faster and faster. What
-// x itself is rounded by would add up once: the next mixing gets it.
+// The sum of c over nodes is zero. Computed from the parameters (c_k = x_k - z_{k-1}) it would collect the
+// rounding of every mixing, and the mean of the models would drift away faster and faster. The rounding of x
+// itself would add up only once: the next mixing includes it.
 class D2 : public Consensus, public ReadsOlderState {
  public:
   explicit D2(StrategyContext context)
@@ -193,7 +202,7 @@ class D2 : public Consensus, public ReadsOlderState {
   }
 
   SavedState state() override { return {{high_, low_, rest_}, {}}; }
-  // It was z of the step before, and whether there was one.
+  // An earlier version saved z of the previous step, and whether there was one.
   SavedState older_state() override {
     older_.resize(high_.size());
     return {{older_}, {&begun_}};
@@ -237,7 +246,7 @@ class D2 : public Consensus, public ReadsOlderState {
   }
 
   std::vector<float> high_, low_;     // the correction
-  std::vector<float> rest_;           // of x, what a float has no room for
+  std::vector<float> rest_;           // rounding error of x
   std::shared_ptr<const Mixing> of_;  // the weights that lazy_ was made from
   std::optional<Mixing> lazy_;
   std::vector<std::span<const float>> neighbours_;  // scratch

@@ -9,12 +9,12 @@
 namespace veche {
 namespace {
 
-// x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, whenever that was; the
-// weight of one who has sent nothing, or nothing new enough, stays with the node itself. A neighbour is sent
-// new parameters only when it has taken the last ones, so that a slow one is never buried. With a codec each
-// is told how the parameters have changed since, and what is mixed are copies: x_i += gamma sum_j w_ij
-// (x^_j - x^_i), once for each time that either copy has changed: one pull a step would add up without end
-// where a neighbour is silent.
+// x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, however old. The weight of a
+// neighbour that has sent nothing, or nothing recent enough, stays with the node itself. A neighbour is sent
+// new parameters only when it has taken the last ones, so that a slow node is not flooded. With a codec each
+// neighbour is sent how the parameters have changed since, and copies are mixed: x_i += gamma sum_j w_ij
+// (x^_j - x^_i), once for each change of either copy. One pull per step would add up without end while a
+// neighbour is silent.
 class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAlone {
  public:
   explicit AsyncConsensus(StrategyContext context)
@@ -43,7 +43,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
     if (due(step, every_)) mix(step);
   }
 
-  // Nobody sends any more: what is under way must not surprise a later user of the tags.
+  // No node sends any more: take the messages under way, so that no later user of the tags gets them.
   void finish() override {
     for (Channel* channel : {&models_, &receipts_})
       while (channel->receive(now()).outcome != Received::Outcome::timed_out) {
@@ -65,7 +65,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
  private:
   struct Newest {
     Message parameters;
-    std::uint64_t arrived = 0;  // at this step of ours
+    std::uint64_t arrived = 0;  // at this node's step
     bool there = false;
   };
 
@@ -137,12 +137,12 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
   Channel receipts_ = context_.channel.child(1);
   std::optional<Copies> copies_;  // none without a codec
   std::vector<Pull> pulls_;
-  bool alone_ = false;  // begins without the others
+  bool alone_ = false;  // starts without waiting for the others
   const std::uint64_t every_;
   const std::uint64_t oldest_;  // steps; 0: any age
   std::vector<Newest> newest_;  // by node
-  std::vector<bool> taken_;     // by node: it has read what it was sent last
-  std::vector<bool> changed_;   // by node: its copy, or what it has of this node, since it was pulled
+  std::vector<bool> taken_;     // by node: it has read the last message
+  std::vector<bool> changed_;   // by node: either copy has changed since the last pull
   Staleness staleness_;
   std::vector<std::span<const float>> inputs_;
   std::vector<float> weights_;

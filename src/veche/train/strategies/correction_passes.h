@@ -5,14 +5,14 @@
 
 namespace veche {
 
-// A node's correction: numbers that add up to zero over all nodes. Whatever is added up step by step must
-// keep that sum, or the mean of all models moves, further with every step. So each number is two floats, the
-// second of which holds what the first has no room for, and changes only by flows between two nodes: what one
-// end of an edge gets, the other end loses, computed alike at both ends. What the model itself has no room
-// for is kept as well, and given to it once, at the next mixing.
+// A node's correction: numbers that add up to zero over all nodes. Every update must keep that sum; otherwise
+// the mean of all models drifts, further with every step. So each number is two floats, the second of which
+// holds the rounding error of the first, and changes only by flows between two nodes: what one end of an edge
+// gains, the other end loses, computed alike at both ends. The rounding error of the model is kept as well,
+// and added to it once, at the next mixing.
 struct Correction {
   std::span<float> high, low;
-  std::span<float> rest;  // of the model
+  std::span<float> rest;  // rounding error of the model
 };
 
 // out = x + correction + rest

@@ -8,7 +8,7 @@
 
 namespace veche {
 
-// Gives back what was put in so many steps ago, and zeros before that: to study methods under a fixed delay.
+// Returns the vector of so many steps ago, and zeros before that: to study methods under a fixed delay.
 class DelayLine {
  public:
   DelayLine(std::int64_t steps, std::size_t length)

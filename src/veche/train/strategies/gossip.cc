@@ -14,19 +14,29 @@
 namespace veche {
 namespace {
 
+// The [strategy] section of the form in step.
+struct GossipOptions {
+  GossipOptions(const Options& options, int nodes)
+      : every(static_cast<std::uint64_t>(options.get<std::int64_t>("every"))),
+        pairs(options.get<std::int64_t>("pairs") != 0 ? options.get<std::int64_t>("pairs")
+                                                      : std::max<std::int64_t>(1, nodes / 2)),
+        disjoint(options.get<std::string>("draw") == "matching") {}
+
+  const std::uint64_t every;
+  const std::int64_t pairs;
+  const bool disjoint;
+};
+
 // Every q steps, b random edges of the graph one after the other: both ends take their average. Every node
-// draws the same edges from the seed and the step, so nobody has to be told.
+// draws the same edges from the seed and the step, so no message announces them.
 class Gossip : public Strategy, public MeasuredStrategy {
  public:
   explicit Gossip(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
-        pairs_(context_.options.get<std::int64_t>("pairs")),
-        disjoint_(context_.options.get<std::string>("draw") == "matching") {
+        options_(context_.options, context_.topology->nodes()) {
     const auto edges = context_.topology->graph().edges();
     edges_.assign(edges.begin(), edges.end());
-    if (pairs_ == 0) pairs_ = std::max<std::int64_t>(1, context_.topology->nodes() / 2);
     if (coder_.on()) make_coded();
   }
 
@@ -35,10 +45,10 @@ class Gossip : public Strategy, public MeasuredStrategy {
   }
 
   void after_step(std::uint64_t step) override {
-    if (!due(step, every_)) return;
+    if (!due(step, options_.every)) return;
     coded_ = coder_.codes(step);
     RandomStream random(context_.seed, "gossip", step);
-    disjoint_ ? draw_matching(random) : draw_edges(random);
+    options_.disjoint ? draw_matching(random) : draw_edges(random);
   }
 
   SavedState state() override {
@@ -68,16 +78,16 @@ class Gossip : public Strategy, public MeasuredStrategy {
                       Copies::Told::to_each);
   }
 
-  // With replacement: edges may share a node, and then the order matters; it is the same for everybody.
+  // With replacement: edges may share a node. Then the order matters; it is the same on every node.
   void draw_edges(RandomStream& random) {
-    for (std::int64_t k = 0; k < pairs_; ++k) average(edges_[random.below(edges_.size())]);
+    for (std::int64_t k = 0; k < options_.pairs; ++k) average(edges_[random.below(edges_.size())]);
   }
 
   void draw_matching(RandomStream& random) {
     shuffled_ = edges_;
     random.shuffle(std::span(shuffled_));
     taken_.assign(context_.nodes(), false);
-    std::int64_t left = pairs_;
+    std::int64_t left = options_.pairs;
     for (const Edge& edge : shuffled_) {
       const auto a = static_cast<std::size_t>(edge.from);
       const auto b = static_cast<std::size_t>(edge.to);
@@ -106,7 +116,7 @@ class Gossip : public Strategy, public MeasuredStrategy {
     if (copies_) copies_->know_all(other, mine, theirs);
   }
 
-  // Half of gamma of the way between the edge's two copies, which are the same at both ends.
+  // Moves by gamma/2 of the difference of the edge's two copies, which are the same at both ends.
   void average_coded(NodeId other, std::span<float> x) {
     if (power_) {
       const PowerEdges::Edge edge{other, 0.5};
@@ -120,12 +130,10 @@ class Gossip : public Strategy, public MeasuredStrategy {
 
   StrategyContext context_;
   Coder coder_;
-  std::optional<Copies> copies_;     // by edge ..
-  std::optional<PowerEdges> power_;  // .. or this, or neither
+  std::optional<Copies> copies_;     // one pair per edge; or
+  std::optional<PowerEdges> power_;  // this; neither without a codec
   bool coded_ = false;               // in this step
-  const std::uint64_t every_;
-  std::int64_t pairs_;
-  const bool disjoint_;
+  const GossipOptions options_;
   std::vector<Edge> edges_, shuffled_;
   std::vector<bool> taken_;
 };

@@ -14,19 +14,19 @@ namespace veche {
 namespace {
 
 // AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the model with a
-// random neighbour's after every q-th step. The one who asks sends its model x; the one asked takes
-// (x + y)/2 and answers with (y - x)/2, which the first adds to its own. What the training threads add in
-// between stays, so the sum over nodes changes by gradients only.
+// random neighbour's after every q-th step. The asking node sends its model x; the asked node takes (x + y)/2
+// and answers with (y - x)/2, which the asking node adds to its own model. Updates by the training threads in
+// between stay, so the sum over nodes changes by gradients only.
 //
-// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer refuses at
-// once to be averaged by others, so a pair is never disturbed by a third, everybody asked answers without
-// waiting for anybody, and a circle of waiting nodes cannot come to be. The price is an averaging skipped now
-// and then. Two who have asked each other have each other's models already and need no answer.
+// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer refuses other
+// requests at once. So no third node disturbs a pair, an asked node answers without waiting, and no circle of
+// waiting nodes can form. The price is an average skipped now and then. Two nodes that have asked each other
+// already have each other's models and need no answer.
 //
-// With a codec both ends of an edge keep copies of both models. The one who asks tells how its model has
-// changed, the one asked answers with its own change, and each goes gamma/2 of the way between the copies,
-// which are the same at both ends: what one gains the other loses. Who refuses has heard the change all the
-// same.
+// With a codec both ends of an edge keep copies of both models. The asking node sends how its model has
+// changed, the asked node answers with its own change, and each moves by gamma/2 of the difference of the
+// copies, which are the same at both ends: what one node gains the other loses. A node that refuses still
+// takes the change.
 class AsyncGossip : public Strategy,
                     public BeforeBackward,
                     public InPlaceStep,
@@ -64,7 +64,7 @@ class AsyncGossip : public Strategy,
     seen_ = averaged_;
   }
   std::span<float> step_target(std::uint64_t /*step*/) override { return stepped_; }
-  // What the optimiser made of the copy is added to what the model has become meanwhile.
+  // The optimiser's change of the copy is added to the model, which may have changed meanwhile.
   void after_step(std::uint64_t step) override {
     const std::span<const float> before = context_.learner.parameters();
     if (context_.samples.count(context_.me(), step) > 0) {
@@ -75,8 +75,8 @@ class AsyncGossip : public Strategy,
     if (due(step, every_) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
   }
 
-  // Its helper asks nobody any more and has got all answers, but still gives them. So when all have left, all
-  // models stay as they are.
+  // This node's helper asks no more and has all answers, but still answers others. So once all nodes have
+  // left, no model changes.
   void leave() override {
     if (neighbours_.empty()) return;
     talk_.send(me(), written(kLeave, {}));
@@ -101,7 +101,7 @@ class AsyncGossip : public Strategy,
   }
 
  private:
-  // Of a message: what it is, written after the numbers.
+  // The kind of a message, written after the numbers.
   enum Kind : std::uint32_t { kWanted, kLeave, kAsk, kAnswer, kBusy };
   static Kind kind_of(const Message& message) { return message.as<Kind>().back(); }
   static std::span<const float> numbers_of(const Message& message) {
@@ -114,14 +114,14 @@ class AsyncGossip : public Strategy,
     message.writable<Kind>().back() = kind;
     return message;
   }
-  // A code has any number of bytes.
+  // A code may have any number of bytes.
   static Kind coded_kind_of(const Message& message) {
     Kind kind = kBusy;
     if (message.size() >= sizeof kind)
       std::memcpy(&kind, message.bytes().last(sizeof kind).data(), sizeof kind);
     return kind;
   }
-  // How the model has changed for this neighbour.
+  // A code of how the model differs from this neighbour's copy of it.
   Message told(Kind kind, NodeId to) {
     {
       const std::lock_guard lock(mutex_);
@@ -134,7 +134,7 @@ class AsyncGossip : public Strategy,
     std::memcpy(bytes.data() + code.size(), &kind, sizeof kind);
     return message;
   }
-  // Half of gamma of the way between the copies.
+  // Moves by gamma/2 of the difference of the copies.
   void meet(NodeId other) {
     const double behind = copies_->remembered_squared(other, change_);
     const Pull pull{copies_->of(other), copies_->own(other), 0.5};
@@ -163,7 +163,7 @@ class AsyncGossip : public Strategy,
       else if (received.outcome == Received::Outcome::peer_lost)
         drop(received.from);
       else if (waits_for_ && now() >= waits_until_)
-        skip();  // should it still answer, that is added then
+        skip();  // a late answer is still added
     }
   }
 
@@ -252,7 +252,7 @@ class AsyncGossip : public Strategy,
 
   using Open = std::map<NodeId, Message>;
 
-  // It has asked too, before it heard of our question.
+  // The neighbour has asked too, before it got this node's request.
   void cross(Open::iterator asked, std::span<const float> theirs) {
     const Message sent = asked->second;
     const std::span<const float> ours = numbers_of(sent);
@@ -268,29 +268,29 @@ class AsyncGossip : public Strategy,
     open_.erase(asked);
   }
 
-  static constexpr int kMostWanted = 2;  // a node that falls behind with averaging does not catch up later
+  static constexpr int kMostWanted = 2;  // more are dropped: averages are not made up for later
 
   StrategyContext context_;
   Coder coder_;
   Channel talk_ = context_.channel.child(0);  // to helpers
-  Channel left_ = context_.channel.child(1);  // from the own helper: nothing is open any more
+  Channel left_ = context_.channel.child(1);  // from this node's helper: no request is open
   const std::uint64_t every_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
-  bool alone_ = false;          // begins without the others
+  bool alone_ = false;          // starts without waiting for the others
   std::mutex mutex_;            // never held across a message
   std::vector<float> model_;    // guarded by mutex_
   std::uint64_t averaged_ = 0;  // times; guarded by mutex_
-  double behind_ = 0;           // the last neighbour's copy of the model, squared; guarded by mutex_
-  Staleness staleness_;         // guarded by mutex_; dropped: asked a busy or silent neighbour
-  std::uint64_t seen_ = 0;      // averaged_ when the copy was made
-  std::vector<float> stepped_;  // what the optimiser made of the copy
+  double behind_ = 0;       // squared distance of the last neighbour's copy from the model; guarded by mutex_
+  Staleness staleness_;     // guarded by mutex_; dropped: asked a busy or silent neighbour
+  std::uint64_t seen_ = 0;  // averaged_ when the copy was made
+  std::vector<float> stepped_;  // the optimiser's result for the copy
   // Of the helper:
   std::optional<Copies> copies_;  // none without a codec
   RandomStream random_;
   std::vector<float> change_;
   int wanted_ = 0;  // averages
-  Open open_;       // asked and not answered yet, be it late: what was sent
+  Open open_;       // requests without an answer, also late ones: the message sent
   std::optional<NodeId> waits_for_;
   Time waits_until_{0};
   bool leaving_ = false;

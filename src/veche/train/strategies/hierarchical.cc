@@ -61,10 +61,11 @@ std::vector<StrategyInfo> between_strategies() {
           moshpit_strategy()};
 }
 
-// All-reduce of gradients inside a group, so that its members are one; between groups another strategy on the
-// parameters, spoken by the groups' leaders, who then tell their members, or by all members, each with those
-// of its rank. With a codec, gradients are summed by codes, the strategy between has codes of its own, and
-// members are told by codes how their leader's model has changed.
+// All-reduce of gradients inside a group, so that its members have equal models; another strategy on the
+// parameters between groups. That one is run by the groups' leaders, which then send the result to their
+// members, or by all members, each with the members of the same rank in other groups. With a codec, gradients
+// are summed in coded form, the strategy between groups codes its own messages, and leaders send codes of how
+// their model has changed.
 class Hierarchical : public Strategy, public MeasuredStrategy {
  public:
   explicit Hierarchical(StrategyContext context) : context_(std::move(context)), coder_(context_) {
@@ -126,7 +127,7 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
     if (between_) between_->finish();
     if (tells_members_ && members_.size() < context_.nodes())
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
-    if (told_) told_.emplace(coder_, inside_shape(true), *inside_);  // nothing is left to be told
+    if (told_) told_.emplace(coder_, inside_shape(true), *inside_);  // all was sent: forget the rest
   }
 
   SavedState state() override {
@@ -145,14 +146,14 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   }
 
  private:
-  // Changes of a model that are not remembered would never be made good: members would stray.
+  // Without feedback, what codes of model changes leave out would never be sent, and members would drift.
   StreamShape inside_shape(bool feedback) const {
     StreamShape shape = coder_.shape(0, context_.learner.parameters().size(), false, members_.size());
     shape.feedback = feedback;
     return shape;
   }
 
-  // What the strategy between has made of the leader's model, and what was left out before.
+  // Sends the change that the strategy between groups has made to the leader's model.
   void tell_change() {
     const std::span<float> x = context_.learner.parameters();
     const bool leads = inside_->me() == NodeId{0};
@@ -195,14 +196,14 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   StrategyContext context_;
   Coder coder_;
   std::optional<CodedSum> gradients_;  // none without a codec
-  std::optional<CodedStream> told_;    // by a leader to its members; none without a codec
+  std::optional<CodedStream> told_;    // from a leader to its members; none without a codec
   std::vector<float> before_;
   const std::uint64_t every_ = static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"));
   std::vector<NodeId> members_;  // of this node's group
   std::unique_ptr<Endpoint> inside_endpoint_, between_endpoint_;
   std::optional<Channel> inside_, between_channel_;
-  const SamplePlan equal_samples_{};         // groups count alike, whatever their samples
-  std::optional<AttachedStrategy> between_;  // on those who speak for their group
+  const SamplePlan equal_samples_{};         // all groups weigh the same, whatever their samples
+  std::optional<AttachedStrategy> between_;  // on nodes that speak for their group
   bool tells_members_ = true;
 };
 
@@ -226,7 +227,7 @@ StrategyInfo hierarchical_strategy() {
   info.graph_nodes = [](const Options& options, int nodes) {
     return static_cast<int>(read_groups(options, nodes).size());
   };
-  // Inside a group models are equal: with other members a group would be of models that differ.
+  // Models inside a group are equal: after a change of members they would differ.
   info.replicas = [](const Options&) { return Replicas::bound; };
   info.coded.exchange = CodedExchange::both;
   info.make = [](StrategyContext context) { return std::make_unique<Hierarchical>(std::move(context)); };

@@ -39,7 +39,7 @@ class Hogwild : public Strategy,
           "processes");
   }
 
-  // Node 0's copy, which may come from a checkpoint, is what all begin with.
+  // All nodes start with node 0's copy, which may come from a checkpoint.
   void start() override {
     if (context_.me() == 0) write_all();
     barrier(context_.channel);
@@ -85,7 +85,7 @@ class Hogwild : public Strategy,
   StrategyContext context_;
   std::uint64_t* updates_ = nullptr;  // made so far by all nodes; shared
   float* shared_ = nullptr;
-  std::vector<float> stepped_;  // what the optimiser made of the copy
+  std::vector<float> stepped_;  // the optimiser's result for the copy
   std::uint64_t seen_ = 0;      // updates before the copy was made
   Staleness staleness_;
 };

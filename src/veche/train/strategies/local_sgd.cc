@@ -14,86 +14,46 @@
 namespace veche {
 namespace {
 
-// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the way
-// that the mean has gone since the last average is taken as a gradient of the common model.
-class LocalSgd : public Strategy, public MeasuredStrategy {
- public:
-  explicit LocalSgd(StrategyContext context)
-      : context_(std::move(context)),
-        coder_(context_),
-        outer_(context_.options.get<std::string>("outer")),
-        outer_rate_(static_cast<float>(context_.options.get<double>("outer_lr"))),
-        outer_momentum_(static_cast<float>(context_.options.get<double>("outer_momentum"))),
-        weighted_(context_.options.get<bool>("weighted")),
-        elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
-        centre_rate_(static_cast<float>(context_.options.get<double>("centre_rate"))) {
-    read_periods();
-    if (elastic_ > 0 && (outer_ != "none" || at_end_))
+// Steps from which on models are averaged every `period` steps.
+struct Phase {
+  std::uint64_t from = 0;
+  std::uint64_t period = 0;  // 0: no averages in this phase
+};
+
+// The [strategy] section.
+struct LocalSgdOptions {
+  LocalSgdOptions(const Options& options, std::uint64_t steps_per_epoch)
+      : outer(options.get<std::string>("outer")),
+        outer_rate(static_cast<float>(options.get<double>("outer_lr"))),
+        outer_momentum(static_cast<float>(options.get<double>("outer_momentum"))),
+        weighted(options.get<bool>("weighted")),
+        elastic(static_cast<float>(options.get<double>("elastic"))),
+        centre_rate(static_cast<float>(options.get<double>("centre_rate"))) {
+    const auto per_epoch = static_cast<double>(steps_per_epoch);
+    read_periods(options.at("period"), per_epoch, options.get<double>("warm") * per_epoch);
+    if (elastic > 0 && (has_outer() || at_end))
       throw RequestError(
           "strategy.elastic has a centre of its own: leave out strategy.outer and period = \"end\"");
-    if (coder_.on()) ways_.emplace(coder_, context_.channel, coder_.whole(false), AllReduceAlgorithm::ring);
-    if (outer_ == "none" && elastic_ == 0 && !ways_) return;
-    common_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
-    if (outer_ != "none") velocity_.resize(common_.size());
   }
+  bool has_outer() const { return outer != "none"; }
 
-  void start() override {
-    if (ways_ && started_ == 0 && equal_everywhere(context_.channel, common_)) agreed_ = 1;
-    started_ = 1;
-  }
-
-  // The elastic force acts at the parameters at which the gradient was taken.
-  Gradient after_backward(std::uint64_t step) override {
-    coded_ = coder_.codes(step) && agreed_ != 0;
-    if (elastic_ > 0 && averages_after(step)) pull_together();
-    return Gradient::own;
-  }
-
-  void after_step(std::uint64_t step) override {
-    if (elastic_ == 0 && averages_after(step)) average();
-  }
-
-  bool averages_after(std::uint64_t step) const {
-    const std::uint64_t period = period_at(step);
-    return period != 0 && (step + 1 - phase_start(step)) % period == 0;
-  }
-
-  void finish() override {
-    if (at_end_) average();
-  }
-
-  SavedState state() override {
-    SavedState all{{common_, velocity_}, {}};
-    coder_.add_state(all);
-    if (!ways_) return all;
-    ways_->add_state(all);
-    all.numbers.insert(all.numbers.end(), {&started_, &agreed_});
-    return all;
-  }
-  Coding coding() const override {
-    Coding all = coder_.counted();
-    if (ways_) all.remembered_squared = ways_->remembered_squared();
-    return all;
-  }
+  const std::string outer;
+  const float outer_rate, outer_momentum;
+  const bool weighted;
+  const float elastic, centre_rate;
+  std::vector<Phase> phases;
+  bool at_end = false;  // one average, after the last step
 
  private:
-  struct Phase {
-    std::uint64_t from;
-    std::uint64_t period;  // 0: none in this phase
-  };
-
-  void read_periods() {
-    const Value& period = context_.options.at("period");
-    const double per_epoch = static_cast<double>(context_.samples.steps_per_epoch());
-    const double warm = context_.options.get<double>("warm") * per_epoch;
-    if (warm > 0) phases_.push_back({0, 1});
+  void read_periods(const Value& period, double per_epoch, double warm) {
+    if (warm > 0) phases.push_back({0, 1});
     if (const auto* list = std::get_if<Value::List>(&period.data)) {
       for (const Value& item : *list) add_phase(item, per_epoch);
     } else if (const auto* steps = std::get_if<std::int64_t>(&period.data); steps != nullptr && *steps >= 1) {
-      phases_.push_back({static_cast<std::uint64_t>(warm), static_cast<std::uint64_t>(*steps)});
+      phases.push_back({static_cast<std::uint64_t>(warm), static_cast<std::uint64_t>(*steps)});
     } else if (const auto* word = std::get_if<std::string>(&period.data); word != nullptr && *word == "end") {
-      phases_.push_back({static_cast<std::uint64_t>(warm), 0});
-      at_end_ = true;
+      phases.push_back({static_cast<std::uint64_t>(warm), 0});
+      at_end = true;
     } else {
       throw RequestError("strategy.period must be a number of steps, \"end\", or a list of [epoch, period]");
     }
@@ -107,13 +67,68 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
     if (numbers.size() != 2 || !(numbers[0] >= 0 && numbers[0] < 1e9) ||
         !(numbers[1] >= 1 && numbers[1] < 1e15))
       throw RequestError("strategy.period as a list holds pairs [epoch, period], such as [[0, 1], [5, 8]]");
-    phases_.push_back(
+    phases.push_back(
         {static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
   }
+};
 
+// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the
+// change of the mean since the last average is taken as a gradient of the common model.
+class LocalSgd : public Strategy, public MeasuredStrategy {
+ public:
+  explicit LocalSgd(StrategyContext context)
+      : context_(std::move(context)),
+        coder_(context_),
+        options_(context_.options, context_.samples.steps_per_epoch()) {
+    if (coder_.on()) deltas_.emplace(coder_, context_.channel, coder_.whole(false), AllReduceAlgorithm::ring);
+    if (!options_.has_outer() && options_.elastic == 0 && !deltas_) return;
+    common_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
+    if (options_.has_outer()) velocity_.resize(common_.size());
+  }
+
+  void start() override {
+    if (deltas_ && started_ == 0 && equal_everywhere(context_.channel, common_)) agreed_ = 1;
+    started_ = 1;
+  }
+
+  // The elastic force acts at the parameters at which the gradient was taken.
+  Gradient after_backward(std::uint64_t step) override {
+    coded_ = coder_.codes(step) && agreed_ != 0;
+    if (options_.elastic > 0 && averages_after(step)) pull_together();
+    return Gradient::own;
+  }
+
+  void after_step(std::uint64_t step) override {
+    if (options_.elastic == 0 && averages_after(step)) average();
+  }
+
+  bool averages_after(std::uint64_t step) const {
+    const std::uint64_t period = period_at(step);
+    return period != 0 && (step + 1 - phase_start(step)) % period == 0;
+  }
+
+  void finish() override {
+    if (options_.at_end) average();
+  }
+
+  SavedState state() override {
+    SavedState all{{common_, velocity_}, {}};
+    coder_.add_state(all);
+    if (!deltas_) return all;
+    deltas_->add_state(all);
+    all.numbers.insert(all.numbers.end(), {&started_, &agreed_});
+    return all;
+  }
+  Coding coding() const override {
+    Coding all = coder_.counted();
+    if (deltas_) all.remembered_squared = deltas_->remembered_squared();
+    return all;
+  }
+
+ private:
   const Phase* phase(std::uint64_t step) const {
     const Phase* current = nullptr;
-    for (const Phase& candidate : phases_)
+    for (const Phase& candidate : options_.phases)
       if (candidate.from <= step) current = &candidate;
     return current;
   }
@@ -128,57 +143,54 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
     mean_.assign(x.begin(), x.end());
     take_mean(mean_);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      x[i] -= elastic_ * (x[i] - common_[i]);
-      common_[i] += centre_rate_ * (mean_[i] - common_[i]);
+      x[i] -= options_.elastic * (x[i] - common_[i]);
+      common_[i] += options_.centre_rate * (mean_[i] - common_[i]);
     }
   }
 
   double share() const {
-    return weighted_ ? context_.samples.weight(context_.me(), context_.nodes())
-                     : 1.0 / static_cast<double>(context_.nodes());
+    return options_.weighted ? context_.samples.weight(context_.me(), context_.nodes())
+                             : 1.0 / static_cast<double>(context_.nodes());
   }
 
-  // By a codec: of the ways from what all have in common.
+  // With a codec: of the deltas from the common model.
   void take_mean(std::span<float> x) {
     if (coded_)
       for (std::size_t i = 0; i < x.size(); ++i) x[i] -= common_[i];
     scale(x, static_cast<float>(share()));
     if (!coded_) return all_reduce(context_.channel, x);
-    ways_->sum(x);
+    deltas_->sum(x);
     add(x, common_);
   }
 
   void average() {
     const std::span<float> x = context_.learner.parameters();
     take_mean(x);
-    if (outer_ == "none") {
-      if (ways_) std::ranges::copy(x, common_.begin());
+    if (!options_.has_outer()) {
+      if (deltas_) std::ranges::copy(x, common_.begin());
       agreed_ = 1;
       return;
     }
+    const bool nesterov = options_.outer == "nesterov";
+    const float momentum = options_.outer_momentum;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float slope = common_[i] - x[i];
-      velocity_[i] = outer_momentum_ * velocity_[i] + slope;
-      common_[i] -=
-          outer_rate_ * (outer_ == "nesterov" ? slope + outer_momentum_ * velocity_[i] : velocity_[i]);
+      velocity_[i] = momentum * velocity_[i] + slope;
+      common_[i] -= options_.outer_rate * (nesterov ? slope + momentum * velocity_[i] : velocity_[i]);
       x[i] = common_[i];
     }
   }
 
   StrategyContext context_;
   Coder coder_;
-  std::optional<CodedSum> ways_;  // none without a codec
-  bool coded_ = false;            // in this step
+  const LocalSgdOptions options_;
+  std::optional<CodedSum> deltas_;  // none without a codec
+  bool coded_ = false;              // in this step
   std::uint64_t started_ = 0;
-  std::uint64_t agreed_ = 0;  // what all have in common is known to all
-  const std::string outer_;
-  const float outer_rate_, outer_momentum_;
-  const bool weighted_;
-  const float elastic_, centre_rate_;
-  std::vector<Phase> phases_;
-  bool at_end_ = false;
-  std::vector<float> common_,
-      velocity_;  // of the outer optimiser, the elastic centre or a codec; empty without them
+  std::uint64_t agreed_ = 0;  // all nodes know the common model
+  // The model that all nodes have in common, and the outer optimiser's velocity; empty without an outer
+  // optimiser, an elastic centre or a codec.
+  std::vector<float> common_, velocity_;
   std::vector<float> mean_;
 };
 
@@ -186,7 +198,7 @@ std::optional<Refusal> refuses_codec_of_local_sgd(const CodecRequest& request) {
   const Options& options = request.options;
   const bool elastic = options.get<double>("elastic") > 0;
   if (!request.equal_start && (elastic || options.get<std::string>("outer") != "none"))
-    return Refusal{"ways are measured from what all models have in common, and these begin apart",
+    return Refusal{"deltas are measured from what all models have in common, and these start apart",
                    "choose model.start = \"equal\""};
   const auto* period = std::get_if<std::string>(&options.at("period").data);
   if (period != nullptr && *period == "end" && request.lossy)

@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-// The server's model goes the way that a worker went since it last asked, by its share or by an outer
+// The server's model takes the change that a worker has made since it last asked, by its share or by an outer
 // optimiser.
 class OuterRule : public ServerRule {
  public:
@@ -41,8 +41,8 @@ class OuterRule : public ServerRule {
   std::vector<float> velocity_;
 };
 
-// Asynchronous EASGD: the centre goes alpha of the way to the worker, who then goes alpha of the way to where
-// the centre was.
+// Asynchronous EASGD: the centre moves alpha of the difference towards the worker, which then moves alpha of
+// the difference towards the old centre.
 class ElasticRule : public ServerRule {
  public:
   explicit ElasticRule(float alpha) : alpha_(alpha) {}
@@ -56,7 +56,7 @@ class ElasticRule : public ServerRule {
   const float alpha_;
 };
 
-// Every `period` steps of its own a worker gives what it has to a server at node 0 and takes the server's
+// Every `period` steps of its own a worker pushes its change to a server at node 0 and takes the server's
 // model, or is drawn towards it, without waiting for other workers.
 class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrategy, public MeasuredStrategy {
  public:
@@ -80,8 +80,8 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
   }
 
   void start() override { helper_.start(); }
-  // With a codec the server must know what it answers the changes of. What this node has done since it last
-  // asked, before a checkpoint, stays.
+  // With a codec the server must know which parameters its answers are changes of. Steps that this node made
+  // since its last exchange, before a checkpoint, are kept.
   void before_backward(std::uint64_t step) override {
     if (!network_.coder.on() || joined_) return;
     joined_ = true;
@@ -140,7 +140,7 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
   StrategyContext context_;
   const std::uint64_t period_;
   const float elastic_;
-  std::vector<float> begun_;  // what the server's model was when it last asked
+  std::vector<float> begun_;  // the server's model at the last exchange
   std::vector<float> pushed_;
   bool joined_ = false;
   ServerNetwork network_;

@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// Every node comes to the same answer, without asking the others.
+// Every node computes the same answer without messages.
 bool Mixer::in_place(const Mixing& mixing, std::size_t length, const Active& active) {
   if (!steady_ || channel_.endpoint.collectives() == nullptr || (asked_ && neighbours_ == nullptr))
     return false;

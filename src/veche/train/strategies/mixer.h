@@ -14,21 +14,21 @@ namespace veche {
 // neighbours'.
 class Mixer {
  public:
-  // `steady`: the neighbours are the same in every round. Where all nodes mix and the engine knows better
-  // than messages how to exchange with them, it is let do so.
+  // `steady`: the neighbours are the same in every round. Where all nodes mix and the engine has a faster
+  // exchange than messages, it is used.
   Mixer(Channel& channel, bool steady) : channel_(channel), steady_(steady) {}
 
-  // Not everybody mixes in every round: those who do need the others' vectors all the same.
+  // Not every node mixes in every round; those that do need the vectors of the others as well.
   using Active = std::function<bool(int node)>;
 
-  // A round that was begun: what this node sends is written into `mine`, one vector after the other, by
-  // whoever makes it, so that nothing is copied; then `finish` makes the vectors the weighted sums.
+  // A round under way. The caller writes the vectors to be sent into `mine`, one after the other, so that
+  // nothing is copied; then `finish` turns the vectors into the weighted sums.
   class Round {
    public:
     std::span<float> mine() { return in_place_ ? mixer_.neighbours_->mine() : message_.writable<float>(); }
     void finish(std::span<const std::span<float>> vectors);
-    // The same, by another rule than the weighted sum: `use` is given what the nodes of this node's row have
-    // sent, in the order of the row, its own among it. Not called where this node does not mix.
+    // The same with another rule than the weighted sum: `use` gets the vectors sent by the nodes of this
+    // node's row, in the order of the row, its own included. Not called where this node does not mix.
     void finish(const std::function<void(std::span<const std::span<const float>> sent)>& use);
 
    private:
@@ -39,14 +39,14 @@ class Mixer {
     Mixer& mixer_;
     const Mixing& mixing_;
     const Active active_;
-    const bool in_place_;  // in memory of the engine's own
-    Message message_;      // else
+    const bool in_place_;  // in the engine's own memory
+    Message message_;      // otherwise
   };
-  // So many floats in all. `mixing` outlives the round. One round at a time.
+  // `length`: floats in all. `mixing` outlives the round. One round at a time.
   Round begin(const Mixing& mixing, std::size_t length, Active active = {}) {
     return {*this, mixing, length, std::move(active)};
   }
-  // A round of vectors that are there already: copies them.
+  // A whole round, which copies the vectors.
   void mix(const Mixing& mixing, std::span<const std::span<float>> vectors, const Active& active = {});
 
  private:
@@ -56,7 +56,7 @@ class Mixer {
   Channel& channel_;
   const bool steady_;
   std::unique_ptr<Neighbourhood> neighbours_;
-  bool asked_ = false;      // for neighbours_, which may not be had
+  bool asked_ = false;      // for neighbours_, which the engine may not have
   std::size_t length_ = 0;  // that they were made for
   // Scratch, kept between rounds so that mixing allocates nothing.
   std::vector<Message> messages_;

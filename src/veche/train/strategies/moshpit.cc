@@ -13,16 +13,24 @@
 namespace veche {
 namespace {
 
+// The [strategy] section.
+struct MoshpitOptions {
+  explicit MoshpitOptions(const Options& options)
+      : every(static_cast<std::uint64_t>(options.get<std::int64_t>("every"))),
+        rounds(static_cast<std::uint64_t>(options.get<std::int64_t>("rounds"))),
+        sides(options.get<std::vector<std::int64_t>>("grid", {})) {}
+
+  const std::uint64_t every, rounds;
+  const std::vector<std::int64_t> sides;  // empty: a square
+};
+
 // Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round
 // along the next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on
 // any grid.
 class Moshpit : public Strategy, public MeasuredStrategy {
  public:
   explicit Moshpit(StrategyContext context)
-      : context_(std::move(context)),
-        coder_(context_),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
-        rounds_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("rounds"))) {
+      : context_(std::move(context)), coder_(context_), options_(context_.options) {
     const std::vector<std::int64_t> sides = grid();
     std::int64_t stride = 1;
     for (std::size_t axis = 0; axis < sides.size(); ++axis) {
@@ -36,9 +44,9 @@ class Moshpit : public Strategy, public MeasuredStrategy {
   }
 
   void after_step(std::uint64_t step) override {
-    if (!due(step, every_)) return;
-    for (std::uint64_t round = 0; round < rounds_; ++round) {
-      const std::size_t axis = (step / every_ * rounds_ + round) % lines_.size();
+    if (!due(step, options_.every)) return;
+    for (std::uint64_t round = 0; round < options_.rounds; ++round) {
+      const std::size_t axis = (step / options_.every * options_.rounds + round) % lines_.size();
       if (coder_.on())
         average_coded(lines_[axis], copies_[axis], !coder_.codes(step));
       else
@@ -62,7 +70,7 @@ class Moshpit : public Strategy, public MeasuredStrategy {
  private:
   std::vector<std::int64_t> grid() const {
     const auto nodes = static_cast<std::int64_t>(context_.nodes());
-    std::vector<std::int64_t> sides = context_.options.get<std::vector<std::int64_t>>("grid", {});
+    std::vector<std::int64_t> sides = options_.sides;
     if (sides.empty()) {
       const auto side =
           std::max<std::int64_t>(2, std::llround(std::ceil(std::sqrt(static_cast<double>(nodes)))));
@@ -117,8 +125,7 @@ class Moshpit : public Strategy, public MeasuredStrategy {
   StrategyContext context_;
   Coder coder_;
   std::deque<Copies> copies_;  // by axis; empty without a codec
-  const std::uint64_t every_;
-  const std::uint64_t rounds_;
+  const MoshpitOptions options_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::deque<Channel> lines_;  // by axis
 };

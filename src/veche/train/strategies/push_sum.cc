@@ -11,10 +11,10 @@
 namespace veche {
 namespace {
 
-// On one-way edges nobody can keep the average by symmetric weights. Every node cuts what it has, vector and
-// weight, into equal parts for itself and those it sends to, and adds up what arrives; vector / weight is the
-// model. Both sums over all nodes never change, so all models tend to the average. The optimiser's update is
-// applied to the vector.
+// On one-way edges symmetric weights cannot keep the average. Every node divides its vector and its weight
+// into equal parts for itself and its targets, and adds up the parts that arrive; vector / weight is the
+// model. The sums of vectors and of weights over all nodes never change, so all models tend to the average.
+// The optimiser's update is applied to the vector.
 class PushSum : public Strategy, public MeasuredStrategy {
  public:
   explicit PushSum(StrategyContext context)
@@ -71,7 +71,7 @@ class PushSum : public Strategy, public MeasuredStrategy {
     std::ranges::copy(vector_, items.begin());
     items.back() = weight_;
     for (const NodeId target : targets_) context_.channel.send(target, message);
-    for (const NodeId source : sources_) {  // by node, so that sums repeat to the bit
+    for (const NodeId source : sources_) {  // in the order of nodes, so that sums repeat to the bit
       const Message arrived = context_.channel.expect(source);
       const std::span<const float> theirs = arrived.as<float>();
       add(vector_, theirs.first(vector_.size()));
@@ -79,9 +79,9 @@ class PushSum : public Strategy, public MeasuredStrategy {
     }
   }
 
-  // Of copies x^ of the vectors instead: x_i += gamma (sum_j a_ij x^_j - x^_i), a_ij the part that j gives to
-  // i, and the same for the weights, which travel as they are. The columns of a sum to one, so both sums
-  // stay. Behind a code stand the weight and the part.
+  // The same with copies x^ of the vectors: x_i += gamma (sum_j a_ij x^_j - x^_i), where a_ij is the part
+  // that j gives to i, and the same for the weights, which are sent as floats. The columns of a sum to one,
+  // so both sums are kept. A message is a code followed by the weight and the part.
   void push_coded(bool floats) {
     const float mine[2] = {weight_, 1.0F / static_cast<float>(targets_.size() + 1)};
     const Message told = floats ? copies_->tell_all(vector_) : copies_->tell(vector_);

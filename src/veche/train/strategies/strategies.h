@@ -4,17 +4,9 @@
 
 namespace veche {
 
-// One function a strategy, each in the file of its name. runtime/registry.cc lists them.
-StrategyInfo single_strategy();
-StrategyInfo no_strategy();
-StrategyInfo allreduce_strategy();
-StrategyInfo parameter_server_strategy();
-StrategyInfo local_sgd_strategy();
-StrategyInfo consensus_strategy();
-StrategyInfo gossip_strategy();
-StrategyInfo push_sum_strategy();
-StrategyInfo moshpit_strategy();
-StrategyInfo hierarchical_strategy();
-StrategyInfo hogwild_strategy();
+// One function per strategy, each defined in the file of its name.
+#define VECHE_STRATEGY(NAME) StrategyInfo NAME##_strategy();
+#include "veche/train/strategies/strategies.def"
+#undef VECHE_STRATEGY
 
 }  // namespace veche

@@ -20,9 +20,9 @@ namespace {
 // The vector is cut into a part for each server. Gradients of a part go up a tree to its server, summed on
 // the way; the server makes the step with an optimiser of its own and sends the new parameters down the same
 // tree. Without `fanout` the tree is a star. A server is a node like the others, which trains too unless
-// `dedicated`. With a codec, gradients are coded by those who send them, who remember what was left out; what
-// the others have of the parameters is a copy, the same on all nodes, and the server sends codes of how its
-// own differ from it.
+// `dedicated`. With a codec, nodes send coded gradients and remember what the codes left out. The parameters
+// that nodes hold are then a copy, the same on all nodes, and a server sends codes of how its exact
+// parameters differ from it.
 class ParameterServer : public Strategy, public MeasuredStrategy, public ServesPart {
  public:
   explicit ParameterServer(StrategyContext context)
@@ -46,8 +46,8 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
     context_.limit_gradient();
     const double share = mean_ ? context_.samples.share(context_.me(), context_.nodes(), step) : 1;
     scale(context_.learner.gradients(), static_cast<float>(share));
-    // Everybody goes through the servers in the same order and never waits while sending: nobody can be
-    // waited for in a circle.
+    // All nodes go through the servers in the same order and never wait while sending, so no circle of
+    // waiting nodes can form.
     delay_.pass(context_.learner.gradients());
     coded_ = coder_.codes(step);
     for (std::size_t server = 0; server < tree_.servers(); ++server) push(server, step);
@@ -55,7 +55,7 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
     return Gradient::used;
   }
 
-  // The others have what the servers have.
+  // All nodes take the servers' exact parameters.
   void finish() override {
     if (!coder_.on()) return;
     std::ranges::copy(exact_, served().begin());

@@ -11,7 +11,7 @@
 namespace veche {
 namespace {
 
-// w <- w - lr g by an optimiser of the server's own, with the gradient's age taken into account on request.
+// w <- w - lr g by the server's own optimiser; the gradient's age is taken into account on request.
 class OptimizerRule : public ServerRule {
  public:
   OptimizerRule(const StrategyContext& context, const ServerPolicy& policy, const std::uint64_t& first_step)
@@ -47,7 +47,8 @@ class OptimizerRule : public ServerRule {
   std::vector<float> compensated_;
 };
 
-// Workers push gradients and pull parameters whenever they have one; servers never wait for them all.
+// A worker pushes each gradient and pulls parameters as soon as it has one; servers do not wait for all
+// workers.
 class AsyncParameterServer : public Strategy,
                              public BeforeBackward,
                              public AsyncStrategy,

@@ -27,7 +27,7 @@ SavedState Server::state() {
 void Server::take(const ServerMessage& message) {
   switch (message.kind) {
     case ServerMessage::Kind::join:
-      // One that goes on from a checkpoint may be too far ahead to begin, as if it had just pushed.
+      // A worker that goes on from a checkpoint may be too far ahead to start, as if it had just pushed.
       for (ServerMessage::Party party : message.parties) {
         workers_[party.worker].clock = party.clock--;
         if (policy_.sync)
@@ -81,7 +81,7 @@ void Server::push(const ServerMessage& message) {
 }
 
 void Server::gather(const ServerMessage& message) {
-  if (message.parties.front().version != version_) {  // the update it was meant for is made
+  if (message.parties.front().version != version_) {  // the update that it was meant for has been made
     staleness_.dropped += message.parties.size();
     std::vector<ServerMessage::Party> parties = message.parties;
     return answer(parties);
@@ -98,7 +98,7 @@ void Server::update_from_sum() {
   const std::uint64_t left = trainers();
   const std::uint64_t needed = left > policy_.backup ? left - policy_.backup : 1;
   if (held_.empty() || held_.size() < needed) return;
-  if (summed_ > 0) {  // else all that came had been lost on the way
+  if (summed_ > 0) {  // otherwise all results were lost
     if (policy_.mean) scale(sum_, 1.0F / static_cast<float>(summed_));
     rule_->apply(parameters_, sum_, 0, {}, version_);
     for (std::uint64_t i = 0; i < summed_; ++i) staleness_.note(0);
@@ -139,7 +139,7 @@ std::optional<std::uint64_t> Server::slowest() const {
     if (!worker.clock) return {};
     if (!least || *worker.clock < *least) least = worker.clock;
   }
-  return least ? least : ServerPolicy::kAnyLead / 2;  // nobody is left to be waited for
+  return least ? least : ServerPolicy::kAnyLead / 2;  // no worker is left to wait for
 }
 
 std::size_t Server::trainers() const {

@@ -13,24 +13,24 @@
 
 namespace veche {
 
-// How a server changes its part of the parameters by what was pushed.
+// How a server changes its part of the parameters by a push.
 class ServerRule {
  public:
   virtual ~ServerRule() = default;
-  // `staleness`: updates made since the pusher got its parameters, which were `seen` (empty: not kept).
-  // `update`: how many were made before.
+  // `staleness`: updates made since the worker got its parameters, which were `seen` (empty: not kept).
+  // `update`: updates made before this one.
   virtual void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
                      std::span<const float> seen, std::uint64_t update) = 0;
-  // Whether the pusher is answered with the parameters as they were before its push.
+  // Whether a worker is answered with the parameters from before its push.
   virtual bool answers_first() const { return false; }
   virtual std::vector<std::span<float>> state() { return {}; }
 };
 
-// One part of the parameters and those who push to it. Knows nothing of channels and threads: takes messages,
-// gives answers.
+// One part of the parameters and the workers that push to it. Knows nothing of channels and threads: takes
+// messages, gives answers.
 class Server {
  public:
-  // Whom to answer, with which parameters.
+  // Called with the workers to answer and the parameters for them.
   using Answer =
       std::function<void(std::span<const ServerMessage::Party> parties, std::span<const float> numbers)>;
 
@@ -40,7 +40,7 @@ class Server {
   void take(const ServerMessage& message);
 
   std::span<float> parameters() { return parameters_; }
-  bool holds_answers() const { return !held_.empty(); }  // until others have pushed
+  bool holds_answers() const { return !held_.empty(); }  // until other workers have pushed
   SavedState state();
   const Staleness& staleness() const { return staleness_; }
 
@@ -56,9 +56,10 @@ class Server {
   void update_from_sum();
   void answer_those_allowed();
   void answer(std::span<ServerMessage::Party> parties);
-  std::optional<std::uint64_t> slowest() const;  // none until all have come
+  std::optional<std::uint64_t> slowest() const;  // none until all workers have joined
   std::size_t trainers() const;
-  // Updates made since. One that goes on from a checkpoint may know of more than the server was saved with.
+  // Updates made since. A worker that goes on from a checkpoint may know of more than the server was saved
+  // with.
   std::uint64_t age(const ServerMessage::Party& party) const {
     return version_ - std::min(version_, party.version);
   }
@@ -71,7 +72,7 @@ class Server {
   std::uint64_t version_ = 0;  // updates made
   std::vector<ServerMessage::Party> held_;
   std::vector<float> sum_;    // of the gradients of one update
-  std::uint64_t summed_ = 0;  // how many
+  std::uint64_t summed_ = 0;  // how many gradients
   Staleness staleness_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace veche {
 
-// What workers and servers write to each other: numbers first, then who it concerns.
+// A message between workers and servers: numbers first, then the workers that it concerns.
 struct ServerMessage {
   enum class Kind : std::uint32_t {
     join,        // worker up: it will push from this clock on, and wants the parameters
@@ -16,7 +16,7 @@ struct ServerMessage {
     parameters,  // server down: the answer to a push or a fetch
     fetch,       // worker up: the parameters at the end
     leave,       // worker up: it will push no more
-    changes,     // server down, with a codec: how they differ from what it was last answered, as a code
+    changes,     // server down, with a codec: a code of the difference from the last answer
   };
   struct Party {
     std::uint64_t worker = 0;
@@ -28,7 +28,7 @@ struct ServerMessage {
   std::uint32_t server = 0;
   std::vector<Party> parties;
   Message message;        // holds the numbers, or a code, at its beginning
-  std::size_t bytes = 0;  // how long that is
+  std::size_t bytes = 0;  // of the numbers or the code
   std::size_t size = 0;   // how many numbers
 
   std::span<const float> numbers() const { return message.as<float>().first(size); }

@@ -9,23 +9,23 @@
 
 namespace veche {
 
-// When a server applies what workers push, and when it answers them.
+// When a server applies the pushes of workers, and when it answers them.
 struct ServerPolicy {
   static constexpr std::uint64_t kAnyLead = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t lead = kAnyLead;  // clocks a worker may be ahead of the slowest
   std::uint64_t backup = 0;       // workers that an update does not wait for
-  bool sync = false;              // an update is made of many gradients, not of each
-  bool mean = true;               // of what is applied at once or in a round; else the sum
+  bool sync = false;              // one update for all gradients of a step, not one for each
+  bool mean = true;               // of the gradients; false: their sum
   bool damp = false;              // scale by 1 / (1 + staleness)
   double compensate = 0;          // lambda of delay compensation
 
-  // All workers at every step: no server needs a thread of its own.
+  // All workers at every step: servers need no helper.
   bool in_step() const { return (sync && backup == 0) || lead == 0; }
   bool bounded() const { return lead != kAnyLead; }
 };
 
-// From [strategy] of parameter-server. Throws RequestError for keys that exclude each other.
+// From the [strategy] section. Throws RequestError for keys that exclude each other.
 ServerPolicy read_policy(const Options& options);
 ServerTree server_tree(const StrategyContext& context);
 // An optimiser for the part that this node serves.

@@ -8,9 +8,9 @@
 
 namespace veche {
 
-// How a flat vector and the ways to it are divided among servers: server s is node s and has part s; what
-// goes to it climbs a tree of its own, in which positions count from the server around the nodes and the
-// children of position r are r*F+1 .. r*F+F.
+// Divides a flat vector and the routes to it among servers: server s is node s and has part s. Messages to it
+// go up a tree of its own, in which positions count from the server around the nodes, and the children of
+// position r are r*F+1 .. r*F+F.
 class ServerTree {
  public:
   ServerTree(std::size_t nodes, std::size_t me, std::size_t servers, std::size_t fanout)
@@ -39,7 +39,7 @@ class ServerTree {
   }
 
   NodeId parent(std::size_t server) const { return node_at((position(me_, server) - 1) / fanout_, server); }
-  // The child on the way down to `node`, which is below this one.
+  // The child on the route down to `node`, which is below this one.
   NodeId towards(std::size_t node, std::size_t server) const {
     const std::size_t mine = position(me_, server);
     std::size_t at = position(node, server);
