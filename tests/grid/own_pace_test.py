@@ -192,6 +192,10 @@ class OwnPace(Trainers):
     def test_coded_consensus(self):
         self.never_stops("strategy.name=consensus", "strategy.async=true", "compress.codec=int8")
 
+    def test_own_coded_strategy(self):
+        """That of examples/own_strategy, which knows only the public interface."""
+        self.never_stops("strategy.name=circle-gossip", "compress.codec=int8")
+
     def test_servers(self):
         self.never_stops("strategy.name=parameter-server", "strategy.update=async", "strategy.servers=2")
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "examples/own_strategy/circle_gossip.h"
 #include "veche/comm/grid/grid.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/grid_training.h"
@@ -120,6 +121,7 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    veche::register_strategy(circle_gossip());
     return run({argv + 1, argv + argc});
   } catch (const veche::Error& error) {
     std::cerr << error.what() << std::endl;
