@@ -402,7 +402,7 @@ TEST_F(Registered, OptionalInterfacesAreFound) {
       "counts", [](StrategyContext context) { return std::make_unique<Counts>(std::move(context), calls); });
   info.pace = [](const Options&) { return Pace::async; };
   register_strategy(info);
-  const RunResult result = train({"strategy.name=counts", "run.steps=20", "cluster.work=equal"});
+  const RunResult result = train({"strategy.name=counts", "run.steps=20", "run.eval_every=5", "cluster.work=equal"});
   EXPECT_EQ(calls.before, 2 * 20);
   EXPECT_EQ(calls.target, 2 * 20);
   EXPECT_EQ(calls.left, 2);

@@ -141,7 +141,7 @@ void GridSession::finish(std::span<float> pulled) {
   }
   const Channel& channel = network_.context.channel;
   const std::vector<bool> all(network_.servers(), true);
-  await_owed(all, pulled, 0, channel.endpoint.now() + channel.patience.limit());
+  await_owed(all, pulled, 0, channel.endpoint.now() + channel.timeout.limit());
   for (std::size_t server = 0; server < network_.servers(); ++server)
     if (owed_[server] > 0)
       network_.to_workers.give_up(network_.next_to(server), Received::Outcome::timed_out);
