@@ -9,6 +9,7 @@
 #include "veche/runtime/plan/run_plan.h"
 #include "veche/runtime/run/learner_factory.h"
 #include "veche/runtime/run/view_epochs.h"
+#include "veche/train/views/state_lending.h"
 #include "veche/train/views/view_part.h"
 
 namespace veche {
