@@ -202,7 +202,7 @@ std::optional<Refusal> refuses_codec_of_local_sgd(const CodecRequest& request) {
                    "choose model.start = \"equal\""};
   const auto* period = std::get_if<std::string>(&options.at("period").data);
   if (period != nullptr && *period == "end" && request.lossy)
-    return Refusal{"there is but one average, and no later one in which to tell what a code leaves out",
+    return Refusal{"there is only one average, and no later one to send what a code leaves out",
                    "choose compress.codec = \"fp16\", or a number for strategy.period"};
   if (request.async && elastic)
     return Refusal{"an elastic worker sends its whole model, from which no copy is near",

@@ -212,14 +212,12 @@ StrategyInfo parameter_server_strategy() {
   info.coded = {.exchange = CodedExchange::gradients,
                 .refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
                   if (!request.async || request.options.get<int>("fanout") == 0) return {};
-                  return Refusal{
-                      "what is added up on the way would have to be coded anew there, of pushes that come "
-                      "when they like",
-                      "choose strategy.fanout = 0, or strategy.update = \"sync\""};
+                  return Refusal{"sums of pushes on their way to a server would have to be coded again there",
+                                 "choose strategy.fanout = 0, or strategy.update = \"sync\""};
                 }};
   info.refuses_grid = [](const Options& options) -> std::optional<Refusal> {
     if (options.get<int>("backup") > 0)
-      return Refusal{"strategy.backup", "leave it out: who is lost is not waited for anyway"};
+      return Refusal{"strategy.backup", "leave it out: a lost member is not waited for anyway"};
     if (options.get<bool>("dedicated"))
       return Refusal{"strategy.dedicated = true", "let the servers train as well"};
     return {};
