@@ -1,5 +1,9 @@
 #include "web/guard.h"
 
+#include <gtest/gtest.h>
+
+#include <string>
+
 namespace veche::web {
 namespace {
 

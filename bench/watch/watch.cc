@@ -13,12 +13,12 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "bench/rounds.h"
 #include "bench/watch/thread_seconds.h"
 #include "bench/watch/viewer.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/config.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/training.h"
@@ -94,7 +94,7 @@ class Meter : public RunObserver {
                           (i + 1) / (kPastReports + 1.0), 2.0 / (i + 1));
   }
   void on_progress(const Progress& progress) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last_.images += progress.train.count;
     last_.processor = processor_seconds();
     last_.at = WatchClock::now();
@@ -110,13 +110,13 @@ class Meter : public RunObserver {
   };
   // At the last report.
   Reading read() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return last_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  Reading last_;  // guarded by the mutex
+  mutable Mutex mutex_;
+  Reading last_ VECHE_GUARDED_BY(mutex_);
 };
 
 // A run in its own thread that lasts as long as this object.

@@ -42,7 +42,7 @@ JobView::JobView(bool quiet, Job& job, Reporter* reporter)
 
 void JobView::on_start(const RunInfo& info) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     folder_ = info.folder;
     if (reporter_ != nullptr) reporter_->watch(folder_);
   }
@@ -50,7 +50,7 @@ void JobView::on_start(const RunInfo& info) {
 }
 
 void JobView::tell_failure(const std::string& sentence) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::exchange(told_, true)) return;
   tell_sentence(sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));

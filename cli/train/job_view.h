@@ -1,11 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <mutex>
 #include <string>
 
 #include "cli/process/reporter.h"
 #include "cli/terminal/progress.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/cluster.h"
 
 namespace veche::cli {
@@ -29,9 +29,9 @@ class JobView : public ProgressView {
  private:
   Job& job_;
   Reporter* const reporter_;  // may be null
-  std::mutex mutex_;
-  std::filesystem::path folder_;  // guarded by mutex_, as the next
-  bool told_ = false;
+  Mutex mutex_;
+  std::filesystem::path folder_ VECHE_GUARDED_BY(mutex_);
+  bool told_ VECHE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace veche::cli

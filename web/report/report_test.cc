@@ -1,9 +1,13 @@
 #include "web/report/report.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "veche/errors.h"
 

@@ -18,7 +18,7 @@ Batcher::Batcher(TrainedModel& model, Limits limits)
 
 Batcher::~Batcher() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   come_.notify_one();
@@ -27,26 +27,26 @@ Batcher::~Batcher() {
 
 std::vector<float> Batcher::predict(std::span<const float> sample) {
   Asked asked{sample};
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ending_ || waiting_.size() >= limits_.waiting)
     throw TooBusy("too many ask at once: try again in a moment");
   waiting_.push_back(&asked);
   if (waiting_.size() == wanted_) come_.notify_one();
-  asked.ready.wait(lock, [&] { return asked.done; });
+  asked.ready.wait(mutex_, [&] { return asked.done; });
   if (asked.failure) std::rethrow_exception(asked.failure);
   return std::move(asked.answer);
 }
 
 Batcher::Counts Batcher::counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 
 void Batcher::work() {
   const FlushDenormals flush;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    gather(lock);
+    gather();
     if (waiting_.empty()) return;  // all pending requests were answered
     const auto count = static_cast<std::ptrdiff_t>(std::min(waiting_.size(), limits_.batch));
     const std::vector<Asked*> batch(waiting_.begin(), waiting_.begin() + count);
@@ -67,14 +67,14 @@ void Batcher::work() {
 }
 
 // Waits until there is a batch to compute, or the end.
-void Batcher::gather(std::unique_lock<std::mutex>& lock) {
-  const auto come = [&] { return ending_ || waiting_.size() >= wanted_; };
+void Batcher::gather() {
+  const auto come = [&]() VECHE_REQUIRES(mutex_) { return ending_ || waiting_.size() >= wanted_; };
   if (lately_ > 1) {
     wanted_ = std::min(lately_, limits_.batch);
-    come_.wait_for(lock, took_ / kPartToGather, come);
+    come_.wait_for(mutex_, took_ / kPartToGather, come);
   }
   wanted_ = 1;
-  come_.wait(lock, come);
+  come_.wait(mutex_, come);
 }
 
 void Batcher::answer(const std::vector<Asked*>& batch) try {

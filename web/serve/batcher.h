@@ -1,16 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/runtime/inference/trained_model.h"
 
 namespace veche::web {
@@ -53,24 +52,24 @@ class Batcher {
     std::vector<float> answer = {};
     std::exception_ptr failure = {};
     bool done = false;
-    std::condition_variable ready = {};
+    ConditionVariable ready = {};
   };
   void work();
-  void gather(std::unique_lock<std::mutex>& lock);
+  void gather() VECHE_REQUIRES(mutex_);
   void answer(const std::vector<Asked*>& batch);
 
   TrainedModel& model_;
   const Limits limits_;
   std::vector<float> images_, probabilities_;  // used by the thread
 
-  mutable std::mutex mutex_;
-  std::condition_variable come_;                // enough requests, or the end
-  std::deque<Asked*> waiting_;                  // guarded by the mutex, like all below
-  std::size_t wanted_ = 1;                      // requests needed to wake the thread
-  std::size_t lately_ = 0;                      // size of the last batch, with the requests left waiting
-  std::chrono::steady_clock::duration took_{};  // duration of the last batch
-  Counts counts_;
-  bool ending_ = false;
+  mutable Mutex mutex_;
+  ConditionVariable come_;  // enough requests, or the end
+  std::deque<Asked*> waiting_ VECHE_GUARDED_BY(mutex_);
+  std::size_t wanted_ VECHE_GUARDED_BY(mutex_) = 1;  // requests needed to wake the thread
+  std::size_t lately_ VECHE_GUARDED_BY(mutex_) = 0;  // size of the last batch, with the requests left waiting
+  std::chrono::steady_clock::duration took_ VECHE_GUARDED_BY(mutex_) = {};  // duration of the last batch
+  Counts counts_ VECHE_GUARDED_BY(mutex_);
+  bool ending_ VECHE_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // declared last: it uses everything above
 };
 

@@ -124,7 +124,7 @@ HttpReply PredictionService::ask_nodes(const HttpRequest& request) {
   json["nodes"] = AnswerJson::array();
   const int count = std::min(model_.nodes(), kMostNodes);
   if (count < 2) return json_reply(json);
-  const std::lock_guard lock(nodes_mutex_);
+  const MutexLock lock(nodes_mutex_);
   std::vector<float> probabilities(static_cast<std::size_t>(model_.classes()));
   // The run may have continued meanwhile: all answers come from one checkpoint, the newest.
   for (int attempt = 0; attempt < 3; ++attempt) try {

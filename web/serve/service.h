@@ -2,9 +2,9 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <optional>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/runtime/inference/trained_model.h"
 #include "web/guard.h"
 #include "web/http/http.h"
@@ -52,8 +52,8 @@ class PredictionService : public HttpHandler {
   const PictureReader reader_;
   Batcher batcher_;
 
-  std::mutex nodes_mutex_;              // one request to all nodes at a time
-  std::optional<TrainedModel> others_;  // loaded with one node after the other; guarded by the mutex
+  Mutex nodes_mutex_;                                                  // one request to all nodes at a time
+  std::optional<TrainedModel> others_ VECHE_GUARDED_BY(nodes_mutex_);  // loaded with one node after the other
   const std::filesystem::path place_;
 
   // Upper bounds of the latency histogram in seconds; the last one is infinite.

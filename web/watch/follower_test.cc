@@ -1,9 +1,12 @@
 #include "web/watch/follower.h"
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "veche/errors.h"
 

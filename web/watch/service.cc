@@ -41,6 +41,7 @@ WatchService::WatchService(const std::vector<fs::path>& places, Guard guard)
           fmt::format("there is no folder '{}': name that of a run, such as runs/NAME", place.string()));
     if (is_run(place)) const RunFollower readable(place);
   }
+  // No other thread yet: the mutex need not be held.
   look_for_runs();
   tell();
   thread_ = std::thread([this] { look(); });
@@ -48,7 +49,7 @@ WatchService::WatchService(const std::vector<fs::path>& places, Guard guard)
 
 WatchService::~WatchService() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   end_.notify_all();
@@ -57,10 +58,9 @@ WatchService::~WatchService() {
 
 bool WatchService::empty() const { return told()->runs == 0; }
 
-// Called under the lock, or before the thread starts.
 bool WatchService::look_for_runs() {
   bool found = false;
-  const auto add = [&](const fs::path& folder) {
+  const auto add = [&](const fs::path& folder) VECHE_REQUIRES(mutex_) {
     if (names_.contains(folder.string()) || runs_.size() >= kMostRuns) return;
     try {
       auto run = std::make_unique<Watched>(folder);
@@ -85,9 +85,10 @@ bool WatchService::look_for_runs() {
 }
 
 void WatchService::look() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   bool behind = true;
-  while (!end_.wait_for(lock, behind ? kBetweenPieces : kBetweenLooks, [&] { return stopping_; })) {
+  while (!end_.wait_for(mutex_, behind ? kBetweenPieces : kBetweenLooks,
+                        [&]() VECHE_REQUIRES(mutex_) { return stopping_; })) {
     bool changed = look_for_runs();
     behind = false;
     for (auto& [name, run] : runs_) {
@@ -104,12 +105,12 @@ void WatchService::tell() {
     json[name] = {run->follower.progress_version(), run->follower.nodes_version(), run->follower.ended(),
                   run->follower.now_version()};
   auto now = std::make_shared<const Told>(Told{told()->version + 1, runs_.size(), json_of(json)});
-  const std::lock_guard lock(told_mutex_);
+  const MutexLock lock(told_mutex_);
   told_ = std::move(now);
 }
 
 std::shared_ptr<const WatchService::Told> WatchService::told() const {
-  const std::lock_guard lock(told_mutex_);
+  const MutexLock lock(told_mutex_);
   return told_;
 }
 
@@ -127,7 +128,7 @@ std::function<std::string()> WatchService::events() const {
 }
 
 HttpReply WatchService::answer(const HttpRequest& request) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = runs_.find(request.query_value("run"));
   if (found == runs_.end()) return refusal(404, "there is no such run here");
   Watched& run = *found->second;

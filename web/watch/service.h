@@ -1,15 +1,14 @@
 #pragma once
 
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "web/guard.h"
 #include "web/http/http.h"
 #include "web/watch/follower.h"
@@ -55,8 +54,8 @@ class WatchService : public HttpHandler {
     std::string text;
   };
   void look();
-  bool look_for_runs();
-  void tell();  // under the lock
+  bool look_for_runs() VECHE_REQUIRES(mutex_);
+  void tell() VECHE_REQUIRES(mutex_);
   std::shared_ptr<const Told> told() const;
   std::function<std::string()> events() const;
 
@@ -64,14 +63,14 @@ class WatchService : public HttpHandler {
   const Guard guard_;
 
   // Never held while folders are read: `admit` must not block.
-  mutable std::mutex told_mutex_;
-  std::shared_ptr<const Told> told_ = std::make_shared<Told>();  // guarded by it
+  mutable Mutex told_mutex_;
+  std::shared_ptr<const Told> told_ VECHE_GUARDED_BY(told_mutex_) = std::make_shared<Told>();
 
-  mutable std::mutex mutex_;
-  std::condition_variable end_;
-  std::map<std::string, std::unique_ptr<Watched>> runs_;  // by name; guarded by the mutex, like all below
-  std::map<std::string, std::string> names_;              // of folders
-  bool stopping_ = false;
+  Mutex mutex_;
+  ConditionVariable end_;
+  std::map<std::string, std::unique_ptr<Watched>> runs_ VECHE_GUARDED_BY(mutex_);  // by name
+  std::map<std::string, std::string> names_ VECHE_GUARDED_BY(mutex_);              // of folders
+  bool stopping_ VECHE_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // declared last
 };
 

@@ -2,9 +2,10 @@
 
 #include <bit>
 #include <map>
-#include <mutex>
 #include <new>
 #include <vector>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche {
 namespace {
@@ -34,10 +35,10 @@ struct MessagePool::Store {
     std::size_t never_needed = 0;  // minimum number of free blocks since the last sweep
   };
 
-  std::mutex mutex;
-  std::map<std::size_t, Free> free;  // by size; guarded
-  std::size_t takes = 0;             // since the last sweep; guarded
-  std::size_t blocks = 0;            // total, free or not; guarded
+  Mutex mutex;
+  std::map<std::size_t, Free> free VECHE_GUARDED_BY(mutex);  // by size
+  std::size_t takes VECHE_GUARDED_BY(mutex) = 0;             // since the last sweep
+  std::size_t blocks VECHE_GUARDED_BY(mutex) = 0;            // total, free or not
 
   ~Store() {
     for (auto& [size, kept] : free)
@@ -46,7 +47,7 @@ struct MessagePool::Store {
 
   std::byte* take(std::size_t size) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       // The interval grows with the number of blocks: when a thousand nodes share a pool, each of
       // them uses its blocks once per interval.
       if (++takes >= std::max(kLeastTakesBetweenSweeps, kTakesOfBlockBetweenSweeps * blocks)) sweep();
@@ -63,12 +64,12 @@ struct MessagePool::Store {
   }
 
   void give(std::size_t size, std::byte* block) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     free[size].blocks.push_back(block);
   }
 
   // Frees the blocks that were never needed during a whole interval.
-  void sweep() {
+  void sweep() VECHE_REQUIRES(mutex) {
     takes = 0;
     for (auto& [size, kept] : free) {
       for (; kept.never_needed > 0; --kept.never_needed) {
@@ -91,7 +92,7 @@ Message MessagePool::make(std::size_t bytes) {
 }
 
 std::size_t MessagePool::kept_bytes() const {
-  const std::lock_guard lock(store_->mutex);
+  const MutexLock lock(store_->mutex);
   std::size_t bytes = 0;
   for (const auto& [size, kept] : store_->free) bytes += size * kept.blocks.size();
   return bytes;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -28,26 +28,26 @@ class Registry {
     if (find(info.name) != nullptr || taken(info.name))
       throw RequestError("a " + kind + " '" + info.name +
                          "' exists already: register yours under another name");
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all_.push_back(std::move(info));
   }
 
   const Info* find(std::string_view name) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::ranges::find(all_, name, &Info::name);
     return found == all_.end() ? nullptr : &*found;
   }
 
   std::vector<std::string> names() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<std::string> names;
     for (const Info& info : all_) names.push_back(info.name);
     return names;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::deque<Info> all_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::deque<Info> all_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <stop_token>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/data/feed/prefetcher.h"
 
 namespace veche {
@@ -19,12 +19,12 @@ class PrefetchJob {
   friend class Prefetcher::Queue;
   virtual void run() = 0;
 
-  // Guarded by the queue's mutex.
+  // Guarded by the mutex of the queue, which a job does not know.
   enum class State { kIdle, kQueued, kRunning, kDone } state_ = State::kIdle;
   PrefetchJob* before_ = nullptr;
   PrefetchJob* after_ = nullptr;
   std::exception_ptr error_;
-  std::condition_variable done_;  // one per job, so that its completion wakes only its waiter
+  ConditionVariable done_;  // one per job, so that its completion wakes only its waiter
 };
 
 // A FIFO queue of jobs. Intrusively linked, so it allocates nothing. Thread-safe.
@@ -43,13 +43,12 @@ class Prefetcher::Queue {
   std::atomic<double> seconds_waited = 0;  // sum over all loaders
 
  private:
-  void unlink(PrefetchJob& job);
-  void run(PrefetchJob& job, std::unique_lock<std::mutex>& lock);
+  void unlink(PrefetchJob& job) VECHE_REQUIRES(mutex_);
+  void run(PrefetchJob& job) VECHE_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  PrefetchJob* first_ = nullptr;
-  PrefetchJob* last_ = nullptr;
+  Mutex mutex_;
+  PrefetchJob* first_ VECHE_GUARDED_BY(mutex_) = nullptr;
+  PrefetchJob* last_ VECHE_GUARDED_BY(mutex_) = nullptr;
   std::condition_variable_any pushed_;
 };
 

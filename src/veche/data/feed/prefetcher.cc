@@ -18,7 +18,7 @@ double Prefetcher::seconds_waited() const { return queue_->seconds_waited; }
 
 void Prefetcher::Queue::push(PrefetchJob& job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     job.state_ = PrefetchJob::State::kQueued;
     job.before_ = last_;
     job.after_ = nullptr;
@@ -29,31 +29,32 @@ void Prefetcher::Queue::push(PrefetchJob& job) {
 }
 
 bool Prefetcher::Queue::finish(PrefetchJob& job) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool waited = job.state_ != PrefetchJob::State::kDone;
   if (job.state_ == PrefetchJob::State::kQueued) {
     unlink(job);
-    run(job, lock);
+    run(job);
   }
-  job.done_.wait(lock, [&] { return job.state_ == PrefetchJob::State::kDone; });
+  job.done_.wait(mutex_, [&] { return job.state_ == PrefetchJob::State::kDone; });
   job.state_ = PrefetchJob::State::kIdle;
   if (job.error_) std::rethrow_exception(std::exchange(job.error_, nullptr));
   return waited;
 }
 
 void Prefetcher::Queue::cancel(PrefetchJob& job) noexcept {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (job.state_ == PrefetchJob::State::kQueued) unlink(job);
-  job.done_.wait(lock, [&] { return job.state_ != PrefetchJob::State::kRunning; });
+  job.done_.wait(mutex_, [&] { return job.state_ != PrefetchJob::State::kRunning; });
   job.state_ = PrefetchJob::State::kIdle;
 }
 
 void Prefetcher::Queue::serve(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (pushed_.wait(lock, stop, [&] { return first_ != nullptr; }) && !stop.stop_requested()) {
+  const MutexLock lock(mutex_);
+  while (pushed_.wait(mutex_, stop, [&]() VECHE_REQUIRES(mutex_) { return first_ != nullptr; }) &&
+         !stop.stop_requested()) {
     PrefetchJob& job = *first_;
     unlink(job);
-    run(job, lock);
+    run(job);
   }
 }
 
@@ -62,16 +63,17 @@ void Prefetcher::Queue::unlink(PrefetchJob& job) {
   (job.after_ != nullptr ? job.after_->before_ : last_) = job.before_;
 }
 
-void Prefetcher::Queue::run(PrefetchJob& job, std::unique_lock<std::mutex>& lock) {
+void Prefetcher::Queue::run(PrefetchJob& job) {
   job.state_ = PrefetchJob::State::kRunning;
-  lock.unlock();
   std::exception_ptr error;
-  try {
-    job.run();
-  } catch (...) {
-    error = std::current_exception();
+  {
+    const MutexUnlock unlock(mutex_);
+    try {
+      job.run();
+    } catch (...) {
+      error = std::current_exception();
+    }
   }
-  lock.lock();
   job.error_ = std::move(error);
   job.state_ = PrefetchJob::State::kDone;
   // Notify with the mutex held: the owner may destroy the job as soon as the mutex is free.

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche {
 
@@ -21,18 +21,23 @@ void make_in_parallel(std::size_t count, int threads, const Make& make, const Us
     std::exception_ptr error;
     bool ready = false;
   };
-  std::vector<Slot> slots(static_cast<std::size_t>(threads) * 16);
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::size_t next = 0, used = 0;  // guarded by the mutex
-  bool stop = false;               // guarded by the mutex
+  struct Shared {
+    explicit Shared(std::size_t ahead) : slots(ahead) {}
+    Mutex mutex;
+    ConditionVariable changed;
+    std::vector<Slot> slots VECHE_GUARDED_BY(mutex);
+    std::size_t next VECHE_GUARDED_BY(mutex) = 0, used VECHE_GUARDED_BY(mutex) = 0;
+    bool stop VECHE_GUARDED_BY(mutex) = false;
+  } shared(static_cast<std::size_t>(threads) * 16);
 
   const auto work = [&] {
-    std::unique_lock lock(mutex);
+    MutexLock lock(shared.mutex);
     for (;;) {
-      changed.wait(lock, [&] { return stop || next >= count || next < used + slots.size(); });
-      if (stop || next >= count) return;
-      const std::size_t mine = next++;
+      shared.changed.wait(shared.mutex, [&]() VECHE_REQUIRES(shared.mutex) {
+        return shared.stop || shared.next >= count || shared.next < shared.used + shared.slots.size();
+      });
+      if (shared.stop || shared.next >= count) return;
+      const std::size_t mine = shared.next++;
       lock.unlock();
       Slot made;
       try {
@@ -42,30 +47,30 @@ void make_in_parallel(std::size_t count, int threads, const Make& make, const Us
       }
       made.ready = true;
       lock.lock();
-      slots[mine % slots.size()] = std::move(made);
-      changed.notify_all();
+      shared.slots[mine % shared.slots.size()] = std::move(made);
+      shared.changed.notify_all();
     }
   };
   std::vector<std::jthread> workers;
   const auto end_workers = [&] {
     {
-      const std::lock_guard lock(mutex);
-      stop = true;
+      const MutexLock lock(shared.mutex);
+      shared.stop = true;
     }
-    changed.notify_all();
+    shared.changed.notify_all();
     workers.clear();
   };
   try {
     for (int i = 0; i < threads; ++i) workers.emplace_back(work);
     for (std::size_t i = 0; i < count; ++i) {
-      std::unique_lock lock(mutex);
-      Slot& slot = slots[i % slots.size()];
-      changed.wait(lock, [&] { return slot.ready; });
+      MutexLock lock(shared.mutex);
+      Slot& slot = shared.slots[i % shared.slots.size()];
+      shared.changed.wait(shared.mutex, [&] { return slot.ready; });
       Slot taken = std::move(slot);
       slot = Slot{};
-      ++used;
+      ++shared.used;
       lock.unlock();
-      changed.notify_all();
+      shared.changed.notify_all();
       if (taken.error) std::rethrow_exception(taken.error);
       use(i, std::move(*taken.thing));
     }

@@ -3,18 +3,18 @@
 namespace veche {
 
 void DamageLog::add(std::string sentence, std::uint64_t samples) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   count_ += samples;
   if (sentences_.size() < kKept) sentences_.push_back(std::move(sentence));
 }
 
 std::uint64_t DamageLog::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return count_;
 }
 
 std::vector<std::string> DamageLog::sentences() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sentences_;
 }
 

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -31,9 +31,9 @@ class DamageLog {
   std::vector<std::string> sentences() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::uint64_t count_ = 0;               // guarded by the mutex
-  std::vector<std::string> sentences_{};  // guarded by the mutex
+  mutable Mutex mutex_;
+  std::uint64_t count_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> sentences_ VECHE_GUARDED_BY(mutex_) = {};
 };
 
 // What to do about damage found while opening a set: refuse, or log it and continue.

@@ -19,7 +19,7 @@ void Substitutes::note(std::size_t index, const std::string& why) const {
   if (policy_.on == OnDamage::refuse)
     throw RunError(sentence + "; data.bad = \"skip\" goes on with another sample in its place");
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!known_.insert(index).second) return;
   }
   policy_.log->add(sentence);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <unordered_set>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/data/sets/damage.h"
 
 namespace veche {
@@ -46,8 +46,8 @@ class Substitutes {
 
   const Set set_;
   const DamagePolicy policy_;
-  mutable std::mutex mutex_;
-  mutable std::unordered_set<std::size_t> known_;  // damaged samples already counted; guarded by the mutex
+  mutable Mutex mutex_;
+  mutable std::unordered_set<std::size_t> known_ VECHE_GUARDED_BY(mutex_);  // damaged samples already counted
 };
 
 }  // namespace veche

@@ -1,5 +1,7 @@
 #include "veche/runtime/inference/assessment.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 namespace veche {

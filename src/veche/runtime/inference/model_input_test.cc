@@ -1,6 +1,9 @@
 #include "veche/runtime/inference/model_input.h"
 
+#include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "veche/data/sets/damage.h"
 #include "veche/errors.h"

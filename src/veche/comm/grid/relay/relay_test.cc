@@ -1,9 +1,15 @@
 #include "veche/comm/grid/relay/relay.h"
 
+#include <gtest/gtest.h>
+
 #include <asio/connect.hpp>
 #include <asio/read.hpp>
 #include <asio/write.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
