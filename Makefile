@@ -28,24 +28,28 @@ sanitize:
 bench: build
 	build/veche bench all
 
-# Random configurations that `make soak` compares across engines.
-CONFIGURATIONS ?= 3000
+# SOAK scales every number of `make soak`: with 1 it takes some hours, with SOAK=0.01 it shows that each command works.
+# CONFIGURATIONS: random configurations compared across engines.
+SOAK ?= 1
+part = $(shell awk 'BEGIN { n = int($(1) * $(SOAK)); print n < 1 ? 1 : n }')
+CONFIGURATIONS ?= $(call part,3000)
+CIFAR10 ?= data/cifar10-jpeg.tar.zst
 soak: build
-	ctest --preset release --label-regex process --exclude-regex fuzz_runs_test --repeat until-fail:10
+	ctest --preset release --label-regex process --exclude-regex fuzz_runs_test --repeat until-fail:$(call part,10)
 	VECHE=build/veche GRID_TRAIN=build/release/bin/grid_fixed_train scripts/fuzz-runs --count $(CONFIGURATIONS) --seed $$(date +%s) --jobs 0.5 --networks 0.1
-	KILLS=10 ctest --preset release --tests-regex mpi_job_test
-	for test in build/release/bin/seeded_*_test; do SEEDS=2000 $$test --gtest_brief=1 || exit 1; done
-	SEEDS=8000 build/release/bin/views_test --gtest_brief=1
-	GRID_MEMBER=build/release/bin/grid_member GRID_MOST=1 python3 -B tests/grid/recovery.py
-	GRID_MEMBER=build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=30000 GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
+	KILLS=$(call part,10) ctest --preset release --tests-regex mpi_job_test
+	for test in build/release/bin/seeded_*_test; do SEEDS=$(call part,2000) $$test --gtest_brief=1 || exit 1; done
+	SEEDS=$(call part,8000) build/release/bin/views_test --gtest_brief=1
+	GRID_MEMBER=build/release/bin/grid_member GRID_MOST=1 GRID_KILLS=$(call part,100) python3 -B tests/grid/recovery.py
+	GRID_MEMBER=build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=$(call part,30000) GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
 	GRID_MEMBER=build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
-	VECHE=build/veche GRID_ROUNDS=500 python3 -B tests/process/grid_soak.py
-	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=1200 python3 -B tests/process/services_soak.py
-	SEEDS=1000000 build/release/bin/membership_schedules_test
-	TRIES=10000 build/release/bin/grid_links_test --gtest_filter='Admission.*'
+	VECHE=build/veche GRID_ROUNDS=$(call part,500) python3 -B tests/process/grid_soak.py
+	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=$(call part,1200) python3 -B tests/process/services_soak.py
+	SEEDS=$(call part,1000000) build/release/bin/membership_schedules_test
+	TRIES=$(call part,10000) build/release/bin/grid_links_test --gtest_filter='Admission.*'
 	@scripts/setup soak
-	scripts/fuzz
-	scripts/soak-cifar build/veche $(CIFAR10)
+	scripts/fuzz $(call part,70)
+	scripts/soak-cifar build/veche $(CIFAR10) $(call part,2)
 
 format:
 	clang-format -i $$(git ls-files '*.cc' '*.h')
@@ -55,7 +59,7 @@ format:
 tidy:
 	@scripts/setup tidy
 	cmake --preset tidy
-	run-clang-tidy-19 -quiet -p build/tidy -j $$(nproc) -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-deprecated-declarations \
+	run-clang-tidy-19 -quiet -p build/tidy -j $$(nproc) -extra-arg=-Wno-unknown-warning-option -extra-arg=-Wno-unknown-pragmas -extra-arg=-Wno-deprecated-declarations -extra-arg=-Wthread-safety \
 		'^(?!.*/model/torch/).*\.(cc|cxx)$$'
 
 clean:

@@ -1,6 +1,12 @@
 # What `make sanitize` builds.
 add_custom_target(sanitized_tests)
 
+# A sanitizer slows a program down two to fifteen times: time limits of tests are multiplied by this.
+set(VECHE_TIMEOUT_FACTOR 1)
+if(VECHE_SANITIZE)
+  set(VECHE_TIMEOUT_FACTOR 6)
+endif()
+
 # veche_test(NAME files... [LABELS ...] [TIMEOUT seconds]): one GoogleTest program, one ctest entry per program.
 # Tests lie beside the code they test and are named *_test.cc. The label `sanitize` also runs it under `make sanitize`.
 function(veche_test NAME)
@@ -21,6 +27,7 @@ function(veche_test NAME)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
+  math(EXPR T_TIMEOUT "${T_TIMEOUT} * ${VECHE_TIMEOUT_FACTOR}")
   set_tests_properties(${NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
 endfunction()
 

@@ -121,7 +121,8 @@ class ConditionVariable {
   template <class Rep, class Period, class Ready>
   bool wait_for(Mutex& mutex, const std::chrono::duration<Rep, Period>& time, Ready ready)
       VECHE_REQUIRES(mutex) VECHE_NOT_CHECKED {
-    return wait_until(mutex, std::chrono::steady_clock::now() + time, ready);
+    using Steady = std::chrono::steady_clock;
+    return wait_until(mutex, Steady::now() + std::chrono::ceil<Steady::duration>(time), ready);
   }
 
  private:
