@@ -109,9 +109,7 @@ class RawFiles {
 class ImageTrainer {
  public:
   explicit ImageTrainer(const Shape& input) : task_(spec_for(input), kImages) {
-    Options options;
-    options.set("name", Value{std::string("sgd")});
-    optimizer_ = make_optimizer(options, task_.learner().parameters().size());
+    optimizer_ = make_optimizer(OptimizerSettings{.name = "sgd"}, task_.learner().parameters().size());
     images_per_second(1);
   }
 

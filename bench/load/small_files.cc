@@ -48,9 +48,9 @@ std::vector<std::uint8_t> jpeg_of(const Dataset& set, std::size_t index) {
 }  // namespace
 
 DataSource open_path(const fs::path& path) {
-  Options options;
-  options.set("path", {path.string()});
-  return open_data(options, 1);
+  DataSettings settings;
+  settings.path = {path.string()};
+  return open_data(settings, 1);
 }
 
 const PixelSet& images_of(const Dataset& set) {

@@ -51,10 +51,8 @@ class StepTrainer {
  public:
   StepTrainer(const StepSetting& setting, const TrainingTask& task, int threads)
       : rate_(setting.rate), threads_(threads), task_(task) {
-    Options options;
-    options.set("name", Value{std::string(setting.optimizer)});
-    options.set("momentum", Value{0.9});
-    optimizer_ = make_optimizer(options, task.learner().parameters().size());
+    const OptimizerSettings settings{.name = setting.optimizer, .momentum = 0.9};
+    optimizer_ = make_optimizer(settings, task.learner().parameters().size());
   }
 
   std::vector<double> run(int steps) {
@@ -87,8 +85,8 @@ std::vector<BenchCase> measure(const StepSetting& setting, int threads, Peer& pe
   ModelSpec spec;
   spec.name = setting.model;
   spec.input = setting.input;
-  spec.options.set("dropout", Value{0.0});  // no two programs drop the same values
-  spec.options.set("threads", Value{std::int64_t{threads}});
+  spec.settings.dropout = 0.0;  // no two programs drop the same values
+  spec.settings.threads = threads;
   const TrainingTask task(spec, setting.batch);
   StepTrainer trainer(setting, task, threads);
   const std::vector<double> losses = trainer.run(kCheckedSteps);

@@ -77,7 +77,7 @@ void run_inspect(const InspectArguments& arguments) {
   DataChoice choice = arguments.of;
   choice.size = arguments.size;
   choice.skip_damaged = true;  // damage is reported, not fatal
-  const DataSource source = open_data(data_options(choice), 1, {.size_if_unequal = kAnySize});
+  const DataSource source = open_data(data_settings(choice), 1, {.size_if_unequal = kAnySize});
   Counter counter("looking at", "images", arguments.json);
   const Inspection found =
       inspect(source, arguments.threads, [&](std::size_t done, std::size_t all) { counter.show(done, all); });

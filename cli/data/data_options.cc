@@ -12,22 +12,22 @@
 
 namespace veche::cli {
 
-Options data_options(const DataChoice& choice) {
-  Options options;
+DataSettings data_settings(const DataChoice& choice) {
+  DataSettings settings;
   std::error_code error;
   const auto names = data_names();
   if (std::filesystem::exists(choice.path_or_name, error)) {
-    options.set("path", {choice.path_or_name});
+    settings.path = {choice.path_or_name};
   } else if (std::ranges::find(names, choice.path_or_name) != names.end()) {
-    options.set("name", {choice.path_or_name});
+    settings.name = choice.path_or_name;
   } else {
     throw RequestError(fmt::format("'{}' is neither a file or folder nor the name of a set{}",
                                    choice.path_or_name, suggestion(choice.path_or_name, names)));
   }
-  options.set("folder", {choice.folder});
-  if (choice.size > 0) options.set("size", {std::int64_t{choice.size}});
-  options.set("bad", {std::string(choice.skip_damaged ? "skip" : "refuse")});
-  return options;
+  settings.folder = choice.folder;
+  if (choice.size > 0) settings.size = choice.size;
+  settings.bad = choice.skip_damaged ? "skip" : "refuse";
+  return settings;
 }
 
 void tell_notes(const DataSource& source) {

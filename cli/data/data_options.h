@@ -3,7 +3,6 @@
 #include <string>
 
 #include "veche/data/sets/source.h"
-#include "veche/options.h"
 
 namespace veche::cli {
 
@@ -14,7 +13,7 @@ struct DataChoice {
   int size = 0;
   bool skip_damaged = false;
 };
-Options data_options(const DataChoice& choice);
+DataSettings data_settings(const DataChoice& choice);
 
 // Prints notes from opening the set, such as a link that was skipped.
 void tell_notes(const DataSource& source);

@@ -31,7 +31,7 @@ void run_pack(PackArguments& arguments) {
   arguments.from.size = options.decode ? options.resize : 0;
   constexpr int kAnySize = 32;  // files that are kept may differ in size
   const DataSource source =
-      open_data(data_options(arguments.from), 1, {.size_if_unequal = options.decode ? 0 : kAnySize});
+      open_data(data_settings(arguments.from), 1, {.size_if_unequal = options.decode ? 0 : kAnySize});
   tell_notes(source);
   Counter counter("packing", "images", arguments.json);
   options.progress = [&](std::size_t done, std::size_t all) { counter.show(done, all); };

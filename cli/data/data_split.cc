@@ -86,7 +86,7 @@ void print_json(const RunPlan& plan, const SplitCounts& split) {
                      {"skew", skew(split, node)},
                      {"per_class", split.counts[node]}});
   answer_json(nlohmann::ordered_json{{"data", plan.source.name},
-                                     {"partition", plan.settings.data.get<std::string>("partition")},
+                                     {"partition", plan.settings.data.partition},
                                      {"samples", plan.source.train->size()},
                                      {"classes", split.classes},
                                      {"nodes", nodes}});
@@ -98,9 +98,8 @@ void check_plot(const std::string& file) {
 }
 
 void plot(const std::string& file, const RunPlan& plan, const SplitCounts& split) {
-  const Picture picture =
-      draw_split(split, fmt::format("{}, {}, seed {}", plan.source.name,
-                                    plan.settings.data.get<std::string>("partition"), plan.settings.seed()));
+  const Picture picture = draw_split(split, fmt::format("{}, {}, seed {}", plan.source.name,
+                                                        plan.settings.data.partition, plan.settings.seed()));
   if (file.ends_with(".png")) return write_png(picture, file);
   std::ofstream out(file, std::ios::binary);
   if (!(out << to_svg(picture) << std::flush))
@@ -113,8 +112,7 @@ void run_split(const SplitArguments& arguments) {
   for (const std::string& assignment : arguments.assignments) config.set(assignment);
   const Settings settings = config.resolve();
   if (settings.brings_data)
-    throw RequestError("model.name = \"" + settings.model.get<std::string>("name") +
-                       "\" has no data that could be divided");
+    throw RequestError("model.name = \"" + settings.model.name + "\" has no data that could be divided");
   const RunPlan plan(settings);
   tell_notes(plan.source);
   const SplitCounts split = count(plan);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/grid/grid_config.h"
 #include "cli/process/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -11,6 +10,7 @@
 #include "veche/base/files/files.h"
 #include "veche/comm/grid/grid.h"
 #include "veche/errors.h"
+#include "veche/runtime/config/member_config.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/run/grid_training.h"
 
@@ -40,26 +40,9 @@ class MembersView : public ProgressView {
   RunInfo info_;
 };
 
-// What holds for all members alike.
-void set_rules(const Settings& settings, grid::GridOptions& options) {
-  options.approve = settings.grid.get<std::string>("admit") == "approved";
-  options.fork = settings.grid.get<std::string>("partition") == "fork";
-}
-
 grid::GridOptions options_of(const GridArguments& arguments, const Settings& settings, MembersView& view,
                              const Interrupts& interrupts) {
-  const Options& keys = settings.grid;
-  grid::GridOptions options;
-  options.name = members_name(settings);
-  options.nodes = settings.is_cut() ? 1 : static_cast<std::uint32_t>(settings.nodes());
-  options.slots = settings.cluster.get<int>("slots");
-  options.listen = keys.get<std::string>("listen");
-  options.addresses = keys.get<std::vector<std::string>>("address", {});
-  options.relay = keys.get<bool>("relay");
-  options.multicast = keys.get<bool>("multicast");
-  options.upnp = keys.get<bool>("upnp");
-  options.dht = keys.get<std::string>("dht");
-  set_rules(settings, options);
+  grid::GridOptions options = grid_options(settings);
   options.interrupted = &interrupts.asked();
   options.force = arguments.force;
   options.say = [&view](const std::string& sentence) { view.on_notice(sentence); };
@@ -125,7 +108,7 @@ class Membership {
 class ProvisionalFolder {
  public:
   explicit ProvisionalFolder(const Settings& settings)
-      : missing_(missing_above(settings.run.get<std::string>("out"))), folder_(RunFolder::create(settings)) {}
+      : missing_(missing_above(settings.run.out)), folder_(RunFolder::create(settings)) {}
   ~ProvisionalFolder() {
     std::error_code ignored;
     if (kept_) return;
@@ -138,7 +121,7 @@ class ProvisionalFolder {
   const RunFolder& operator*() const { return folder_; }
   // It is a run's, with these settings.
   void keep(Settings settings) {
-    settings.run.set("name", {folder_.name()});
+    settings.run.name = folder_.name();
     write_file(folder_.config(), settings.to_toml());
     kept_ = true;
   }
@@ -168,15 +151,15 @@ std::string plain(std::string name) {
 // A newcomer's folder has the run's name, and where another member on this machine has that one, its own name
 // behind it.
 std::unique_ptr<ProvisionalFolder> newcomers_folder(Settings settings, const std::string& run) {
-  if (settings.run.has("name") || run.empty()) return std::make_unique<ProvisionalFolder>(settings);
-  const std::filesystem::path out = settings.run.get<std::string>("out");
+  if (settings.run.name || run.empty()) return std::make_unique<ProvisionalFolder>(settings);
+  const std::filesystem::path out = settings.run.out;
   const std::string name = plain(run), with_member = name + "-" + plain(members_name(settings));
   for (int attempt = 0;; ++attempt) {
     const std::string wanted = attempt == 0   ? name
                                : attempt == 1 ? with_member
                                               : fmt::format("{}-{}", with_member, attempt);
     if (std::filesystem::exists(out / wanted)) continue;
-    settings.run.set("name", {wanted});
+    settings.run.name = wanted;
     try {
       return std::make_unique<ProvisionalFolder>(settings);
     } catch (const RequestError&) {
@@ -236,7 +219,7 @@ int run_grid_join(const GridArguments& arguments) {
   options.configured = [&](const std::string& configuration, grid::GridOptions& known) {
     const SharedConfig shared = SharedConfig::of(configuration);
     const Settings settings = newcomers_settings(shared, arguments.assignments);
-    set_rules(settings, known);
+    set_shared_rules(settings, known);
     folder = newcomers_folder(settings, shared.run);
     known.folder = (**folder).path();
   };

@@ -79,12 +79,13 @@ ModelSpec asked_for(const ShowWords& words) {
   }
   ModelSpec spec;
   const Settings settings = config.resolve();
-  spec.options = settings.model;
+  spec.settings = settings.model;
+  spec.options = settings.model.keys;
   spec.nodes = settings.nodes();
-  spec.name = spec.options.get<std::string>("name");
+  spec.name = spec.settings.name;
   const ModelInfo info = find_model(spec.name);
   spec.input = words.input.empty() ? info.input : read_shape(words.input);
-  spec.classes = spec.options.get<int>("classes", info.classes);
+  spec.classes = spec.settings.classes.value_or(info.classes);
   return spec;
 }
 

@@ -74,9 +74,9 @@ void Pictures::add_folder(const std::string& word) {
 }
 
 void Pictures::add_set(const std::string& word, const ModelInput& input) {
-  Options options;
-  options.set("path", Value{word});
-  Set set{word, open_data(options, 1, {.size_if_unequal = input.shape.height})};
+  DataSettings settings;
+  settings.path = {word};
+  Set set{word, open_data(settings, 1, {.size_if_unequal = input.shape.height})};
   for (const auto& part : {set.source.train, set.source.test}) {
     check_shape(*part, input, word);
     if (dynamic_cast<const PixelSet*>(part.get()) == nullptr)

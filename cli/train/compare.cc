@@ -216,7 +216,7 @@ std::filesystem::path new_folder(const Settings& settings, Job* job) {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::string name = fmt::format("compare-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
   if (job != nullptr) name = job->exchange(name).front();
-  return std::filesystem::path(settings.run.get<std::string>("out")) / name;
+  return std::filesystem::path(settings.run.out) / name;
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
 
   const Settings common = configured(variants.front()).resolve();
   const std::filesystem::path folder = new_folder(common, job);
-  const std::int64_t first_seed = common.run.get<std::int64_t>("seed");
+  const std::int64_t first_seed = common.run.seed;
   Json lines = Json::array();
   Json summaries = Json::array();
   for (const Variant& variant : variants) {
@@ -265,7 +265,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
       request.job = job;
       const auto run = [&] { return summary(run_training(request)); };
       // A process has one virtual clock, which begins once.
-      const bool virtual_time = request.settings.cluster.get<std::string>("transport") == "simulated";
+      const bool virtual_time = request.settings.cluster.transport == "simulated";
       view.in_virtual_time(virtual_time);
       runs.push_back(virtual_time ? in_process_of_its_own(run, *comparison.interrupted) : run());
       if (runs.back().at("stopped") == to_string(StopReason::interrupted))
@@ -280,7 +280,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
   write_file(folder / "compare.json", result.dump(2) + "\n");
   if (comparison.json) answer_json(result);
   if (shows) {
-    print_table(lines, common.run.has("target_accuracy"));
+    print_table(lines, common.run.target_accuracy.has_value());
     tell("\n  runs and compare.json  {}\n", folder.string());
   }
   return 0;

@@ -15,13 +15,13 @@
 #include "cli/terminal/text.h"
 #include "cli/train/compare.h"
 #include "cli/train/job_view.h"
-#include "cli/train/key_table.h"
 #include "cli/train/run_table.h"
 #include "cli/train/shorthands.h"
 #include "cli/train/watch.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
-#include "veche/runtime/record/run_folder.h"
+#include "veche/runtime/config/config_page.h"
+#include "veche/runtime/config/resumed_config.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/training.h"
@@ -56,23 +56,7 @@ Config read_config(const TrainArguments& arguments) {
   if (!arguments.config.empty())
     throw RequestError("--resume takes the configuration from the run's folder; leave out " +
                        arguments.config);
-  Config config = Config::from_file(RunFolder::open(arguments.resume).config());
-  for (const std::string& assignment : arguments.assignments) {
-    // A resumed run may be made longer, watched more closely or given to other machines; anything else would
-    // make it another run.
-    const std::string key = assignment.substr(0, assignment.find('='));
-    const bool length = key.starts_with("run.") && key != "run.seed" && key != "run.name" && key != "run.out";
-    const bool machines = key == "cluster.nodes" || key == "cluster.transport" || key == "cluster.slots" ||
-                          key == "model.threads" || key.starts_with("topology.") ||
-                          (key.starts_with("pipeline.") && key != "pipeline.micro_batches");
-    if (!length && !machines)
-      throw RequestError(
-          "--set " + assignment +
-          " would change the run that is resumed; only run.* keys for its length and measuring, "
-          "cluster.nodes, the topology and the stages may change");
-    config.set(assignment);
-  }
-  return config;
+  return resumed_config(arguments.resume, arguments.assignments);
 }
 
 void print_what_next(const RunResult& result) {
@@ -89,7 +73,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
   run_collectively(job, [&] { request.settings = settings_for(read_config(arguments), job); });
-  view.in_virtual_time(request.settings.cluster.get<std::string>("transport") == "simulated");
+  view.in_virtual_time(request.settings.cluster.transport == "simulated");
   request.job = job;
   request.resume = arguments.resume;
   request.restart = arguments.restart;
@@ -208,7 +192,7 @@ void add_train(CLI::App& app, int& exit_code) {
   command->callback([arguments, &exit_code] {
     take_configs(*arguments);
     if (arguments->keys)
-      answer_text(keys_page());
+      answer_text(config_page());
     else if (!arguments->compare.empty())
       exit_code = in_job(*arguments, compare_runs);
     else

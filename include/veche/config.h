@@ -8,27 +8,40 @@
 
 #include "veche/export.h"
 #include "veche/options.h"
+#include "veche/settings.h"
 
 namespace veche {
 
-// What a run is: every key checked and every default filled in. One section, one Options.
+// What a run is: every key checked and every default filled in.
 struct VECHE_API Settings {
-  Options run, model, data, optimizer, cluster, topology, strategy, compress, pipeline, network, grid;
+  RunSettings run;
+  ModelSettings model;
+  DataSettings data;
+  OptimizerSettings optimizer;
+  ClusterSettings cluster;
+  TopologySettings topology;
+  StrategySettings strategy;
+  CompressSettings compress;
+  PipelineSettings pipeline;
+  NetworkSettings network;
+  GridSettings grid;
   bool brings_data = false;  // the learner needs no data set
+  // The sections as they were given, completed with defaults: to_toml repeats how a value was written.
+  std::map<std::string, Options, std::less<>> written;
 
-  int nodes() const { return cluster.get<int>("nodes"); }
-  // Of the model, and how many nodes have the same one: every replica of the model is on so many nodes.
-  int stages() const { return pipeline.get<int>("stages"); }
+  int nodes() const { return cluster.nodes; }
+  // The stages of one replica of the model, each on its own node.
+  int stages() const { return pipeline.stages; }
   int replicas() const { return nodes() / stages(); }
-  bool is_cut() const { return stages() > 1 || pipeline.get<int>("micro_batches", 1) > 1; }
-  std::uint64_t seed() const { return static_cast<std::uint64_t>(run.get<std::int64_t>("seed")); }
-  // The same as a file that repeats the run.
+  bool is_cut() const { return stages() > 1 || pipeline.micro_batches > 1; }
+  std::uint64_t seed() const { return static_cast<std::uint64_t>(run.seed); }
+  // A configuration file that repeats the run.
   std::string to_toml() const;
 };
 
 // Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so the order
-// of giving does not matter. All errors are RequestErrors: one sentence naming the key and the nearest valid
-// choice.
+// in which keys are given does not matter. All errors are RequestErrors: one sentence naming the key and the
+// nearest valid choice.
 class VECHE_API Config {
  public:
   static Config from_file(const std::filesystem::path& file);
@@ -37,7 +50,7 @@ class VECHE_API Config {
   // "section.key=value"; the value as in TOML, or a word that needs no quotes.
   void set(std::string_view assignment);
   bool has(std::string_view section, std::string_view key) const;
-  // How many nodes there are when neither cluster.nodes nor another key tells.
+  // The number of nodes if neither cluster.nodes nor another key gives it.
   void prefer_nodes(int nodes) { preferred_nodes_ = nodes; }
 
   // Checks every key and fills in the defaults. Run does it for you.

@@ -6,6 +6,7 @@
 #include "veche/batch.h"
 #include "veche/node_id.h"
 #include "veche/options.h"
+#include "veche/settings.h"
 
 namespace veche {
 
@@ -15,7 +16,8 @@ struct ModelSpec {
   std::string name = "cnn";
   Shape input;  // shape of one sample, from the data set
   int classes = 10;
-  Options options;  // the keys of the [model] section
+  ModelSettings settings = {};  // the [model] section
+  Options options = {};         // the same by key, with the own keys of a registered model
   std::uint64_t seed = 1;
   NodeId node;  // the learner's node: seeds dropout and selects the quadratic's a and b
   int nodes = 1;

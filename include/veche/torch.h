@@ -24,7 +24,7 @@ VECHE_API void* torch_module_symbol(const char* symbol);
 
 // Makes a learner from a module. The module keeps its current weights. `forward` maps images (N, C,
 // H, W) to logits (N, classes). The spec supplies the input shape, classes, seed, node and the
-// options label_smoothing and device. The module's tensors become views of the learner's vectors
+// settings label_smoothing and device. The module's tensors become views of the learner's vectors
 // and must not be replaced afterwards. Dropout and other random operations in the module are
 // repeatable. Throws RequestError if the input shape or the classes do not fit.
 inline std::unique_ptr<Learner> make_torch_learner(std::shared_ptr<torch::nn::Module> module,

@@ -95,7 +95,7 @@ TEST(Crowd, ComputesWhatLonersWould) {
   request.learner = [&](NodeId node) {
     ModelSpec spec;
     spec.name = "lenet5";
-    spec.options = request.settings.model;
+    spec.settings = request.settings.model;
     spec.seed = request.settings.seed();
     spec.node = node;
     spec.nodes = 130;

@@ -35,7 +35,7 @@ const auto* const totals = ::testing::AddGlobalTestEnvironment(new Totals);
 std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::Past& view,
                                std::uint64_t until) {
   Settings settings = run.settings(view.members.size());
-  settings.run.set("steps", {static_cast<std::int64_t>(until)});
+  settings.run.steps = static_cast<std::int64_t>(until);
   TrainingPlan plan = RunPlan(settings, NodeFolders{}, NodesInView{}).training;
   // Where an optimiser was ahead of its node, what it had made goes in, too.
   const bool has_moments = view.start.front().vectors.size() > 1;

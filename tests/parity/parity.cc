@@ -50,12 +50,9 @@ const Case kCases[] = {
 };
 
 std::unique_ptr<Optimizer> optimizer_of(const Case& c, Learner& learner) {
-  Options options;
-  options.set("name", Value{c.optimizer});
-  options.set("momentum", Value{0.9});
-  options.set("weight_decay", Value{c.weight_decay});
-  options.set("decay_norms", Value{c.decay_norms});
-  return make_optimizer(options, layers_of(learner));
+  const OptimizerSettings settings{
+      .name = c.optimizer, .momentum = 0.9, .weight_decay = c.weight_decay, .decay_norms = c.decay_norms};
+  return make_optimizer(settings, layers_of(learner));
 }
 
 // One learner, or stages that are one together.
@@ -110,8 +107,8 @@ json run(Folder& folder, const Case& c, std::size_t number) {
   ModelSpec spec;
   spec.name = c.model;
   spec.input = c.input;
-  spec.options.set("dropout", Value{0.0});
-  spec.options.set("label_smoothing", Value{c.label_smoothing});
+  spec.settings.dropout = 0.0;
+  spec.settings.label_smoothing = c.label_smoothing;
   Model model(c, spec);
 
   // The label shows in the brightness, so that there is something to learn.

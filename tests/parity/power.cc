@@ -43,7 +43,7 @@ std::unique_ptr<Learner> make_cnn() {
   ModelSpec spec;
   spec.name = "cnn";
   spec.input = kInput;
-  spec.options.set("dropout", Value{0.0});
+  spec.settings.dropout = 0.0;
   return make_learner(spec);
 }
 

@@ -100,7 +100,7 @@ void run(const std::string& module, const std::filesystem::path& folder) {
     spec.name = "torchscript";
     spec.input = kInput;
     spec.node = node;
-    spec.options.set("file", Value{module});
+    spec.settings.file = module;
     return std::make_unique<OnOwnBatches>(make_learner(spec), node,
                                           losses[static_cast<std::size_t>(node.value)]);
   };

@@ -26,9 +26,11 @@ ModelSpec spec_of(const json& c) {
   spec.name = c.at("model");
   spec.input = {3, c.at("side"), c.at("side")};
   spec.classes = c.at("classes");
-  for (const auto& [key, value] : c.at("options").items())
-    spec.options.set(key, Value{value.get<std::string>()});
-  for (const char* key : {"dropout", "stochastic_depth"}) spec.options.set(key, Value{0.0});
+  const json& options = c.at("options");
+  spec.settings.stem = options.at("stem");
+  if (options.contains("norm")) spec.settings.norm = options.at("norm").get<std::string>();
+  spec.settings.dropout = 0.0;
+  spec.settings.stochastic_depth = 0.0;
   return spec;
 }
 

@@ -7,16 +7,16 @@
 
 #include "veche/data/sets/pixel_set.h"
 #include "veche/errors.h"
-#include "veche/options.h"
+#include "veche/settings.h"
 
 namespace veche::testing {
 
 // The section [data] for what lies at a path.
-inline Options at(const std::filesystem::path& path, const std::string& bad = "refuse") {
-  Options options;
-  options.set("path", {path.string()});
-  options.set("bad", {bad});
-  return options;
+inline DataSettings at(const std::filesystem::path& path, const std::string& bad = "refuse") {
+  DataSettings settings;
+  settings.path = {path.string()};
+  settings.bad = bad;
+  return settings;
 }
 
 // The bytes of one sample of a set of images.

@@ -21,7 +21,7 @@ nlohmann::json graph_of_config(const std::string& config) {
   try {
     const Settings settings = Config::from_text(config).resolve();
     json["nodes"] = settings.nodes();
-    const StrategyInfo& strategy = find_strategy(settings.strategy.get<std::string>("name"));
+    const StrategyInfo& strategy = find_strategy(settings.strategy.name);
     if (!strategy.uses_topology()) {
       json["about"] = strategy.name + ": no graph, everybody may talk to everybody";
       return json;
@@ -31,8 +31,8 @@ nlohmann::json graph_of_config(const std::string& config) {
       json["about"] = nodes > kMostNodesDrawn ? "too many nodes to draw edges" : "a graph of groups of nodes";
       return json;
     }
-    const auto topology = build_topology({.graph = settings.topology.get<std::string>("graph"),
-                                          .weights = settings.topology.get<std::string>("weights"),
+    const auto topology = build_topology({.graph = settings.topology.graph,
+                                          .weights = settings.topology.weights,
                                           .nodes = nodes,
                                           .seed = settings.seed(),
                                           .directed_allowed = true});

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "veche/base/value_as.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -50,9 +51,23 @@ const Value& Options::at(std::string_view key) const {
 }
 
 template <class T>
+T value_as(const Value& value, std::string_view key) {
+  return converted<T>(value, key);
+}
+
+template <class T>
 T Options::get(std::string_view key) const {
   return converted<T>(at(key), key);
 }
+
+template bool value_as<bool>(const Value&, std::string_view);
+template int value_as<int>(const Value&, std::string_view);
+template std::int64_t value_as<std::int64_t>(const Value&, std::string_view);
+template double value_as<double>(const Value&, std::string_view);
+template std::string value_as<std::string>(const Value&, std::string_view);
+template std::vector<double> value_as<std::vector<double>>(const Value&, std::string_view);
+template std::vector<std::int64_t> value_as<std::vector<std::int64_t>>(const Value&, std::string_view);
+template std::vector<std::string> value_as<std::vector<std::string>>(const Value&, std::string_view);
 
 template bool Options::get<bool>(std::string_view) const;
 template int Options::get<int>(std::string_view) const;

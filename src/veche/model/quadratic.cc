@@ -60,13 +60,14 @@ std::vector<double> numbers(const Value& value, const std::string& key) {
 }
 
 // The values of `key` for every node. All are checked, so that every node finds the same mistake.
-std::vector<std::vector<double>> per_node(const ModelSpec& spec, const std::string& key) {
-  if (!spec.options.has(key))
+std::vector<std::vector<double>> per_node(const std::optional<Value>& given, const std::string& key,
+                                          int count) {
+  if (!given)
     throw RequestError("model." + key +
                        " is needed by the quadratic: one number, or one list of numbers, per node");
-  const Value& value = spec.options.at(key);
+  const Value& value = *given;
   const auto* list = std::get_if<Value::List>(&value.data);
-  const auto nodes = static_cast<std::size_t>(spec.nodes);
+  const auto nodes = static_cast<std::size_t>(count);
   if (list == nullptr) return std::vector(nodes, numbers(value, key));
   if (list->size() != nodes)
     throw RequestError("model." + key + " has " + std::to_string(list->size()) + " entries for " +
@@ -87,9 +88,9 @@ std::vector<double> spread(std::vector<double> values, std::size_t dimensions, c
 }  // namespace
 
 std::unique_ptr<Learner> make_quadratic(const ModelSpec& spec) {
-  std::vector<std::vector<double>> a = per_node(spec, "a");
-  std::vector<std::vector<double>> b = per_node(spec, "b");
-  const std::vector<double> x0 = numbers(spec.options.has("x0") ? spec.options.at("x0") : Value{0.0}, "x0");
+  std::vector<std::vector<double>> a = per_node(spec.settings.a, "a", spec.nodes);
+  std::vector<std::vector<double>> b = per_node(spec.settings.b, "b", spec.nodes);
+  const std::vector<double> x0 = numbers(spec.settings.x0.value_or(Value{0.0}), "x0");
   std::size_t dimensions = x0.size();
   for (const auto& values : a) dimensions = std::max(dimensions, values.size());
   for (const auto& values : b) dimensions = std::max(dimensions, values.size());

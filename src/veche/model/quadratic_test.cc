@@ -14,8 +14,8 @@ ModelSpec spec_of(int nodes, int node, Value a, Value b) {
   spec.name = "quadratic";
   spec.node = NodeId{node};
   spec.nodes = nodes;
-  spec.options.set("a", std::move(a));
-  spec.options.set("b", std::move(b));
+  spec.settings.a = std::move(a);
+  spec.settings.b = std::move(b);
   return spec;
 }
 
@@ -33,7 +33,7 @@ TEST(Quadratic, GivesTheExactGradientOfItsNode) {
 
 TEST(Quadratic, TakesAListPerNodeForAVector) {
   ModelSpec spec = spec_of(2, 0, list({list({{1.0}, {2.0}}), list({{1.0}, {1.0}})}), list({{0.0}, {1.0}}));
-  spec.options.set("x0", list({{3.0}, {5.0}}));
+  spec.settings.x0 = list({{3.0}, {5.0}});
   const auto learner = make_learner(spec);
   learner->compute_gradient({});
   ASSERT_EQ(learner->gradients().size(), 2U);

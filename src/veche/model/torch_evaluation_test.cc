@@ -24,7 +24,7 @@ struct Case {
 
 ModelSpec spec_of(const Case& one, int threads) {
   ModelSpec spec = spec_of(one.model, one.input);
-  if (!one.norm.empty()) spec.options.set("norm", Value{one.norm});
+  if (!one.norm.empty()) spec.settings.norm = one.norm;
   spec.evaluation_threads = threads;
   return spec;
 }
@@ -53,7 +53,7 @@ class Evaluation : public ::testing::TestWithParam<Case> {};
 TEST_P(Evaluation, IsWhatPlainOperationsSayWhateverTheThreads) {
   const auto learner = trained(spec_of(GetParam(), 1));
   ModelSpec plain = spec_of(GetParam(), 1);
-  plain.options.set("device", Value{std::string("copies")});
+  plain.settings.device = "copies";
   const auto reference = make_learner(plain);
   const auto threaded = make_learner(spec_of(GetParam(), 3));
   copy_model(*learner, *reference);

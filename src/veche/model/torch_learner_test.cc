@@ -104,7 +104,7 @@ TEST(TorchLearner, GradientIsTheSlopeOfTheLoss) {
   for (const auto& [name, shape] :
        {std::pair{"cnn", kGrey}, {"cnn", kOdd}, {"resnet20", kColour}, {"resnet20", kOdd}, {"mlp", kGrey}}) {
     ModelSpec spec = spec_of(name, shape);
-    spec.options.set("dropout", Value{0.0});
+    spec.settings.dropout = 0.0;
     const auto learner = make_learner(spec);
     const RandomSamples samples(shape, 6);
     learner->compute_gradient(samples.batch());
@@ -168,7 +168,7 @@ TEST(TorchLearner, DropoutIsAFunctionOfNodeAndStep) {
   EXPECT_EQ(gradient(*learner, 1), first);
   EXPECT_NE(gradient(*make_learner(spec_of("cnn", kGrey, 1)), 1), first);
   ModelSpec none = spec_of("cnn", kGrey);
-  none.options.set("dropout", Value{0.0});
+  none.settings.dropout = 0.0;
   const auto plain = make_learner(none);
   EXPECT_EQ(gradient(*plain, 1), gradient(*plain, 2));
 }

@@ -28,13 +28,7 @@ struct RandomSamples {
 };
 
 inline ModelSpec spec_of(const std::string& name, Shape input, int node = 0) {
-  return {.name = name,
-          .input = input,
-          .classes = 10,
-          .options = {},
-          .seed = 3,
-          .node = NodeId{node},
-          .nodes = 4};
+  return {.name = name, .input = input, .classes = 10, .seed = 3, .node = NodeId{node}, .nodes = 4};
 }
 
 inline std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }

@@ -20,8 +20,8 @@ struct Trained {
 
 Trained trained(const std::string& name, Shape shape, int threads, std::size_t batch) {
   ModelSpec spec = spec_of(name, shape);
-  spec.options.set("threads", Value{std::int64_t{threads}});
-  spec.options.set("dropout", Value{0.0});
+  spec.settings.threads = threads;
+  spec.settings.dropout = 0.0;
   const auto learner = make_learner(spec);
   const RandomSamples samples(shape, batch);
   Trained result;
@@ -80,7 +80,7 @@ TEST(TorchThreads, LearnersKeepTheirOwnNumber) {
 
 TEST(TorchThreads, TheQuadraticHasNone) {
   ModelSpec spec = spec_of("quadratic", {});
-  spec.options.set("threads", Value{std::int64_t{2}});
+  spec.settings.threads = 2;
   EXPECT_THROW(make_learner(spec), RequestError);
 }
 

@@ -19,15 +19,13 @@ std::size_t parameters_of(const std::string& name, Shape input, int classes) {
   return sum;
 }
 
-ModelSpec with(const std::string& name, const std::string& key, const Value& value) {
+ModelSpec with(const std::string& name, const ModelSettings& settings) {
   ModelSpec spec = spec_of(name, kColour);
-  spec.options.set(key, value);
+  spec.settings = settings;
   return spec;
 }
 
-ModelSpec with_norm(const std::string& name, const std::string& norm) {
-  return with(name, "norm", Value{norm});
-}
+ModelSpec with_norm(const std::string& name, const std::string& norm) { return with(name, {.norm = norm}); }
 
 std::string refusal_of(const ModelSpec& spec) {
   try {
@@ -109,7 +107,7 @@ TEST(TorchZoo, ListsParametersAsPublished) {
 TEST(TorchZoo, CountsFollowClassesAndWidths) {
   EXPECT_EQ(parameters_of("resnet20", kColour, 100), 275'572U);
   ModelSpec deep = spec_of("mlp", kGrey);
-  deep.options.set("hidden", Value{Value::List{{std::int64_t{20}}, {std::int64_t{30}}}});
+  deep.settings.hidden = {20, 30};
   EXPECT_EQ(make_learner(deep)->parameters().size(), 784U * 20 + 20 + 20 * 30 + 30 + 30 * 10 + 10);
   // The small stem of a residual network has 3x3 kernels instead of 7x7.
   EXPECT_EQ(parameters_of("resnet18", kColour, 1000), 11'689'512U - 3 * 64 * (49 - 9));
@@ -118,8 +116,8 @@ TEST(TorchZoo, CountsFollowClassesAndWidths) {
 TEST(TorchZoo, EveryNetworkTrainsOnSmallImages) {
   for (const std::string& name : small_enough()) {
     ModelSpec spec = spec_of(name, kColour);
-    spec.options.set("dropout", Value{0.0});
-    spec.options.set("stochastic_depth", Value{0.0});
+    spec.settings.dropout = 0.0;
+    spec.settings.stochastic_depth = 0.0;
     expect_a_step_to_help(spec);
   }
 }
@@ -128,7 +126,7 @@ TEST(TorchZoo, EveryNormTrains) {
   for (const char* norm : {"group:4", "layer", "none"})
     for (const char* name : {"cnn", "resnet20", "resnet18", "wrn-10-1"}) {
       ModelSpec spec = with_norm(name, norm);
-      spec.options.set("dropout", Value{0.0});
+      spec.settings.dropout = 0.0;
       expect_a_step_to_help(spec);
       EXPECT_TRUE(make_learner(spec)->buffers().empty()) << name << ' ' << norm;
     }
@@ -140,7 +138,7 @@ TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
   for (const char* name :
        {"mlp", "cnn", "resnet20", "resnet18", "mobilenet_v3_small", "shufflenet_v2_x1_0", "vit_tiny"}) {
     const auto here = make_learner(spec_of(name, kColour));
-    const auto away = make_learner(with(name, "device", Value{std::string("copies")}));
+    const auto away = make_learner(with(name, {.device = "copies"}));
     bool told = false;
     away->on_gradient_ready([&](std::size_t, std::size_t) { told = true; });
     const RandomSamples samples(kColour, 4);
@@ -193,11 +191,11 @@ TEST(TorchZoo, RefusesWhatANetworkDoesNotHave) {
   says(with_norm("vit_tiny", "batch"), "choose layer");
   says(with_norm("squeezenet1_0", "batch"), "choose none");
   says(with_norm("mobilenet_v3_small", "none"), "choose batch, group:G or layer");
-  says(with("resnet20", "stem", Value{std::string("small")}), "model.stem");
-  says(with("resnet18", "dropout", Value{0.5}), "model.dropout");
-  says(with("cnn", "stochastic_depth", Value{0.5}), "model.stochastic_depth");
-  says(with("cnn", "device", Value{std::string("tpu")}), "choose cpu or cuda");
-  says(with("quadratic", "device", Value{std::string("cuda")}), "leave the key out");
+  says(with("resnet20", {.stem = "small"}), "model.stem");
+  says(with("resnet18", {.dropout = 0.5}), "model.dropout");
+  says(with("cnn", {.stochastic_depth = 0.5}), "model.stochastic_depth");
+  says(with("cnn", {.device = "tpu"}), "choose cpu or cuda");
+  says(with("quadratic", {.device = "cuda"}), "leave the key out");
   says(spec_of("vit_tiny", {3, 30, 30}), "does not divide 30x30");
   says(spec_of("convnext_tiny", {3, 8, 8}), "at least 16x16");
   says(spec_of("wrn-27-10", kColour), "choose wrn-28-10");

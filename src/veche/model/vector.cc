@@ -34,9 +34,9 @@ class Vector : public Learner {
 }  // namespace
 
 std::unique_ptr<Learner> make_vector(const ModelSpec& spec) {
-  if (!spec.options.has("length"))
+  if (!spec.settings.length)
     throw RequestError("model.name = \"vector\" needs model.length, the number of floats");
-  const auto length = spec.options.get<std::int64_t>("length");
+  const std::int64_t length = *spec.settings.length;
   check_memory(2.0 * sizeof(float) * static_cast<double>(length), "model.length = " + std::to_string(length),
                "choose a shorter one");
   std::vector<float> start(static_cast<std::size_t>(length), 1.0F);

@@ -13,7 +13,7 @@ namespace {
 ModelSpec spec_of(std::int64_t length) {
   ModelSpec spec;
   spec.name = "vector";
-  spec.options.set("length", {length});
+  spec.settings.length = length;
   return spec;
 }
 

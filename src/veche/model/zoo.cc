@@ -81,10 +81,10 @@ std::unique_ptr<Learner> Learners::make(const ModelSpec& spec, Learner* like) {
   find_model(spec.name);
   if (const OwnModel* own = own_models().find(spec.name)) return make_own(*own, spec);
   if (is_plain(spec.name)) {
-    if (spec.options.get<std::string>("device", "cpu") != "cpu")
+    if (spec.settings.device != "cpu")
       throw RequestError("model.device: the " + spec.name +
                          " is computed by the processor; leave the key out");
-    if (spec.options.get<int>("threads", 0) > 1)
+    if (spec.settings.threads > 1)
       throw RequestError("model.threads: the " + spec.name + " is computed by one thread; leave the key out");
     return spec.name == "vector" ? make_vector(spec) : make_quadratic(spec);
   }

@@ -39,17 +39,14 @@ bool before(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-std::vector<std::string> paths_of(const Options& options, int nodes) {
+std::vector<std::string> paths_of(const DataPath& given, int nodes) {
   constexpr const char* kForms =
       "data.partition = \"folders\" needs data.path: a list of one path a node, or a folder with one folder "
       "a node";
-  if (!options.has("path")) throw RequestError(kForms);
-  const Value& value = options.at("path");
-  std::vector<std::string> paths;
-  if (std::holds_alternative<Value::List>(value.data)) {
-    paths = options.get<std::vector<std::string>>("path");
-  } else {
-    const std::string folder = options.get<std::string>("path");
+  if (given.empty()) throw RequestError(kForms);
+  std::vector<std::string> paths = given.per_node;
+  if (paths.empty()) {
+    const std::string& folder = given.one;
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
       if (!entry.path().filename().string().starts_with('.')) paths.push_back(entry.path().string());
@@ -99,12 +96,13 @@ std::size_t NodeFolders::owner(std::size_t sample) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(ends, sample) - ends.begin());
 }
 
-NodeFolders open_node_folders(const Options& options, std::uint64_t seed, int nodes, OpenHow how) {
-  const std::vector<std::string> paths = paths_of(options, nodes);
+NodeFolders open_node_folders(const DataSettings& settings, std::uint64_t seed, int nodes, OpenHow how) {
+  const std::vector<std::string> paths = paths_of(settings.path, nodes);
   std::vector<DataSource> sources;
   for (const std::string& path : paths) {
-    Options own = options;
-    own.set("path", {path});
+    DataSettings own = settings;
+    own.path = {path};
+    own.keys.set("path", {path});
     sources.push_back(open_data(own, seed, how));
   }
   check_fit(sources, paths);

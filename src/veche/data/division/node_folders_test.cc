@@ -40,15 +40,10 @@ class NodeFoldersTest : public testing::Test {
   }
   ~NodeFoldersTest() override { fs::remove_all(folder_); }
 
-  static Options options(Value path) {
-    Options result;
-    result.set("name", {std::string("mnist")});
-    result.set("path", std::move(path));
-    return result;
-  }
-  static std::string refusal(const Options& options, int nodes) {
+  static DataSettings mnist(DataPath path) { return {.name = "mnist", .path = std::move(path)}; }
+  static std::string refusal(const DataSettings& settings, int nodes) {
     try {
-      open_node_folders(options, 1, nodes);
+      open_node_folders(settings, 1, nodes);
     } catch (const RequestError& error) {
       return error.what();
     }
@@ -61,7 +56,7 @@ class NodeFoldersTest : public testing::Test {
 TEST_F(NodeFoldersTest, GivesEachNodeItsFolderInTheOrderOfNumbers) {
   write_set(folder_ / "node2", 3, 20, 2);
   write_set(folder_ / "node10", 5, 100, 7);
-  const NodeFolders folders = open_node_folders(options({folder_.string()}), 1, 2);
+  const NodeFolders folders = open_node_folders(mnist({folder_.string()}), 1, 2);
   EXPECT_EQ(folders.ends, (std::vector<std::size_t>{3, 8}));
   EXPECT_EQ(folders.source.train->size(), 8u);
   EXPECT_EQ(folders.source.test->size(), 8u);
@@ -76,18 +71,19 @@ TEST_F(NodeFoldersTest, GivesEachNodeItsFolderInTheOrderOfNumbers) {
 TEST_F(NodeFoldersTest, TakesAListInItsOrder) {
   write_set(folder_ / "a", 3, 20, 2);
   write_set(folder_ / "b", 5, 100, 7);
-  const Value::List list{{(folder_ / "b").string()}, {(folder_ / "a").string()}};
-  EXPECT_EQ(open_node_folders(options({list}), 1, 2).ends, (std::vector<std::size_t>{5, 8}));
+  const std::vector<std::string> list{(folder_ / "b").string(), (folder_ / "a").string()};
+  EXPECT_EQ(open_node_folders(mnist({.one = {}, .per_node = list}), 1, 2).ends,
+            (std::vector<std::size_t>{5, 8}));
 }
 
 TEST_F(NodeFoldersTest, RefusesInOneSentence) {
   write_set(folder_ / "a", 3, 20, 2);
-  EXPECT_EQ(refusal(options({folder_.string()}), 2),
+  EXPECT_EQ(refusal(mnist({folder_.string()}), 2),
             "data.path gives 1 folders to 2 nodes with data; there must be one each");
-  EXPECT_NE(refusal(options({(folder_ / "none").string()}), 2).find("is no folder"), std::string::npos);
-  EXPECT_NE(refusal(Options{}, 2).find("needs data.path"), std::string::npos);
+  EXPECT_NE(refusal(mnist({(folder_ / "none").string()}), 2).find("is no folder"), std::string::npos);
+  EXPECT_NE(refusal(DataSettings{}, 2).find("needs data.path"), std::string::npos);
   fs::create_directories(folder_ / "b");
-  EXPECT_NE(refusal(options({folder_.string()}), 2).find("train-images-idx3-ubyte' is missing"),
+  EXPECT_NE(refusal(mnist({folder_.string()}), 2).find("train-images-idx3-ubyte' is missing"),
             std::string::npos);
 }
 

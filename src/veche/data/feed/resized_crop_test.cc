@@ -79,10 +79,10 @@ DataSource slopes(const TemporaryFolder& folder) {
       std::ofstream(file, std::ios::binary)
           .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }
-  Options options;
-  options.set("path", {folder.path().string()});
-  options.set("size", {std::int64_t{kSize}});
-  return open_data(options, 1);
+  DataSettings settings;
+  settings.path = {folder.path().string()};
+  settings.size = kSize;
+  return open_data(settings, 1);
 }
 
 struct Seen {

@@ -271,8 +271,8 @@ TEST(Kinds, NothingThatCanBeReadIsNamed) {
   folder.write("notes.txt", std::string("hello"));
   EXPECT_NE(refusal([&] { open_data(at(folder.path() / "notes.txt"), 1); }).find("holds nothing"),
             std::string::npos);
-  Options named = at(folder.path());
-  named.set("name", {std::string("cifar10")});
+  DataSettings named = at(folder.path());
+  named.name = "cifar10";
   EXPECT_NE(refusal([&] { open_data(named, 1); }).find("holds no files of cifar10"), std::string::npos);
 }
 

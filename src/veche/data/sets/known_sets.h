@@ -34,6 +34,6 @@ std::vector<std::string> places_of(const KnownSet& set, const std::string& folde
 // A known set with the same class names and image shape, under another name.
 const KnownSet* similar_known_set(const std::vector<std::string>& classes, const Shape& shape);
 
-DataSource open_synthetic(const Options& options, std::uint64_t seed);
+DataSource open_synthetic(const DataSettings& settings, std::uint64_t seed);
 
 }  // namespace veche

@@ -11,8 +11,7 @@
 namespace veche {
 namespace {
 
-std::int64_t whole(const Options& options, const char* key, std::int64_t otherwise, std::int64_t least) {
-  const std::int64_t value = options.get<std::int64_t>(key, otherwise);
+std::int64_t whole(const char* key, std::int64_t value, std::int64_t least) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (value < least || value > kMost) {
     throw RequestError(fmt::format("data.{} is {} and must be in {}..{}", key, value, least, kMost));
@@ -20,8 +19,8 @@ std::int64_t whole(const Options& options, const char* key, std::int64_t otherwi
   return value;
 }
 
-Shape shape_of(const Options& options) {
-  const auto sizes = options.get<std::vector<std::int64_t>>("shape", {1, 28, 28});
+Shape shape_of(std::vector<std::int64_t> sizes) {
+  if (sizes.empty()) sizes = {1, 28, 28};
   constexpr std::int64_t kMost = 1 << 24;
   bool good = sizes.size() == 3;
   for (std::int64_t product = 1; const std::int64_t size : sizes) {
@@ -39,19 +38,20 @@ Shape shape_of(const Options& options) {
 
 }  // namespace
 
-DataSource open_synthetic(const Options& options, std::uint64_t seed) {
-  if (options.has("path"))
+DataSource open_synthetic(const DataSettings& settings, std::uint64_t seed) {
+  if (!settings.path.empty())
     throw RequestError(
         "data.path is of a set with files, and data.name = \"synthetic\" has none: keep one of them");
-  SyntheticOptions train{.shape = shape_of(options),
-                         .samples = static_cast<std::size_t>(whole(options, "samples", 2000, 1)),
-                         .classes = static_cast<int>(whole(options, "classes", 10, 2)),
-                         .noise = options.get<double>("noise", 1.0)};
+  SyntheticOptions train{
+      .shape = shape_of(settings.shape),
+      .samples = static_cast<std::size_t>(whole("samples", settings.samples.value_or(2000), 1)),
+      .classes = static_cast<int>(whole("classes", settings.classes.value_or(10), 2)),
+      .noise = settings.noise.value_or(1.0)};
   if (!(train.noise >= 0 && train.noise <= 1e6)) {
     throw RequestError(fmt::format("data.noise is {} and must be in 0..1000000", train.noise));
   }
   SyntheticOptions test = train;
-  test.samples = static_cast<std::size_t>(whole(options, "test_samples", 500, 1));
+  test.samples = static_cast<std::size_t>(whole("test_samples", settings.test_samples.value_or(500), 1));
   const double bytes =
       static_cast<double>(train.samples + test.samples) * static_cast<double>(train.shape.size());
   check_memory(bytes, fmt::format("data.name = \"synthetic\" with {} images", train.samples + test.samples),

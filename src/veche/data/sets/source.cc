@@ -49,21 +49,21 @@ const KnownSet& known_set(const std::string& name) {
 }
 
 // Finds the files of a known set, or throws a sentence about where to get them.
-fs::path find_files(const KnownSet& set, const Options& options) {
-  const std::string path = options.get<std::string>("path", "");
+fs::path find_files(const KnownSet& set, const DataSettings& settings) {
+  const std::string& path = settings.path.one;
   std::error_code error;
   if (!path.empty()) {
     if (!fs::exists(path, error))
       throw RequestError(fmt::format("there is no '{}': {}", path, set.if_missing));
     return path;
   }
-  for (const std::string& place : places_of(set, options.get<std::string>("folder", "data")))
+  for (const std::string& place : places_of(set, settings.folder))
     if (fs::exists(place, error)) return place;
   throw RequestError(fmt::format("data.path is needed for '{}': {}", set.name, set.if_missing));
 }
 
-DataSource open_known(const KnownSet& set, const Options& options, OpenRequest request) {
-  request.path = find_files(set, options);
+DataSource open_known(const KnownSet& set, const DataSettings& settings, OpenRequest request) {
+  request.path = find_files(set, settings);
   request.classes = set.classes;
   request.normalization = set.normalization;
   const auto kind = recognise(request.path);
@@ -119,8 +119,8 @@ void check_labels(const OwnDataset& own, const OwnDataset::Parts& parts) {
                         own.name, i, set == parts.train.get() ? "training" : "test", label, classes));
 }
 
-DataSource open_own(const OwnDataset& own, const Options& options, std::uint64_t seed) {
-  OwnDataset::Parts parts = own.open(options, seed);
+DataSource open_own(const OwnDataset& own, const Options& keys, std::uint64_t seed) {
+  OwnDataset::Parts parts = own.open(keys, seed);
   if (parts.train == nullptr || parts.test == nullptr || parts.train->size() == 0)
     throw RequestError(
         fmt::format("data.name = \"{}\": the program that registered it gave no samples", own.name));
@@ -152,18 +152,17 @@ void register_dataset(OwnDataset dataset) {
   });
 }
 
-DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how) {
-  const std::string path = options.get<std::string>("path", "");
-  const std::string name = options.get<std::string>("name", path.empty() ? "fashion-mnist" : "");
-  if (name == "synthetic") return open_synthetic(options, seed);
-  if (const OwnDataset* own = own_datasets().find(name)) return open_own(*own, options, seed);
+DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenHow how) {
+  const std::string name = settings.name.value_or(settings.path.empty() ? "fashion-mnist" : "");
+  if (name == "synthetic") return open_synthetic(settings, seed);
+  if (const OwnDataset* own = own_datasets().find(name)) return open_own(*own, settings.keys, seed);
   OpenRequest request;
-  request.size = static_cast<int>(options.get<std::int64_t>("size", 0));
+  request.size = settings.size.value_or(0);
   request.size_if_unequal = how.size_if_unequal;
   request.processes = how.processes;
-  request.policy.on = options.get<std::string>("bad", "refuse") == "skip" ? OnDamage::skip : OnDamage::refuse;
-  if (!name.empty()) return open_known(known_set(name), options, std::move(request));
-  request.path = path;
+  request.policy.on = settings.bad == "skip" ? OnDamage::skip : OnDamage::refuse;
+  if (!name.empty()) return open_known(known_set(name), settings, std::move(request));
+  request.path = settings.path.one;
   return open_path(std::move(request));
 }
 

@@ -7,8 +7,8 @@
 #include "veche/base/module/registry.h"
 #include "veche/data/sets/damage.h"
 #include "veche/dataset.h"
-#include "veche/options.h"
 #include "veche/register.h"
+#include "veche/settings.h"
 
 namespace veche {
 
@@ -34,7 +34,7 @@ struct OpenHow {
 // Opens the data of the [data] section: a known set by `name`, or anything at `path`, whose kind is
 // detected. Throws RequestError naming the file and the problem: missing, truncated, not what it
 // claims to be.
-DataSource open_data(const Options& options, std::uint64_t seed, OpenHow how = {});
+DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenHow how = {});
 
 // Includes the data sets registered by the program.
 std::vector<std::string> data_names();

@@ -12,17 +12,9 @@
 namespace veche {
 namespace {
 
-Options with(std::map<std::string, Value, std::less<>> values) { return Options(std::move(values)); }
-
-Value list(const std::vector<std::int64_t>& numbers) {
-  Value::List items(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) items[i].data.emplace<std::int64_t>(numbers[i]);
-  return {items};
-}
-
-std::string refusal(const Options& options) {
+std::string refusal(const DataSettings& settings) {
   try {
-    open_data(options, 1);
+    open_data(settings, 1);
   } catch (const RequestError& error) {
     return error.what();
   }
@@ -71,29 +63,27 @@ TEST(Source, FashionMnistIsTheDefault) {
 }
 
 TEST(Source, MissingFilesNameThemselvesAndTheWayOut) {
-  EXPECT_NE(
-      refusal(with({{"name", {"fashion-mnist"}}, {"path", {"/no/such"}}})).find("dataset-fashion-mnist"),
-      std::string::npos);
-  EXPECT_NE(refusal(with({{"name", {"mnist"}}})).find("data.path is needed for 'mnist'"), std::string::npos);
+  EXPECT_NE(refusal({.name = "fashion-mnist", .path = {"/no/such"}}).find("dataset-fashion-mnist"),
+            std::string::npos);
+  EXPECT_NE(refusal({.name = "mnist"}).find("data.path is needed for 'mnist'"), std::string::npos);
 
   const auto empty = std::filesystem::temp_directory_path() / ("veche-source-" + std::to_string(getpid()));
   std::filesystem::create_directories(empty);
-  const std::string text = refusal(with({{"name", {"mnist"}}, {"path", {empty.string()}}}));
+  const std::string text = refusal({.name = "mnist", .path = {empty.string()}});
   std::filesystem::remove_all(empty);
   EXPECT_NE(text.find("train-images-idx3-ubyte' is missing"), std::string::npos) << text;
 }
 
 TEST(Source, UnknownNamesGetASuggestion) {
-  EXPECT_EQ(refusal(with({{"name", {"fashion"}}})),
-            "data.name 'fashion' is unknown; did you mean 'fashion-mnist'?");
+  EXPECT_EQ(refusal({.name = "fashion"}), "data.name 'fashion' is unknown; did you mean 'fashion-mnist'?");
   EXPECT_EQ(data_names(),
             (std::vector<std::string>{"fashion-mnist", "mnist", "cifar10", "cifar100", "synthetic"}));
 }
 
 TEST(Source, SyntheticIsRepeatableAndNormalised) {
   for (const double noise : {0.0, 1.0, 5.0}) {
-    const Options options = with({{"name", {"synthetic"}}, {"noise", {noise}}});
-    const DataSource a = open_data(options, 7), b = open_data(options, 7), other = open_data(options, 8);
+    const DataSettings settings{.name = "synthetic", .noise = noise};
+    const DataSource a = open_data(settings, 7), b = open_data(settings, 7), other = open_data(settings, 8);
     EXPECT_EQ(a.train->size(), 2000u);
     EXPECT_EQ(a.test->size(), 500u);
     EXPECT_EQ(histogram(*a.train), std::vector<int>(10, 200));
@@ -106,13 +96,13 @@ TEST(Source, SyntheticIsRepeatableAndNormalised) {
 }
 
 TEST(Source, SyntheticSamplesDoNotDependOnTheirNumber) {
-  const Options few = with({{"name", {"synthetic"}}, {"samples", {std::int64_t{40}}}});
-  const Options many = with({{"name", {"synthetic"}}, {"samples", {std::int64_t{90}}}});
+  const DataSettings few{.name = "synthetic", .samples = 40};
+  const DataSettings many{.name = "synthetic", .samples = 90};
   EXPECT_EQ(sample(*open_data(few, 1).train, 39), sample(*open_data(many, 1).train, 39));
 }
 
 TEST(Source, SyntheticCanBeLearned) {
-  const DataSource source = open_data(with({{"name", {"synthetic"}}, {"shape", list({3, 8, 8})}}), 1);
+  const DataSource source = open_data({.name = "synthetic", .shape = {3, 8, 8}}, 1);
   const std::size_t size = source.train->shape().size();
   ASSERT_EQ(size, 192u);
   std::vector<std::vector<double>> means(10, std::vector<double>(size));
@@ -137,24 +127,20 @@ TEST(Source, SyntheticCanBeLearned) {
 
 TEST(Source, SyntheticTakesAnyShape) {
   for (const auto& sizes : {std::vector<std::int64_t>{20, 1, 1}, {1, 1, 1}, {3, 2, 5}, {4, 1, 9}}) {
-    const DataSource source = open_data(with({{"name", {"synthetic"}}, {"shape", list(sizes)}}), 1);
+    const DataSource source = open_data({.name = "synthetic", .shape = sizes}, 1);
     for (const float v : sample(*source.train, 0)) EXPECT_LE(std::abs(v), 3.0001f);
   }
 }
 
 TEST(Source, SyntheticRefusesNonsense) {
-  const Value name{"synthetic"};
-  EXPECT_NE(refusal(with({{"name", name}, {"shape", list({1, 28})}})).find("data.shape is [1, 28]"),
+  const std::string name = "synthetic";
+  EXPECT_NE(refusal({.name = name, .shape = {1, 28}}).find("data.shape is [1, 28]"), std::string::npos);
+  EXPECT_NE(refusal({.name = name, .shape = {1, 0, 2}}).find("data.shape"), std::string::npos);
+  EXPECT_NE(refusal({.name = name, .shape = {1 << 20, 1 << 20, 1 << 30}}).find("data.shape"),
             std::string::npos);
-  EXPECT_NE(refusal(with({{"name", name}, {"shape", list({1, 0, 2})}})).find("data.shape"),
-            std::string::npos);
-  EXPECT_NE(refusal(with({{"name", name}, {"shape", list({1 << 20, 1 << 20, 1 << 30})}})).find("data.shape"),
-            std::string::npos);
-  EXPECT_NE(refusal(with({{"name", name}, {"classes", {std::int64_t{1}}}})).find("data.classes is 1"),
-            std::string::npos);
-  EXPECT_NE(refusal(with({{"name", name}, {"samples", {std::int64_t{-1}}}})).find("data.samples"),
-            std::string::npos);
-  EXPECT_NE(refusal(with({{"name", name}, {"noise", {-1.0}}})).find("data.noise"), std::string::npos);
+  EXPECT_NE(refusal({.name = name, .classes = 1}).find("data.classes is 1"), std::string::npos);
+  EXPECT_NE(refusal({.name = name, .samples = -1}).find("data.samples"), std::string::npos);
+  EXPECT_NE(refusal({.name = name, .noise = -1.0}).find("data.noise"), std::string::npos);
 }
 
 TEST(ImageSet, NormalisesEveryChannelByItsOwnNumbers) {

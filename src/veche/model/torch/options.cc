@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kSmallSide = 64;  // images up to this side are small: CIFAR's 32 and Tiny ImageNet's 64
 
-double probability(const ModelSpec& spec, const char* key, double own) {
-  const double value = spec.options.get<double>(key, own);
+double probability(const std::optional<double>& given, const char* key, double own) {
+  const double value = given.value_or(own);
   if (value < 0 || value >= 1)
     throw RequestError("model." + std::string(key) + " must be at least 0 and below 1");
   return value;
@@ -21,7 +21,7 @@ double probability(const ModelSpec& spec, const char* key, double own) {
 
 NormChoice norm_of(const ModelSpec& spec) {
   using Kind = NormChoice::Kind;
-  const auto text = spec.options.get<std::string>("norm", "batch");
+  const std::string text = spec.settings.norm.value_or("batch");
   if (text == "batch") return {.kind = Kind::batch};
   if (text == "layer") return {.kind = Kind::layer};
   if (text == "none") return {.kind = Kind::none};
@@ -36,14 +36,16 @@ NormChoice norm_of(const ModelSpec& spec) {
                      "'; choose batch, group:G (such as group:8), layer or none");
 }
 
-double dropout_of(const ModelSpec& spec, double own) { return probability(spec, "dropout", own); }
+double dropout_of(const ModelSpec& spec, double own) {
+  return probability(spec.settings.dropout, "dropout", own);
+}
 
 double stochastic_depth_of(const ModelSpec& spec, double own) {
-  return probability(spec, "stochastic_depth", own);
+  return probability(spec.settings.stochastic_depth, "stochastic_depth", own);
 }
 
 bool small_stem(const ModelSpec& spec) {
-  const auto stem = spec.options.get<std::string>("stem", "auto");
+  const std::string& stem = spec.settings.stem;
   if (stem == "auto") return std::max(spec.input.height, spec.input.width) <= kSmallSide;
   return stem == "small";
 }

@@ -32,7 +32,7 @@ NodeState read_average(Node& node, const CheckpointStore& store, std::uint64_t c
   }
   store.read_average(checkpoint, state, saved_stages, place);
   // Epochs are the measure of a run that was given in epochs, and have another number of steps now.
-  if (!plan.settings.run.has("steps"))
+  if (!plan.settings.run.steps)
     state.step = static_cast<std::uint64_t>(std::llround(
         static_cast<double>(state.step) * (store.nodes_at(checkpoint) / saved_stages) / plan.replicas()));
   return state;

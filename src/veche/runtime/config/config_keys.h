@@ -1,21 +1,36 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "veche/config.h"
 #include "veche/key_spec.h"
 #include "veche/options.h"
 
 namespace veche {
 
+// A key of a section that Veche declares, and the member of Settings that it fills.
+struct SectionKey : KeySpec {
+  std::function<void(Settings& settings, const Value& value)> fill;
+  // The member as a value; none: the key is absent.
+  std::function<std::optional<Value>(const Settings& settings)> value;
+  // Whether the member holds what `value` says: 1 and 1.0 are the same where the key is a number.
+  std::function<bool(const Settings& settings, const Value& value)> holds;
+};
+
 struct SectionSpec {
   std::string name;
-  std::vector<KeySpec> keys;
+  std::vector<SectionKey> keys;
 };
 
 // Every section but [strategy], whose keys depend on the strategy's name. The one place where keys, their
-// defaults and their limits are written down.
+// checks and their descriptions are written down.
 const std::vector<SectionSpec>& sections();
+// Of sections(): `name` is one of them.
+const SectionSpec& find_section(std::string_view name);
 
 // The values of one section, checked against `keys` and completed with defaults. Throws RequestError naming
 // section.key, what is wrong and the nearest valid choice.

@@ -37,7 +37,7 @@ DataSource data_of(const RunFolder& run) {
   const Settings settings = Config::from_text(text, run.config().string()).resolve();
   if (settings.brings_data)
     throw RequestError(fmt::format("{} was taught without a data set", run.path().string()));
-  if (settings.data.get<std::string>("partition") == "folders")
+  if (settings.data.partition == "folders")
     return open_node_folders(settings.data, settings.seed(), settings.nodes()).source;
   return open_data(settings.data, settings.seed());
 }
@@ -71,10 +71,11 @@ void TrainedModel::predict(std::span<const float> images, std::span<float> proba
 
 void TrainedModel::make_learner_of(const std::string& model_keys, int threads) {
   const Settings settings = Config::from_text(model_keys, place_.string()).resolve();
-  spec_.name = settings.model.get<std::string>("name");
-  spec_.options = settings.model;
+  spec_.name = settings.model.name;
+  spec_.settings = settings.model;
+  spec_.options = settings.model.keys;
   spec_.input = input_.shape;
-  spec_.classes = settings.model.get<int>("classes", input_.classes);
+  spec_.classes = settings.model.classes.value_or(input_.classes);
   spec_.evaluation_threads = threads;
   learner_ = make_learner(spec_);
   predictor_ = dynamic_cast<Predictor*>(learner_.get());

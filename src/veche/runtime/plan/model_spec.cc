@@ -9,9 +9,10 @@ namespace veche {
 
 ModelSpec make_model_spec(const Settings& settings, const DataSource& source, NodeId node) {
   ModelSpec spec;
-  spec.name = settings.model.get<std::string>("name");
-  spec.options = settings.model;
-  spec.seed = settings.model.get<std::string>("start") == "equal"
+  spec.name = settings.model.name;
+  spec.settings = settings.model;
+  spec.options = settings.model.keys;
+  spec.seed = settings.model.start == "equal"
                   ? settings.seed()
                   : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
   spec.node = node;
@@ -19,7 +20,7 @@ ModelSpec make_model_spec(const Settings& settings, const DataSource& source, No
   if (settings.brings_data) return spec;
   const int classes = source.train->classes();
   spec.input = source.train->shape();
-  spec.classes = settings.model.get<int>("classes", classes);
+  spec.classes = settings.model.classes.value_or(classes);
   if (spec.classes < classes)
     throw RequestError(
         fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes, source.name, classes));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "veche/base/value_as.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -12,14 +14,15 @@ namespace {
 
 constexpr double kMostUnequal = 1e6;
 
-std::vector<std::uint64_t> frequencies(const Options& cluster, const char* key, int nodes) {
-  if (!cluster.has(key)) return {};
+// One number for all nodes, or one per node; empty where the key is absent.
+std::vector<std::uint64_t> read_frequencies(const std::optional<Value>& given, const char* key, int nodes) {
+  if (!given) return {};
   std::vector<std::int64_t> numbers;
-  if (std::holds_alternative<std::int64_t>(cluster.at(key).data)) {
-    numbers.assign(static_cast<std::size_t>(nodes), cluster.get<std::int64_t>(key));
+  if (const auto* one = std::get_if<std::int64_t>(&given->data)) {
+    numbers.assign(static_cast<std::size_t>(nodes), *one);
   } else {
     try {
-      numbers = cluster.get<std::vector<std::int64_t>>(key);
+      numbers = value_as<std::vector<std::int64_t>>(*given, key);
     } catch (const std::logic_error&) {
       throw RequestError(fmt::format("cluster.{} must be a whole number, or a list with one a node", key));
     }
@@ -30,31 +33,58 @@ std::vector<std::uint64_t> frequencies(const Options& cluster, const char* key, 
   return {numbers.begin(), numbers.end()};
 }
 
-}  // namespace
+void check_count(const std::vector<double>& speed, int nodes) {
+  if (!speed.empty() && speed.size() != static_cast<std::size_t>(nodes))
+    throw RequestError(fmt::format("cluster.speed has {} numbers for {} nodes", speed.size(), nodes));
+}
 
-NodeSpeeds read_node_speeds(const Options& cluster, int nodes, bool one_machine) {
+std::vector<double> slowness_of(const std::vector<double>& speed) {
+  std::vector<double> slowness;
+  for (const double one : speed) slowness.push_back(std::ranges::max(speed) / one);
+  return slowness;
+}
+
+std::vector<std::uint64_t> steps_between(const std::vector<double>& speed) {
+  const double fastest = std::ranges::max(speed);
+  if (fastest / std::ranges::min(speed) > kMostUnequal)
+    throw RequestError(
+        fmt::format("cluster.speed makes one node more than {:.0f} times as quick as another", kMostUnequal));
+  std::vector<std::uint64_t> every;
+  for (const double one : speed) every.push_back(static_cast<std::uint64_t>(std::llround(fastest / one)));
+  return every;
+}
+
+NodeSpeeds read_replica_speeds(const ClusterSettings& cluster, std::vector<double> speed, int replicas,
+                               bool one_machine) {
+  check_count(speed, replicas);
   NodeSpeeds speeds;
-  speeds.speed = cluster.get<std::vector<double>>("speed", {});
-  if (!speeds.speed.empty() && speeds.speed.size() != static_cast<std::size_t>(nodes))
-    throw RequestError(fmt::format("cluster.speed has {} numbers for {} nodes", speeds.speed.size(), nodes));
-  speeds.train_every = frequencies(cluster, "train_every", nodes);
-  speeds.mix_every = frequencies(cluster, "mix_every", nodes);
-  if (speeds.train_every.empty() && !speeds.speed.empty()) {
-    const double fastest = std::ranges::max(speeds.speed);
-    if (fastest / std::ranges::min(speeds.speed) > kMostUnequal)
-      throw RequestError(fmt::format(
-          "cluster.speed makes one node more than {:.0f} times as quick as another", kMostUnequal));
-    for (const double speed : speeds.speed)
-      speeds.train_every.push_back(static_cast<std::uint64_t>(std::llround(fastest / speed)));
-  }
-  if (!speeds.speed.empty() && cluster.get<bool>("rest", one_machine))
-    for (const double speed : speeds.speed) speeds.slowness.push_back(std::ranges::max(speeds.speed) / speed);
-  if (const auto stall = cluster.get<std::vector<double>>("stall", {}); !stall.empty()) {
+  speeds.speed = std::move(speed);
+  speeds.train_every = read_frequencies(cluster.train_every, "train_every", replicas);
+  speeds.mix_every = read_frequencies(cluster.mix_every, "mix_every", replicas);
+  if (speeds.train_every.empty() && !speeds.speed.empty()) speeds.train_every = steps_between(speeds.speed);
+  if (cluster.rest.value_or(one_machine)) speeds.slowness = slowness_of(speeds.speed);
+  if (const std::vector<double>& stall = cluster.stall; !stall.empty()) {
     if (stall.size() != 2 || stall[0] < 0 || stall[0] > 1 || stall[1] < 0)
       throw RequestError("cluster.stall is a probability and a number of seconds, such as [0.01, 0.5]");
     speeds.stall_probability = stall[0];
     speeds.stall_seconds = stall[1];
   }
+  return speeds;
+}
+
+}  // namespace
+
+// Replicas have data and steps, as fast as their nodes together. Each node of a stage is slow by itself.
+NodeSpeeds read_speeds(const Settings& settings, bool one_machine) {
+  const ClusterSettings& cluster = settings.cluster;
+  if (settings.stages() == 1)
+    return read_replica_speeds(cluster, cluster.speed, settings.nodes(), one_machine);
+  check_count(cluster.speed, settings.nodes());
+  std::vector<double> sums;
+  for (auto first = cluster.speed.begin(); first != cluster.speed.end(); first += settings.stages())
+    sums.push_back(std::reduce(first, first + settings.stages()));
+  NodeSpeeds speeds = read_replica_speeds(cluster, std::move(sums), settings.replicas(), one_machine);
+  if (cluster.rest.value_or(one_machine)) speeds.slowness = slowness_of(cluster.speed);
   return speeds;
 }
 

@@ -16,19 +16,18 @@ namespace {
 constexpr int kMeasured = 3;  // times; the first pass prepares what the others use
 
 void check_pipeline(const Settings& settings) {
-  const StrategyInfo& strategy = find_strategy(settings.strategy.get<std::string>("name"));
+  const StrategyInfo& strategy = find_strategy(settings.strategy.name);
   std::optional<Refusal> refused = strategy.refuses_pipeline(settings.strategy);
   if (strategy.one_learner)
     refused = {"is one learner with the whole model", "such as " + suggest_strategy(has_equal_replicas)};
   if (refused)
     throw RequestError(fmt::format("strategy.name = \"{}\" {}: with pipeline.stages = {} choose another, {}",
                                    strategy.name, refused->reason, settings.stages(), refused->instead));
-  if (settings.model.get<double>("prune", 0) > 0)
+  if (settings.model.prune.value_or(0) > 0)
     throw RequestError(
         "model.prune cuts the smallest numbers of a whole model, which no stage has: leave it out, or choose "
         "pipeline.stages = 1");
-  if (settings.cluster.get<std::string>("transport") == "simulated" &&
-      settings.network.get<std::string>("learning") == "none")
+  if (settings.cluster.transport == "simulated" && settings.network.learning == "none")
     throw RequestError(
         "network.learning = \"none\" makes no activations that stages could send: choose \"real\"");
 }
@@ -61,7 +60,7 @@ Cut read_cut(const Value& value, int stages, int blocks) {
 }
 
 std::vector<double> speeds_of(const Settings& settings, const std::optional<SimulationPlan>& simulation) {
-  std::vector<double> speeds = settings.cluster.get<std::vector<double>>("speed", {});
+  std::vector<double> speeds = settings.cluster.speed;
   if (speeds.empty() && simulation) speeds = simulation->network.speed;
   return stage_speeds(speeds, settings.stages());
 }
@@ -75,7 +74,7 @@ std::vector<double> stage_speeds(const std::vector<double>& of_nodes, int stages
 }
 
 bool is_cut_by_time(const Settings& settings) {
-  const auto* word = std::get_if<std::string>(&settings.pipeline.at("cut").data);
+  const auto* word = std::get_if<std::string>(&settings.pipeline.cut.data);
   return settings.is_cut() && settings.stages() > 1 && word != nullptr && *word == "time";
 }
 
@@ -107,8 +106,8 @@ std::vector<double> measure_blocks(const ModelSpec& model, std::size_t samples) 
 
 void set_cut(PipelinePlan& plan, Cut cut, const Settings& settings,
              const std::optional<SimulationPlan>& simulation) {
-  const auto* word = std::get_if<std::string>(&settings.pipeline.at("recompute").data);
-  const bool all = word == nullptr && settings.pipeline.get<bool>("recompute");
+  const auto* word = std::get_if<std::string>(&settings.pipeline.recompute.data);
+  const bool all = word == nullptr && std::get<bool>(settings.pipeline.recompute.data);
   plan.cut = std::move(cut);
   plan.parts.clear();
   plan.flops_per_sample.clear();
@@ -129,8 +128,8 @@ std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelS
   check_pipeline(settings);
   PipelinePlan plan;
   plan.stages = settings.stages();
-  plan.micro_batches = settings.pipeline.get<int>("micro_batches");
-  plan.schedule = read_schedule(settings.pipeline.get<std::string>("schedule"));
+  plan.micro_batches = static_cast<int>(settings.pipeline.micro_batches);
+  plan.schedule = read_schedule(settings.pipeline.schedule);
   plan.blocks = describe_blocks(model);
   const int blocks = static_cast<int>(plan.blocks.size());
   if (plan.stages > blocks)
@@ -139,7 +138,7 @@ std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelS
   const ModelDescription whole = describe_model(model);
   plan.parameters = whole.parameters;
   plan.buffers = whole.buffers;
-  const Value& given = settings.pipeline.at("cut");
+  const Value& given = settings.pipeline.cut;
   Cut cut;
   if (const auto* measure = std::get_if<std::string>(&given.data)) {
     std::vector<double> speeds = speeds_of(settings, simulation);

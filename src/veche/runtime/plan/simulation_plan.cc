@@ -81,10 +81,10 @@ std::vector<SimLink> links(const std::string& where, const Value& bandwidth, con
   return all;
 }
 
-std::vector<SimSite> read_sites(const Options& network, int nodes) {
+std::vector<SimSite> read_sites(const NetworkSettings& network, int nodes) {
   std::vector<SimSite> sites;
   std::int64_t all = 0;
-  for (const Value::Table* table : tables_of(network.at("sites"))) {
+  for (const Value::Table* table : tables_of(*network.sites)) {
     const std::string where = fmt::format("network.sites[{}].", sites.size());
     check_keys(where.substr(0, where.size() - 1), *table,
                {"nodes", "bandwidth", "latency", "uplink", "uplink_latency"});
@@ -93,17 +93,17 @@ std::vector<SimSite> read_sites(const Options& network, int nodes) {
     const std::int64_t here = whole_in(where + "nodes", *count, 1);
     all += here;
     if (all > nodes) break;
-    const auto given = [&](const char* key, const char* otherwise) -> const Value& {
+    const auto given = [&](const char* key, const Value& otherwise) -> const Value& {
       const Value* const value = find(*table, key);
-      return value == nullptr ? network.at(otherwise) : *value;
+      return value == nullptr ? otherwise : *value;
     };
     SimSite site;
-    site.links = links(where, given("bandwidth", "bandwidth"), given("latency", "latency"),
+    site.links = links(where, given("bandwidth", network.bandwidth), given("latency", network.latency),
                        static_cast<std::size_t>(here));
     if (const Value* const uplink = find(*table, "uplink")) {
       site.has_uplink = true;
       site.uplink = {read_bandwidth(where + "uplink", *uplink),
-                     read_duration(where + "uplink_latency", given("uplink_latency", "latency"))};
+                     read_duration(where + "uplink_latency", given("uplink_latency", network.latency))};
     } else if (find(*table, "uplink_latency") != nullptr) {
       throw RequestError(where + "uplink_latency is given without an uplink, a bandwidth");
     }
@@ -147,7 +147,7 @@ std::vector<SimLoss> read_losses(const Value& value, int nodes) {
 // Into how many equal parts nodes may divide what they send. Along the edges of a graph vectors go whole, and
 // a message is to cost no more among thousands of nodes than among a few.
 std::uint64_t parts_of(const Settings& settings) {
-  const StrategyInfo& info = find_strategy(settings.strategy.get<std::string>("name"));
+  const StrategyInfo& info = find_strategy(settings.strategy.name);
   const int nodes = settings.nodes();
   const bool whole = info.uses_topology() && info.graph_nodes(settings.strategy, nodes) == nodes;
   return static_cast<std::uint64_t>(whole ? std::min(nodes, kPartsOfWhole) : nodes);
@@ -184,38 +184,34 @@ class StandIn : public Learner {
 
 }  // namespace
 
-SimNetwork read_network(const Options& options, int nodes, std::uint64_t seed) {
+SimNetwork read_network(const NetworkSettings& settings, int nodes, std::uint64_t seed) {
   const auto count = static_cast<std::size_t>(nodes);
   SimNetwork network;
   network.seed = seed;
-  network.lv08 = options.get<std::string>("model") == "LV08";
-  network.crosstraffic = options.get<bool>("crosstraffic");
-  network.duplex = options.get<bool>("duplex");
-  network.jitter = read_duration("network.jitter", options.at("jitter"));
-  if (options.has("loss_of_nodes")) network.losses = read_losses(options.at("loss_of_nodes"), nodes);
-  if (options.has("platform")) {
-    network.platform = options.get<std::string>("platform");
-    if (options.has("sites"))
-      throw RequestError("network.platform and network.sites are both given; keep one");
-    if (options.has("speed"))
-      network.speed = one_a_node("network.speed", options.at("speed"), count, read_speed);
+  network.lv08 = settings.model == "LV08";
+  network.crosstraffic = settings.crosstraffic;
+  network.duplex = settings.duplex;
+  network.jitter = read_duration("network.jitter", settings.jitter);
+  if (settings.loss_of_nodes) network.losses = read_losses(*settings.loss_of_nodes, nodes);
+  if (settings.platform) {
+    network.platform = *settings.platform;
+    if (settings.sites) throw RequestError("network.platform and network.sites are both given; keep one");
+    if (settings.speed) network.speed = one_a_node("network.speed", *settings.speed, count, read_speed);
     return network;
   }
-  network.speed = one_a_node("network.speed", options.has("speed") ? options.at("speed") : Value{1e10}, count,
-                             read_speed);
-  if (options.get<std::string>("shape") == "full") {
-    if (options.has("sites"))
-      throw RequestError("network.shape = \"full\" has no sites: leave one of them out");
+  network.speed = one_a_node("network.speed", settings.speed.value_or(Value{1e10}), count, read_speed);
+  if (settings.shape == "full") {
+    if (settings.sites) throw RequestError("network.shape = \"full\" has no sites: leave one of them out");
     if (nodes > kMostInFull)
       throw RequestError(
           fmt::format("network.shape = \"full\" has a link for every two of {} nodes: choose star", nodes));
     network.shape = SimNetwork::Shape::full;
-    network.pair = {read_bandwidth("network.bandwidth", options.at("bandwidth")),
-                    read_duration("network.latency", options.at("latency"))};
-  } else if (options.has("sites")) {
-    network.sites = read_sites(options, nodes);
+    network.pair = {read_bandwidth("network.bandwidth", settings.bandwidth),
+                    read_duration("network.latency", settings.latency)};
+  } else if (settings.sites) {
+    network.sites = read_sites(settings, nodes);
   } else {
-    network.sites = {{links("network.", options.at("bandwidth"), options.at("latency"), count), false, {}}};
+    network.sites = {{links("network.", settings.bandwidth, settings.latency, count), false, {}}};
   }
   return network;
 }
@@ -223,8 +219,8 @@ SimNetwork read_network(const Options& options, int nodes, std::uint64_t seed) {
 SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model) {
   SimulationPlan plan;
   plan.network = read_network(settings.network, settings.nodes(), settings.seed());
-  plan.learns = settings.network.get<std::string>("learning") == "real";
-  const bool measured = settings.network.has("seconds_per_step");
+  plan.learns = settings.network.learning == "real";
+  const bool measured = settings.network.seconds_per_step.has_value();
   // Those without data cost nothing, unless somebody says so.
   const bool counted = !measured && !settings.brings_data;
   ModelDescription described;
@@ -234,14 +230,13 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
         kForwardAndBackward * kOperationsPerProduct * static_cast<double>(described.multiply_adds);
   if (measured) {
     // Seconds on every node alike: operations of which each does one a second.
-    const auto batch =
-        settings.brings_data ? 1.0 : static_cast<double>(settings.data.get<std::int64_t>("batch"));
-    plan.flops_per_sample = settings.network.get<double>("seconds_per_step") / batch;
+    const auto batch = settings.brings_data ? 1.0 : static_cast<double>(settings.data.batch);
+    plan.flops_per_sample = *settings.network.seconds_per_step / batch;
     plan.network.speed.assign(static_cast<std::size_t>(settings.nodes()), 1.0);
   }
   if (plan.learns) return plan;
   // Codes of the short vectors that stand for long ones would tell nothing of the codes of those.
-  if (const auto codec = settings.compress.get<std::string>("codec"); codec != "none")
+  if (const std::string& codec = settings.compress.codec; codec != "none")
     throw RequestError(fmt::format(
         "network.learning = \"none\" sends no numbers that compress.codec = \"{}\" could code: choose "
         "network.learning = \"real\", or leave the codec out",

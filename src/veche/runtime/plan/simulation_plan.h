@@ -21,7 +21,7 @@ struct SimulationPlan {
 };
 
 // The network of [network] for so many nodes. Throws RequestError for what does not fit or makes no sense.
-SimNetwork read_network(const Options& network, int nodes, std::uint64_t seed);
+SimNetwork read_network(const NetworkSettings& network, int nodes, std::uint64_t seed);
 
 // `model` says what the nodes train, with the input of its data set.
 SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model);

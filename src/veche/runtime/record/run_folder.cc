@@ -22,9 +22,9 @@ constexpr std::string_view kAside = "aside-";
 
 // "consensus-ring-20261115-203000": tells runs apart at a glance and sorts by time.
 std::string made_up_name(const Settings& settings) {
-  std::string name = settings.strategy.get<std::string>("name");
+  std::string name = settings.strategy.name;
   if (find_strategy(name).uses_topology()) {
-    const auto graph = settings.topology.get<std::string>("graph");
+    const auto graph = settings.topology.graph;
     name += "-" + graph.substr(0, graph.find(':'));
   }
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -121,9 +121,9 @@ bool RunFolder::take(const Notice& notice) {
 }
 
 RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
-  const fs::path out = settings.run.get<std::string>("out");
-  const bool named = settings.run.has("name");
-  const std::string wanted = named ? settings.run.get<std::string>("name") : made_up_name(settings);
+  const fs::path out = settings.run.out;
+  const bool named = settings.run.name.has_value();
+  const std::string wanted = named ? *settings.run.name : made_up_name(settings);
   if (const fs::path name(wanted); name.empty() || name.filename() != name || wanted == "." || wanted == "..")
     throw RequestError(
         fmt::format("run.name = \"{}\" is not the name of a folder; where it lies is run.out", wanted));
@@ -153,7 +153,7 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
     throw RequestError(fmt::format("there is no place for the run: {}", error.what()));
   }
   Settings complete = settings;
-  complete.run.set("name", {folder.name()});
+  complete.run.name = folder.name();
   folder.id_ = new_id();
   try {
     write_id(folder.id_file(), folder.id_);

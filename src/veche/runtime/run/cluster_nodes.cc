@@ -70,7 +70,7 @@ NodeServices ClusterNodes::services_for(TrainingSession& session, Prefetcher& pr
 
 Evaluation ClusterNodes::train(TrainingSession& session, Checkpointer* checkpointer,
                                std::vector<std::vector<float>>& parameters) {
-  Prefetcher prefetcher(plan_.settings.data.get<int>("workers"));
+  Prefetcher prefetcher(plan_.settings.data.workers);
   NodeServices services = services_for(session, prefetcher);
   services.checkpointer = checkpointer;
   std::optional<LoaderWatch> watch;

@@ -37,7 +37,7 @@ class GridTraining::Member {
         nodes_(plan_),
         session_({.observer = request_.observer,
                   .interrupted = request_.interrupted,
-                  .model = request_.learner ? "own" : request_.settings.model.get<std::string>("name")}) {}
+                  .model = request_.learner ? "own" : request_.settings.model.name}) {}
 
   DataTraits data() const { return DataTraits::of_source(plan_.source()); }
 
@@ -84,7 +84,7 @@ class GridTraining::Member {
   }
 
   void train() {
-    Prefetcher prefetcher(plan_.settings().data.get<int>("workers"));
+    Prefetcher prefetcher(plan_.settings().data.workers);
     const MemberWait members(plan_.settings());
     while (const std::optional<View> view = next_view()) {
       if (members.is_due(*view)) {

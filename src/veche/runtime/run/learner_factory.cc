@@ -24,7 +24,7 @@ bool LearnerFactory::has_checkpoint() {
 // Cores that no other node needs while this one tests its model.
 int LearnerFactory::evaluation_threads() const {
   const int ranks = from_.job == nullptr ? 1 : from_.job->size();
-  const int slots = plan_.settings.cluster.get<int>("slots");
+  const int slots = plan_.settings.cluster.slots;
   const int cores =
       slots > 0 ? slots : usable_cores(from_.job == nullptr ? 1 : from_.job->ranks_on_this_host());
   return std::max(1, cores * ranks / std::max(plan_.learners(), ranks));
@@ -41,10 +41,9 @@ std::unique_ptr<Learner> LearnerFactory::make_whole(NodeId node, Learner* like) 
   const Settings& settings = plan_.settings;
   ModelSpec spec = make_model_spec(settings, plan_.source, node);
   spec.evaluation_threads = evaluation_threads();
-  const bool copies = settings.model.get<std::string>("start") == "equal" && like != nullptr;
+  const bool copies = settings.model.start == "equal" && like != nullptr;
   auto learner = learners_.make(spec, copies ? like : nullptr);
-  if (settings.model.has("init") && !copies && !has_checkpoint())
-    load_weights(*learner, settings.model.get<std::string>("init"));
+  if (settings.model.init && !copies && !has_checkpoint()) load_weights(*learner, *settings.model.init);
   return learner;
 }
 
@@ -53,8 +52,8 @@ std::unique_ptr<Learner> LearnerFactory::make_stage(NodeId node, const PipelineP
   const Settings& settings = plan_.settings;
   const ModelSpec spec = make_model_spec(settings, plan_.source, NodeId{pipeline.replica_of(node)});
   auto stage = learners_.make_stage(spec, pipeline.parts[static_cast<std::size_t>(pipeline.stage_of(node))]);
-  if (settings.model.has("init") && !has_checkpoint())
-    load_weights(*stage, settings.model.get<std::string>("init"), pipeline.parameters, pipeline.buffers);
+  if (settings.model.init && !has_checkpoint())
+    load_weights(*stage, *settings.model.init, pipeline.parameters, pipeline.buffers);
   return stage;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 // As many nodes in all as the view has.
 Settings with_nodes(Settings settings, int nodes) {
-  settings.cluster.set("nodes", {std::int64_t{nodes}});
+  settings.cluster.nodes = nodes;
   if (settings.strategy.has("servers") && settings.strategy.get<int>("servers") > nodes)
     settings.strategy.set("servers", {std::int64_t{nodes}});
   return settings;
@@ -28,16 +28,15 @@ MemberPlan::MemberPlan(Settings settings, MakeLearner own_learner)
       own_learner_(std::move(own_learner)),
       in_stages_(settings_.is_cut()),
       nodes_here_(in_stages_ ? 1 : settings_.nodes()),
-      own_data_(!settings_.brings_data && settings_.grid.get<std::string>("data") == "own"),
+      own_data_(!settings_.brings_data && settings_.grid.data == "own"),
       data_(open_checked(settings_, own_learner_)) {}
 
 bool MemberPlan::is_async() const {
-  return !in_stages_ &&
-         find_strategy(settings_.strategy.get<std::string>("name")).pace(settings_.strategy) != Pace::in_step;
+  return !in_stages_ && find_strategy(settings_.strategy.name).pace(settings_.strategy) != Pace::in_step;
 }
 
 Shared MemberPlan::shared_state() const {
-  return shared_by(find_strategy(settings_.strategy.get<std::string>("name")), settings_.strategy);
+  return shared_by(find_strategy(settings_.strategy.name), settings_.strategy);
 }
 
 RunPlan MemberPlan::alone() const {

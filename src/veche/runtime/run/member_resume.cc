@@ -67,8 +67,7 @@ std::optional<EpochCount> resume_member(const grid::Grid& grid, const MemberPlan
     throw RequestError(fmt::format("{} was saved by {} nodes of this member: give cluster.nodes={}",
                                    session.folder()->path().string(), saved, saved));
   // The file does not hold what an outer optimiser has in common with other members.
-  const bool whole = !find_strategy(plan.settings().strategy.get<std::string>("name"))
-                          .common_state(plan.settings().strategy);
+  const bool whole = !find_strategy(plan.settings().strategy.name).common_state(plan.settings().strategy);
   for (std::size_t i = 0; i < nodes.all().size(); ++i) {
     NodeSelf& self = nodes.all()[i]->self();
     self.has_state = whole;

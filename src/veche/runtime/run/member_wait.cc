@@ -20,9 +20,9 @@ Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); 
 }  // namespace
 
 MemberWait::MemberWait(const Settings& settings)
-    : wanted_(settings.grid.get<int>("wait_for")),
-      limit_text_(settings.grid.get<std::string>("wait_limit")),
-      limit_(read_duration("grid.wait_limit", settings.grid.at("wait_limit"))),
+    : wanted_(settings.grid.wait_for),
+      limit_text_(settings.grid.wait_limit),
+      limit_(read_duration("grid.wait_limit", {settings.grid.wait_limit})),
       start_(steady_now()) {}
 
 bool MemberWait::is_due(const View& view) const { return view.first_step == 0 && view.members < wanted_; }

@@ -14,7 +14,7 @@ namespace veche {
 namespace {
 
 void check_transport(const TrainingRequest& request) {
-  const auto transport = request.settings.cluster.get<std::string>("transport");
+  const std::string& transport = request.settings.cluster.transport;
   const int nodes = request.settings.nodes();
   if (transport == "simulated" && request.job != nullptr && request.job->size() > 1)
     throw RequestError("a simulation runs in one process: start it without mpirun or srun");
@@ -44,7 +44,7 @@ void cut_by_time(RunPlan& plan, Job* job) {
     const std::size_t samples = samples_in(plan.training.data.batch, pipeline.micro_batches, 0);
     const std::vector<double> seconds =
         measure_blocks(make_model_spec(plan.settings, plan.source, NodeId{0}), samples);
-    const auto speeds = plan.settings.cluster.get<std::vector<double>>("speed", {});
+    const std::vector<double>& speeds = plan.settings.cluster.speed;
     for (const int place : best_cut(seconds, stage_speeds(speeds, pipeline.stages)))
       places += std::to_string(place) + " ";
   });
@@ -57,17 +57,17 @@ void cut_by_time(RunPlan& plan, Job* job) {
 // A run that is resumed with another number of stages is cut again.
 Settings settings_to_plan(const TrainingRequest& request) {
   Settings settings = request.settings;
-  const auto* places = std::get_if<Value::List>(&settings.pipeline.at("cut").data);
+  const auto* places = std::get_if<Value::List>(&settings.pipeline.cut.data);
   if (!request.resume.empty() && places != nullptr &&
       static_cast<int>(places->size()) != settings.stages() - 1)
-    settings.pipeline.set("cut", {std::string("time")});
+    settings.pipeline.cut = {std::string("time")};
   return settings;
 }
 
 // Tasks that a launcher has started without MPI between them would all train the same run.
 void refuse_tasks_without_mpi(const Settings& settings) {
   const int tasks = tasks_without_mpi();
-  if (tasks > 1 && settings.cluster.get<std::string>("transport") == "auto")
+  if (tasks > 1 && settings.cluster.transport == "auto")
     throw RequestError(fmt::format(
         "srun started {} tasks that know nothing of each other: use srun --mpi=pmix (Open MPI) or "
         "--mpi=pmi2 (MPICH), or cluster.transport = \"threads\" for {} separate runs",

@@ -20,9 +20,9 @@ namespace {
 // The engine that the request asks for.
 std::unique_ptr<Cluster> make_cluster(const TrainingRequest& request, const RunPlan& plan) {
   if (plan.simulation) return make_sim_cluster(plan.learners(), plan.simulation->network);
-  int slots = plan.settings.cluster.get<int>("slots");
+  int slots = plan.settings.cluster.slots;
   // Each slot then has room for several threads.
-  if (const int threads = plan.settings.model.get<int>("threads", 0); slots == 0 && threads > 1)
+  if (const int threads = plan.settings.model.threads; slots == 0 && threads > 1)
     slots =
         std::max(1, usable_cores(request.job == nullptr ? 1 : request.job->ranks_on_this_host()) / threads);
   if (request.job != nullptr) return request.job->cluster(plan.learners(), slots);
@@ -59,7 +59,7 @@ bool has_ended(TrainingSession& session, const RunPlan& plan) {
 void tell_plan(const TrainingSession& session, const RunPlan& plan) {
   if (const auto& topology = plan.training.topology)
     for (const std::string& sentence : words_of(*topology).notices) session.notice(sentence);
-  const int threads = plan.settings.model.get<int>("threads", 0), cores = usable_cores();
+  const int threads = plan.settings.model.threads, cores = usable_cores();
   if (threads > cores)
     session.notice(
         fmt::format("model.threads = {}, but this process may use {} core{}: they wait for each other",
@@ -87,7 +87,7 @@ RunResult run_training(const TrainingRequest& request) {
   TrainingSession session({.observer = request.observer,
                            .interrupted = request.interrupted,
                            .job = request.job,
-                           .model = request.learner ? "own" : plan->settings.model.get<std::string>("name")});
+                           .model = request.learner ? "own" : plan->settings.model.name});
   ClusterNodes nodes(request, *plan, make_cluster(request, *plan));
   describe(session, *plan, nodes);
   const FlushDenormals flush;  // on all nodes alike, or sums would depend on which node adds
@@ -106,7 +106,7 @@ RunResult run_training(const TrainingRequest& request) {
   if (ended)
     session.notice(fmt::format("{} had ended; --set run.{}=.. makes it longer",
                                session.folder()->path().string(),
-                               plan->settings.run.has("steps") ? "steps" : "epochs"));
+                               plan->settings.run.steps ? "steps" : "epochs"));
   session.start(ended);
   tell_plan(session, *plan);
 

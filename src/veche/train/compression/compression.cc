@@ -22,19 +22,19 @@ double read_gamma(const Value& value, const CodecSpec& spec) {
 
 }  // namespace
 
-std::optional<Compression> read_compression(const Options& compress, const CompressedRun& run) {
+std::optional<Compression> read_compression(const CompressSettings& compress, const CompressedRun& run) {
   Compression result;
-  result.spec = parse_codec("compress.codec", compress.get<std::string>("codec"));
-  parse_lossless("compress.lossless", compress.get<std::string>("lossless"), result.spec);
-  result.gamma = read_gamma(compress.at("gamma"), result.spec);
+  result.spec = parse_codec("compress.codec", compress.codec);
+  parse_lossless("compress.lossless", compress.lossless, result.spec);
+  result.gamma = read_gamma(compress.gamma, result.spec);
   if (result.spec.nothing()) return {};
-  result.feedback = compress.get<bool>("error_feedback", result.spec.biased());
-  result.small = static_cast<std::size_t>(compress.get<std::int64_t>("small"));
-  result.vote = compress.get<bool>("vote");
-  result.first_step = static_cast<std::uint64_t>(
-      std::llround(compress.get<double>("start") * std::max(run.steps_per_epoch, 1.0)));
-  result.momentum = static_cast<float>(run.optimizer.get<double>("momentum", 0.0));
-  result.clip = static_cast<float>(run.optimizer.get<double>("clip", 0.0));
+  result.feedback = compress.error_feedback.value_or(result.spec.biased());
+  result.small = static_cast<std::size_t>(compress.small);
+  result.vote = compress.vote;
+  result.first_step =
+      static_cast<std::uint64_t>(std::llround(compress.start * std::max(run.steps_per_epoch, 1.0)));
+  result.momentum = static_cast<float>(run.optimizer.momentum);
+  result.clip = static_cast<float>(run.optimizer.clip);
   result.steps_per_epoch = run.steps_per_epoch;
   check_pair(result, compress, run);
   return result;

@@ -5,6 +5,7 @@
 
 #include "veche/compress/codec_spec.h"
 #include "veche/options.h"
+#include "veche/settings.h"
 #include "veche/strategy_info.h"
 
 namespace veche {
@@ -27,7 +28,7 @@ struct CompressedRun {
   const StrategyInfo& strategy;
   const std::vector<StrategyInfo>& known;  // strategies that a refusal may suggest
   const Options& strategy_options;
-  const Options& optimizer;
+  const OptimizerSettings& optimizer;
   double steps_per_epoch = 0;
   bool async = false;
   bool fixed_graph = true;      // the neighbours are the same in every round
@@ -38,6 +39,6 @@ struct CompressedRun {
 
 // Throws RequestError for a wrong value, and for a codec that does not work with the strategy, naming the
 // nearest pair that does.
-std::optional<Compression> read_compression(const Options& compress, const CompressedRun& run);
+std::optional<Compression> read_compression(const CompressSettings& compress, const CompressedRun& run);
 
 }  // namespace veche

@@ -36,8 +36,7 @@ class Pair {
       refuse("dgc corrects the momentum of gradients, and this strategy sends models",
              fmt::format("choose compress.codec = \"topk:{:g}\", or {}", spec_.amount,
                          named(CodedExchange::gradients)));
-    if (spec_.gradients_only() &&
-        (run_.optimizer.get<std::string>("name") != "sgd" || run_.optimizer.get<bool>("nesterov", false)))
+    if (spec_.gradients_only() && (run_.optimizer.name != "sgd" || run_.optimizer.nesterov))
       refuse("dgc takes the place of the momentum of plain SGD",
              fmt::format("choose optimizer.name = \"sgd\" with optimizer.momentum, or compress.codec = "
                          "\"topk:{:g}\"",
@@ -67,12 +66,11 @@ class Pair {
     if (refused) refuse(refused->reason, refused->instead);
   }
 
-  void check_keys(const Compression& compression, const Options& compress) const {
+  void check_keys(const Compression& compression, const CompressSettings& compress) const {
     const bool copies = ability_.exchange == CodedExchange::copies;
-    if (copies && compress.has("error_feedback"))
+    if (copies && compress.error_feedback)
       refuse("copies of models remember what codes leave out", "leave out compress.error_feedback");
-    if (!copies && ability_.exchange != CodedExchange::both &&
-        compress.at("gamma") != Value{std::string("auto")})
+    if (!copies && ability_.exchange != CodedExchange::both && compress.gamma != Value{std::string("auto")})
       refuse("there are no copies to go towards by compress.gamma",
              "leave it out, or " + choose(CodedExchange::copies));
     if (compression.first_step > 0 && run_.async)
@@ -111,7 +109,7 @@ class Pair {
 
 }  // namespace
 
-void check_pair(const Compression& compression, const Options& compress, const CompressedRun& run) {
+void check_pair(const Compression& compression, const CompressSettings& compress, const CompressedRun& run) {
   const Pair pair(compression, run);
   pair.check_exchange();
   pair.check_codec();

@@ -51,7 +51,8 @@ struct TrainingPlan {
   bool trace = false;                         // nodes keep what they do when
 
   StrategyInfo strategy;
-  Options strategy_options, optimizer_options;
+  Options strategy_options;
+  OptimizerSettings optimizer_options;
   std::optional<Compression> compression;    // none: floats travel as they are
   std::shared_ptr<const Topology> topology;  // none when the strategy uses none
   std::vector<std::uint64_t> mix_every;      // by node; empty: the strategy's own

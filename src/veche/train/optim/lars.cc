@@ -13,11 +13,11 @@ namespace {
 class Lars : public Optimizer {
  public:
   using Optimizer::update;
-  Lars(const Options& options, std::vector<LayerSpan> layers)
-      : momentum_(options.get<double>("momentum", 0)),
-        decay_(options.get<double>("weight_decay", 0)),
-        trust_(options.get<double>("trust", 0.001)),
-        spare_(!options.get<bool>("decay_norms", true)),
+  Lars(const OptimizerSettings& settings, std::vector<LayerSpan> layers)
+      : momentum_(settings.momentum),
+        decay_(settings.weight_decay),
+        trust_(settings.trust),
+        spare_(!settings.decay_norms),
         layers_(std::move(layers)),
         velocity_(layers_.empty() ? 0 : layers_.back().to) {}
 
@@ -54,11 +54,11 @@ class Lars : public Optimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_lars(const Options& options, std::vector<LayerSpan> layers) {
+std::unique_ptr<Optimizer> make_lars(const OptimizerSettings& settings, std::vector<LayerSpan> layers) {
   if (std::ranges::any_of(layers, &LayerSpan::cut))
     throw RequestError(
         "optimizer.name = \"lars\" needs whole layers, which strategy.servers cuts; set it to 1");
-  return std::make_unique<Lars>(options, std::move(layers));
+  return std::make_unique<Lars>(settings, std::move(layers));
 }
 
 }  // namespace veche

@@ -19,9 +19,9 @@ struct Group {
 };
 
 // As few as there can be: one, unless norms and biases are spared.
-std::vector<Group> groups_of(const Options& options, const std::vector<LayerSpan>& layers) {
-  const double decay = options.get<double>("weight_decay", 0);
-  const bool spare = !options.get<bool>("decay_norms", true);
+std::vector<Group> groups_of(const OptimizerSettings& settings, const std::vector<LayerSpan>& layers) {
+  const double decay = settings.weight_decay;
+  const bool spare = !settings.decay_norms;
   std::vector<Group> groups;
   for (const LayerSpan& layer : layers) {
     const double its_decay = spare && layer.norm_or_bias ? 0 : decay;
@@ -38,10 +38,10 @@ std::size_t size_of(const std::vector<LayerSpan>& layers) { return layers.empty(
 class Sgd : public Optimizer {
  public:
   using Optimizer::update;
-  Sgd(const Options& options, const std::vector<LayerSpan>& layers)
-      : momentum_(options.get<double>("momentum", 0)),
-        nesterov_(options.get<bool>("nesterov", false)),
-        groups_(groups_of(options, layers)),
+  Sgd(const OptimizerSettings& settings, const std::vector<LayerSpan>& layers)
+      : momentum_(settings.momentum),
+        nesterov_(settings.nesterov),
+        groups_(groups_of(settings, layers)),
         velocity_(momentum_ == 0 ? 0 : size_of(layers)) {}
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
@@ -73,12 +73,12 @@ class Sgd : public Optimizer {
 class Adam : public Optimizer {
  public:
   using Optimizer::update;
-  Adam(const Options& options, const std::vector<LayerSpan>& layers, bool decoupled)
-      : beta1_(options.get<double>("beta1", 0.9)),
-        beta2_(options.get<double>("beta2", 0.999)),
-        epsilon_(options.get<double>("epsilon", 1e-8)),
+  Adam(const OptimizerSettings& settings, const std::vector<LayerSpan>& layers, bool decoupled)
+      : beta1_(settings.beta1),
+        beta2_(settings.beta2),
+        epsilon_(settings.epsilon),
         decoupled_(decoupled),
-        groups_(groups_of(options, layers)),
+        groups_(groups_of(settings, layers)),
         mean_(size_of(layers)),
         square_(size_of(layers)) {}
 
@@ -144,17 +144,17 @@ std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part) 
   return layers_of(learner.parameter_layout(), from, from + part.size());
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<LayerSpan> layers) {
-  const auto name = options.get<std::string>("name");
-  if (name == "sgd") return std::make_unique<Sgd>(options, layers);
-  if (name == "adam") return std::make_unique<Adam>(options, layers, false);
-  if (name == "adamw") return std::make_unique<Adam>(options, layers, true);
-  if (name == "lars") return make_lars(options, std::move(layers));
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers) {
+  const std::string& name = settings.name;
+  if (name == "sgd") return std::make_unique<Sgd>(settings, layers);
+  if (name == "adam") return std::make_unique<Adam>(settings, layers, false);
+  if (name == "adamw") return std::make_unique<Adam>(settings, layers, true);
+  if (name == "lars") return make_lars(settings, std::move(layers));
   throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters) {
-  return make_optimizer(options, std::vector<LayerSpan>{{.from = 0, .to = parameters}});
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters) {
+  return make_optimizer(settings, std::vector<LayerSpan>{{.from = 0, .to = parameters}});
 }
 
 std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw", "lars"}; }

@@ -8,7 +8,7 @@
 
 #include "veche/learner.h"
 #include "veche/optimizer.h"
-#include "veche/options.h"
+#include "veche/settings.h"
 
 namespace veche {
 
@@ -27,11 +27,11 @@ std::vector<LayerSpan> layers_of(const std::vector<TensorLayout>& layout, std::s
 std::vector<LayerSpan> layers_of(Learner& learner);
 std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part);
 
-// `options` is the section [optimizer]; formulas and defaults are PyTorch's, or the paper's for LARS. Throws
-// RequestError for LARS on layers that are cut.
-std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::vector<LayerSpan> layers);
+// Formulas and defaults are PyTorch's, or the paper's for LARS. Throws RequestError for LARS on layers that
+// are cut.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers);
 // For a vector that is one layer.
-std::unique_ptr<Optimizer> make_optimizer(const Options& options, std::size_t parameters);
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters);
 
 std::vector<std::string> optimizer_names();
 // What people use when they do not say.

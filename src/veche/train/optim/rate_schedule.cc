@@ -22,19 +22,17 @@ constexpr double kEndDivisor = 1e4;
 
 std::vector<std::string> schedule_names() { return {"constant", "multi-step", "cosine", "one-cycle"}; }
 
-RateSchedule::RateSchedule(const Options& options, const Plan& plan)
+RateSchedule::RateSchedule(const OptimizerSettings& settings, const Plan& plan)
     : shape_(Shape::constant),
-      peak_(options.get<double>("lr")),
-      warmup_steps_(options.get<double>("warmup_epochs", 0) * plan.steps_per_epoch),
+      peak_(settings.lr),
+      warmup_steps_(settings.warmup_epochs * plan.steps_per_epoch),
       ahead_(static_cast<double>(plan.ahead)),
       total_steps_(static_cast<double>(plan.total_steps) + ahead_),
-      gamma_(options.get<double>("gamma", 0.1)) {
+      gamma_(settings.gamma) {
   const auto names = schedule_names();
-  const auto name = options.get<std::string>("schedule", "constant");
-  shape_ = static_cast<Shape>(std::ranges::find(names, name) - names.begin());
-  for (const double epoch : options.get<std::vector<double>>("milestones", {}))
-    milestones_.push_back(epoch * plan.steps_per_epoch);
-  if (options.get<bool>("scale_lr", false)) peak_ *= plan.nodes;
+  shape_ = static_cast<Shape>(std::ranges::find(names, settings.schedule) - names.begin());
+  for (const double epoch : settings.milestones) milestones_.push_back(epoch * plan.steps_per_epoch);
+  if (settings.scale_lr) peak_ *= plan.nodes;
 }
 
 double RateSchedule::rate(std::uint64_t step) const {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/options.h"
+#include "veche/settings.h"
 
 namespace veche {
 
@@ -17,8 +17,8 @@ class RateSchedule {
     int nodes = 1;
     std::int64_t ahead = 0;  // steps that count as made before the first, or, below 0, that do not count
   };
-  // `options` is the section [optimizer]: lr, schedule, milestones, gamma, warmup_epochs, scale_lr.
-  RateSchedule(const Options& options, const Plan& plan);
+  // Reads lr, schedule, milestones, gamma, warmup_epochs and scale_lr.
+  RateSchedule(const OptimizerSettings& settings, const Plan& plan);
 
   double rate(std::uint64_t step) const;
 

@@ -7,16 +7,11 @@
 namespace veche {
 namespace {
 
-Options options(const std::string& schedule) {
-  Options result;
-  result.set("lr", {0.4});
-  result.set("schedule", {schedule});
-  return result;
-}
+OptimizerSettings settings(const std::string& schedule) { return {.lr = 0.4, .schedule = schedule}; }
 
 TEST(RateSchedule, ConstantWithLinearWarmUp) {
-  Options given = options("constant");
-  given.set("warmup_epochs", {2.0});
+  OptimizerSettings given = settings("constant");
+  given.warmup_epochs = 2;
   const RateSchedule schedule(given, {.total_steps = 100, .steps_per_epoch = 5, .nodes = 4});
   EXPECT_DOUBLE_EQ(schedule.rate(0), 0.04);
   EXPECT_DOUBLE_EQ(schedule.rate(4), 0.2);
@@ -25,14 +20,14 @@ TEST(RateSchedule, ConstantWithLinearWarmUp) {
 }
 
 TEST(RateSchedule, ScalesWithTheNodesOnRequest) {
-  Options given = options("constant");
-  given.set("scale_lr", {true});
+  OptimizerSettings given = settings("constant");
+  given.scale_lr = true;
   EXPECT_DOUBLE_EQ(RateSchedule(given, {.total_steps = 10, .steps_per_epoch = 5, .nodes = 4}).rate(3), 1.6);
 }
 
 TEST(RateSchedule, MultiStepDropsAtItsEpochs) {
-  Options given = options("multi-step");
-  given.set("milestones", {Value::List{{std::int64_t{1}}, {2.5}}});
+  OptimizerSettings given = settings("multi-step");
+  given.milestones = {1, 2.5};
   const RateSchedule schedule(given, {.total_steps = 40, .steps_per_epoch = 10, .nodes = 1});
   EXPECT_DOUBLE_EQ(schedule.rate(9), 0.4);
   EXPECT_DOUBLE_EQ(schedule.rate(10), 0.04);
@@ -41,7 +36,7 @@ TEST(RateSchedule, MultiStepDropsAtItsEpochs) {
 }
 
 TEST(RateSchedule, CosineFallsFromThePeakToZero) {
-  const RateSchedule schedule(options("cosine"), {.total_steps = 100, .steps_per_epoch = 10, .nodes = 1});
+  const RateSchedule schedule(settings("cosine"), {.total_steps = 100, .steps_per_epoch = 10, .nodes = 1});
   EXPECT_DOUBLE_EQ(schedule.rate(0), 0.4);
   EXPECT_NEAR(schedule.rate(50), 0.2, 1e-12);
   EXPECT_LT(schedule.rate(99), 0.001);
@@ -49,8 +44,8 @@ TEST(RateSchedule, CosineFallsFromThePeakToZero) {
 
 // Ten epochs: five of 10 steps, made at step 50, then five of 2 steps. It goes on where it was.
 TEST(RateSchedule, FollowsTheEpochsWhereTheirStepsChange) {
-  const RateSchedule before(options("cosine"), {.total_steps = 100, .steps_per_epoch = 10, .nodes = 1});
-  const RateSchedule after(options("cosine"),
+  const RateSchedule before(settings("cosine"), {.total_steps = 100, .steps_per_epoch = 10, .nodes = 1});
+  const RateSchedule after(settings("cosine"),
                            {.total_steps = 60, .steps_per_epoch = 2, .nodes = 5, .ahead = 5 * 2 - 50});
   EXPECT_NEAR(after.rate(50), before.rate(50), 1e-12);
   EXPECT_NEAR(after.rate(58), before.rate(90), 1e-12);
@@ -59,7 +54,7 @@ TEST(RateSchedule, FollowsTheEpochsWhereTheirStepsChange) {
 
 // Values printed by torch.optim.lr_scheduler.OneCycleLR(max_lr=0.4, total_steps=10).
 TEST(RateSchedule, OneCycleIsPyTorchs) {
-  const RateSchedule schedule(options("one-cycle"), {.total_steps = 10, .steps_per_epoch = 5, .nodes = 1});
+  const RateSchedule schedule(settings("one-cycle"), {.total_steps = 10, .steps_per_epoch = 5, .nodes = 1});
   const std::vector<double> expected = {0.016,       0.208,       0.4,         0.380193853, 0.324698262,
                                         0.244504809, 0.155496791, 0.075303338, 0.019807747, 1.6e-06};
   for (std::size_t step = 0; step < expected.size(); ++step)

@@ -27,8 +27,8 @@ double difference(std::span<const float> a, std::span<const float> b) {
 
 ModelSpec without_norm(const std::string& name, Shape shape) {
   ModelSpec spec = spec_of(name, shape);
-  spec.options.set("norm", Value{std::string("none")});
-  if (name == "cnn") spec.options.set("dropout", Value{0.0});
+  spec.settings.norm = "none";
+  if (name == "cnn") spec.settings.dropout = 0.0;
   return spec;
 }
 
@@ -36,9 +36,7 @@ TEST(Stages, HaveTheGradientOfOneLearner) {
   for (const auto& [name, shape] :
        {std::pair{"cnn", kGrey}, {"lenet5", kGrey}, {"mlp", kGrey}, {"resnet20", kColour}}) {
     ModelSpec spec = without_norm(name, shape);
-    if (spec.name == "mlp")
-      spec.options.set("hidden",
-                       Value{Value::List{{std::int64_t{64}}, {std::int64_t{32}}, {std::int64_t{16}}}});
+    if (spec.name == "mlp") spec.settings.hidden = {64, 32, 16};
     const RandomSamples samples(shape, 50);
     const auto learner = make_learner(spec);
     const Score score = learner->compute_gradient(samples.batch());
@@ -65,9 +63,9 @@ TEST(Stages, AreOfEveryNetwork) {
     if (info.name == "wrn-28-10") continue;  // wrn-16-8 in large
     if (info.name == "cnn" || info.name.starts_with("mobilenet") || info.name.starts_with("squeeze") ||
         info.name.starts_with("efficient"))
-      spec.options.set("dropout", Value{0.0});
+      spec.settings.dropout = 0.0;
     if (info.name.starts_with("efficient") || info.name.starts_with("convnext"))
-      spec.options.set("stochastic_depth", Value{0.0});
+      spec.settings.stochastic_depth = 0.0;
     const RandomSamples samples(shape, 2);
     const auto learner = make_learner(spec);
     learner->compute_gradient(samples.batch());
@@ -122,7 +120,7 @@ TEST(Stages, KeepStatisticsAsIfEveryMicroBatchWereABatch) {
 
 TEST(Stages, DropTheSameForEveryCut) {
   ModelSpec spec = spec_of("wrn-10-1", kColour);
-  spec.options.set("dropout", Value{0.5});
+  spec.settings.dropout = 0.5;
   const RandomSamples samples(kColour, 8);
   CutModel one(spec, 1);
   one.step(samples.batch(5), Schedule::gpipe, 4);
@@ -171,7 +169,7 @@ TEST(Stages, CountWhatTheyHoldOfMessages) {
 TEST(Stages, SeeThatParametersHaveChanged) {
   ModelSpec spec =
       spec_of("squeezenet1_1", kColour);  // no statistics, so that steps differ by parameters alone
-  spec.options.set("dropout", Value{0.0});
+  spec.settings.dropout = 0.0;
   const RandomSamples samples(kColour, 8);
   const auto halve = [](CutModel& cut) {
     for (const auto& stage : cut.all)

@@ -134,8 +134,8 @@ TEST(Pack, ResizesAndTakesUnequalImages) {
             std::string::npos);
   pack(source, folder.path() / "small", {.resize = 6});
   EXPECT_EQ(open_data(at(folder.path() / "small"), 1).train->shape(), (Shape{3, 6, 6}));
-  Options sized = at(folder.path() / "as-they-are");
-  sized.set("size", {std::int64_t{5}});
+  DataSettings sized = at(folder.path() / "as-they-are");
+  sized.size = 5;
   EXPECT_EQ(open_data(sized, 1).train->shape(), (Shape{3, 5, 5}));
 }
 

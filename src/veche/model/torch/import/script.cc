@@ -122,7 +122,7 @@ class Script : public Network {
 }  // namespace
 
 std::shared_ptr<Network> make_script(const ModelSpec& spec) {
-  const auto file = spec.options.get<std::string>("file");
+  const std::string file = spec.settings.file.value();
   const std::string who = "model.file: '" + file + "'";
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(file, unknown)) throw RequestError(who + " is missing or is no file");

@@ -22,8 +22,7 @@ bool holds(const Link& link, const std::string& tensor) {
 }
 
 std::string who_is(const ModelSpec& spec) {
-  return spec.options.has("file") ? "model.file: '" + spec.options.get<std::string>("file") + "'"
-                                  : "model.name: '" + spec.name + "'";
+  return spec.settings.file ? "model.file: '" + *spec.settings.file + "'" : "model.name: '" + spec.name + "'";
 }
 
 // The link that owns each tensor. Every tensor must belong to a link, in the order of the links, so
@@ -79,10 +78,10 @@ TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, 
       stage_(stage),
       input_(spec.input),
       classes_(spec.classes),
-      label_smoothing_(spec.options.get<double>("label_smoothing", 0.0)),
+      label_smoothing_(spec.settings.label_smoothing.value_or(0.0)),
       seed_(spec.seed),
       node_(spec.node),
-      threads_(std::max(1, spec.options.get<int>("threads", 0))),
+      threads_(std::max(1, spec.settings.threads)),
       computes_(where_to_compute(spec)),
       flat_(cut_out(*network_, spec, stage), network_->channels_last()),
       report_(flat_.gradients().data()) {

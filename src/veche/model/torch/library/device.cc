@@ -7,7 +7,7 @@
 namespace veche::torch_model {
 
 Computes where_to_compute(const ModelSpec& spec) {
-  const auto name = spec.options.get<std::string>("device", "cpu");
+  const std::string& name = spec.settings.device;
   if (name == "cpu") return {};
   if (name == "copies") return {at::kCPU, true};
   if (name != "cuda")

@@ -29,7 +29,7 @@ class Mlp : public Network {
 
 std::shared_ptr<Network> make_mlp(const ModelSpec& spec) {
   std::vector<std::int64_t> widths{static_cast<std::int64_t>(spec.input.size())};
-  for (const std::int64_t width : spec.options.get<std::vector<std::int64_t>>("hidden", {128})) {
+  for (const std::int64_t width : spec.settings.hidden.value_or(std::vector<std::int64_t>{128})) {
     if (width < 1) throw RequestError("model.hidden must hold whole numbers above 0");
     widths.push_back(width);
   }

@@ -73,11 +73,11 @@ Model find(const std::string& name) {
 }
 
 void check_norm(const ModelSpec& spec, const char* norms) {
-  if (!spec.options.has("norm")) return;
+  if (!spec.settings.norm) return;
   if (norms == nullptr)
     throw RequestError("model.norm: '" + spec.name + "' comes with its own; leave the key out");
   const std::string understood = norms;
-  const auto norm = spec.options.get<std::string>("norm");
+  const std::string& norm = *spec.settings.norm;
   const NormChoice choice = norm_of(spec);
   if (understood == "any") return;
   if (understood == "some") {
@@ -90,27 +90,27 @@ void check_norm(const ModelSpec& spec, const char* norms) {
   }
 }
 
-void check_probability(const ModelSpec& spec, const char* key, bool understood) {
-  if (!understood && spec.options.get<double>(key, 0.0) != 0)
+void check_probability(const ModelSpec& spec, const char* key, const std::optional<double>& given,
+                       bool understood) {
+  if (!understood && given.value_or(0.0) != 0)
     throw RequestError("model." + std::string(key) + ": '" + spec.name +
                        "' has none; leave the key out or set it to 0");
 }
 
 void check_stem(const ModelSpec& spec, bool understood) {
-  const auto stem = spec.options.get<std::string>("stem", "auto");
-  if (!understood && stem != "auto")
+  if (!understood && spec.settings.stem != "auto")
     throw RequestError("model.stem: '" + spec.name + "' has one beginning only; leave the key out");
 }
 
 // The key that makes it too large.
 std::string too_large(const ModelSpec& spec) {
-  return (spec.options.has("hidden") ? "model.hidden: '" : "model.name: '") + spec.name + "'";
+  return (spec.settings.hidden ? "model.hidden: '" : "model.name: '") + spec.name + "'";
 }
 
 // The largest number of groups, below the requested one, that divides all channel counts.
 int nearest_groups(const Model& model, ModelSpec spec, int groups) {
   while (--groups > 1) {
-    spec.options.set("norm", Value{"group:" + std::to_string(groups)});
+    spec.settings.norm = "group:" + std::to_string(groups);
     try {
       model.make(spec);
       break;
@@ -137,8 +137,8 @@ std::shared_ptr<Network> make_network(const ModelSpec& spec, bool whole) {
   const Model model = find(spec.name);
   check_norm(spec, model.keys.norm);
   check_stem(spec, model.keys.stem);
-  check_probability(spec, "dropout", model.keys.dropout);
-  check_probability(spec, "stochastic_depth", model.keys.stochastic_depth);
+  check_probability(spec, "dropout", spec.settings.dropout, model.keys.dropout);
+  check_probability(spec, "stochastic_depth", spec.settings.stochastic_depth, model.keys.stochastic_depth);
   try {
     const std::shared_ptr<Network> network = model.make(spec);
     if (whole) check_size(spec, *network);

@@ -1,4 +1,4 @@
-#include "cli/grid/grid_config.h"
+#include "veche/runtime/config/member_config.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,50 +9,50 @@
 #include <nlohmann/json.hpp>
 
 #include "veche/errors.h"
+#include "veche/runtime/config/settings_values.h"
 #include "veche/runtime/record/run_folder.h"
 
-namespace veche::cli {
+namespace veche {
 namespace {
 
-// What a member chooses for itself: the others do not see it.
-constexpr std::array kMembersOwn{"run.out",        "run.name",      "data.path",     "data.folder",
-                                 "data.workers",   "cluster.nodes", "cluster.slots", "model.threads",
-                                 "model.device",   "grid.listen",   "grid.address",  "grid.relay",
-                                 "grid.multicast", "grid.upnp",     "grid.dht",      "grid.name"};
+// The keys that a member chooses for itself; the other members do not see them.
+constexpr std::array<std::string_view, 16> kMembersOwn{
+    "run.out",        "run.name",      "data.path",    "data.folder", "data.workers", "cluster.nodes",
+    "cluster.slots",  "model.threads", "model.device", "grid.listen", "grid.address", "grid.relay",
+    "grid.multicast", "grid.upnp",     "grid.dht",     "grid.name"};
 
-bool is_members_own(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
+bool is_members_key(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
 
 void set_own(Config& config, const std::vector<std::string>& assignments) {
   for (const std::string& assignment : assignments) {
-    if (const std::string key = assignment.substr(0, assignment.find('=')); !is_members_own(key))
+    if (const std::string key = assignment.substr(0, assignment.find('=')); !is_members_key(key))
       throw RequestError(fmt::format("--set {} would change the run of all; a member may set {}", assignment,
                                      fmt::join(kMembersOwn, ", ")));
     config.set(assignment);
   }
 }
 
-// One process, one node, unless somebody wants more of them: how many the run has in all nobody can say. Of a
-// model in stages it is one node, too: what is counted are those of a replica.
+// A member has one node unless cluster.nodes says more; the number of nodes of the whole run is not known.
+// With stages a member has one node, too, and cluster.nodes counts the nodes of one replica.
 Settings with_own_nodes(Config config) {
   if (config.has("cluster", "nodes")) return config.resolve();
   if (Settings settings = config.resolve(); settings.stages() > 1) {
-    settings.cluster.set("nodes", {std::int64_t{settings.stages()}});
+    settings.cluster.nodes = settings.stages();
     return settings;
   }
   config.set("cluster.nodes=1");
   return config.resolve();
 }
 
-Settings resolved(const Config& config) {
+Settings resolve_for_member(const Config& config) {
   const bool says_uneven = config.has("data", "uneven");
   Settings settings = with_own_nodes(config);
-  if (settings.grid.get<std::string>("weight") == "equal" && !says_uneven)
-    settings.data.set("uneven", {std::string("repeat")});
+  if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = "repeat";
   return settings;
 }
 
-// What a person gives: config.toml of a run has a number.
-void check_stages(const Config& config, const Settings& settings) {
+// For keys that a person gives; the config.toml of a run always has cluster.nodes.
+void check_members_stages(const Config& config, const Settings& settings) {
   if (settings.stages() > 1 && config.has("cluster", "nodes"))
     throw RequestError(
         "pipeline.stages with cluster.nodes cannot be used where members come and go; each member has one "
@@ -78,33 +78,20 @@ SharedConfig SharedConfig::of(const std::string& text) {
 Settings founders_settings(const std::string& file, const std::vector<std::string>& assignments) {
   Config config = file.empty() ? Config{} : Config::from_file(file);
   for (const std::string& assignment : assignments) config.set(assignment);
-  Settings settings = resolved(config);
-  check_stages(config, settings);
+  Settings settings = resolve_for_member(config);
+  check_members_stages(config, settings);
   return settings;
 }
 
 Settings members_own_settings(const std::vector<std::string>& assignments) {
   Config config;
   set_own(config, assignments);
-  return resolved(config);
+  return resolve_for_member(config);
 }
 
 SharedConfig shared_config(const Settings& settings, const DataTraits& data, const std::string& run) {
-  Settings shared = settings;
-  for (const std::string_view key : kMembersOwn) {
-    const std::string_view section = key.substr(0, key.find('.'));
-    const std::string name(key.substr(key.find('.') + 1));
-    Options& options = section == "run"       ? shared.run
-                       : section == "data"    ? shared.data
-                       : section == "cluster" ? shared.cluster
-                       : section == "model"   ? shared.model
-                                              : shared.grid;
-    auto kept = options.all();
-    kept.erase(name);
-    options = Options(std::move(kept));
-  }
-  return {shared.to_toml(), data,
-          !settings.brings_data && settings.data.has("path") && !settings.data.has("name"), run};
+  return {toml_without(settings, kMembersOwn), data,
+          !settings.brings_data && !settings.data.path.empty() && !settings.data.name, run};
 }
 
 Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::string>& assignments) {
@@ -112,13 +99,13 @@ Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::s
   set_own(config, assignments);
   if (shared.own_path && !config.has("data", "path"))
     throw RequestError("the run trains on data that each member has itself: give --set data.path=FOLDER");
-  Settings settings = resolved(config);
-  check_stages(config, settings);
+  Settings settings = resolve_for_member(config);
+  check_members_stages(config, settings);
   return settings;
 }
 
 std::string members_name(const Settings& settings) {
-  if (auto given = settings.grid.get<std::string>("name"); !given.empty()) return given;
+  if (auto given = settings.grid.name; !given.empty()) return given;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   return host.data();
@@ -127,7 +114,27 @@ std::string members_name(const Settings& settings) {
 Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments) {
   Config config = Config::from_file(RunFolder::open(run).config());
   set_own(config, assignments);
-  return resolved(config);
+  return resolve_for_member(config);
 }
 
-}  // namespace veche::cli
+void set_shared_rules(const Settings& settings, grid::GridOptions& options) {
+  options.approve = settings.grid.admit == "approved";
+  options.fork = settings.grid.partition == "fork";
+}
+
+grid::GridOptions grid_options(const Settings& settings) {
+  grid::GridOptions options;
+  options.name = members_name(settings);
+  options.nodes = settings.is_cut() ? 1 : static_cast<std::uint32_t>(settings.nodes());
+  options.slots = settings.cluster.slots;
+  options.listen = settings.grid.listen;
+  options.addresses = settings.grid.address;
+  options.relay = settings.grid.relay;
+  options.multicast = settings.grid.multicast;
+  options.upnp = settings.grid.upnp;
+  options.dht = settings.grid.dht;
+  set_shared_rules(settings, options);
+  return options;
+}
+
+}  // namespace veche

@@ -2,9 +2,9 @@
 
 #include <string>
 
-namespace veche::cli {
+namespace veche {
 
 // Every configuration key with its default and meaning, as the page docs/configuration.md.
-std::string keys_page();
+std::string config_page();
 
-}  // namespace veche::cli
+}  // namespace veche

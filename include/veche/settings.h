@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "veche/options.h"
+
+namespace veche {
+
+// The sections of a configuration, one struct each. A member's type and initial value are the type and the
+// default of the key of the same name; an optional member and an empty list mean that the key is absent.
+// docs/configuration.md describes every key; runtime/config/config_keys.cc holds the table behind it.
+
+struct RunSettings {
+  std::optional<std::string> name = {};
+  std::string out = "runs";
+  std::int64_t seed = 1;
+  std::optional<double> epochs = {};
+  std::optional<std::int64_t> steps = {};
+  std::optional<double> target_accuracy = {};
+  std::string eval = "average";
+  std::int64_t eval_every = 0;
+  std::int64_t checkpoint_every = 0;
+  bool trace = false;
+};
+
+struct ModelSettings {
+  std::string name = "cnn";
+  std::optional<int> classes = {};
+  std::optional<std::string> norm = {};
+  std::string stem = "auto";
+  std::optional<double> dropout = {};
+  std::optional<double> stochastic_depth = {};
+  std::optional<double> label_smoothing = {};
+  std::optional<std::vector<std::int64_t>> hidden = {};
+  std::optional<std::string> file = {};
+  std::optional<std::string> init = {};
+  std::optional<double> prune = {};
+  double prune_at = 1;
+  std::optional<double> prune_until = {};
+  std::string device = "cpu";
+  int threads = 0;
+  std::optional<Value> a = {}, b = {};  // one entry per node, each a number or a list of numbers
+  std::optional<std::int64_t> length = {};
+  std::string start = "equal";
+  std::optional<Value> x0 = {};  // a number or a list of numbers
+  Options keys = {};             // the section by key, for a model that a program has registered
+};
+
+// The key data.path: one path, or a list of one path per node. At most one of the two is given.
+struct DataPath {
+  std::string one;
+  std::vector<std::string> per_node = {};
+
+  bool empty() const { return one.empty() && per_node.empty(); }
+  bool operator==(const DataPath&) const = default;
+};
+
+struct DataSettings {
+  std::optional<std::string> name = {};
+  DataPath path = {};
+  std::string folder = "data";
+  std::optional<int> size = {};
+  std::string bad = "refuse";
+  std::int64_t batch = 25;
+  std::string partition = "iid";  // proportional unless given, where cluster.speed is given
+  std::string uneven = "wait";
+  std::string shuffle = "local";
+  std::string augment = "default";
+  int workers = 1;
+  std::vector<std::int64_t> shape = {};
+  std::optional<std::int64_t> samples = {};
+  std::optional<std::int64_t> test_samples = {};
+  std::optional<std::int64_t> classes = {};
+  std::optional<double> noise = {};
+  Options keys = {};  // the section by key, for a data set that a program has registered
+};
+
+struct OptimizerSettings {
+  std::string name = "adam";
+  double lr = 0.001;  // the optimizer's own default unless given
+  double momentum = 0;
+  bool nesterov = false;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decay_norms = true;
+  double trust = 0.001;
+  double clip = 0;
+  std::string schedule = "constant";
+  std::vector<double> milestones = {};
+  double gamma = 0.1;
+  double warmup_epochs = 0;
+  bool scale_lr = false;
+};
+
+struct ClusterSettings {
+  int nodes = 4;
+  std::string transport = "auto";
+  int slots = 0;
+  std::vector<double> speed = {};
+  std::optional<Value> train_every = {}, mix_every = {};  // a whole number, or a list of one per node
+  std::optional<bool> rest = {};
+  std::vector<double> stall = {};
+  double lose = 0;
+  std::string work = "shared";
+};
+
+struct TopologySettings {
+  std::string graph = "ring";
+  std::string weights = "metropolis";
+};
+
+// The options are `name` and the keys that the strategy declares.
+struct StrategySettings : Options {
+  std::string name = "consensus";
+};
+
+struct CompressSettings {
+  std::string codec = "none";
+  std::optional<bool> error_feedback = {};
+  Value gamma{std::string("auto")};  // a number or "auto"
+  std::int64_t small = 0;
+  double start = 0;
+  std::string lossless = "none";
+  bool vote = false;
+};
+
+struct PipelineSettings {
+  int stages = 1;
+  std::int64_t micro_batches = 1;  // four per stage unless given, if the batch has as many samples
+  std::string schedule = "1f1b";
+  Value cut{std::string("time")};  // "time", "parameters", "layers", or a list of block numbers
+  Value recompute{false};          // true, false or "except-last"
+};
+
+struct NetworkSettings {
+  std::optional<std::string> platform = {};
+  Value bandwidth{std::string("1Gbps")};  // a text with a unit, or a list of one per node
+  Value latency{std::string("50us")};     // likewise
+  std::optional<Value> sites = {};        // a table or a list of tables
+  std::string shape = "star";
+  std::string model = "LV08";
+  bool crosstraffic = true;
+  bool duplex = true;
+  Value jitter{std::string("0s")};          // a text with a unit
+  std::optional<Value> loss_of_nodes = {};  // a table or a list of tables
+  std::optional<Value> speed = {};          // a number, or a list of one per node
+  std::optional<double> seconds_per_step = {};
+  std::string learning = "real";
+};
+
+struct GridSettings {
+  std::string admit = "invited";
+  int wait_for = 1;
+  std::string wait_limit = "1h";
+  std::string name = {};
+  std::string partition = "wait";
+  std::string data = "own";
+  std::string weight = "samples";
+  std::string listen = "0.0.0.0:0";
+  std::vector<std::string> address = {};
+  bool relay = false;
+  bool multicast = true;
+  bool upnp = false;
+  std::string dht = {};
+};
+
+}  // namespace veche

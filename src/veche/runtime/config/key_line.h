@@ -1,0 +1,114 @@
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "veche/base/value_as.h"
+#include "veche/runtime/config/config_keys.h"
+
+namespace veche {
+
+// What a key's value may be, besides what the type of its member says.
+struct KeyChecks {
+  std::optional<KeySpec::Kind> kind = {};  // of members that hold a Value; any when absent
+  bool follows = false;                    // the default follows from other keys
+  std::vector<std::string> choices = {};
+  std::optional<double> least = {};
+  bool above_least = false;
+  std::optional<double> most = {};
+  bool below_most = false;
+  bool may_be_empty = false;
+};
+
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+
+template <class T>
+constexpr KeySpec::Kind kind_of() {
+  using Kind = KeySpec::Kind;
+  if constexpr (IsOptional<T>::value) return kind_of<typename T::value_type>();
+  if constexpr (std::same_as<T, bool>) return Kind::flag;
+  if constexpr (std::same_as<T, int> || std::same_as<T, std::int64_t>) return Kind::whole;
+  if constexpr (std::same_as<T, double>) return Kind::real;
+  if constexpr (std::same_as<T, std::string>) return Kind::text;
+  if constexpr (std::same_as<T, std::vector<std::int64_t>>) return Kind::wholes;
+  if constexpr (std::same_as<T, std::vector<double>>) return Kind::reals;
+  if constexpr (std::same_as<T, std::vector<std::string>> || std::same_as<T, DataPath>) return Kind::texts;
+  return Kind::any;
+}
+
+template <class T>
+T member_of(const Value& value, const std::string& key) {
+  if constexpr (IsOptional<T>::value) {
+    return member_of<typename T::value_type>(value, key);
+  } else if constexpr (std::same_as<T, Value>) {
+    return value;
+  } else if constexpr (std::same_as<T, DataPath>) {
+    if (const auto* one = std::get_if<std::string>(&value.data)) return {*one};
+    return {{}, value_as<std::vector<std::string>>(value, key)};
+  } else {
+    return value_as<T>(value, key);
+  }
+}
+
+template <class T>
+std::optional<Value> value_of(const T& member) {
+  if constexpr (IsOptional<T>::value) {
+    return member ? value_of(*member) : std::nullopt;
+  } else if constexpr (std::same_as<T, Value>) {
+    return member;
+  } else if constexpr (std::same_as<T, DataPath>) {
+    return member.one.empty() ? value_of(member.per_node) : value_of(member.one);
+  } else if constexpr (IsList<T>::value) {
+    if (member.empty()) return {};
+    Value::List list;
+    for (const auto& item : member) list.push_back({item});
+    return Value{std::move(list)};
+  } else if constexpr (std::same_as<T, int>) {
+    return Value{std::int64_t{member}};
+  } else {
+    return Value{member};
+  }
+}
+
+// Makes the lines of one section's table.
+template <class Section>
+struct Line {
+  Section Settings::*section;
+
+  template <class T>
+  SectionKey operator()(std::string name, T Section::*member, std::string help, KeyChecks checks = {}) const {
+    SectionKey key;
+    key.name = name;
+    key.kind = checks.kind.value_or(kind_of<T>());
+    if (!checks.follows) key.fallback = value_of(Section{}.*member);
+    key.help = std::move(help);
+    key.choices = std::move(checks.choices);
+    key.least = checks.least;
+    key.above_least = checks.above_least;
+    key.most = checks.most;
+    key.below_most = checks.below_most;
+    key.may_be_empty = checks.may_be_empty;
+    key.fill = [=, section = section](Settings& settings, const Value& value) {
+      settings.*section.*member = member_of<T>(value, name);
+    };
+    key.value = [=, section = section](const Settings& settings) {
+      return value_of(settings.*section.*member);
+    };
+    key.holds = [=, section = section](const Settings& settings, const Value& value) {
+      return settings.*section.*member == member_of<T>(value, name);
+    };
+    return key;
+  }
+};
+
+}  // namespace veche
