@@ -4,18 +4,18 @@
 #include <new>
 #include <sstream>
 
+#include "cli/arguments/unknown_argument.h"
 #include "cli/commands.h"
 #include "cli/process/isa.h"
 #include "cli/process/limits.h"
 #include "cli/terminal/output.h"
-#include "cli/train/leftovers.h"
 #include "veche/base/files/cut_files.h"
 #include "veche/errors.h"
 
 namespace {
 
-using veche::cli::about_leftovers;
 using veche::cli::answer_text;
+using veche::cli::describe_unknown_argument;
 using veche::cli::flush_output;
 using veche::cli::kFailed;
 using veche::cli::kWrongRequest;
@@ -70,9 +70,9 @@ int run(int argc, char** argv) {
     answer_text(text.str());
     return code;
   } catch (const CLI::ExtrasError& error) {
-    return say(about_leftovers(app, error.what()), kWrongRequest);
+    return say(describe_unknown_argument(app, error.what()), kWrongRequest);
   } catch (const CLI::RequiredError& error) {  // a subcommand is missing, and another word is in its place
-    return say(about_leftovers(app, error.what()), kWrongRequest);
+    return say(describe_unknown_argument(app, error.what()), kWrongRequest);
   } catch (const CLI::ParseError& error) {
     return say(error.what(), kWrongRequest);
   } catch (const veche::RequestError& error) {

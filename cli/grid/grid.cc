@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/arguments/shorthands.h"
 #include "cli/commands.h"
 #include "cli/grid/grid_run.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
-#include "cli/train/shorthands.h"
 #include "veche/errors.h"
 #include "veche/runtime/config/quantity.h"
 
 namespace veche::cli {
 namespace {
 
-// As long as a warrant: nobody may sign for longer (docs/grid-protocol.md).
+// The longest validity of a warrant (docs/grid-protocol.md).
 constexpr std::chrono::seconds kLongestInvitation = std::chrono::hours(24 * 3650);
 
 struct AskArguments {

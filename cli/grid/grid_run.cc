@@ -7,10 +7,10 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "cli/train/run_table.h"
-#include "veche/base/files/files.h"
 #include "veche/comm/grid/grid.h"
 #include "veche/errors.h"
 #include "veche/runtime/config/member_config.h"
+#include "veche/runtime/record/provisional_folder.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/run/grid_training.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kLeft = 130;  // what shells expect of a program that ended on Ctrl-C
 
-// Shows the run, and lets the other members know how it goes here.
-class MembersView : public ProgressView {
+// Shows the run, and reports the progress of this member to the others.
+class MemberView : public ProgressView {
  public:
   using ProgressView::ProgressView;
   void on_view(const RunInfo& info) override {
@@ -40,7 +40,7 @@ class MembersView : public ProgressView {
   RunInfo info_;
 };
 
-grid::GridOptions options_of(const GridArguments& arguments, const Settings& settings, MembersView& view,
+grid::GridOptions options_of(const GridArguments& arguments, const Settings& settings, MemberView& view,
                              const Interrupts& interrupts) {
   grid::GridOptions options = grid_options(settings);
   options.interrupted = &interrupts.asked();
@@ -64,10 +64,10 @@ int told(const GridArguments& arguments, const RunResult& result, bool others_go
   return 0;
 }
 
-// What is common to all ways of becoming a member.
+// What `start`, `join` and `join --resume` have in common.
 class Membership {
  public:
-  Membership(const GridArguments& arguments, Settings settings, MembersView& view,
+  Membership(const GridArguments& arguments, Settings settings, MemberView& view,
              const Interrupts& interrupts)
       : arguments_(arguments),
         settings_(std::move(settings)),
@@ -99,76 +99,13 @@ class Membership {
  private:
   const GridArguments& arguments_;
   const Settings settings_;
-  MembersView& view_;
+  MemberView& view_;
   const Interrupts& interrupts_;
   GridTraining training_;
 };
 
-// A folder for a run that may turn out to be none: then nothing of it stays, nor of the folders above it.
-class ProvisionalFolder {
- public:
-  explicit ProvisionalFolder(const Settings& settings)
-      : missing_(missing_above(settings.run.out)), folder_(RunFolder::create(settings)) {}
-  ~ProvisionalFolder() {
-    std::error_code ignored;
-    if (kept_) return;
-    std::filesystem::remove_all(folder_.path(), ignored);
-    for (const std::filesystem::path& made : missing_) std::filesystem::remove(made, ignored);
-  }
-  ProvisionalFolder(const ProvisionalFolder&) = delete;
-  ProvisionalFolder& operator=(const ProvisionalFolder&) = delete;
-
-  const RunFolder& operator*() const { return folder_; }
-  // It is a run's, with these settings.
-  void keep(Settings settings) {
-    settings.run.name = folder_.name();
-    write_file(folder_.config(), settings.to_toml());
-    kept_ = true;
-  }
-
- private:
-  // The lowest first.
-  static std::vector<std::filesystem::path> missing_above(std::filesystem::path folder) {
-    std::vector<std::filesystem::path> missing;
-    for (std::error_code ignored; !folder.empty() && !std::filesystem::exists(folder, ignored);
-         folder = folder.parent_path())
-      missing.push_back(folder);
-    return missing;
-  }
-
-  const std::vector<std::filesystem::path> missing_;
-  const RunFolder folder_;
-  bool kept_ = false;
-};
-
-// What can be part of a folder's name.
-std::string plain(std::string name) {
-  for (char& sign : name)
-    if (std::isalnum(static_cast<unsigned char>(sign)) == 0 && sign != '.' && sign != '_') sign = '-';
-  return name.empty() || name.front() == '.' ? "member" + name : name;
-}
-
-// A newcomer's folder has the run's name, and where another member on this machine has that one, its own name
-// behind it.
-std::unique_ptr<ProvisionalFolder> newcomers_folder(Settings settings, const std::string& run) {
-  if (settings.run.name || run.empty()) return std::make_unique<ProvisionalFolder>(settings);
-  const std::filesystem::path out = settings.run.out;
-  const std::string name = plain(run), with_member = name + "-" + plain(members_name(settings));
-  for (int attempt = 0;; ++attempt) {
-    const std::string wanted = attempt == 0   ? name
-                               : attempt == 1 ? with_member
-                                              : fmt::format("{}-{}", with_member, attempt);
-    if (std::filesystem::exists(out / wanted)) continue;
-    settings.run.name = wanted;
-    try {
-      return std::make_unique<ProvisionalFolder>(settings);
-    } catch (const RequestError&) {
-      if (!std::filesystem::exists(out / wanted)) throw;  // else another member was quicker
-    }
-  }
-}
-
-// Others get the invitation from standard output, by a file or a pipe; with --json that holds the summary.
+// Prints the invitation on standard output, for a file or a pipe. With --json standard output holds the
+// summary, and the invitation goes to standard error.
 void give_invitation(const GridArguments& arguments, grid::Grid& grid) {
   const grid::Terms terms;
   const std::string invitation = grid.invite(terms);
@@ -185,7 +122,7 @@ int come_back(const GridArguments& arguments) {
   if (!arguments.invitation.empty())
     throw RequestError("--resume comes back with what the folder holds; leave out the invitation");
   const Interrupts interrupts;
-  MembersView view(arguments.quiet);
+  MemberView view(arguments.quiet);
   Membership member(arguments, returned_settings(arguments.resume, arguments.assignments), view, interrupts);
   const RunFolder folder = RunFolder::resume(arguments.resume);
   const auto grid = grid::resume(member.options(folder));
@@ -196,7 +133,7 @@ int come_back(const GridArguments& arguments) {
 
 int run_grid_start(const GridArguments& arguments) {
   const Interrupts interrupts;
-  MembersView view(arguments.quiet);
+  MemberView view(arguments.quiet);
   Membership member(arguments, founders_settings(arguments.config, arguments.assignments), view, interrupts);
   ProvisionalFolder folder(member.settings());
   const std::string shared =
@@ -212,7 +149,7 @@ int run_grid_join(const GridArguments& arguments) {
   if (arguments.invitation.empty())
     throw RequestError("give the invitation that a member has made, or --resume RUN to come back");
   const Interrupts interrupts;
-  MembersView view(arguments.quiet);
+  MemberView view(arguments.quiet);
   std::unique_ptr<ProvisionalFolder> folder;
   grid::GridOptions options =
       options_of(arguments, members_own_settings(arguments.assignments), view, interrupts);
@@ -220,7 +157,7 @@ int run_grid_join(const GridArguments& arguments) {
     const SharedConfig shared = SharedConfig::of(configuration);
     const Settings settings = newcomers_settings(shared, arguments.assignments);
     set_shared_rules(settings, known);
-    folder = newcomers_folder(settings, shared.run);
+    folder = make_member_folder(settings, shared.run, members_name(settings));
     known.folder = (**folder).path();
   };
   const auto grid = grid::join(options, arguments.invitation);

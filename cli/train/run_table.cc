@@ -50,7 +50,7 @@ void print_run(const RunResult& result) {
   if (tested) {
     const Spread spread = accuracy_spread(last);
     tell("  accuracy of the nodes  {:.2f} +- {:.2f} %{}\n", 100 * spread.mean, 100 * spread.std,
-         spread.nodes < last.nodes.size() ? fmt::format(", of {} that were tested", spread.nodes) : "");
+         spread.count < last.nodes.size() ? fmt::format(", of {} that were tested", spread.count) : "");
     tell("  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
   }
   const Disagreement apart = disagreement(last);

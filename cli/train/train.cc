@@ -6,18 +6,18 @@
 #include <memory>
 #include <optional>
 
+#include "cli/arguments/shorthands.h"
 #include "cli/commands.h"
 #include "cli/process/interrupt.h"
 #include "cli/process/limits.h"
 #include "cli/process/reporter.h"
+#include "cli/report/watch.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/text.h"
 #include "cli/train/compare.h"
 #include "cli/train/job_view.h"
 #include "cli/train/run_table.h"
-#include "cli/train/shorthands.h"
-#include "cli/train/watch.h"
 #include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
 #include "veche/runtime/config/config_page.h"
@@ -116,15 +116,15 @@ int compare_runs(const TrainArguments& arguments, const std::atomic<bool>& inter
                  view);
 }
 
-// What went wrong is known to all ranks and told by the first, before any of them ends.
+// A failure is known to all ranks, and rank 0 prints it before any rank ends.
 template <class Work>
 int in_job(const TrainArguments& arguments, Work work) {
   const auto launch = arguments.simulate ? std::nullopt : mpi_launch();
-  // MPICH ends everybody at once when one dies: the others cannot tell.
+  // MPICH ends all ranks at once when one dies, so no rank could print anything.
   std::optional<Reporter> reporter;
   if (launch && launch->kind == MpiKind::mpich && is_first_rank())
     reporter.emplace(launcher_words(launch->size) + " veche train --resume");
-  std::optional<Interrupts> interrupts;  // longer than the job: launchers repeat themselves until the end
+  std::optional<Interrupts> interrupts;  // outlives the job: launchers repeat their signal until the end
   const std::unique_ptr<Job> job = launch ? join_mpi_job(*launch) : nullptr;
   interrupts.emplace(job != nullptr);
   if (job == nullptr) {
@@ -142,7 +142,7 @@ int in_job(const TrainArguments& arguments, Work work) {
     try {
       job->exchange("", Time(5));
     } catch (const Error&) {
-      // They hang, and are ended with this process.
+      // The other ranks hang. The launcher ends them with this process.
     }
     return wrong ? kWrongRequest : kFailed;
   }

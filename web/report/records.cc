@@ -117,17 +117,11 @@ std::optional<double> number(const Json& json, std::initializer_list<const char*
 }
 
 std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path) {
-  Spread spread;
   std::vector<double> values;
   for (const RunRecord& run : group.runs)
     if (const auto value = number(run.summary, path)) values.push_back(*value);
   if (values.empty()) return std::nullopt;
-  spread.count = values.size();
-  for (const double value : values) spread.mean += value / static_cast<double>(values.size());
-  for (const double value : values)
-    spread.std += std::pow(value - spread.mean, 2) / static_cast<double>(values.size());
-  spread.std = std::sqrt(spread.std);
-  return spread;
+  return spread_of(values);
 }
 
 RunRecord read_record(const fs::path& folder) {

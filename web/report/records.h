@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "veche/runtime/record/spread.h"
+
 namespace veche::web {
 
 using Json = nlohmann::ordered_json;
@@ -35,10 +37,6 @@ std::string config_value(const std::string& config, const std::string& section, 
 // A nested number; nullopt if absent or not a number.
 std::optional<double> number(const Json& json, std::initializer_list<const char*> path);
 
-struct Spread {
-  double mean = 0, std = 0;  // population
-  std::size_t count = 0;
-};
 // Mean and deviation over the runs of a group that have the value; nullopt if none has.
 std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path);
 

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 
 #include "veche/base/files/files.h"
 #include "veche/errors.h"
 #include "veche/runtime/checkpoint/checkpoint_file.h"
-#include "veche/vector_math.h"
 
 namespace veche {
 namespace {
@@ -20,7 +18,7 @@ constexpr std::size_t kKept = 2;
 constexpr std::string_view kFinished = "step-";
 constexpr std::string_view kUnfinished = "unfinished-";
 constexpr std::string_view kDamaged = "damaged-";
-constexpr std::size_t kMostNamed = 3;  // damaged files of a checkpoint; of a thousand nodes all may be
+constexpr std::size_t kMostNamed = 3;  // damaged files of one checkpoint
 
 std::optional<std::uint64_t> step_of(const fs::path& folder, std::string_view prefix) {
   const std::string name = folder.filename().string();
@@ -31,7 +29,7 @@ std::optional<std::uint64_t> step_of(const fs::path& folder, std::string_view pr
   return step;
 }
 
-// Steps of the checkpoints of this kind, newest first.
+// Steps of the checkpoints whose names start with `prefix`, newest first.
 std::vector<std::uint64_t> steps_of(const fs::path& folder, std::string_view prefix) {
   std::vector<std::uint64_t> steps;
   std::error_code error;
@@ -49,7 +47,7 @@ void remove_folder(const fs::path& folder) {
   if (error) throw RunError(cannot_be(folder, "removed", error.value()));
 }
 
-// An old one that cannot be removed harms nobody; the next time it is tried again.
+// A failure does no harm: the next commit tries again.
 void try_to_remove(const fs::path& folder) {
   std::error_code ignored;
   fs::remove_all(folder, ignored);
@@ -78,7 +76,7 @@ CheckpointStore CheckpointStore::of_run(const fs::path& folder, std::uint64_t ru
     const CheckpointStore any(folder, 0);
     int found = 0;
     while (fs::exists(any.file(any.step_folder(step), NodeId{found}))) ++found;
-    nodes = std::max(nodes, found);  // files of one of them may be gone
+    nodes = std::max(nodes, found);  // a checkpoint may lack some of its files
   }
   return {folder, nodes, run};
 }
@@ -108,14 +106,15 @@ void CheckpointStore::commit(std::uint64_t step) {
           "that not all hosts share",
           saved.string(), node));
   sync_folder(unfinished(step));
-  remove_folder(step_folder(step));  // the same step of other nodes, whose average this run went on from
+  // The same step may have been saved by another number of nodes, whose average this run was resumed from.
+  remove_folder(step_folder(step));
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;
-  for (const std::uint64_t found :
-       steps_of(folder_, kFinished))  // later ones are of other nodes, who made other steps
+  // Later steps were saved by another number of nodes, before the run was resumed.
+  for (const std::uint64_t found : steps_of(folder_, kFinished))
     if (found > step || ++kept > kKept) try_to_remove(step_folder(found));
-  for (const std::uint64_t left :
-       steps_of(folder_, kUnfinished))  // by a kill; the others may be at the next step's
+  // Left by a kill. Later ones may be in use by nodes that are ahead.
+  for (const std::uint64_t left : steps_of(folder_, kUnfinished))
     if (left < step) try_to_remove(unfinished(left));
 }
 
@@ -128,7 +127,7 @@ std::optional<std::uint64_t> CheckpointStore::latest() const {
   return steps.empty() ? std::nullopt : std::optional(steps.front());
 }
 
-// How many files there are, the first whole one tells.
+// The first undamaged file says how many files there are.
 std::vector<DamagedPiece> CheckpointStore::damage_at(std::uint64_t step) const {
   std::vector<DamagedPiece> damaged;
   CheckpointPiece expected{.checkpoint = step, .run = run_};
@@ -189,113 +188,12 @@ void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) co
   for (const auto& vector : state.vectors) saved.take(vector);
 }
 
-// Of the right sizes, its numbers to be read yet.
-SavedModel CheckpointStore::empty_model(std::uint64_t step, int stages) const {
-  SavedModel model;
-  for (int stage = 0; stage < stages; ++stage) {
-    const CheckpointReader saved(file(step_folder(step), NodeId{stage}));
-    const auto& sizes = saved.sizes();
-    if (sizes.size() < 2) throw RunError(saved.path().string() + " holds no model");
-    model.parameters.resize(model.parameters.size() + sizes[0]);
-    model.buffers.resize(model.buffers.size() + sizes[1]);
-  }
-  return model;
-}
-
-SavedModel CheckpointStore::read_model(std::uint64_t step, NodeId replica, int stages) const {
-  SavedModel model = empty_model(step, stages);
-  read_replica(step, replica.value, stages, {}, {model.parameters, model.buffers});
-  return model;
-}
-
-SavedModel CheckpointStore::read_average_model(std::uint64_t step, int stages) const {
-  SavedModel model = empty_model(step, stages);
-  NodeState state;
-  state.vectors = {model.parameters, model.buffers};
-  model.nodes = read_average(step, state, stages, {});
-  return model;
-}
-
 int CheckpointStore::nodes_at(std::uint64_t step) const {
   return static_cast<int>(CheckpointReader(file(step_folder(step), NodeId{0})).header().nodes);
 }
 
 std::uint64_t CheckpointStore::run_at(std::uint64_t step) const {
   return CheckpointReader(file(step_folder(step), NodeId{0})).header().run;
-}
-
-std::vector<std::size_t> CheckpointStore::parts_at(std::uint64_t step, std::size_t parameters) const {
-  std::vector<std::size_t> parts;
-  std::size_t sum = 0;
-  const int nodes = nodes_at(step);
-  while (static_cast<int>(parts.size()) < nodes && (parts.empty() || sum < parameters)) {
-    const CheckpointReader saved(file(step_folder(step), NodeId{static_cast<int>(parts.size())}));
-    if (saved.sizes().empty()) throw RunError(saved.path().string() + " holds no model");
-    parts.push_back(saved.sizes()[0]);
-    sum += parts.back();
-    // A whole model of another length is as long as the next one's.
-    if (sum > parameters || (sum < parameters && static_cast<int>(parts.size()) == nodes))
-      saved.does_not_fit();
-  }
-  return parts;
-}
-
-std::vector<int> CheckpointStore::averaged_at(std::uint64_t step, int stages) const {
-  std::vector<int> all;
-  std::vector<int> training;
-  for (int replica = 0; replica < nodes_at(step) / stages; ++replica) {
-    all.push_back(replica);
-    if (CheckpointReader(file(step_folder(step), NodeId{replica * stages})).header().trains != 0)
-      training.push_back(replica);
-  }
-  return training.empty() ? all : training;  // somebody trains in every run
-}
-
-// Returns its step.
-std::uint64_t CheckpointStore::read_replica(std::uint64_t step, int replica, int stages,
-                                            std::optional<Place> place,
-                                            const std::vector<std::span<float>>& vectors) const {
-  std::vector<std::unique_ptr<CheckpointReader>> parts;
-  for (int stage = 0; stage < stages; ++stage)
-    parts.push_back(
-        std::make_unique<CheckpointReader>(file(step_folder(step), NodeId{replica * stages + stage})));
-  std::vector<float> whole;
-  for (std::size_t i = 0; i < vectors.size(); ++i) {
-    std::size_t length = 0;
-    for (const auto& part : parts) {
-      if (part->sizes().size() <= i) part->does_not_fit();
-      length += part->sizes()[i];
-    }
-    // All but the buffers are as long as the parameters.
-    const std::size_t from = !place ? 0 : i == 1 ? place->buffer : place->parameter;
-    if (place ? from + vectors[i].size() > length : vectors[i].size() != length)
-      parts.front()->does_not_fit();
-    whole.resize(length);
-    std::size_t at = 0;
-    for (const auto& part : parts) {
-      part->take(std::span(whole).subspan(at, part->sizes()[i]));
-      at += part->sizes()[i];
-    }
-    std::ranges::copy(std::span(whole).subspan(from, vectors[i].size()), vectors[i].begin());
-  }
-  return parts.front()->header().step;
-}
-
-int CheckpointStore::read_average(std::uint64_t step, NodeState& state, int stages,
-                                  std::optional<Place> place) const {
-  const std::vector<int> replicas = averaged_at(step, stages);
-  std::vector<std::vector<float>> one;
-  for (const auto& vector : state.vectors) one.emplace_back(vector.size());
-  const std::vector<std::span<float>> room(one.begin(), one.end());
-  std::vector<ModelAverage> averages(state.vectors.begin(), state.vectors.end());
-  std::uint64_t steps = 0;  // of nodes that are asynchronous each has made its own
-  for (const int replica : replicas) {
-    steps += read_replica(step, replica, stages, place, room);
-    for (std::size_t i = 0; i < averages.size(); ++i) averages[i].add(one[i]);
-  }
-  for (ModelAverage& average : averages) average.finish();
-  state.step = steps / replicas.size();
-  return static_cast<int>(replicas.size());
 }
 
 }  // namespace veche

@@ -14,8 +14,8 @@
 namespace veche {
 namespace {
 
-// Also the measurement at the run's end, which is made again. A line cut short by a kill is nobody's loss.
-void forget_after(const std::filesystem::path& file, std::uint64_t step) {
+// Also removes the measurement at the end of the run, which is made again, and a line cut short by a kill.
+void remove_after(const std::filesystem::path& file, std::uint64_t step) {
   std::ifstream in(file);
   if (!in) throw RunError(cannot_be(file, "read", errno));
   std::string kept;
@@ -28,9 +28,8 @@ void forget_after(const std::filesystem::path& file, std::uint64_t step) {
   write_file(file, kept);
 }
 
-// Where a resumed run goes on.
 std::filesystem::path lines_until(const std::filesystem::path& file, std::uint64_t step) {
-  if (std::filesystem::exists(file)) forget_after(file, step);
+  if (std::filesystem::exists(file)) remove_after(file, step);
   return file;
 }
 

@@ -14,7 +14,7 @@ Json staleness_json(const Staleness& staleness) {
   Json json{{"mean", staleness.mean()}, {"max", staleness.most}, {"applied", staleness.count}};
   if (staleness.dropped > 0) json["dropped"] = staleness.dropped;
   if (staleness.lead > 0) json["lead"] = staleness.lead;
-  Json histogram = Json::array();  // from the age given, up to the next one
+  Json histogram = Json::array();  // each bin starts at `from` and ends before the next one
   for (std::size_t bin = 0; bin < Staleness::kBins; ++bin)
     if (staleness.bins[bin] > 0)
       histogram.push_back(
@@ -23,7 +23,7 @@ Json staleness_json(const Staleness& staleness) {
   return json;
 }
 
-// `remembered`: the norm of what is still to be told.
+// `remembered`: the norm of the compression error not yet sent.
 Json coding_json(const Coding& coding) {
   return {{"ratio", coding.ratio()},
           {"remembered", std::sqrt(coding.remembered_squared)},
@@ -39,7 +39,7 @@ Json stage_json(const StageReport& stage) {
           {"peak_bytes", stage.most_bytes_held}};
 }
 
-// Of each stage over the replicas: sums, but for the most memory.
+// For each stage the sums over the replicas, and the maximum of the memory.
 Json stages_json(const Evaluation& evaluation) {
   std::vector<StageReport> sums;
   for (const NodeReport& node : evaluation.nodes) {
@@ -60,7 +60,7 @@ Json stages_json(const Evaluation& evaluation) {
   return stages;
 }
 
-// Those of whole models, which the nodes have in parts.
+// The distances of whole models, whose parts are on several nodes.
 std::vector<Distance> of_models(const Evaluation& evaluation) {
   std::vector<Distance> all;
   for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
@@ -106,16 +106,7 @@ Spread accuracy_spread(const Evaluation& evaluation) {
   std::vector<double> tested;
   for (const NodeReport& node : evaluation.nodes)
     if (node.test.count > 0) tested.push_back(node.test.accuracy());
-  Spread spread{0, 0, 1, 0, tested.size()};
-  const auto nodes = static_cast<double>(tested.size());
-  for (const double accuracy : tested) {
-    spread.mean += accuracy / nodes;
-    spread.min = std::min(spread.min, accuracy);
-    spread.max = std::max(spread.max, accuracy);
-  }
-  for (const double accuracy : tested) spread.std += std::pow(accuracy - spread.mean, 2) / nodes;
-  spread.std = std::sqrt(spread.std);
-  return spread;
+  return spread_of(tested);
 }
 
 Disagreement disagreement(const Evaluation& evaluation) {
@@ -223,7 +214,7 @@ Json summary(const RunResult& result) {
     const Spread spread = accuracy_spread(last);
     json["accuracy"] = {{"mean", spread.mean},    {"std", spread.std},
                         {"min", spread.min},      {"max", spread.max},
-                        {"tested", spread.nodes}, {"average_model", last.average_model.accuracy()}};
+                        {"tested", spread.count}, {"average_model", last.average_model.accuracy()}};
   }
   json["loss"] = tests.count > 0 ? tests.loss() : trains.loss();
   json["train_loss"] = trains.loss();

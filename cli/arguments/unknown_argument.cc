@@ -1,4 +1,4 @@
-#include "cli/train/leftovers.h"
+#include "cli/arguments/unknown_argument.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace veche::cli {
 namespace {
 
-// The configuration keys that are called as the option is: optimizer.lr for --lr.
+// The configuration keys with the name of an option: optimizer.lr for --lr.
 std::vector<std::string> keys_called(std::string name) {
   std::ranges::replace(name, '-', '_');
   std::vector<std::string> found;
@@ -31,14 +31,14 @@ std::vector<std::string> keys_called(std::string name) {
   return found;
 }
 
-// "; did you mean '--json'?". Dashes are no likeness.
+// Such as "; did you mean '--json'?". Compares names without their dashes.
 std::string near_option(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
   const std::string bare = name.substr(0, name.find('='));
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& one : option->get_lnames()) known.push_back(one);
-  // A key of this very name is closer than any option.
+  // A key of exactly this name is a better guess than any option.
   if (command.get_option_no_throw("--set") != nullptr)
     if (const auto keys = keys_called(bare); !keys.empty())
       return fmt::format("; write --set {}=..{}", keys.front(),
@@ -51,8 +51,8 @@ std::string near_option(const CLI::App& command, const std::string& word) {
 
 }  // namespace
 
-std::string about_leftovers(const CLI::App& app, const std::string& message) {
-  const CLI::App* command = &app;  // the innermost that was named
+std::string describe_unknown_argument(const CLI::App& app, const std::string& message) {
+  const CLI::App* command = &app;  // the innermost subcommand that was given
   std::string name;
   while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
@@ -70,7 +70,7 @@ std::string about_leftovers(const CLI::App& app, const std::string& message) {
                          near_option(*command, word));
     std::vector<std::string> known;
     for (const CLI::App* part : command->get_subcommands({}))
-      if (!part->get_group().empty()) known.push_back(part->get_name());  // the others are for shells
+      if (!part->get_group().empty()) known.push_back(part->get_name());  // the others are hidden
     if (name.empty()) return fmt::format("there is no command '{}'{}", word, suggestion(word, known));
     return fmt::format("`veche {}` has no {}{}", name, word, known.empty() ? "" : suggestion(word, known));
   }

@@ -1,4 +1,4 @@
-#include "cli/train/shorthands.h"
+#include "cli/arguments/shorthands.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ bool sets(std::string_view assignment, std::string_view key) {
   return assignment.starts_with(key) && assignment.substr(key.size()).starts_with('=');
 }
 
-// section.key=value, however wrong the key may be.
+// Has the form section.key=value; the key may be wrong.
 bool is_assignment(std::string_view word) {
   const std::size_t equals = word.find('=');
   return equals != std::string_view::npos && std::ranges::all_of(word.substr(0, equals), [](unsigned char c) {

@@ -1,4 +1,4 @@
-#include "cli/train/watch.h"
+#include "cli/report/watch.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ class LivePage : public RunObserver {
   RunObserver& next_;
   const ServingWords where_;
   std::unique_ptr<web::WatchService> service_;
-  std::unique_ptr<web::HttpServer> server_;  // after the service, which must outlive it
+  std::unique_ptr<web::HttpServer> server_;  // declared after the service, which must outlive it
 };
 
 }  // namespace

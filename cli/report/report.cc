@@ -14,14 +14,15 @@
 namespace veche::cli {
 namespace {
 
-constexpr double kMostInReport = 100;  // nodes that a small picture can show
+constexpr double kMostInReport = 100;  // nodes that a small drawing can show
 
 struct ReportWords {
   std::vector<std::string> runs;
   std::string out = "report.html", csv, figures, gallery;
 };
 
-// "ring:4, metropolis" of a summary, drawn; nothing where it cannot be, such as a graph whose file is gone.
+// Draws the topology of a summary, such as "ring:4, metropolis"; empty where it cannot be drawn, such as a
+// graph whose file is gone.
 std::string graph_of(const web::RunRecord& run) {
   const std::string words = run.text("topology");
   const std::size_t comma = words.rfind(", ");
