@@ -73,8 +73,7 @@ HttpReply refusal_of_server(int status, std::size_t most_body) {
   if (status == 413)
     return refusal(413, fmt::format("that is too much: {} MB are the most", most_body / 1'000'000));
   if (status == 414) return refusal(414, "the address is too long");
-  if (status == 415)
-    return refusal(415, "what is sent must not be compressed: send it without Content-Encoding");
+  if (status == 415) return refusal(415, "the body must not be compressed: send it without Content-Encoding");
   if (status == 431) return refusal(431, "the request has too many headers, or they are too long");
   if (status == 404) return refusal(404, "there is nothing of this name here");
   if (status == 500) return refusal(500, "the request could not be answered");

@@ -1,8 +1,8 @@
-# The peer of `veche bench ddp`, behind the models of step/peer.py: PyTorch's DistributedDataParallel over Gloo, one process
-# a rank. In the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torch takes them, and REQUEST, a JSON object
+# The peer of `veche bench ddp`, appended to the models of step/peer.py: PyTorch's DistributedDataParallel over Gloo, one
+# process per rank. In the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torch takes them, and REQUEST, a JSON object
 #   {"model", "batch", "optimizer": "sgd"|"adam", "steps"}                     speed: random samples, already in memory
-#   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, looked at
-#                                                                              every so many steps, which is not timed
+#   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, measured
+#                                                                              at an interval of steps; not timed
 # and in either "hook": "fp16" or "powersgd:RANK", DDP's own communication hooks.
 # Rank 0 prints {"seconds", "images", "loss", "accuracy", "steps"}.
 import gzip
@@ -63,7 +63,7 @@ def train():
     layout = torch.contiguous_format if by_power else torch.channels_last  # the hook views gradients as matrices
     model = model.to(memory_format=layout)
     if by_power:
-        # In one bucket: the sums of the hook's several stages, of several buckets, begin in any order, which Gloo does not bear.
+        # One bucket: with several, the sums of the hook's stages start in any order, which Gloo does not support.
         dist._DEFAULT_FIRST_BUCKET_BYTES = 1 << 30
         model = DistributedDataParallel(model, bucket_cap_mb=1 << 10)
     else:

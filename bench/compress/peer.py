@@ -7,7 +7,7 @@ Requests and answers are JSON objects, one per line:
   {"do": "hook", "shapes", "rank", "start", "out"}   powerSGD_hook of a bucket with tensors of these shapes, from the Q in
       the file `start`; the result of the first step goes to the file `out`       -> {}
   {"do": "powersgd", "times"}                                                      -> {"seconds"}
-What goes wrong is answered with {"error": text}.
+Errors are answered with {"error": text}.
 """
 import json
 import math

@@ -1,11 +1,11 @@
-# The peer of `veche bench evaluate`, behind the models of bench/step/peer.py: PyTorch's usual testing loop.
+# The peer of `veche bench evaluate`, appended to the models of bench/step/peer.py: PyTorch's usual evaluation loop.
 #
 # Requests and answers are JSON objects, one per line:
 #   {"do": "make", "name", "model", "batch", "threads", "weights", "buffers", "images", "labels"}
 #       files as in bench/step/peer.py; buffers: the statistics of the norms, as the weights   -> {}
 #   {"do": "run", "name", "times": n}   tests all images n times
 #                                       -> {"seconds": s, "loss": mean, "correct": samples, of one time}
-# What goes wrong is answered with {"error": text}.
+# Errors are answered with {"error": text}.
 
 
 def fill(tensors, path):

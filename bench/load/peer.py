@@ -7,7 +7,7 @@ Requests and answers are JSON objects, one per line:
       -> {"samples": n}
   {"do": "plain", "name", "count": n}   the first n without chance     -> {"images": FILE} float32 NCHW; the caller removes it
   {"do": "run", "name"}                 an epoch of `count` samples, shuffled  -> {"seconds": s, "images": n, "mean": m, "square": s}
-What goes wrong is answered with {"error": text}.
+Errors are answered with {"error": text}.
 """
 import json
 import os

@@ -60,7 +60,7 @@ class Ranks {
     for (std::size_t s = 0; s < sources_.size(); ++s)
       for (std::size_t i = 0; i < length_; ++i)
         if (ways_[way]->from(s)[i] != value(sources_[s], i))
-          throw RunError("bench neighbours: what came is not what was sent");
+          throw RunError("bench neighbours: received data differ from the sent data");
   }
 
  private:

@@ -1,5 +1,5 @@
-# The peer of `veche bench pipeline`: resnet50 cut into two stages, a process each, 1F1B over Gloo's send and recv.
-# torch.distributed.pipeline.sync of 1.13 is one process by its construction, hence a loop of its own. In the environment:
+# The peer of `veche bench pipeline`: resnet50 cut into two stages, one process each, 1F1B over Gloo's send and recv.
+# torch.distributed.pipeline.sync of 1.13 runs in one process by design, hence this loop. In the environment:
 # RANK, MASTER_ADDR and MASTER_PORT as torch takes them, and REQUEST, a JSON object {"batch", "micro_batches", "side", "steps",
 # "cut": block that the second stage begins with}. Rank 0 prints {"seconds", "images", "loss"}.
 import json
@@ -29,7 +29,7 @@ class Bottleneck(nn.Module):
 
 
 def resnet50():
-    # The beginning for small images: 3x3, and neither stride nor pool.
+    # The stem for small images: 3x3, without stride or pool.
     blocks = [nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU())]
     inputs = 64
     for stage, count in enumerate((3, 4, 6, 3)):

@@ -5,7 +5,7 @@ Requests and answers are JSON objects, one per line:
       files: float32 / int64 numbers one after the other; weights in the order of named_parameters(), images NCHW,
       as many batches as there are.                                          -> {"parameters": n}
   {"do": "run", "name", "steps": n}   train n steps, batch after batch       -> {"seconds": s, "losses": [...]}
-What goes wrong is answered with {"error": text}.
+Errors are answered with {"error": text}.
 """
 import json
 import os

@@ -1,9 +1,9 @@
-# Completion of `veche` in bash. `veche completion words` tells what may stand at the cursor, so that
+# Completion of `veche` in bash. `veche completion words` prints the candidates at the cursor, so that
 # new options, keys and names need no change here.
 _veche() {
   local line=${COMP_LINE:0:COMP_POINT} piece trimmed word i
   local -a words=()
-  # bash cuts words at '=' and ':' (COMP_WORDBREAKS); pieces without a blank between them are one word.
+  # bash splits words at '=' and ':' (COMP_WORDBREAKS); parts without a blank between them are one word.
   for ((i = 0; i <= COMP_CWORD; i++)); do
     trimmed=${line#"${line%%[![:blank:]]*}"}
     piece=${COMP_WORDS[i]}
@@ -16,7 +16,7 @@ _veche() {
     line=${trimmed#"$piece"}
   done
 
-  # The part of the word that bash keeps: a reply stands for what follows the last break.
+  # The part of the word that bash keeps: a reply replaces the text after the last break.
   word=${words[-1]}
   local kept="" at
   for at in '=' ':'; do

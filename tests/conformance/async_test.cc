@@ -1,4 +1,4 @@
-// Strategies whose nodes wait for nobody: what theory says of them, and that nothing ever hangs.
+// Asynchronous strategies: their theoretical properties, and that no run hangs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,7 @@ TEST(Async, WithoutARateNothingMoves) {
       EXPECT_NEAR(x.front(), 0.75, 1e-6) << name_of(variant);
 }
 
-// Random pauses, lost results, a slow network, unequal speeds.
+// Random stalls, lost results, a slow network, unequal speeds.
 TEST(Async, TwoHundredUnluckyRunsEnd) {
   const auto all = testing::async_variants();
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -124,7 +124,7 @@ TEST(Async, SspNeverExceedsItsBound) {
                          "strategy.update=ssp",       "run.steps=1250",
                          "cluster.stall=[0.02,0.002]"};
     eight.push_back("strategy.staleness=" + std::to_string(bound));
-    const RunResult result = testing::train(eight);  // the server throws when it sees a greater lead
+    const RunResult result = testing::train(eight);  // the server throws on a greater lead
     EXPECT_EQ(all_steps(result), 10'000U);
     EXPECT_EQ(total_staleness(result.last).lead, bound) << "stalls should have used all of it";
   }
@@ -147,7 +147,8 @@ TEST(Async, ElasticAveragingRestsWhereTheoryPutsIt) {
   EXPECT_NEAR(result.parameters[1].front(), 8.0 / 9, 1e-6);
 }
 
-// Nobody learns: only averages change the models. How many a run makes depends on the machine.
+// The learners do not learn: only averaging changes the models. The number of averages depends on
+// the machine.
 TEST(Async, AsynchronousGossipPreservesTheSumAndAgrees) {
   constexpr int kNodes = 16;
   for (const char* graph : {"ring:16", "star:16", "complete:16", "regular:16:4"}) {
@@ -209,7 +210,7 @@ TEST(Async, HogwildNeedsOneProcess) {
   }
 }
 
-// A node that dies in the middle ends the run for all, with its own reason.
+// A node that dies ends the run for all, with its own reason.
 TEST(Async, ADeadNodeEndsTheRun) {
   for (const Assignments& variant : testing::async_variants()) {
     try {

@@ -1,5 +1,5 @@
-// Averaging itself, on the threads engine: random vectors approach their mean at the rate that the spectrum
-// predicts.
+// Averaging alone, on the threads engine: random vectors approach their mean at the rate predicted
+// by the spectrum.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ TEST_P(Averaging, ShrinksAtThePredictedRate) {
   const auto topology =
       make_topology({.graph = GetParam().graph, .weights = GetParam().weights, .nodes = {}});
   const double rho = spectral_radius(*topology->at(0));
-  // Late enough for the slowest mode to rule, early enough for single precision not to.
+  // Late enough for the slowest mode to dominate, early enough for single precision not to matter.
   const int first = static_cast<int>(std::ceil(std::log(0.1) / std::log(rho)));
   const int last = static_cast<int>(std::ceil(std::log(0.001) / std::log(rho)));
   ASSERT_GT(last, first);

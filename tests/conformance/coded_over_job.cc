@@ -1,5 +1,5 @@
-// Strategies with codecs on the ranks of a job, beside the threads engine, whose bits and bytes they must
-// give.
+// Strategies with codecs on the ranks of a job; bits and bytes must equal those of the threads
+// engine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class CodedOverJob : public ::testing::TestWithParam<CodedCase> {
     request.job = where;
     return run_training(request);
   }
-  // Of sums of floats, which an engine's own collective may add up in another order.
+  // For sums of floats, which an engine's own collective may add in another order.
   static bool in_any_order() {
     return parse_codec("codec", GetParam().codec).sum() == CodecSpec::Sum::phases &&
            (GetParam().strategy == "allreduce" || GetParam().strategy == "local-sgd");
@@ -49,7 +49,7 @@ TEST_P(CodedOverJob, GivesTheBitsAndBytesOfThreads) {
   const RunResult threads = run(nullptr);
   ASSERT_EQ(result.last.nodes.size(), threads.last.nodes.size());
   for (std::size_t node = 0; node < threads.last.nodes.size(); ++node) {
-    // What an engine does by itself counts as the least that messages could do.
+    // An engine's own collective counts as the minimum that messages would need.
     if (!testing::sums_by_messages || !in_any_order()) {
       EXPECT_EQ(result.last.nodes[node].sent.bytes, threads.last.nodes[node].sent.bytes);
       EXPECT_EQ(result.last.nodes[node].coding.coded_bytes, threads.last.nodes[node].coding.coded_bytes);

@@ -1,5 +1,5 @@
-// What codecs must never do to averaging: move the mean. And what CHOCO does on a ring of four, in numbers
-// that do not come from this code (docs/oracles.md, oracles.py).
+// Codecs must never move the mean of averaging. Also CHOCO on a ring of four, against independent
+// numbers (docs/oracles.md, oracles.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,8 +37,8 @@ struct MeanCase {
 
 class Mean : public ::testing::TestWithParam<MeanCase> {};
 
-// Rounding alone moves it, by some 1e-7 a round at most; a codec that lost anything would move it by the size
-// of what it leaves out, 0.1 and more.
+// Only rounding moves it, by at most 1e-7 per round; a lossy codec would move it by the size of its
+// error, 0.1 and more.
 TEST_P(Mean, NeverMoves) {
   const Assignments how = joined(GetParam().strategy, {"compress.codec=" + GetParam().codec});
   const std::vector<double> mean = testing::mean_start(kNodes);
@@ -91,11 +91,11 @@ std::string name_of(const MeanCase& c) {
 INSTANTIATE_TEST_SUITE_P(Codecs, Mean, ::testing::ValuesIn(mean_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
-// The sum over nodes of the vectors, and that of the weights, stay: so the models end at the mean.
+// The sums over nodes of vectors and weights are preserved, so the models end at the mean.
 TEST(PushSumByCodes, ComesToTheMean) {
   const std::vector<double> mean = testing::mean_start(kNodes);
   for (const char* codec : {"fp16", "int8", "topk:0.3", "sign"}) {
-    // Where nothing else moves the models, signs come nearer in smaller steps than in those for training.
+    // Without gradients, signs converge better with smaller steps than those for training.
     const auto nodes = average({"strategy.name=push-sum", std::string("compress.codec=") + codec,
                                 codec == std::string("sign") ? "compress.gamma=0.45" : "compress.gamma=auto"},
                                600);

@@ -1,5 +1,5 @@
-// Every strategy of the registry x every number of nodes x every kind of network, on exact problems. A
-// strategy that is added to the registry is tested here without a line of its own.
+// Every registered strategy x every number of nodes x every kind of network, on exact problems. A
+// new strategy is tested here automatically.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Case {
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const StrategyInfo& info : strategies()) {
-    if (info.name == "hogwild") continue;  // never twice the same: async_test
+    if (info.name == "hogwild") continue;  // not repeatable: see async_test
     for (const int nodes : {1, 2, 3, 4, 5, 7, 8, 16})
       for (const Network network : {Network::quiet, Network::unlucky})
         if (nodes > 1 || !info.uses_topology()) cases.push_back({info.name, nodes, network});

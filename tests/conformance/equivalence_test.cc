@@ -1,4 +1,4 @@
-// The promise of equivalence: ways of averaging everything at every step are one algorithm.
+// Equivalence: all ways of averaging everything at every step are one algorithm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,9 +93,9 @@ INSTANTIATE_TEST_SUITE_P(AllReduce, Equivalence, ::testing::ValuesIn(all_reduce_
                            return name + (info.param[1].ends_with("true") ? "_overlap" : "");
                          });
 
-// Sending early changes when messages leave and nothing else, for any buckets, with fewer slots to compute
-// than nodes and nodes that run out of samples; networks with batch norm and biases that report parts at odd
-// moments included.
+// Overlap changes only when messages leave, for any buckets, with fewer slots than nodes and with
+// nodes that run out of samples; also for networks with batch norm and biases, which report parts
+// at odd moments.
 TEST(Overlap, ChangesNoBit) {
   for (const std::string model : {"mlp", "cnn"})
     for (const std::string algorithm : {"ring", "halving-doubling", "tree", "all-to-all", "native"}) {
@@ -112,7 +112,7 @@ TEST(Overlap, ChangesNoBit) {
         TrainingRequest request;
         request.settings = config.resolve();
         request.keep = false;
-        // A decorated network has no collectives of its own: there `native` is made of messages too.
+        // A decorated network has no collectives of its own: there `native` uses messages too.
         request.network = [](auto inner) {
           return make_faulty(std::move(inner), {.delay_probability = 0.02, .longest_delay = Time(0.0005)});
         };
@@ -124,8 +124,8 @@ TEST(Overlap, ChangesNoBit) {
     }
 }
 
-// One learner sees, at every step, just the samples that the nodes it stands for would see there: whatever
-// they have, however nodes with fewer batches go on, and whoever trains more seldom or loses results.
+// A single learner sees at every step exactly the samples of the nodes it stands for, whatever
+// their data, batches, frequencies or lost results.
 TEST(Single, SeesWhatTheNodesItStandsForSee) {
   std::uint64_t repeating = 0;
   for (std::uint64_t seed = 0; seed < 16; ++seed) {

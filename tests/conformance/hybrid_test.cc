@@ -1,4 +1,4 @@
-// Models in stages, replicas of them under a strategy: whole runs through the configuration.
+// Pipelines whose replicas run under a strategy: whole runs through the configuration.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +48,7 @@ TEST(Hybrid, TwoStagesOfTwoReplicasAreOneLearnerWithTheDoubleBatch) {
   EXPECT_EQ(four.last.cv, 0);
   EXPECT_NEAR(four.last.average_model.loss(), one.last.average_model.loss(), 1e-4);
   EXPECT_EQ(four.last.average_model.count, 50);
-  // Tested are the two models, told by their first stages.
+  // The two models are evaluated; their first stages report the scores.
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(four.last.nodes[i].test.count, i % 2 == 0 ? 50 : 0);
 }
 
@@ -99,7 +99,7 @@ TEST(Hybrid, NobodyWaitsForTheSlowestReplica) {
                                                 "run.eval_every=10", "pipeline.micro_batches=2", work}));
       EXPECT_EQ(run.last.stopped, StopReason::steps) << strategy[0];
       ASSERT_EQ(run.last.nodes.size(), 6U);
-      for (std::size_t i = 0; i < 6; i += 2)  // of a replica all have made the same
+      for (std::size_t i = 0; i < 6; i += 2)  // all stages of a replica have made the same steps
         EXPECT_EQ(run.last.nodes[i].steps, run.last.nodes[i + 1].steps) << strategy[0];
       EXPECT_LT(run.last.average_model.loss(), 2.29) << strategy[0];  // less than log 10
       EXPECT_EQ(run.last.average_model.count, 50);

@@ -1,4 +1,4 @@
-// Whoever ends a run, all nodes end it after the same step.
+// However a run is stopped, all nodes end it after the same step.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -37,7 +37,7 @@ RunResult interrupted(const std::string& strategy, Network network, int reports)
   config.set("strategy.name=" + strategy);
   config.set("optimizer.name=sgd");
   config.set("optimizer.lr=1");
-  config.set("run.steps=10000000");  // nobody waits for so many
+  config.set("run.steps=10000000");  // far more than the test waits for
   Impatient observer(reports);
   TrainingRequest request;
   request.settings = config.resolve();
@@ -62,7 +62,8 @@ TEST_P(Interruption, EndsAllNodesAfterTheSameStep) {
     EXPECT_NEAR(node.front(), static_cast<float>(result.last.step), 0.4);
 }
 
-// The first progress report is read at once, later ones of such quick steps a step after they were sent.
+// The first progress report is read at once; with such quick steps, later ones are read a step
+// after they were sent.
 INSTANTIATE_TEST_SUITE_P(Runs, Interruption,
                          ::testing::Combine(::testing::Values("none", "consensus", "allreduce"),
                                             ::testing::Values(Network::quiet, Network::unlucky),

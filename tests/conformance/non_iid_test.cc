@@ -1,5 +1,4 @@
-// Where data differ between nodes, plain consensus is held back by its neighbours' pull and gradient tracking
-// is not.
+// With different data per node, plain consensus is biased and gradient tracking is not.
 #include <gtest/gtest.h>
 
 #include "tests/support/train.h"

@@ -1,5 +1,5 @@
-// Strategies against numbers that do not come from this code: the rules are in docs/oracles.md, and
-// oracles.py derives every number from them in exact fractions.
+// Strategies against independent numbers: the rules are in docs/oracles.md, and oracles.py derives
+// every number from them in exact fractions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,8 +47,8 @@ TEST(Q4, D2) {
   expect_near(first_coordinates(joined(d2, {"run.steps=100"})), {.5, .5, .5, .5}, 3e-7);
 }
 
-// The mean of the models goes where the mean gradient takes it: nowhere without a rate, to the common optimum
-// with one, and stays there. In single precision, whatever the graph.
+// The mean of the models follows the mean gradient: it stays without a rate, moves to the common
+// optimum with one, and stays there. In single precision, for any graph.
 TEST(D2, TheMeanMovesByNothingButTheGradients) {
   constexpr std::size_t kLength = 5;
   const std::vector<std::string> graphs{"ring", "complete", "path", "star", "hypercube", "exponential"};
@@ -89,8 +89,9 @@ TEST(D2, TheMeanMovesByNothingButTheGradients) {
         learner);
     for (std::size_t i = 0; i < kLength; ++i) {
       const double expected = rate == 0 ? start[i] : optimum[i] / curvature[i];
-      // Half a unit in the last place a step is what the gradient cannot see; a small rate sees less. Mixing
-      // itself loses nothing: without a rate the models end some last digits around the mean.
+      // The gradient cannot see half a unit in the last place per step; a small rate sees less.
+      // Mixing itself loses nothing: without a rate the models end within a few last digits of the
+      // mean.
       const double within = rate == 0 ? 5e-7 : std::max(2e-6, 6e-8 / rate);
       for (const auto& node : result.parameters) EXPECT_NEAR(node[i], expected, within);
     }
@@ -128,7 +129,7 @@ TEST(LocalSgd, PhasesOfPeriods) {
   EXPECT_EQ(listed, warm);
 }
 
-// Learners that only hold a number: averaging itself.
+// Learners that only hold a number: averaging alone.
 std::vector<std::vector<float>> average(const Assignments& assignments, const std::vector<float>& start) {
   const auto still = [](std::span<const float>, std::span<float> g) { std::ranges::fill(g, 0.0F); };
   return testing::train(joined({"cluster.nodes=" + std::to_string(start.size())}, assignments),
@@ -156,7 +157,7 @@ TEST(Moshpit, AFullGridIsExactAfterOneRoundOfItsAxes) {
   const Assignments moshpit{"strategy.name=moshpit", "strategy.grid=[2,3]"};
   for (const auto& node : average(joined(moshpit, {"run.steps=2"}), {1, 2, 3, 4, 5, 6}))
     EXPECT_NEAR(node.front(), 3.5, 1e-6);
-  // Five nodes on a grid of six cells: the sum is kept, and agreement comes with time.
+  // Five nodes on a grid of six cells: the sum is preserved, and the nodes come to agree.
   double sum = 0;
   for (const auto& node : average(joined(moshpit, {"run.steps=40"}), {1, 2, 3, 4, 5})) {
     EXPECT_NEAR(node.front(), 3, 1e-4);

@@ -6,17 +6,17 @@
 
 namespace veche::testing {
 
-// The suite runs on this job, which the program has joined.
+// The job, joined by the program, on which the suite runs.
 extern Job* job;
-// Whether its nodes add up by messages, in the order of the threads engine, and have its bits.
+// Whether its nodes sum by messages, in the order of the threads engine, with the same bits.
 extern bool sums_by_messages;
 
-// All tests of this program; rank 0 alone speaks. What RUN_ALL_TESTS returns.
+// Runs all tests of this program; only rank 0 prints. Returns the result of RUN_ALL_TESTS.
 int run_over(Job& joined);
 
-// One node a rank that does something with its endpoint.
+// Runs one node per rank with its endpoint.
 void on_every_rank(const std::function<void(Endpoint&, MessagePool&)>& body);
-// `body` for every node, with so many a rank and one slot.
+// Runs `body` for every node, with this many per rank and one slot.
 void on_every_node(const std::function<void(Endpoint&)>& body, int nodes_per_rank = 2);
 
 }  // namespace veche::testing

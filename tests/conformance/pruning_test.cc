@@ -1,4 +1,5 @@
-// Magnitude pruning under every way of agreeing: the right weights go, on all nodes the same, and stay away.
+// Magnitude pruning under every strategy: the right weights are removed, equally on all nodes, and
+// stay removed.
 #include "veche/train/optim/pruning.h"
 
 #include <gtest/gtest.h>

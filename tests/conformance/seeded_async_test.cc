@@ -1,4 +1,4 @@
-// Every strategy whose nodes wait for nobody, in hundreds of orders, which the seed repeats to the bit.
+// Every asynchronous strategy, in hundreds of orders, repeatable to the bit by seed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ class SeededAsync : public ::testing::TestWithParam<Assignments> {
   }
 };
 
-// Half of the runs share their steps; in a part of them, gradients are lost and nodes stall.
+// Half of the runs share their steps; in some of them gradients are lost and nodes stall.
 TEST_P(SeededAsync, EndsWithAllSteps) {
   for (std::uint64_t seed = 0; seed < testing::seeds(); ++seed) {
     const bool shared = seed % 2 == 0;

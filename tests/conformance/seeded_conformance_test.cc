@@ -1,5 +1,5 @@
-// Every strategy whose nodes go in step, in hundreds of orders: each must give the bits of threads, and no
-// wait may be one that cannot end.
+// Every strategy in lockstep, in hundreds of orders: each must give the bits of the threads engine,
+// and no wait may be endless.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// Nodes with samples, in many orders: loading, exchanging samples, telling of parts of a gradient before the
-// pass is over, and testing models on the way.
+// Nodes with samples, in many orders: loading, exchanging samples, reporting parts of a gradient
+// during the pass, and evaluating models.
 #include <gtest/gtest.h>
 
 #include "tests/support/network.h"
@@ -14,8 +14,8 @@ using testing::joined;
 constexpr int kSteps = 20;
 constexpr std::int64_t kTestSamples = 250;
 
-// x goes to the mean of the images; right is what is brighter than x. The halves of the gradient are told
-// of one after the other.
+// x moves to the mean of the images; an image is classified right if it is brighter than x. The
+// halves of the gradient are reported one after the other.
 class Brightness : public Learner {
  public:
   std::span<float> parameters() override { return x_; }

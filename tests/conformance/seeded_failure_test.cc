@@ -1,5 +1,5 @@
-// What may happen to a run, to every strategy, in many orders: somebody ends it, it is saved and resumed, a
-// node, an observer or the disk fails. The cause comes out, and nobody waits for ever.
+// Faults in every strategy, in many orders: a run is stopped, saved and resumed; a node, an
+// observer or the disk fails. The cause is reported, and no node waits for ever.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 using testing::Assignments;
 using testing::joined;
 
-// Steps long enough for reports of progress on the way.
+// Steps long enough for progress reports.
 SeededOptions slow_steps(std::uint64_t seed) {
   SeededOptions options = testing::in_order_of(seed);
   options.pass = Time(0.05);
@@ -46,7 +46,7 @@ class Watcher : public RunObserver {
 class SeededRun : public ::testing::TestWithParam<Assignments> {
  protected:
   static std::uint64_t seeds() { return testing::seeds() / 20; }
-  static std::uint64_t seeds_on_disk() { return testing::seeds() / 40; }  // where files are synced
+  static std::uint64_t seeds_on_disk() { return testing::seeds() / 40; }  // tests that sync files
   bool has(const std::string& assignment) const {
     return std::ranges::find(GetParam(), assignment) != GetParam().end();
   }
@@ -60,7 +60,7 @@ class SeededRun : public ::testing::TestWithParam<Assignments> {
     return testing::seeded_request(config.resolve(), slow_steps(seed));
   }
 
-  // The sentence it ends with.
+  // The message it ends with.
   std::string failure(const TrainingRequest& request) {
     try {
       run_training(request);

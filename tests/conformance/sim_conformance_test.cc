@@ -1,5 +1,5 @@
-// Every strategy in virtual time, each run in a process of its own: those whose nodes go in step give the
-// bits of threads, the others end with all steps, and a run is repeated to the last digit.
+// Every strategy in virtual time, each run in its own process: synchronous ones give the bits of
+// threads, the others complete all steps, and a run is repeatable to the last digit.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Hosts that go and come back in virtual time: who waits, who goes on, and that it happens again the same
-// way.
+// Hosts that fail and return in virtual time: which nodes wait, which continue, and that runs are
+// repeatable.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ const std::string kAway = R"(network.loss_of_nodes={node = 3, at = "1.05s", for 
 const std::string kGone = R"(network.loss_of_nodes={node = 3, at = "1.05s"})";
 const std::string kRandom = R"(network.loss_of_nodes={every = "2s", for = "500ms"})";
 
-// Everybody waits for the one who is away, no longer and no shorter.
+// All nodes wait exactly as long as the host is down.
 TEST(SimFaults, NodesInStepWaitForAHostThatIsAway) {
   for (const char* strategy :
        {"allreduce", "consensus", "parameter-server", "gossip", "local-sgd", "moshpit"}) {
@@ -44,12 +44,13 @@ TEST(SimFaults, NodesInStepWaitForAHostThatIsAway) {
   }
 }
 
-// The others make the steps of the one who is away, and the run takes about as long as if three had made all.
+// The others make the steps of the failed host, and the run takes about as long as with three
+// nodes.
 TEST(SimFaults, AsynchronousNodesGoOnWithoutAHostThatIsAway) {
   for (const Assignments& variant : testing::async_variants()) {
     const std::string name = testing::name_of(variant);
     if (name.find("hogwild") != std::string::npos) continue;
-    // Bounded staleness and a server that wants all but one wait for the third.
+    // Bounded staleness, and a server that needs all but one, wait for the third.
     const bool waits = name.find("ssp") != std::string::npos && name.find("inf") == std::string::npos;
     const Assignments run = joined(kFour, variant);
     const Simulated quiet = simulate(configured(run));
@@ -64,7 +65,7 @@ TEST(SimFaults, AsynchronousNodesGoOnWithoutAHostThatIsAway) {
   }
 }
 
-// What copies say of each other pulls once when it is new, not in every step that one of them is silent.
+// A new copy pulls once, not in every step while its node is silent.
 TEST(SimFaults, CopiesOfAHostThatIsAwayPullNobodyAway) {
   const Assignments run =
       joined(kFour, {"strategy.name=consensus", "strategy.async=true", "compress.codec=int8",
@@ -77,8 +78,8 @@ TEST(SimFaults, CopiesOfAHostThatIsAwayPullNobodyAway) {
     for (const float x : node) EXPECT_LT(std::abs(x), 1) << "outside of all optima";
 }
 
-// In step nobody can do without it; asynchronous nodes could, but who counts their steps and tests their
-// models wants all.
+// Synchronous nodes cannot continue without it. Asynchronous nodes could, but the coordinator,
+// which counts steps and evaluates models, needs all.
 TEST(SimFaults, AHostThatIsGoneForGoodEndsTheRunWithItsName) {
   std::vector<Assignments> variants;
   for (const char* strategy :
@@ -92,7 +93,7 @@ TEST(SimFaults, AHostThatIsGoneForGoodEndsTheRunWithItsName) {
   }
 }
 
-// Who meets whom depends on when hosts are away, and that on the seed alone.
+// Which nodes meet depends on when hosts are down, and that only on the seed.
 TEST(SimFaults, AsynchronousRunsWithRandomLossesRepeatThemselves) {
   for (const Assignments& variant : testing::async_variants()) {
     const std::string name = testing::name_of(variant);

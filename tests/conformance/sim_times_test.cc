@@ -90,13 +90,13 @@ TEST(SimTimes, ComputingAddsWhatItCosts) {
   const Assignments ring = all_reduce("ring", 4);
   const double exchange = seconds_per_step(ring);
   expect_close(seconds_per_step(joined(ring, {"network.seconds_per_step=0.5"})), exchange + 0.5);
-  // The slow one takes four times as long at every fourth step: the others wait there.
+  // The slow node takes four times as long at every fourth step: the others wait there.
   expect_close(seconds_per_step(joined(ring, {"network.seconds_per_step=0.5", "cluster.speed=[1,1,1,0.25]",
                                               "cluster.train_every=1"})),
                exchange + 2);
 }
 
-// Whoever does not learn has short vectors that count as long ones.
+// Nodes that do not learn have short vectors that count as long ones.
 TEST(SimTimes, WithoutLearningItTakesAsLong) {
   for (const Assignments& variant :
        {all_reduce("ring", 8), all_reduce("halving-doubling", 8), all_reduce("tree", 8),

@@ -13,8 +13,9 @@ namespace {
 using testing::Assignments;
 using testing::joined;
 
-// The algorithm for unbalanced data, written down a second time: at step k node i trains when qt_i divides k
-// and mixes when qc_i divides k+1; one that skips keeps its parameters, and its neighbours still read them.
+// An independent implementation of the algorithm for unbalanced data: at step k node i trains if
+// qt_i divides k and mixes if qc_i divides k+1. A node that skips keeps its parameters, and its
+// neighbours still read them.
 TEST(Unequal, FrequenciesAreThoseOfTheAlgorithm) {
   const std::vector<int> qt{1, 2, 1, 4};
   const std::vector<int> qc{1, 1, 3, 2};
@@ -70,7 +71,7 @@ TEST_P(Plans, TakenCountsTheTurnsBefore) {
 INSTANTIATE_TEST_SUITE_P(Uneven, Plans,
                          ::testing::Values(SamplePlan::Uneven::wait, SamplePlan::Uneven::repeat));
 
-// Runs on real data sets: the images trained on are those of the plan, and nobody hangs.
+// Runs on real data sets: the images trained on match the plan, and no run hangs.
 TEST(Unequal, SpeedsDivideTheDataAndTheTurns) {
   for (const std::string strategy : {"consensus", "allreduce", "local-sgd", "gossip", "parameter-server"}) {
     const auto result = testing::train(

@@ -1,4 +1,4 @@
-// Feeds the corpus to the fuzz targets: what was once found stays found, also where there is no fuzzer.
+// Feeds the corpus to the fuzz targets, so that old findings stay fixed, also without a fuzzer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST_P(Corpus, IsTakenOrRefused) {
     SCOPED_TRACE(entry.path().string());
     const std::vector<std::uint8_t> bytes = content(entry.path());
     GetParam().run(bytes);
-    // Each file also cut off, and with a byte changed, at some places.
+    // Each file also truncated, and with a byte changed, at some positions.
     const std::size_t step = std::max<std::size_t>(1, bytes.size() / 64);
     for (std::size_t at = 0; at < bytes.size(); at += step) {
       GetParam().run(std::span(bytes).first(at));

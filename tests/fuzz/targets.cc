@@ -26,12 +26,12 @@
 namespace veche::fuzz {
 namespace {
 
-// What a parser promised and did not keep is a finding too.
+// A broken promise of a parser is a finding too.
 void require(bool kept) {
   if (!kept) std::abort();
 }
 
-// A file that lies in memory, for parsers that want a path.
+// A file in memory, for parsers that need a path.
 class MemoryFile {
  public:
   explicit MemoryFile(std::span<const std::uint8_t> bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -47,7 +47,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-// In memory of its own, aligned as files are, so that reading past the end is noticed.
+// In its own memory, aligned like a file, so that reading past the end is detected.
 template <class Parse>
 void attempt(std::span<const std::uint8_t> bytes, const Parse& parse) {
   const std::vector<std::uint8_t> own(bytes.begin(), bytes.end());
@@ -72,7 +72,7 @@ void cifar(std::span<const std::uint8_t> bytes) {
 
 namespace {
 
-// A vector among numbers that must stay. A decoder writes what it is told into it, or nothing.
+// A vector between guard values. A decoder writes into the vector or nothing.
 class Guarded {
  public:
   explicit Guarded(std::size_t length) : length_(length), room_(length + 2 * kGuard, kUntouched) {}
@@ -99,7 +99,7 @@ class Guarded {
 }  // namespace
 
 void code(std::span<const std::uint8_t> bytes) {
-  // The first byte chooses a codec and what is around it; the rest is a code.
+  // The first byte chooses a codec and its wrappers; the rest is a code.
   constexpr const char* kWords[] = {"none",      "fp16",        "bf16",     "int8",
                                     "qsgd:1",    "qsgd:5",      "sign",     "threshold:1",
                                     "topk:0.01", "randomk:0.1", "dgc:0.05", "powersgd:2"};
@@ -149,7 +149,7 @@ void graphml(std::span<const std::uint8_t> bytes) {
 
 void idx(std::span<const std::uint8_t> bytes) {
   attempt(bytes, [](std::span<const std::uint8_t> own) {
-    // The first byte tells how many of the others are the images; the rest is the labels.
+    // The first byte sets how many of the others are the images; the rest is the labels.
     const std::size_t cut =
         own.empty() ? 0 : std::min<std::size_t>(own[0] * own.size() / 255, own.size() - 1) + 1;
     const MemoryFile images(own.subspan(std::min<std::size_t>(1, own.size()), cut == 0 ? 0 : cut - 1));
@@ -178,7 +178,7 @@ void image(std::span<const std::uint8_t> bytes) {
   });
 }
 
-// What is taken is said again in the same bytes; and a member to whom it is said goes on.
+// An accepted message is encoded to the same bytes, and a member that receives it continues.
 void membership(std::span<const std::uint8_t> bytes) {
   const std::vector<std::uint8_t> own(bytes.begin(), bytes.end());
   if (const auto stored = grid::parse_stored_membership(own)) {
@@ -222,7 +222,7 @@ void packed(std::span<const std::uint8_t> bytes) {
   };
   attempt(bytes, check);
   if (bytes.size() < sizeof(std::uint64_t)) return;
-  // No mutation keeps the checksum right; what lies behind it is worth reaching.
+  // Repairs the checksum, which no mutation keeps right, to reach the code behind it.
   std::vector<std::uint8_t> mended(bytes.begin(), bytes.end());
   const std::size_t body = mended.size() - sizeof(std::uint64_t);
   const std::uint64_t checksum = packed_checksum(std::span(mended).first(body));

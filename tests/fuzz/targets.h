@@ -6,23 +6,23 @@
 
 namespace veche::fuzz {
 
-// Every parser of files and of codes from outside, fed with arbitrary bytes. A target returns whatever
-// happens that is allowed to happen: the bytes are taken, or refused with one of our errors. Anything else
-// ends the process, and that is the finding.
+// Every parser of untrusted files and codes, fed with arbitrary bytes. A target returns after any
+// permitted outcome: the bytes are accepted, or refused with one of our errors. Anything else ends
+// the process, which is the finding.
 struct Target {
   const char* name;
   void (*run)(std::span<const std::uint8_t> bytes);
 };
 
 void cifar(std::span<const std::uint8_t> bytes);
-void code(std::span<const std::uint8_t> bytes);  // what peers send under every codec
+void code(std::span<const std::uint8_t> bytes);  // codes from peers, under every codec
 void gml(std::span<const std::uint8_t> bytes);
 void graphml(std::span<const std::uint8_t> bytes);
-void grid_frame(std::span<const std::uint8_t> bytes);  // what members of a grid write to each other
+void grid_frame(std::span<const std::uint8_t> bytes);  // frames between members of a grid
 void idx(std::span<const std::uint8_t> bytes);
 void image(std::span<const std::uint8_t> bytes);  // JPEG and PNG
 void invitation(std::span<const std::uint8_t> bytes);
-void membership(std::span<const std::uint8_t> bytes);  // what members of a grid say, and keep
+void membership(std::span<const std::uint8_t> bytes);  // messages and stored state of members
 void npy(std::span<const std::uint8_t> bytes);
 void packed(std::span<const std::uint8_t> bytes);
 void safetensors(std::span<const std::uint8_t> bytes);
@@ -40,7 +40,7 @@ constexpr Target kTargets[] = {{"cifar", cifar},
                                {"png", image},
                                {"safetensors", safetensors},
                                {"tar", tar}};
-// Where the module of the grid is built.
+// If the grid module is built.
 constexpr Target kGridTargets[] = {{"grid_frame", grid_frame}, {"invitation", invitation}};
 
 }  // namespace veche::fuzz

@@ -1,5 +1,5 @@
-// The conformance suite on the members of a grid: as many processes of this host as --members says, each a
-// member with a key of its own, linked to all others.
+// The conformance suite on the members of a grid: --members processes of this host, each a member
+// with its own key, linked to all others.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     ++failed;
     if (!WIFSIGNALED(status)) continue;
     std::cerr << "process " << ended << " was ended by signal " << WTERMSIG(status) << "\n";
-    for (const pid_t child : children) kill(child, SIGTERM);  // nobody waits for it
+    for (const pid_t child : children) kill(child, SIGTERM);  // not waited for
   }
   return failed == 0 ? 0 : 1;
 }

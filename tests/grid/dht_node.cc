@@ -1,4 +1,4 @@
-// A node of OpenDHT by which others come in, at port 4222; until its standard input is closed.
+// An OpenDHT bootstrap node at port 4222; runs until its standard input is closed.
 #include <opendht.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// `veche train` by the members of a grid that are given beforehand, for scripts/fuzz-runs: what a run comes
-// to by the grid's engine, without members that come and go.
+// `veche train` on a fixed set of grid members, for scripts/fuzz-runs: the result of a run on the
+// grid's engine, without membership changes.
 //   grid_fixed_train MEMBERS [--set] KEY=VALUE...
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
     int status = 0;
     wait(&status);
     if (WIFSIGNALED(status))
-      for (const pid_t child : children) kill(child, SIGTERM);  // nobody waits for it
+      for (const pid_t child : children) kill(child, SIGTERM);  // not waited for
     worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   return worst;

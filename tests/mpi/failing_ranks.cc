@@ -1,5 +1,5 @@
-// One rank of a job that goes wrong in the way its argument names; failing_ranks_test.py starts it and looks
-// at what comes of it. Every other wait here is far longer than a test waits.
+// One rank of a job that fails in the way its argument names; failing_ranks_test.py starts it and
+// checks the outcome. Every other wait here is far longer than a test waits.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct Here {
 
   bool leads() const { return job.rank() == 0; }
   [[noreturn]] static void fail() { throw RequestError("the cause"); }
-  // What those who cannot go on throw: the consequence.
+  // What ranks that cannot continue throw: the consequence.
   void give_up(NodeId peer) const { throw PeerLost(peer, "is missed"); }
   void sum(std::size_t floats) const {
     std::vector<float> data(floats, 1.0F);
@@ -38,7 +38,7 @@ struct Here {
   }
 };
 
-// Nobody comes to the sum of the first rank.
+// No other rank comes to the first rank's sum.
 void absent(Job& job, std::size_t floats) {
   Here here{job};
   if (!here.leads()) {
@@ -85,7 +85,7 @@ const std::map<std::string, std::function<void(Job&)>>& ways() {
        [](Job& job) {
          Here here{job};
          if (here.leads()) run_collectively(&job, [] { Here::fail(); });
-         // From one who is there but silent.
+         // From a node that is alive but silent.
          const NodeId other{job.size() - 1 - (here.endpoint->id().value == job.size() - 1 ? 1 : 0)};
          here.give_up(here.endpoint->receive(other, kTag, kLong).from);
        }},

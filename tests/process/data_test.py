@@ -272,7 +272,7 @@ class Fetch(unittest.TestCase):
     def test_an_interrupted_download_goes_on(self):
         command = self.serve_cifar()
         Server.cut = 100
-        self.assertIn("run this again to go on", veche(*command, expect=1).stderr)
+        self.assertIn("run this again to resume", veche(*command, expect=1).stderr)
         part = self.place / "data" / "cifar10" / "cifar-10-binary.tar.gz.part"
         self.assertEqual(part.stat().st_size, 100)
         veche(*command)

@@ -1,4 +1,4 @@
-// A network that delays at will disturbs the order of everything and changes nothing.
+// A network with arbitrary delays changes the order of everything and no result.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -17,7 +17,8 @@ RunResult train(const std::string& strategy, const std::string& slots,
         "optimizer.lr=0.1", "run.steps=60", "run.eval_every=7", "topology.graph=ring"})
     config.set(key);
   config.set("strategy.name=" + strategy);
-  // Left to choose, all-reduce goes by what the network has of its own, which a decorated one has not.
+  // By default, all-reduce depends on the network's own collectives, which a decorated one does not
+  // have.
   if (strategy == "allreduce") config.set("strategy.algorithm=native");
   config.set("cluster.slots=" + slots);
   TrainingRequest request;

@@ -7,7 +7,7 @@
 
 namespace veche::testing {
 
-// Every form of every strategy whose nodes wait for nobody.
+// Every form of every asynchronous strategy.
 inline std::vector<Assignments> async_variants() {
   return {
       {"strategy.name=parameter-server", "strategy.update=async"},
@@ -36,7 +36,7 @@ inline std::string name_of(const Assignments& variant) {
   return name;
 }
 
-// The same as a part of a test's name.
+// The variant as part of a test's name.
 inline std::string test_name_of(const Assignments& variant) {
   std::string name;
   for (const std::string& assignment : variant) {

@@ -8,13 +8,13 @@
 
 namespace veche::testing {
 
-// One of every kind, as strong as a test with few numbers can bear.
+// One codec of every kind, as strong as a test with few numbers allows.
 inline std::vector<std::string> all_codecs() {
   return {"fp16",     "bf16",        "int8",    "qsgd:8",     "sign",         "threshold:0.05",
           "topk:0.2", "randomk:0.3", "dgc:0.3", "powersgd:2", "powergossip:1"};
 }
 
-// Codecs that go with every strategy that sends anything.
+// Codecs that every communicating strategy supports.
 inline std::vector<std::string> common_codecs() {
   std::vector<std::string> all = all_codecs();
   std::erase(all, "dgc:0.3");
@@ -22,7 +22,7 @@ inline std::vector<std::string> common_codecs() {
   return all;
 }
 
-// A matrix and a vector that start anywhere, and pull towards where the test wants them: grad = rate (x -
+// A matrix and a vector that start anywhere and move towards the test's targets: grad = rate (x -
 // to).
 class MatrixLearner : public ToyLearner {
  public:
@@ -42,14 +42,14 @@ inline std::vector<float> random_start(std::uint64_t node) {
   return start;
 }
 
-// Nodes that do nothing but average.
+// Nodes that only average.
 inline std::unique_ptr<Learner> still_learner(NodeId node) {
   return std::make_unique<MatrixLearner>(
       random_start(static_cast<std::uint64_t>(node.value)),
       [](std::span<const float>, std::span<float> g) { std::ranges::fill(g, 0.0F); });
 }
 
-// Nodes that start alike and are drawn to different points: their mean goes to the mean of these.
+// Nodes that start equal and have different targets: their mean moves to the mean of the targets.
 inline std::unique_ptr<Learner> drawn_learner(NodeId node) {
   return std::make_unique<MatrixLearner>(std::vector<float>(MatrixLearner::kLength, 0.5F),
                                          [to = random_start(static_cast<std::uint64_t>(node.value))](

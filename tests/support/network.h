@@ -16,7 +16,7 @@ inline std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> unluc
   };
 }
 
-// A run that leaves nothing behind, on the nodes of `job` or, without one, on threads.
+// A run without a folder, on the nodes of `job` or, without one, on threads.
 inline RunResult train_over(Network network, const Config& config, Job* job = nullptr) {
   TrainingRequest request;
   request.settings = config.resolve();

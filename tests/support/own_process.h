@@ -9,8 +9,8 @@
 
 namespace veche::testing {
 
-// What `work` returns in a process of its own: SimGrid has one clock a process, which begins once. What it
-// throws, and what fails in it, fails the test here.
+// The result of `work` in a child process: SimGrid has one clock per process. Exceptions and
+// failures of the child fail the test here.
 inline std::string in_own_process(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe(ends) != 0) ADD_FAILURE() << "no pipe";

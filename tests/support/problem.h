@@ -37,7 +37,7 @@ inline Config quadratic_problem(const std::string& strategy, int nodes) {
   return config;
 }
 
-// Every node has the same: all go the way of one.
+// Every node has the same problem: all follow the same path.
 inline void make_equal(Config& config, int nodes) {
   std::string ones = "[1";
   for (int i = 1; i < nodes; ++i) ones += ",1";

@@ -14,8 +14,8 @@
 
 namespace veche::testing {
 
-// Of every test that tries many; `make soak` sets SEEDS. A sanitizer takes ten times longer, and where one
-// goes at a time it sees little more in the next order.
+// Number of seeds of every test that tries many; `make soak` sets SEEDS. A sanitizer takes ten
+// times longer and, since one task runs at a time, finds little more in further orders.
 inline std::uint64_t seeds() {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr std::uint64_t kSeeds = 40;
@@ -31,10 +31,10 @@ inline int nodes_for(std::uint64_t seed) {
   return kNodes[seed % kNodes.size()];
 }
 
-// No wait of a strategy is as long as that: who would go on by a deadline alone is taken for stuck.
+// No wait of a strategy is this long: a task that only a deadline would continue counts as stuck.
 inline SeededOptions in_order_of(std::uint64_t seed) { return {.seed = seed, .stuck_after = Time(3)}; }
 
-// Of a variant: there are no more servers than nodes.
+// Fits a variant to the number of nodes: there are no more servers than nodes.
 inline std::string fitting(const std::string& assignment, int nodes) {
   return nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment;
 }
@@ -47,7 +47,7 @@ inline Config seeded_problem(const Assignments& variant, int nodes, int steps) {
   return config;
 }
 
-// Every strategy whose nodes go in step, and more forms of some.
+// Every strategy in lockstep, and further forms of some.
 inline std::vector<Assignments> seeded_in_step_variants() {
   std::vector<Assignments> all;
   for (const StrategyInfo& info : strategies())
@@ -75,7 +75,7 @@ inline std::vector<Assignments> seeded_in_step_variants() {
   return all;
 }
 
-// Every form whose nodes wait for nobody. Hogwild has no shared memory here.
+// Every asynchronous form. Hogwild has no shared memory here.
 inline std::vector<Assignments> seeded_async_variants() {
   std::vector<Assignments> all = async_variants();
   std::erase(all, Assignments{"strategy.name=hogwild"});
@@ -95,7 +95,7 @@ inline std::vector<Assignments> seeded_async_variants() {
   return all;
 }
 
-// A run that leaves nothing behind, on the seeded engine; a network with bad luck where the seed says so.
+// A run without a folder, on the seeded engine; with a faulty network if the seed says so.
 inline TrainingRequest seeded_request(Settings settings, const SeededOptions& options) {
   TrainingRequest request;
   request.settings = std::move(settings);

@@ -10,7 +10,7 @@
 
 namespace veche::testing {
 
-// A folder of the test's own that goes when the test ends.
+// A temporary folder, deleted by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -17,7 +17,7 @@ inline Assignments joined(Assignments first, const Assignments& second) {
   return first;
 }
 
-// A run that leaves nothing behind. With a learner of one's own, what [model] says is not used.
+// A run without a folder. With a given learner, [model] is not used.
 inline RunResult train(const Assignments& assignments,
                        std::function<std::unique_ptr<Learner>(NodeId)> learner = {}) {
   Config config;
@@ -30,7 +30,7 @@ inline RunResult train(const Assignments& assignments,
   return run_training(request);
 }
 
-// A few numbers with a gradient that the test gives; no data.
+// A few numbers with a gradient defined by the test; no data.
 class ToyLearner : public Learner {
  public:
   using Gradient = std::function<void(std::span<const float> x, std::span<float> g)>;

@@ -152,7 +152,7 @@ std::vector<RunRecord> read_records(const std::vector<fs::path>& folders) {
     std::error_code unknown;
     if (!fs::is_directory(folder, unknown))
       throw RequestError(
-          fmt::format("there is no folder '{}': name those of runs, such as runs/NAME", folder.string()));
+          fmt::format("there is no folder '{}': name folders of runs, such as runs/NAME", folder.string()));
     if (fs::exists(folder / "config.toml", unknown)) {
       runs.push_back(read_record(folder));
       continue;

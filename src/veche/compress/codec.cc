@@ -97,7 +97,8 @@ void check_scales(const float* scales, std::size_t count) {
 }
 
 void not_a_number() {
-  throw NotANumber("what is to be sent is not a number: lower optimizer.lr or set optimizer.clip");
+  throw NotANumber(
+      "the vector to send has a value that is not a number: lower optimizer.lr or set optimizer.clip");
 }
 
 }  // namespace veche

@@ -19,7 +19,7 @@ std::string rule_for(const TopologyRequest& request) {
   if (request.weights != "file") return request.weights;
   if (!request.graph.starts_with("file:")) {
     throw RequestError(
-        fmt::format("the weights 'file' are those in a graph's own file, and '{}' is none: use "
+        fmt::format("the weights 'file' are read from the graph's own file, and '{}' is not a file: use "
                     "file:PATH",
                     request.graph));
   }

@@ -19,7 +19,7 @@ const CHARTS = [
       [run.name + ", mean - std", run.series.measurements[across], percent(beside(run.series.measurements, -1))],
       [run.name + ", mean + std", run.series.measurements[across], percent(beside(run.series.measurements, 1))]] : [])]},
   {id: "loss", title: "Loss while training", lines: (run, across) => between(run, across, "loss")},
-  {id: "disagreement", title: "How far the nodes differ, per cent", lines: (run, across) => between(run, across, "cv").map(([name, x, y]) => [name, x, percent(y)])},
+  {id: "disagreement", title: "Disagreement of the nodes, per cent", lines: (run, across) => between(run, across, "cv").map(([name, x, y]) => [name, x, percent(y)])},
   {id: "nodes-distance", title: "Distance of every node from the mean", nodes: true, lines: (run, across) => ofNodes(run, across, run.nodes.distance)},
   {id: "nodes-accuracy", title: "Accuracy of every node, per cent", nodes: true, lines: (run, across) => ofNodes(run, across, run.nodes.accuracy.map(percent))},
   {id: "bytes", title: "Bytes against accuracy: per cent over gigabytes", across: "gigabytes", lines: run =>

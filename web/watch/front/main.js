@@ -115,7 +115,7 @@ async function take(versions) {
   try {
     while (next) { const now = next; next = null; await update(now); }
   } catch (error) {
-    get("state").textContent = "What is new could not be read: " + error.message;
+    get("state").textContent = "The update could not be read: " + error.message;
   } finally {
     busy = false;
   }

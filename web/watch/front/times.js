@@ -7,7 +7,7 @@ const PARTS = ["computing", "waiting", "communicating"];
 export function drawTimes(parent, run) {
   const rows = rowsOf(run);
   if (rows.length === 0) {
-    parent.textContent = "Nothing is known of the nodes yet.";
+    parent.textContent = "No data about the nodes yet.";
     return;
   }
   const wrap = Object.assign(document.createElement("div"), {className: "wide", tabIndex: 0});

@@ -21,7 +21,8 @@ namespace veche {
 // sentence, without waiting and without reading from it. Any thread may read.
 class InputFile {
  public:
-  // Throws RequestError: "WHAT cannot be read: it is a folder", where `what` is "the configuration my.toml".
+  // Throws RequestError: "WHAT cannot be read: it is a folder", where `what` is "the configuration
+  // my.toml".
   InputFile(const std::filesystem::path& file, std::string what)
       : what_(std::move(what)),
         descriptor_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {

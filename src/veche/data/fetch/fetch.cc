@@ -89,8 +89,7 @@ class Fetch {
       fs::remove(part, ignored);
     if (transfer.outcome == Transfer::Outcome::no_network) throw RunError(without_network(url, transfer.why));
     if (transfer.outcome == Transfer::Outcome::cut_off)
-      throw RunError(
-          fmt::format("{} was cut off ({}); run this again to go on where it stopped", url, transfer.why));
+      throw RunError(fmt::format("{} was cut off ({}); run this again to resume", url, transfer.why));
     if (transfer.outcome == Transfer::Outcome::refused)
       throw RunError(
           fmt::format("{} cannot be downloaded ({}); --from takes another address", url, transfer.why));

@@ -19,8 +19,7 @@ std::vector<std::string> DamageLog::sentences() const {
 }
 
 void DamagePolicy::found(const std::string& sentence, std::uint64_t samples) const {
-  if (on == OnDamage::refuse)
-    throw RequestError(sentence + "; data.bad = \"skip\" goes on without what is damaged");
+  if (on == OnDamage::refuse) throw RequestError(sentence + "; data.bad = \"skip\" skips damaged samples");
   log->add(sentence, samples);
 }
 

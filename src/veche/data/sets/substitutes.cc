@@ -17,7 +17,7 @@ std::size_t Substitutes::nth_of_class(std::size_t index, std::size_t step) const
 void Substitutes::note(std::size_t index, const std::string& why) const {
   const std::string sentence = fmt::format("'{}' {}", set_.name(index), why);
   if (policy_.on == OnDamage::refuse)
-    throw RunError(sentence + "; data.bad = \"skip\" goes on with another sample in its place");
+    throw RunError(sentence + "; data.bad = \"skip\" continues with another sample in its place");
   {
     const MutexLock lock(mutex_);
     if (!known_.insert(index).second) return;

@@ -30,7 +30,8 @@ struct DirectedForms {
   std::vector<int> times;
 };
 
-// z| <= s as [[s + re, im], [im, s - re]] >= 0: one small block per eigenvalue. DSDP borrows the arrays.
+// |z| <= s as [[s + re, im], [im, s - re]] >= 0: one small block per eigenvalue. DSDP borrows the
+// arrays.
 struct DirectedBlocks {
   DirectedBlocks(SDPCone cone, const DirectedForms& forms, int kinds) {
     values.reserve(forms.rows.size() * static_cast<std::size_t>(kinds + 2));

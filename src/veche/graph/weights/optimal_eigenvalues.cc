@@ -40,7 +40,8 @@ struct EigenvalueForms {
   std::vector<int> times;  // multiplicity of the eigenvalue
 };
 
-// 1 - form w <= s and form w - 1 <= s for every eigenvalue, and for chains sum w <= 1: columns for DSDP.
+// 1 - form w <= s and form w - 1 <= s for every eigenvalue, and for chains sum w <= 1: columns for
+// DSDP.
 struct Columns {
   Columns(const EigenvalueForms& forms, const Kinds& kinds, Sign sign) {
     const int count = static_cast<int>(forms.rows.size());

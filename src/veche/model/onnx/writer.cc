@@ -104,8 +104,7 @@ extern "C" VECHE_MODULE_API void veche_write_onnx(const veche::OperatorGraph& gr
     veche::check(model);
   } catch (const std::exception& error) {
     const std::string text = error.what();
-    throw veche::RunError("ONNX's checker refuses what was to be written: " +
-                          text.substr(0, text.find('\n')));
+    throw veche::RunError("ONNX's checker refuses the model: " + text.substr(0, text.find('\n')));
   }
   if (!model.SerializeToString(&bytes)) throw veche::RunError("the ONNX file cannot be put together");
 }

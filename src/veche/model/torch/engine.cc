@@ -51,7 +51,7 @@ class TorchEngine : public ModelEngine {
     const std::shared_ptr<Network> network = make_network(spec);
     const Flat flat(network->module(), network->channels_last());
     if (parameters.size() != flat.parameters().size() || buffers.size() != flat.buffers().size())
-      throw RequestError("model.name: '" + spec.name + "' has other tensors than those to be written");
+      throw RequestError("model.name: '" + spec.name + "' has other tensors than the ones to write");
     std::ranges::copy(parameters, flat.parameters().begin());
     std::ranges::copy(buffers, flat.buffers().begin());
     return operator_graph(*network, spec);

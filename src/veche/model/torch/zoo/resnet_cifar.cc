@@ -82,7 +82,8 @@ class CifarResidual : public torch::nn::Module {
   const std::shared_ptr<Norm> bn2_;
 };
 
-// The residual network of He et al. for CIFAR: 6 n + 2 layers in three stages of 16, 32 and 64 channels.
+// The residual network of He et al. for CIFAR: 6 n + 2 layers in three stages of 16, 32 and 64
+// channels.
 class CifarResNet : public Network {
  public:
   CifarResNet(int channels, int classes, int depth, const NormChoice& norm)

@@ -37,7 +37,8 @@ class PreActivated : public torch::nn::Module {
   std::shared_ptr<Conv> shortcut_;
 };
 
-// Zagoruyko and Komodakis: 6 n + 4 layers in three stages of 16, 32 and 64 channels, times the width.
+// Zagoruyko and Komodakis: 6 n + 4 layers in three stages of 16, 32 and 64 channels, times the
+// width.
 class WideResNet : public Network {
  public:
   WideResNet(int channels, int classes, const WideResNetName& name, double dropout, const NormChoice& norm)
