@@ -16,7 +16,9 @@ struct Snapshot {
   std::size_t size = 0;
   NodeReport report;
 
-  std::span<const float> numbers() const { return message.as<float>().first(size); }  // parameters, buffers
+  std::span<const float> numbers() const {
+    return message.first(size * sizeof(float)).as<float>();
+  }  // parameters, buffers
 };
 
 // An evaluation of snapshots, in small pieces, so that the coordinator can answer messages in between.

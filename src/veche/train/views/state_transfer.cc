@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "veche/comm/tags.h"
 #include "veche/errors.h"
 
 namespace veche {
 namespace {
-
-enum StateTalk : std::uint64_t { kStateRequests, kStateAnswers };
 
 struct StateRequest {
   enum class Kind : std::uint64_t { manifest, piece, update, done } kind = Kind::manifest;
@@ -26,7 +25,9 @@ struct UpdateHead {
 class ChannelSource : public StateSource {
  public:
   ChannelSource(Channel& channel, const std::vector<NodeId>& donors)
-      : requests_(channel.child(kStateRequests)), answers_(channel.child(kStateAnswers)), donors_(donors) {}
+      : requests_(channel.child(tags::kStateRequests)),
+        answers_(channel.child(tags::kStateAnswers)),
+        donors_(donors) {}
 
   StateManifest manifest() {
     ask(0, {StateRequest::Kind::manifest, 0});
@@ -111,7 +112,7 @@ Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>&
 
 void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& takers) {
   if (takers.empty()) return;
-  Channel requests = channel.child(kStateRequests), answers = channel.child(kStateAnswers);
+  Channel requests = channel.child(tags::kStateRequests), answers = channel.child(tags::kStateAnswers);
   const StatePieces pieces(self);
   std::vector<NodeId> served = takers;
   while (!served.empty()) {

@@ -31,7 +31,7 @@ struct ServerMessage {
   std::size_t bytes = 0;  // of the numbers or the code
   std::size_t size = 0;   // how many numbers
 
-  std::span<const float> numbers() const { return message.as<float>().first(size); }
+  std::span<const float> numbers() const { return message.first(size * sizeof(float)).as<float>(); }
   Message code() const { return message.first(bytes); }
 };
 
@@ -41,6 +41,7 @@ inline Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t ser
                     std::span<const ServerMessage::Party> parties, std::span<const float> numbers) {
   return seal(pool, kind, server, parties, std::as_bytes(numbers));
 }
-ServerMessage open(Message message);
+// Throws BadMessage that names `from`, the sender as people know it.
+ServerMessage open(Message message, NodeId from);
 
 }  // namespace veche
