@@ -26,7 +26,7 @@ std::uint64_t numbers(const std::vector<TensorLayout>& layout) {
   return count;
 }
 
-// What parameters and buffers take in memory and in a file.
+// The size of parameters and buffers, in memory and in a file.
 std::uint64_t bytes_of(const ModelDescription& model) {
   return (numbers(model.parameters) + numbers(model.buffers)) * sizeof(float);
 }
@@ -114,7 +114,7 @@ void add_rows(Table& table, const std::vector<TensorLayout>& layout, const std::
 void list_all_models(bool json) {
   ordered_json rows = ordered_json::array();
   Table table({"model", "parameters", "FLOPs/image", "bytes"});
-  std::string missing;  // why costs cannot be counted: without libtorch's module names are all there is
+  std::string missing;  // why costs cannot be counted: without libtorch's module only names are known
   for (const ModelInfo& info : list_models()) {
     std::optional<ModelDescription> model;
     if (missing.empty() && info.input.size() > 0) try {

@@ -7,18 +7,18 @@
 
 namespace veche::cli {
 
-// `veche model ls`: every model with what it costs.
+// `veche model ls`: every model and its costs.
 void list_all_models(bool json);
 
 struct ShowWords {
   std::string name;
   std::vector<std::string> assignments;
-  std::string input;  // empty: what the model is usually given
+  std::string input;  // empty: the usual input of the model
   bool json = false;
-  StagesWords stages;  // where somebody asks for a cut
+  StagesWords stages;  // of --stages
 };
 
-// `veche model show`: every tensor of one.
+// `veche model show`: every tensor of a model.
 void show_model(const ShowWords& words);
 
 }  // namespace veche::cli

@@ -64,7 +64,7 @@ void show_stages(const ModelSpec& model, const StagesWords& words, bool json) {
       measure_blocks(model, samples_in(static_cast<std::size_t>(words.batch), parts, 0));
   std::vector<double> speeds(static_cast<std::size_t>(words.stages), 1.0);
   if (!words.speed.empty()) {
-    const double quickest = std::ranges::max(words.speed);  // is this machine
+    const double quickest = std::ranges::max(words.speed);  // this machine
     std::ranges::transform(words.speed, speeds.begin(), [&](double speed) { return speed / quickest; });
   }
   const auto equal = std::vector<double>(speeds.size(), 1.0);

@@ -8,16 +8,16 @@
 namespace veche::cli {
 
 struct StagesWords {
-  int stages = 0;             // 0: nobody asked
+  int stages = 0;             // 0: not asked for
   std::vector<double> speed;  // relative, of each stage; empty: equal
-  int micro_batches = 0;      // 0: four a stage
+  int micro_batches = 0;      // 0: four per stage
   int batch = 32;
   std::string cut = "time";
   std::string schedule = "1f1b";
 };
 
-// `veche model show --stages`: where the model would be cut and what each stage costs. Blocks are measured
-// here and now.
+// `veche model show --stages`: where the model would be cut, and the costs of each stage. Measures the blocks
+// on this machine.
 void show_stages(const ModelSpec& model, const StagesWords& words, bool json);
 
 }  // namespace veche::cli

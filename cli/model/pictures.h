@@ -11,23 +11,23 @@
 
 namespace veche::cli {
 
-// The pictures that words of the command line name, as samples for a model.
+// The pictures that arguments of a command name, as samples for a model.
 //
-// A word is a picture (JPEG, PNG), a folder of pictures, which is searched to its depths, or a set: packed
+// An argument is a picture (JPEG, PNG), a folder of pictures, which is searched recursively, or a set: packed
 // (`veche data pack`), an archive, or another kind that `data.path` takes and that is a file.
 class Pictures {
  public:
-  // Throws RequestError for a word that names nothing, before anything is read.
+  // Throws RequestError for an argument that names nothing, before anything is read.
   Pictures(const std::vector<std::string>& words, const ModelInput& input);
 
   struct One {
     std::string name;
     std::vector<float> sample;              // empty: it cannot be read
     std::string damage;                     // then, why: "ends early"
-    std::optional<std::size_t> label = {};  // of a set that knows the model's classes
+    std::optional<std::size_t> label = {};  // in a set with the model's classes
   };
   std::size_t size() const { return size_; }
-  // One after the other; `use` may throw.
+  // Calls `use` for one picture after the other; it may throw.
   void each(const std::function<void(One)>& use) const;
 
  private:
@@ -45,8 +45,7 @@ class Pictures {
   std::size_t size_ = 0;
 };
 
-// The samples of one part of a set as the model sees them. Throws RequestError when they are not of its
-// shape.
+// The samples of one part of a set, as input of the model. Throws RequestError where their shape differs.
 void check_shape(const Dataset& set, const ModelInput& input, const std::string& name);
 std::vector<float> sample_of(const Dataset& set, std::size_t index, const PictureReader& reader);
 

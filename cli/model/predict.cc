@@ -20,7 +20,7 @@ namespace {
 using PredictJson = nlohmann::ordered_json;
 
 constexpr std::size_t kPredictedAtOnce = 100;
-constexpr std::size_t kMostConfusion = 30;  // classes that a matrix on a screen can have
+constexpr std::size_t kMostConfusion = 30;  // classes of a confusion matrix that fits on a screen
 
 struct PredictWords {
   std::string place;
@@ -31,7 +31,7 @@ struct PredictWords {
   std::size_t top = 3;
 };
 
-// Samples gathered until there are enough to be worth a pass.
+// Collects samples into batches.
 class Asked {
  public:
   using Answer = std::function<void(Pictures::One&, std::span<const float>)>;
@@ -110,7 +110,7 @@ void print_assessment(const Assessment& found, const std::vector<std::string>& n
   answer("{}", bins.text());
 }
 
-// The run's own test set, if it is what the model was taught with.
+// The run's own test set, if its data are those that the model was trained on.
 DataSource test_data(const TrainedModel& model) {
   DataSource source = model.data();
   check_shape(*source.test, model.input(), source.name);

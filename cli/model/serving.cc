@@ -42,7 +42,7 @@ void serve_until_stopped(const ServingWords& words, const web::Guard& guard, con
   answer("{}\n", guard.address(server->port()));
   flush_output();
   tell("Serving {}. Ctrl-C ends it.\n", what);
-  // A signal's handler can only set a flag, which nobody can wait for.
+  // Polls, since a signal handler can only set a flag.
   while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 

@@ -10,7 +10,7 @@
 
 namespace veche::cli {
 
-// What commands that serve pages have in common.
+// The options that all commands share which serve pages.
 struct ServingWords {
   std::string host = "127.0.0.1";
   int port = 0;
@@ -18,14 +18,14 @@ struct ServingWords {
 };
 
 void add_serving_options(CLI::App& command, ServingWords& words, int usual_port);
-// With a token where others than this machine may ask: the given one, or a new one.
+// Has a token, given or new, where other machines may connect.
 web::Guard guard_of(const ServingWords& words);
 
-// `options` without host and port, which are in the words.
+// `options` without host and port, which the words hold.
 std::unique_ptr<web::HttpServer> start_serving(const ServingWords& words, web::HttpOptions options,
                                                web::HttpHandler& handler);
 
-// Tells the address, as the only line on standard output, and serves until `stopped`.
+// Prints the address, the only line on standard output, and serves until `stopped`.
 void serve_until_stopped(const ServingWords& words, const web::Guard& guard, const web::HttpOptions& options,
                          web::HttpHandler& handler, const std::string& what,
                          const std::atomic<bool>& stopped);

@@ -25,7 +25,7 @@ void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& c
     step = CheckpointStore(run.checkpoints(), 1, run.id()).newest([](const DamagedPiece& piece) {
       tell("note: {}\n", one_line(piece.sentence()));
     });
-  } catch (const std::exception& error) {  // the folder itself may be what was lost
+  } catch (const std::exception& error) {  // the folder itself may be lost
     tell("note: {}\n", one_line(error.what()));
     return;
   }

@@ -10,20 +10,20 @@
 
 namespace veche::cli {
 
-// "mpirun -np 4 veche train --resume runs/x", or with srun; without a job no launcher.
+// Such as "mpirun -np 4 veche train --resume runs/x", or with srun; without a job, no launcher.
 std::string resume_command(const std::filesystem::path& folder, const Job* job);
 
-// On standard error: what was saved last in a run's folder, and the command that goes on from there.
+// Prints on standard error which step was saved last in a run's folder, and the command that resumes it.
 void tell_how_to_go_on(const std::filesystem::path& folder, const std::string& command);
 
-// Shows a run of a job on its first rank, and tells when a rank is lost: how to go on.
+// Shows the run of a job on rank 0. When a rank is lost it prints how to resume.
 class JobView : public ProgressView {
  public:
   JobView(bool quiet, Job& job, Reporter* reporter);
   ~JobView() override { job_.on_loss({}); }
 
   void on_start(const RunInfo& info) override;
-  // One sentence, and how to go on when something was saved. Once; any thread.
+  // Prints one sentence, and how to resume where something was saved. Only the first call prints. Any thread.
   void tell_failure(const std::string& sentence);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace veche::cli {
 
-// What came of a run, node by node and in all, on standard error.
+// Prints the result of a run on standard error, node by node and in all.
 void print_run(const RunResult& result);
 
 }  // namespace veche::cli

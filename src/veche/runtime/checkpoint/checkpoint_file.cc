@@ -16,13 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kCheckpointMagic = "vecheck";                  // and a digit
-constexpr std::size_t kCommon = offsetof(CheckpointHeader, trains);       // what all versions begin with
-constexpr std::size_t kHeader2 = offsetof(CheckpointHeader, checkpoint);  // the whole of version 2
+constexpr std::size_t kCommon = offsetof(CheckpointHeader, trains);       // common to all versions
+constexpr std::size_t kHeader2 = offsetof(CheckpointHeader, checkpoint);  // the header of version 2
 constexpr std::size_t kChecksum = sizeof(std::uint32_t);
 constexpr char kVersion = CheckpointHeader{}.magic.back();
 
 std::uint32_t checksum(std::uint32_t sum, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return sum;  // zlib takes a null pointer for the wish to begin anew
+  if (bytes.empty()) return sum;  // zlib resets the sum for a null pointer
   return static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
@@ -34,7 +34,7 @@ bool begins_as_ours(std::span<const std::byte> bytes) {
   throw RequestError(file.string() + " is of a later version of Veche: go on with that");
 }
 
-// The header's bytes in files of a version, which come one after the other.
+// The parts of the header that files of a version contain, in order.
 std::vector<std::span<std::byte>> header_parts(char version, std::span<std::byte> header) {
   if (version == '1')
     return {header.first(kCommon),
@@ -83,7 +83,7 @@ void write_checkpoint(const fs::path& file, const CheckpointPiece& piece, const 
 
 namespace {
 
-// Of a file whose checksum is right. Versions before 3 do not tell the checkpoint and the run.
+// For a file with a correct checksum. Versions before 3 contain neither the checkpoint nor the run.
 std::string difference(const CheckpointHeader& header, CheckpointPiece& expected) {
   const auto node = static_cast<int>(header.node), nodes = static_cast<int>(header.nodes);
   if (node != expected.node.value) return fmt::format("it is that of node {}", node);

@@ -24,7 +24,7 @@ struct CheckpointHeader {
   double evaluated_loss_sum = 0;
   std::int64_t evaluated_correct = 0;
   std::int64_t evaluated_count = 0;
-  std::uint64_t trains = 1;   // 0 or 1; not in version 1, where all did
+  std::uint64_t trains = 1;   // 0 or 1; not in version 1, where all nodes trained
   std::uint64_t numbers = 0;  // how many; not in version 1, which has none
   std::uint64_t vectors = 0;
   // Not before version 3.
@@ -33,7 +33,7 @@ struct CheckpointHeader {
   std::uint64_t counters = 0;    // how many
 };
 
-// Which node's file of which run and checkpoint.
+// Identifies one file: its node, run and checkpoint.
 struct CheckpointPiece {
   NodeId node = {};
   int nodes = 0;                 // 0: unknown
@@ -41,16 +41,16 @@ struct CheckpointPiece {
   std::uint64_t run = 0;         // the run's id; 0: unknown
 };
 
-// Under this name once it is whole and synced. Throws RunError.
+// The file has this name once it is complete and synced. Throws RunError.
 void write_checkpoint(const std::filesystem::path& file, const CheckpointPiece& piece,
                       const NodeState& state);
 
-// Reads all of a file. Returns what is wrong with it, such as "its checksum is wrong"; empty: it is whole and
-// the piece that is expected, of which it completes what was unknown. Throws RequestError when it is of a
-// later version.
+// Reads a whole file. Returns what is wrong with it, such as "its checksum is wrong"; empty: it is undamaged
+// and the expected piece. Fills in what was unknown of that piece. Throws RequestError for a file of a later
+// version.
 std::string damage_of(const std::filesystem::path& file, CheckpointPiece& expected);
 
-// Reads a whole one. Throws RunError when it is damaged all the same, RequestError when it is no regular
+// Reads an undamaged file. Throws RunError where it is damaged after all, RequestError where it is no regular
 // file or of a later version.
 class CheckpointReader {
  public:
@@ -61,10 +61,10 @@ class CheckpointReader {
   const std::vector<std::uint64_t>& counters() const { return counters_; }
   const std::vector<std::uint64_t>& numbers() const { return numbers_; }
   const std::vector<std::uint64_t>& sizes() const { return sizes_; }  // of the vectors
-  // Its first vectors are as long as these; RequestError otherwise.
+  // Throws RequestError unless its first vectors have the lengths of these.
   void check_begins_with(const std::vector<std::span<float>>& vectors) const;
   [[noreturn]] void does_not_fit() const;
-  // The next of the vectors.
+  // Reads the next vector.
   void take(std::span<float> vector) { read(std::as_writable_bytes(vector)); }
 
  private:

@@ -75,7 +75,7 @@ void MemberCheckpoints::write_stage(NodeSelf& self) {
 
 namespace {
 
-// A store's checkpoints before a member goes on from one of them.
+// The newest undamaged checkpoint of a store, and the damaged ones.
 struct Found {
   explicit Found(const CheckpointStore& store) : store(store) {
     step = store.newest([this](const DamagedPiece& piece) { damaged.push_back(piece); });

@@ -11,12 +11,12 @@
 
 namespace veche {
 
-// The checkpoints of a member of a grid: nodes are numbered from 0 whatever their seats are, and view.json
-// says of which view the last one is. Of a model in stages the files are the stages of the member's replica,
-// and the stage that it had when it left by itself lies in stage/.
+// The checkpoints of a member of a grid. Nodes are numbered from 0, whatever their seats are, and view.json
+// says from which view the last checkpoint is. For a model in stages the files are the stages of the member's
+// replica, and stage/ holds the stage that the member had when it left without the others.
 class MemberCheckpoints : public Checkpointer {
  public:
-  // Both outlive it. `staged`: null where every node has the whole model.
+  // Both outlive it. `staged` is null where every node has the whole model.
   MemberCheckpoints(const RunFolder& folder, int nodes, const StagedPart* staged);
 
   void enter(std::uint64_t view, int nodes, NodeId first);
@@ -24,19 +24,19 @@ class MemberCheckpoints : public Checkpointer {
   void write(std::uint64_t number, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t number) override;
   CheckpointStore& store() { return store_; }
-  // Passes over the data that had been made at the checkpoint of this step; nothing: view.json does not tell.
+  // Passes over the data that had been made at the checkpoint of this step; nothing: view.json does not say.
   std::optional<double> epochs(std::uint64_t step) const;
   NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
 
-  // Of a model in stages. The one that this member had; none: nothing was written yet. Throws RequestError
+  // For a model in stages: the stage that this member had; none: nothing was saved yet. Throws RequestError
   // where view.json is damaged.
   std::optional<int> stage() const;
-  // Writes its stage without the others.
+  // Saves this member's stage without the others.
   void write_stage(NodeSelf& self);
-  // The newest that there is of this stage, into `state`; false: none is. `warn` hears of damaged ones, which
-  // are set aside. Throws RequestError where all are damaged.
+  // Reads the newest checkpoint of this stage into `state`; false: there is none. Calls `warn` for damaged
+  // ones and sets them aside. Throws RequestError where all are damaged.
   bool read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn);
-  // The newest of nodes with whole models, in the same way.
+  // The newest checkpoint of nodes with whole models, in the same way.
   std::optional<std::uint64_t> newest(const CheckpointStore::Warn& warn);
 
  private:
@@ -50,7 +50,7 @@ class MemberCheckpoints : public Checkpointer {
   const StagedPart* const staged_;
   std::uint64_t view_ = 0;
   int nodes_ = 0;
-  int first_ = 0;  // seat of the first node here
+  int first_ = 0;  // seat of the first node of this process
   RunInfo info_;   // how epochs are counted
 };
 

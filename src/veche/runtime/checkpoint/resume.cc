@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-// How the nodes of a run have their model: the lengths of its parts.
+// The lengths of the parts of the model, one per stage.
 std::vector<std::size_t> parts_of(Node& node, const RunPlan& plan) {
   if (!plan.training.pipeline) return {node.learner().parameters().size()};
   const PipelinePlan& pipeline = *plan.training.pipeline;
@@ -22,7 +22,7 @@ std::vector<std::size_t> parts_of(Node& node, const RunPlan& plan) {
 
 NodeState read_average(Node& node, const CheckpointStore& store, std::uint64_t checkpoint,
                        const RunPlan& plan, int saved_stages) {
-  // What a strategy keeps is about nodes that are no more.
+  // The state of a strategy is about nodes that no longer exist.
   NodeState state = node.state(false);
   std::optional<CheckpointStore::Place> place;
   if (plan.training.pipeline) {
@@ -31,14 +31,14 @@ NodeState read_average(Node& node, const CheckpointStore& store, std::uint64_t c
                                    plan.training.pipeline->first_buffer(stage)};
   }
   store.read_average(checkpoint, state, saved_stages, place);
-  // Epochs are the measure of a run that was given in epochs, and have another number of steps now.
+  // A run whose length is given in epochs keeps its epoch, which now has another number of steps.
   if (!plan.settings.run.steps)
     state.step = static_cast<std::uint64_t>(std::llround(
         static_cast<double>(state.step) * (store.nodes_at(checkpoint) / saved_stages) / plan.replicas()));
   return state;
 }
 
-// Of this very node, by this version of Veche or an earlier one.
+// The state that this node saved, in the layout of this version of Veche or of an earlier one.
 NodeState read_own(Node& node, const CheckpointStore& store, std::uint64_t checkpoint) {
   NodeState state = node.state();
   const NodeId id = node.endpoint().id();
@@ -72,7 +72,7 @@ std::uint64_t resume(std::span<const std::unique_ptr<Node>> nodes, const Checkpo
   }
   std::uint64_t step = checkpoint;
   std::vector<std::optional<NodeState>> averages(static_cast<std::size_t>(plan.stages()));
-  for (const auto& node : nodes) {  // those of one stage go on from the same
+  for (const auto& node : nodes) {  // nodes of one stage continue from the same average
     const auto stage = static_cast<std::size_t>(node->endpoint().id().value % plan.stages());
     if (averages[stage])
       copy(*averages[stage], node->state(false));

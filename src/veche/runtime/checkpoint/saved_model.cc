@@ -62,7 +62,7 @@ RunLayout read_layout(const RunFolder& run) {
   }
 }
 
-// Every number of the vector belongs to one tensor.
+// Checks that every number of the vector belongs to one tensor.
 void check_fit(const std::vector<TensorLayout>& layout, std::size_t size, const RunFolder& run) {
   std::size_t count = 0;
   for (const TensorLayout& tensor : layout) {
@@ -78,11 +78,11 @@ void check_fit(const std::vector<TensorLayout>& layout, std::size_t size, const 
   if (count != size) throw RequestError(run.layout().string() + " does not fit the checkpoint");
 }
 
-// In how many parts a model of so many parameters was saved.
+// The number of parts in which a model of `whole` parameters was saved.
 int stages_of(const RunFolder& run, const CheckpointStore& store, std::uint64_t step, std::size_t whole) {
   try {
     return static_cast<int>(store.parts_at(step, whole).size());
-  } catch (const RequestError&) {  // here it is the layout that tells of another model
+  } catch (const RequestError&) {  // here the layout is what belongs to another model
     throw RequestError(run.layout().string() + " does not fit the checkpoint");
   }
 }
@@ -129,7 +129,7 @@ RunLayout layout_for(const RunFolder& run, const SavedModel& model) {
   return layout;
 }
 
-// Each key is a line there, whatever its value (Settings::to_toml).
+// Settings::to_toml writes each key on one line, whatever its value.
 std::string config_section(const RunFolder& run, const std::string& name) {
   std::istringstream text(read_text(run.config(), "the configuration " + run.config().string(), kMostConfig));
   std::string section;
@@ -151,7 +151,7 @@ std::string portable_model_keys(const RunFolder& run) {
   return kept;
 }
 
-// A run that is going on removes old ones, perhaps the very one that is read. Then there are newer ones.
+// A run that is still training may remove the checkpoint that is being read. There is a newer one then.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node) {
   const CheckpointStore store(run.checkpoints(), 1);
   for (int attempt = 0;; ++attempt) {

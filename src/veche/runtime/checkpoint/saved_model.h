@@ -14,40 +14,40 @@
 
 namespace veche {
 
-// Which number of a checkpoint is which tensor's, and what the model sees: kept in the run's folder, so that
-// neither the model nor its data are needed to read a checkpoint. Also on which machine that was, for
-// reports.
+// layout.json: which part of a checkpoint's vectors is which tensor, and what the input of the model is. With
+// it a checkpoint can be read without the model's code and without the data.
 struct RunLayout {
   std::string model;
   std::vector<TensorLayout> parameters;
   std::vector<TensorLayout> buffers;
-  std::optional<ModelInput> input = {};  // none: the learner brought its own data, or an older Veche wrote it
+  std::optional<ModelInput> input = {};  // none: the learner brings its own data, or an older Veche wrote it
 };
 
+// The file also says on which machine the run was made, for reports.
 void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
                   const std::vector<TensorLayout>& buffers, const DataSource& source);
-// Throws RequestError when it is missing, damaged or not of this model.
+// Throws RequestError where the layout is missing, damaged or of another model.
 RunLayout layout_for(const RunFolder& run, const SavedModel& model);
 
-// One section of the run's config.toml, as it stands there; empty: it has none. The others may name what only
-// the program knows that made the run.
+// The text of one section of the run's config.toml; empty: there is none. The other sections are not read,
+// since they may name things that only the program knows that made the run.
 std::string config_section(const RunFolder& run, const std::string& name);
-// [model] without what has to do with the start of the run or the machine that it ran on.
+// The [model] section without the keys about the start of the run and about its machine.
 std::string portable_model_keys(const RunFolder& run);
 
 struct FoundModel {
   std::uint64_t step = 0;
-  int nodes = 0;   // whose models it has; of models in stages, replicas
-  int stages = 1;  // nodes that each of them is of
+  int nodes = 0;   // that have a model in it; for a model in stages, replicas
+  int stages = 1;  // of each model
   SavedModel model;
   std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
 };
 
-// The newest whole checkpoint of a run that may be going on. `node`: none is the mean over the nodes that
-// train, which evaluations call the average model, to the bit; of a model in stages it is a replica. Throws
-// RequestError: there is none, or no such node.
+// Reads the newest undamaged checkpoint of a run, which may still be training. Without `node` the model is
+// the mean over the nodes that train, to the bit the one that evaluations call the average model. For a model
+// in stages `node` is a replica. Throws RequestError where there is no checkpoint or no such node.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node);
-// Empty, or how many of a model's numbers are NaN or infinite, as the rest of a sentence about it.
+// Says how many numbers of a model are NaN or infinite, as the rest of a sentence about it; empty: none.
 std::string not_finite(std::span<const float> parameters, std::span<const float> buffers);
 // For people: "node 2", "the average of 4 nodes".
 std::string who_of(const std::optional<NodeId>& node, int averaged, int stages);

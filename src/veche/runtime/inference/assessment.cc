@@ -30,7 +30,7 @@ void Assessment::add(std::size_t label, std::span<const float> probabilities) {
   ++count_;
   right_ += right ? 1 : 0;
   ++confusion_[label * classes_ + answer];
-  // Zero is what rounding makes of very little.
+  // A probability of zero is a very small one, rounded.
   loss_ -= std::log(std::max(static_cast<double>(probabilities[label]),
                              static_cast<double>(std::numeric_limits<float>::denorm_min())));
   Bin& bin = bins_[std::min(static_cast<std::size_t>(std::max(sure, 0.0) * kBins), kBins - 1)];

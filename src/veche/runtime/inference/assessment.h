@@ -8,11 +8,11 @@
 
 namespace veche {
 
-// How good answers are, counted one by one: which classes are taken for which, and whether the probability of
-// the answer is the part of such answers that is right.
+// Quality of predictions, added one by one: the confusion matrix, and calibration, that is whether
+// predictions of a probability p are right in a fraction p of the cases.
 class Assessment {
  public:
-  static constexpr std::size_t kBins = 10;  // of the probability of the answer, equally wide
+  static constexpr std::size_t kBins = 10;  // of the probability of the answer, of equal width
   struct Bin {
     std::int64_t count = 0;
     std::int64_t right = 0;
@@ -25,17 +25,17 @@ class Assessment {
   std::int64_t count() const { return count_; }
   double accuracy() const;
   double loss() const;  // cross entropy
-  // Samples of class `truth` that were taken for `answer`.
+  // The number of samples of class `truth` that were predicted as `answer`.
   std::int64_t confused(std::size_t truth, std::size_t answer) const {
     return confusion_[truth * classes_ + answer];
   }
   std::int64_t of_class(std::size_t truth) const;
   std::int64_t answers(std::size_t answer) const;
   const std::vector<Bin>& bins() const { return bins_; }
-  // Expected calibration error: |part that is right - mean probability|, over the bins by their counts.
+  // Expected calibration error: |accuracy - mean probability| of the bins, weighted by their counts.
   double calibration_error() const;
 
-  // Names as many as there are classes.
+  // `names`: one per class.
   nlohmann::ordered_json to_json(const std::vector<std::string>& names) const;
 
  private:
@@ -47,7 +47,7 @@ class Assessment {
   double loss_ = 0;  // the sum
 };
 
-// The class with the highest probability; of equal ones the first.
+// The class with the highest probability; the first of equal ones.
 std::size_t best_of(std::span<const float> probabilities);
 
 }  // namespace veche

@@ -14,7 +14,7 @@
 namespace veche {
 namespace {
 
-// Where the file is to lie.
+// The path to write to.
 std::filesystem::path check_place(const std::filesystem::path& out, const char* such_as) {
   namespace fs = std::filesystem;
   if (fs::is_directory(out))
@@ -30,7 +30,7 @@ std::string node_word(const ExportRequest& request) {
   return request.node ? std::to_string(request.node->value) : "average";
 }
 
-// Pixels come in, as every picture has them, and are normalised on the way.
+// Makes raw pixels the input of the graph and normalises them first.
 void take_pixels(OperatorGraph& graph, const Normalization& normalization) {
   const auto channels = static_cast<std::int64_t>(normalization.mean.size());
   std::vector<float> scale, shift;

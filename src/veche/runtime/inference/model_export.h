@@ -12,8 +12,8 @@ namespace veche {
 struct ExportRequest {
   std::filesystem::path run;  // its folder; for export_onnx also a file that export_model has written
   std::filesystem::path out;
-  // Of a model in stages a replica. None: the mean over the nodes that train, which evaluations call the
-  // average model, to the bit.
+  // For a model in stages, a replica. None: the mean over the nodes that train, to the bit the one that
+  // evaluations call the average model.
   std::optional<NodeId> node = {};
   std::string version;  // of the program, for the file's metadata
 };
@@ -26,16 +26,16 @@ struct ExportResult {
   std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
 };
 
-// The keys of the file's metadata in which the model tells `veche predict` of itself.
+// Metadata keys of the file, from which `veche predict` rebuilds the model.
 inline constexpr char kModelKeys[] = "veche.model";   // the section [model] of the run, as TOML
-inline constexpr char kModelInput[] = "veche.input";  // what it sees (model_input.h), as JSON
+inline constexpr char kModelInput[] = "veche.input";  // its input (model_input.h), as JSON
 
-// Writes the newest whole checkpoint as safetensors. Throws RequestError when the run, the node or the place
-// is wrong, before anything is written; what fails leaves the place as it was.
+// Writes the newest undamaged checkpoint as safetensors. Throws RequestError where the run, the node or the
+// path is wrong, before anything is written. A failure leaves an existing file as it was.
 ExportResult export_model(const ExportRequest& request);
 
 // The same as ONNX: from pixels (where the run normalised any) to logits, for batches of any size. Throws
-// RequestError also for a model that ONNX has no words for.
+// RequestError also for a model that ONNX cannot express.
 ExportResult export_onnx(const ExportRequest& request);
 
 }  // namespace veche

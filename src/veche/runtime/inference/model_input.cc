@@ -22,7 +22,7 @@ const Normalization& normalization_of(const ModelInput& input) {
   return *input.normalization;
 }
 
-// The largest part in the middle that has the shape's proportions.
+// The largest box in the middle that has the shape's proportions.
 Box middle_of(const Image& image, const Shape& shape) {
   const auto part = [](int whole, int other, int mine, int others) {
     return std::clamp(static_cast<int>(static_cast<std::int64_t>(other) * mine / others), 1, whole);
@@ -96,7 +96,7 @@ std::vector<float> PictureReader::read(std::span<const std::uint8_t> file) const
                               kMostPixels / 1'000'000));
   if (std::max(facts.width, facts.height) / std::min(facts.width, facts.height) > kNarrowest)
     throw Damaged(fmt::format("is {}x{} pixels: too narrow to see anything", facts.width, facts.height));
-  thread_local Image image;  // kept: making room anew takes longer than a small picture
+  thread_local Image image;  // kept: allocating it takes longer than decoding a small picture
   decode_image(file, shape_.channels, std::max(shape_.height, shape_.width), image);
   std::vector<std::uint8_t> pixels(shape_.size());
   if (shape_.height == shape_.width)

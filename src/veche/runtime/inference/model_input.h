@@ -12,32 +12,32 @@
 
 namespace veche {
 
-// What a model was taught to see: enough to show it a picture when the data it learned from are not there.
+// The input that a model was trained on: enough to turn a picture into a sample without the training data.
 struct ModelInput {
   Shape shape;
   int classes = 0;
-  std::vector<std::string> class_names = {};        // empty: classes are but numbers
-  std::optional<Normalization> normalization = {};  // none: its samples are not images
+  std::vector<std::string> class_names = {};        // empty: classes are numbers only
+  std::optional<Normalization> normalization = {};  // none: the samples are not images
 
   std::string name_of(std::size_t label) const;
 };
 
 ModelInput input_of(const DataSource& source);
 nlohmann::json to_json(const ModelInput& input);
-// Throws nlohmann::json::exception or RequestError for what `to_json` has not written.
+// Throws nlohmann::json::exception or RequestError for anything that `to_json` has not written.
 ModelInput model_input(const nlohmann::json& json);
 
-// Pictures become samples as those of the test set did: the shorter side to the size that the model knows,
-// and of that the middle. Any thread.
+// Turns pictures into samples in the way of the test set: resizes the shorter side to the model's input size
+// and crops the middle. Any thread.
 class PictureReader {
  public:
   // Throws RequestError when the samples are not images.
   explicit PictureReader(const ModelInput& input);
 
-  // The bytes of a JPEG or PNG. Throws Damaged with a sentence part that has no subject, also above
-  // kMostPixels, before room is made for them.
+  // `file`: the bytes of a JPEG or PNG. Throws Damaged with a sentence without its subject, also for more
+  // than kMostPixels, before memory is allocated for them.
   std::vector<float> read(std::span<const std::uint8_t> file) const;
-  // Pixels of that shape already, channels together.
+  // For pixels that have the right shape already, channels interleaved.
   std::vector<float> normalize(std::span<const std::uint8_t> pixels) const;
 
   static constexpr std::int64_t kMostPixels = 64'000'000;

@@ -17,13 +17,13 @@
 
 namespace veche {
 
-// A model that has been trained, to be asked. Made from a run's folder, in which somebody may be training, or
-// from a safetensors file that `veche model export` has written. One thread at a time.
+// A trained model that answers questions. Read from a run's folder, in which another process may be training,
+// or from a safetensors file that `veche model export` has written. One thread at a time.
 class TrainedModel {
  public:
-  // `node`: whose model of a run; none: the averaged one. `threads`: that an answer may use. Throws
-  // RequestError: there is no such run, file or node, or the model has no classes to answer with; RunError:
-  // weights of it are NaN or infinite.
+  // `node`: the node whose model to take; none: the averaged model. `threads`: how many an answer may use.
+  // Throws RequestError where there is no such run, file or node, or the model has no classes; RunError where
+  // weights are NaN or infinite.
   explicit TrainedModel(const std::filesystem::path& place, std::optional<NodeId> node = {}, int threads = 1);
 
   const ModelInput& input() const { return input_; }
@@ -32,23 +32,23 @@ class TrainedModel {
   const std::string& name() const { return name_; }        // of the run, or the file
   std::string who() const;                                 // "the average of 4 nodes", "node 2"
   std::uint64_t step() const { return step_; }
-  int nodes() const { return nodes_; }  // whose own models can be had; 0: none can, this is a file
+  int nodes() const { return nodes_; }  // whose own models can be read; 0: none, this is a file
   const std::vector<std::string>& notices() const { return notices_; }
   std::size_t parameters() const { return learner_->parameters().size(); }
 
-  // Becomes the model of another node of the same checkpoint, or again the average; false: the checkpoint is
-  // gone, the run has moved on.
+  // Becomes the model of another node of the same checkpoint, or the average again; false: the run has
+  // removed the checkpoint.
   bool become(std::optional<NodeId> node);
 
-  // As Predictor's. Throws RunError where the answer is no number.
+  // As Predictor::predict. Throws RunError where the answer is NaN.
   void predict(std::span<const float> images, std::span<float> probabilities);
 
-  // As other programs know it, from normalised samples to logits. Throws RequestError for a model that they
-  // have no words for.
+  // The model as standard operators, from normalised samples to logits. Throws RequestError for a model that
+  // they cannot express.
   OperatorGraph operators() const;
 
-  // The data that the run was taught with, from where its configuration says. Throws RequestError, also for
-  // a file of weights.
+  // Opens the data that the run was trained on, from the path in its configuration. Throws RequestError, also
+  // for a file of weights.
   DataSource data() const;
 
  private:
@@ -67,7 +67,7 @@ class TrainedModel {
   std::optional<NodeId> node_;
   std::vector<std::string> notices_;
   std::unique_ptr<Learner> learner_;
-  Predictor* predictor_ = nullptr;  // the same
+  Predictor* predictor_ = nullptr;  // the learner, by its other interface
 };
 
 }  // namespace veche

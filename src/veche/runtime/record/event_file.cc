@@ -11,7 +11,7 @@
 namespace veche {
 namespace {
 
-// CRC-32C, which zlib does not have: the frame format asks for it.
+// CRC-32C, which the frame format needs and zlib does not have.
 std::uint32_t crc32c(std::string_view bytes) {
   static const auto table = [] {
     std::array<std::uint32_t, 256> entries{};
@@ -60,7 +60,7 @@ std::string event(std::uint64_t step, unsigned what, std::string_view content) {
          field(what, WireType::bytes, content);
 }
 
-// A second later where a run that was killed at once has the name.
+// Takes a later second where a run that was killed at once has the name.
 std::filesystem::path new_name(const std::filesystem::path& folder, std::uint64_t from_step) {
   for (double time = wall_time();; ++time) {
     auto name = folder / fmt::format("events.out.tfevents.{:.0f}.veche.{}", time, from_step);

@@ -5,7 +5,7 @@
 namespace veche {
 namespace {
 
-constexpr Time kLeast{5};         // the first batches are always late
+constexpr Time kLeast{5};         // since the first batches are always late
 constexpr double kTooMuch = 0.2;  // of the time
 
 }  // namespace

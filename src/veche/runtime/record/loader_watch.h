@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Passes on what it is told, and tells once when the nodes of this process wait for their batches for a large
-// part of the time: training then goes only as fast as samples are prepared.
+// Passes everything on to the next observer. Gives one notice where the nodes of this process spend a large
+// part of the time waiting for batches: training is then limited by the preparation of samples.
 class LoaderWatch final : public Observer {
  public:
   struct Watched {

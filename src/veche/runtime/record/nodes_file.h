@@ -8,9 +8,8 @@
 
 namespace veche {
 
-// nodes.json of a run's folder: where every node is now, for those who watch from another process. Written
-// anew about twice a second, and a reader finds it whole. Best effort, as progress.jsonl: what cannot be
-// written is not.
+// nodes.json of a run's folder: the present state of every node, for processes that watch the run. Replaced
+// about twice a second; a reader never finds half of it. Best effort, as progress.jsonl.
 class NodesFile {
  public:
   explicit NodesFile(std::filesystem::path file);
@@ -18,7 +17,7 @@ class NodesFile {
   void write(std::uint64_t step, std::span<const ProgressReport> nodes);
 
  private:
-  static constexpr std::size_t kMostNodes = 500;  // as many as a page can draw; of more there is no file
+  static constexpr std::size_t kMostNodes = 500;  // as many as a page can draw; with more there is no file
 
   const std::filesystem::path file_, unfinished_;
   // In virtual time a run makes many reports a second, which nobody could read.

@@ -11,18 +11,17 @@
 
 namespace veche {
 
-// Writes every evaluation to metrics.jsonl and to TensorBoard's events, how it goes in between to
-// progress.jsonl and nodes.json, and passes everything on. While the disk is full the run goes on: what is to
-// be written is kept in memory until there is room again, and the observer gets a notice of it, and of what
-// is lost in the end.
+// Writes every evaluation to metrics.jsonl and to TensorBoard's events, and progress to progress.jsonl and
+// nodes.json. Passes everything on to the next observer. While the disk is full the run goes on: the recorder
+// keeps in memory what it cannot write, and tells the observer so, and tells what is lost in the end.
 class Recorder : public Observer {
  public:
-  // When a run is resumed, what was measured after its checkpoint is forgotten: it will be measured again.
-  // Throws RunError when the files cannot be written to. `next` may be null.
+  // When a run is resumed, measurements after its checkpoint are removed, since they will be made again.
+  // Throws RunError where the files cannot be written. `next` may be null.
   Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* next);
   ~Recorder() override;
 
-  // Members have come or gone: from now on there are other nodes, and other steps to an epoch.
+  // Members have joined or left: the number of nodes and the steps per epoch change.
   void on_view(const RunInfo& info) { info_ = info; }
 
   void on_progress(const Progress& progress) override;
@@ -31,12 +30,12 @@ class Recorder : public Observer {
   void on_testing(double part) override;
   void on_evaluation(const Evaluation& evaluation) override;
 
-  // When the run has ended. Throws RunError, a sentence, when something could not be written to the last.
+  // At the end of the run. Throws RunError where something could not be written.
   void finish();
 
  private:
   void write_kept();
-  std::string loss();  // a sentence; empty when nothing is lost
+  std::string loss();  // a sentence; empty: nothing is lost
 
   RunInfo info_;
   RunObserver* const next_;
@@ -44,7 +43,7 @@ class Recorder : public Observer {
   EventFile events_;
   ProgressFile progress_;
   NodesFile nodes_;
-  bool behind_ = false;  // something is kept, and a notice said so
+  bool behind_ = false;  // something is not written yet, and the observer knows
   bool finished_ = false;
 };
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAside = "aside-";
 
-// "consensus-ring-20261115-203000": tells runs apart at a glance and sorts by time.
+// Such as "consensus-ring-20261115-203000".
 std::string made_up_name(const Settings& settings) {
   std::string name = settings.strategy.name;
   if (find_strategy(name).uses_topology()) {
@@ -38,7 +38,7 @@ std::uint64_t new_id() {
   return id;
 }
 
-// 16 hexadecimal digits and the end of a line.
+// The file holds 16 hexadecimal digits and a line end.
 std::uint64_t read_id(const fs::path& file) {
   constexpr std::size_t kDigits = 16;
   std::error_code unknown;
@@ -56,10 +56,10 @@ std::uint64_t read_id(const fs::path& file) {
 
 void write_id(const fs::path& file, std::uint64_t id) { write_file(file, fmt::format("{:016x}\n", id)); }
 
-// Made on the way to a run, and removed again when it comes to nothing.
+// Folders made for a new run; removed unless kept.
 class NewFolders {
  public:
-  // Whether it is new.
+  // Returns whether it is new.
   bool make(const fs::path& folder) {
     if (!make_folder_durably(folder)) return false;
     made_.push_back(folder);
@@ -81,7 +81,7 @@ class NewFolders {
   std::vector<fs::path> made_;
 };
 
-// What a run that was killed at its very beginning leaves: nobody's loss.
+// Whether a folder holds nothing but what a run leaves that was killed while it made the folder.
 bool was_never_a_run(const RunFolder& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder.path(), error))
@@ -100,7 +100,7 @@ bool was_never_a_run(const RunFolder& folder) {
                   folder.name(), folder.path().string(), folder.path().string()));
 }
 
-// Found only in the midst of training otherwise.
+// Checks now what would otherwise fail in the middle of training.
 void check_places(const RunFolder& folder) {
   for (const fs::path& file :
        {folder.metrics(), folder.progress(), folder.nodes(), folder.summary(), folder.layout()})
@@ -138,7 +138,7 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
   const auto ours = [&] {
     own_making = made.make(folder.path());
     if (!own_making && !was_never_a_run(folder)) return false;
-    // Somebody may be quicker, and somebody may have been: hence the second look.
+    // Another process may have taken the folder since the first check: hence the second one.
     return folder.take(notice) && was_never_a_run(folder) &&
            (own_making || folder.lock_->outcome() == FileLock::Outcome::held);
   };
@@ -197,7 +197,7 @@ void RunFolder::settle_id(std::uint64_t found) {
   write_id(id_file(), id_);
 }
 
-// The checkpoints go last: who is killed before that is refused once more, and nothing is lost.
+// The checkpoints go last: a process killed before that is refused again, and nothing is lost.
 fs::path RunFolder::put_aside() {
   std::vector<fs::path> left;
   for (const auto& entry : fs::directory_iterator(path_)) {

@@ -11,30 +11,29 @@
 
 namespace veche {
 
-// runs/NAME/: all that a run leaves. Made only when everything else about the run has been found right. Who
-// trains holds the folder's lock, in every copy of this, until it ends.
+// runs/NAME/: everything that a run keeps. It is made only after everything else about the run has been
+// checked. The process that trains holds the folder's lock through every copy of this object.
 class RunFolder {
  public:
   using Notice = std::function<void(const std::string& sentence)>;
 
-  // A new folder with the resolved configuration in it. Refuses a name that is taken; makes one up when there
-  // is none. What fails leaves no folder.
+  // Makes a new folder and writes the resolved configuration. Refuses a name that is taken; without
+  // run.name it makes one up. A failure leaves no folder.
   static RunFolder create(const Settings& settings, const Notice& notice = {});
-  // One that exists, to go on with. Refuses one in which somebody trains, or in which something has the place
-  // of the run's files.
+  // An existing folder, to train in. Refuses a folder in which another process trains, or in which something
+  // else has the place of a run's file.
   static RunFolder resume(const std::filesystem::path& path, const Notice& notice = {});
-  // One that exists, to read; somebody may be training in it.
+  // An existing folder, to read. Another process may be training in it.
   static RunFolder open(const std::filesystem::path& path);
 
-  // Puts all that the run has left, but for its configuration, into a new folder aside-N in this one, which
-  // is returned, and is a new run from now on. Only for who holds the lock.
+  // Moves everything but the configuration into a new folder aside-N in this one, and returns that. From now
+  // on this is a new run. Needs the lock.
   std::filesystem::path put_aside();
 
-  // Which run this is, whatever its folder is called and wherever it was copied to. 0: unknown, as in folders
-  // of earlier versions.
+  // Identifies the run, also after its folder was renamed or copied. 0: unknown, as in folders of earlier
+  // versions.
   std::uint64_t id() const { return id_; }
-  // Where it is unknown the folder gets `found`, the id that its checkpoints carry, or a new one if that is
-  // 0.
+  // Sets an unknown id: to `found`, which its checkpoints contain, or to a new one where that is 0.
   void settle_id(std::uint64_t found);
 
   const std::filesystem::path& path() const { return path_; }
@@ -52,12 +51,13 @@ class RunFolder {
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  // Tells whether it is ours now; where there are no locks nobody else is assumed.
+  // Takes the lock and returns whether this process may train here. A file system without locks is taken to
+  // be free.
   bool take(const Notice& notice);
 
   std::filesystem::path path_;
   std::uint64_t id_ = 0;
-  std::shared_ptr<const FileLock> lock_;  // none: only to read
+  std::shared_ptr<const FileLock> lock_;  // none: the folder is only read
 };
 
 }  // namespace veche
