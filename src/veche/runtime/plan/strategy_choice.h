@@ -1,7 +1,7 @@
 #pragma once
 
 #include "veche/config.h"
-#include "veche/strategy.h"
+#include "veche/strategy_info.h"
 
 namespace veche {
 
