@@ -10,6 +10,7 @@
 
 #include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
+#include "veche/comm/grid/links/link_table.h"
 #include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
@@ -19,7 +20,7 @@ constexpr std::chrono::milliseconds kTick{100};
 
 }  // namespace
 
-Connection::Connection(ConnectionOwner& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
+Connection::Connection(LinkTable& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
                        Verify verify, Route route)
     : owner_(owner),
       stream_(std::move(socket), std::move(context), std::move(verify)),

@@ -12,7 +12,7 @@
 
 namespace veche::grid {
 
-class Connection;
+class LinkTable;
 
 // How a connection comes to its peer.
 struct Route {
@@ -22,41 +22,11 @@ struct Route {
   bool as_server = true;               // of TLS: who wanted the link is the client
 };
 
-// What all connections share, and what they tell: the table of links.
-class ConnectionOwner {
- public:
-  virtual ~ConnectionOwner() = default;
-  virtual const LinkOptions& options() const = 0;
-  virtual LinkEvents& events() = 0;
-  virtual const MemberId& me() const = 0;
-  virtual MessagePool& pool() = 0;
-  virtual std::string hello() = 0;
-  virtual std::string heartbeat() = 0;
-  virtual Time heartbeat_every() const = 0;
-  // Both have greeted. True: it shall be the link of the two, as far as this side has the say.
-  virtual bool greeted(Connection& connection, const Hello& hello) = 0;
-  // The first message that is expected of the peer, and that it has come.
-  virtual std::uint64_t expected(const MemberId& peer, std::uint64_t incarnation) = 0;
-  // Both want it: it is the link now. Gives the outbox of the peer.
-  virtual std::shared_ptr<Outbox> adopt(const std::shared_ptr<Connection>& connection, const Hello& hello,
-                                        std::uint64_t peer_expects) = 0;
-  // A message has come whole. False: it was there before.
-  virtual bool arrived(const MemberId& peer, std::uint64_t number) = 0;
-  virtual void answered(const MemberId& peer, std::uint64_t number, std::optional<Message> answer) = 0;
-  // A connection that is to be joined with another.
-  virtual void relay(const Token& token, asio::ip::tcp::socket socket) = 0;
-  // A request that is not the events' but the table's own: to reach somebody.
-  virtual bool reaches(const MemberId& from, Service service, const std::string& text,
-                       const Answer& answer) = 0;
-  virtual void measured(Connection& connection, Time round_trip, Time silent) = 0;
-  virtual void closed(const std::shared_ptr<Connection>& connection, const std::string& why) = 0;
-};
-
 // One encrypted connection, from the first byte until it is closed. The links' thread alone.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(ConnectionOwner& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context,
-             Verify verify, Route route);
+  Connection(LinkTable& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context, Verify verify,
+             Route route);
 
   void start();
   void close(const std::string& why);
@@ -97,7 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
   }
 
-  ConnectionOwner& owner_;
+  LinkTable& owner_;
   TlsStream stream_;
   asio::steady_timer wake_;
   asio::steady_timer ticks_;

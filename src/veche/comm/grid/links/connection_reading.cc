@@ -1,6 +1,7 @@
 #include <asio/use_awaitable.hpp>
 
 #include "veche/comm/grid/links/connection.h"
+#include "veche/comm/grid/links/link_table.h"
 #include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {

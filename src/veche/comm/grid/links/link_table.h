@@ -16,7 +16,7 @@ namespace veche::grid {
 // What is behind `Links`: the thread, the connections, and who is linked by which. In files by what is done:
 // link_table.cc (its life, and what the peers are), accepting.cc, dialling.cc, reaching.cc (those who cannot
 // be dialled), greeting.cc (which connection becomes the link).
-class LinkTable : public ConnectionOwner {
+class LinkTable {
  public:
   LinkTable(const KeyPair& key, std::shared_ptr<Trust> trust, const LinkOptions& options, LinkEvents& events);
 
@@ -29,8 +29,8 @@ class LinkTable : public ConnectionOwner {
   const std::string& local_address() const { return local_address_; }
   std::vector<std::string> addresses() const;
   void add_address(const std::string& address);
-  const LinkOptions& options() const override { return options_; }
-  MessagePool& pool() override { return pool_; }
+  const LinkOptions& options() const { return options_; }
+  MessagePool& pool() { return pool_; }
   asio::io_context& context() { return context_; }
   void after(Time delay, std::function<void()> what);
   std::shared_ptr<Outbox> outbox(const MemberId& peer);
@@ -47,6 +47,29 @@ class LinkTable : public ConnectionOwner {
   void forget(const MemberId& peer, const std::string& why);
   void close(const MemberId& peer, const std::string& why);
   void ask(const MemberId& to, std::string request, Answer told);
+
+  // For connections, which share this table and report to it.
+  LinkEvents& events() { return events_; }
+  const MemberId& me() const { return me_; }
+  std::string hello();
+  std::string heartbeat();
+  Time heartbeat_every() const;
+  // Both sides have greeted. True: the connection shall be the link, as far as this side decides.
+  bool greeted(Connection& connection, const Hello& hello);
+  // The number of the next message expected from the peer.
+  std::uint64_t expected(const MemberId& id, std::uint64_t incarnation);
+  // Both sides want the connection: it is the link from now on. Returns the peer's outbox.
+  std::shared_ptr<Outbox> adopt(const std::shared_ptr<Connection>& connection, const Hello& hello,
+                                std::uint64_t peer_expects);
+  // A message has arrived whole. False: it had arrived before.
+  bool arrived(const MemberId& id, std::uint64_t number);
+  void answered(const MemberId& id, std::uint64_t number, std::optional<Message> answer);
+  // Joins a connection with the other one that shows this token.
+  void relay(const Token& token, asio::ip::tcp::socket socket);
+  // Answers requests to reach a member, which the table handles itself. False: it is another request.
+  bool reaches(const MemberId& from, Service service, const std::string& text, const Answer& answer);
+  void measured(Connection& connection, Time round_trip, Time silent);
+  void closed(const std::shared_ptr<Connection>& connection, const std::string& why);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -96,23 +119,6 @@ class LinkTable : public ConnectionOwner {
   void ask_to_be_relayed(const MemberId& id, Peer& peer, const MemberId& relay);
   bool may_be_introduced(const MemberId& id) const;
   bool is_linked(const MemberId& id) const;
-
-  // Of a connection's owner.
-  LinkEvents& events() override { return events_; }
-  const MemberId& me() const override { return me_; }
-  std::string hello() override;
-  std::string heartbeat() override;
-  bool greeted(Connection& connection, const Hello& hello) override;
-  std::uint64_t expected(const MemberId& id, std::uint64_t incarnation) override;
-  std::shared_ptr<Outbox> adopt(const std::shared_ptr<Connection>& connection, const Hello& hello,
-                                std::uint64_t peer_expects) override;
-  bool arrived(const MemberId& id, std::uint64_t number) override;
-  void answered(const MemberId& id, std::uint64_t number, std::optional<Message> answer) override;
-  void measured(Connection& connection, Time round_trip, Time silent) override;
-  Time heartbeat_every() const override;
-  void relay(const Token& token, asio::ip::tcp::socket socket) override;
-  bool reaches(const MemberId& from, Service service, const std::string& text, const Answer& answer) override;
-  void closed(const std::shared_ptr<Connection>& connection, const std::string& why) override;
 
   asio::io_context context_{1};  // first: what uses it goes before
   const KeyPair key_;

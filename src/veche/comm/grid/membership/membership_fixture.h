@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "veche/comm/grid/membership/virtual_members.h"
+#include "tests/support/virtual_members.h"
 
 namespace veche::grid {
 

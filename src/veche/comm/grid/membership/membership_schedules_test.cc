@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "veche/comm/grid/membership/virtual_members.h"
+#include "tests/support/virtual_members.h"
 
 namespace veche::grid {
 namespace {
