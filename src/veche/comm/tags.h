@@ -1,23 +1,57 @@
 #pragma once
 
+#include <cstdint>
+
 #include "veche/tag.h"
 
 namespace veche {
 
-// The conversations of a run, all of them. Those of a strategy, such as the parts of a gradient or the two
-// directions between workers and a server, are children of `strategy`.
+// All conversations of a run. The tags and the numbers of children are part of the protocol between nodes:
+// never change them. A strategy numbers the children of `strategy` in its own file.
 namespace tags {
-inline constexpr Tag strategy{1};          // what the nodes' models agree by
+inline constexpr Tag strategy{1};          // what strategies exchange
 inline constexpr Tag control{2};           // barriers, evaluations and checkpoints of all nodes
 inline constexpr Tag samples{3};           // samples lent for an epoch
-inline constexpr Tag progress{4};          // nodes in step: how it goes, and whether to stop
-inline constexpr Tag to_coordinator{5};    // asynchronous nodes: what they have done
-inline constexpr Tag from_coordinator{6};  // and what they shall do
-inline constexpr Tag shared_vector{7};     // names memory that all nodes share, no messages
-inline constexpr Tag pipeline{8};          // between the stages of a model: activations, gradients, labels
-inline constexpr Tag stage_control{9};     // evaluations of models in stages
-inline constexpr Tag state{10};            // what a node lacks when a view begins
-inline constexpr Tag nobody{15};           // never sent: what a node waits for to sleep
+inline constexpr Tag progress{4};          // synchronous nodes: progress, and whether to stop
+inline constexpr Tag to_coordinator{5};    // asynchronous nodes: reports
+inline constexpr Tag from_coordinator{6};  // asynchronous nodes: orders
+inline constexpr Tag shared_vector{7};     // names memory that all nodes share; no messages
+inline constexpr Tag pipeline{8};          // between the stages of a model; see below
+inline constexpr Tag stage_control{9};     // evaluations of models in stages; see below
+inline constexpr Tag state{10};            // the start of a view; see below
+inline constexpr Tag nobody{15};           // never sent: a node waits for it to sleep
+
+// Between the stages of a replica, in every step.
+inline constexpr Tag activations = pipeline.child(0);
+inline constexpr Tag activation_gradients = pipeline.child(1);
+inline constexpr Tag labels = pipeline.child(2);
+inline constexpr Tag stage_sums = pipeline.child(3);  // sums over the stages, such as squared norms
+
+// Between the stages of a replica, outside of steps. The first is between the nodes of one stage.
+inline constexpr Tag stage_peers = stage_control.child(0);
+inline constexpr Tag test_activations = stage_control.child(1);
+inline constexpr Tag test_credits = stage_control.child(2);  // the next stage has room for a batch
+inline constexpr Tag test_scores = stage_control.child(3);
+inline constexpr Tag stage_orders = stage_control.child(4);  // of the first stage, and the answers to them
+inline constexpr Tag step_settled =
+    stage_control.child(5);  // the first stage, always the last, has its gradient
+
+// Children of `state`, and of its child kStates.
+enum StateTalk : std::uint64_t {
+  kDataWords = 0,    // what every node tells about its data
+  kStates = 1,       // who copies whose state; has the children of StateFetchTalk
+  kRolesTaken = 8,   // models in stages: which node trains which stage
+  kStageStates = 9,  // as kStates, among the nodes of a stage
+  kCompleted = 10,   // the status of the nodes of a stage
+  kAllStages = 11,   // what the stages must have in common
+  kRunEnded = 12,    // to nodes without a stage: the run has ended
+  kAllEnded = 13,    // among the nodes with a stage: the run has ended
+  kParts = 14,       // parts of the model, for a checkpoint of the whole
+  kWaiting = 64,     // never sent: a member waits for it to sleep
+};
+
+// Children of a conversation that copies a state.
+enum StateFetchTalk : std::uint64_t { kStateRequests = 0, kStateAnswers = 1 };
 }  // namespace tags
 
 }  // namespace veche

@@ -12,8 +12,7 @@ namespace veche {
 namespace {
 
 constexpr Time kPollInterval{0.2};
-constexpr std::size_t kMostNames = 8;   // in one line
-constexpr std::uint64_t kWaiting = 64;  // a child of tags::state, on which nothing is sent
+constexpr std::size_t kMostNames = 8;  // in one line
 
 Time steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -34,7 +33,7 @@ void MemberWait::wait(grid::Grid& grid, const View& view, const TrainingSession&
     view.cluster->run([&](NodeId id) {
       const auto endpoint = view.cluster->endpoint(id);
       while (!session.interrupted() && steady_now() - start_ < limit_)
-        endpoint->receive({}, tags::state.child(kWaiting), endpoint->now() + kPollInterval);
+        endpoint->receive({}, tags::state.child(tags::kWaiting), endpoint->now() + kPollInterval);
     });
   } catch (const ViewChanged&) {
     return;

@@ -156,7 +156,7 @@ class Node {
   Channel samples_{peers(), pool_, timeout_, tags::samples};
   CountedEndpoint counted_{peers()};  // so that who watches sees how much goes where
   Channel talk_{counted_, pool_, timeout_, tags::strategy};
-  Channel alike_{peers(), pool_, timeout_, tags::stage_control.child(0)};
+  Channel alike_{peers(), pool_, timeout_, tags::stage_peers};
   std::optional<GradientKeeper> keeper_;  // where work is kept
   std::optional<AttachedStrategy> strategy_;
   const NodeServices* services_ = nullptr;  // while it runs

@@ -45,15 +45,15 @@ Pipeline::Pipeline(Endpoint& all, MessagePool& pool, AdaptiveTimeout& timeout, S
       trace_(trace),
       replica_(make_group(all, replica_of(plan, all.id()))),
       peers_(make_group(all, peers_of(plan, all.id(), all.size()))),
-      activations_(*replica_, pool, timeout, tags::pipeline.child(0)),
-      gradients_(*replica_, pool, timeout, tags::pipeline.child(1)),
-      labels_(*replica_, pool, timeout, tags::pipeline.child(2)),
-      sums_(*replica_, pool, timeout, tags::pipeline.child(3)),
-      tests_(*replica_, pool, timeout, tags::stage_control.child(1)),
-      room_(*replica_, pool, timeout, tags::stage_control.child(2)),
-      scores_(*replica_, pool, timeout, tags::stage_control.child(3)),
-      steering_(*replica_, pool, timeout, tags::stage_control.child(4)),
-      settled_(*replica_, pool, timeout, tags::stage_control.child(5)) {}
+      activations_(*replica_, pool, timeout, tags::activations),
+      gradients_(*replica_, pool, timeout, tags::activation_gradients),
+      labels_(*replica_, pool, timeout, tags::labels),
+      sums_(*replica_, pool, timeout, tags::stage_sums),
+      tests_(*replica_, pool, timeout, tags::test_activations),
+      room_(*replica_, pool, timeout, tags::test_credits),
+      scores_(*replica_, pool, timeout, tags::test_scores),
+      steering_(*replica_, pool, timeout, tags::stage_orders),
+      settled_(*replica_, pool, timeout, tags::step_settled) {}
 
 Message Pipeline::expect(Channel& channel, int stage) {
   const Time start = all_.now();

@@ -19,17 +19,6 @@
 namespace veche {
 namespace {
 
-// Children of tags::state; view_part.cc has the first ones.
-enum StagedTalk : std::uint64_t {
-  kRolesTaken = 8,
-  kStageStates,
-  kCompleted,
-  kAllStages,
-  kRunEnded,
-  kAllEnded,
-  kParts
-};
-
 constexpr Time kLooksUp{0.2};  // who waits, whether somebody wants it to end
 
 // What must be the same on all who train, though each stage has found it by itself.
@@ -75,7 +64,7 @@ std::uint64_t StagedPart::unit_of(int place, std::uint64_t view) const {
 }
 
 const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64_t view) {
-  Channel talk = channel.child(kRolesTaken);
+  Channel talk = channel.child(tags::kRolesTaken);
   const HeldStage mine{.member = member_,
                        .name = word_of<24>(name_),
                        .stage = self.has_state ? stage_ : -1,
@@ -209,17 +198,17 @@ std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t vi
     self.step = 0;
   }
   const auto group = make_group(channel.endpoint, every(stage, stages_, roles_.replicas()));
-  Channel completed = channel.child(kCompleted, *group);
+  Channel completed = channel.child(tags::kCompleted, *group);
   std::string told = complete_step(self, completed, plan);
   const Gathered<NodeStatus> status(completed, status_of(self));
   const View of_stage{.number = view,
                       .first_step = roles_.first_step,
                       .status = {status.all().begin(), status.all().end()},
                       .cluster = {}};
-  Channel states = channel.child(kStageStates, *group);
+  Channel states = channel.child(tags::kStageStates, *group);
   const std::string taken = start_view(self, states, of_stage, plan);
   told += told.empty() || taken.empty() ? taken : "; " + taken;
-  Channel all = channel.child(kAllStages);
+  Channel all = channel.child(tags::kAllStages);
   const Gathered<Due> due(all, {self.evaluates_first ? 1U : 0U, self.saves_first ? 1U : 0U,
                                 self.last_checkpoint == self.step ? 0U : 1U, self.reached_target ? 1U : 0U});
   const auto any = [&](std::uint32_t Due::*what) {
@@ -242,7 +231,7 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
     return last;
   }
   while (!interrupted) {
-    const Received received = all.receive({}, tags::state.child(kRunEnded), all.now() + kLooksUp);
+    const Received received = all.receive({}, tags::state.child(tags::kRunEnded), all.now() + kLooksUp);
     if (received.outcome == Received::Outcome::message) return end_in(received.message).last;
   }
   return {};
@@ -251,8 +240,8 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
 void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) const {
   const Message word = message_of_end({last, 0}, channel.pool);
   for (int node = 0; node < all.size(); ++node)
-    if (roles_.place_of(NodeId{node}) < 0) all.send(NodeId{node}, tags::state.child(kRunEnded), word);
-  Channel ended = channel.child(kAllEnded);
+    if (roles_.place_of(NodeId{node}) < 0) all.send(NodeId{node}, tags::state.child(tags::kRunEnded), word);
+  Channel ended = channel.child(tags::kAllEnded);
   barrier(ended);
   all.flush();
 }
@@ -260,7 +249,7 @@ void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) co
 WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, int stages)
     : inner_(inner),
       replica_(make_group(training, every(training.id().value / stages * stages, 1, stages))),
-      parts_(*replica_, pool_, timeout_, tags::state.child(kParts)) {}
+      parts_(*replica_, pool_, timeout_, tags::state.child(tags::kParts)) {}
 WholeModelCheckpoints::~WholeModelCheckpoints() = default;
 
 void WholeModelCheckpoints::write(std::uint64_t number, NodeId /*node*/, const NodeState& state) {

@@ -5,14 +5,13 @@
 #include <optional>
 
 #include "veche/base/files/content_hash.h"
+#include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/train/views/piece_plan.h"
 #include "veche/train/views/state_lending.h"
 
 namespace veche {
 namespace {
-
-enum StateTalk : std::uint64_t { kStateRequests, kStateAnswers };
 
 struct StateRequest {
   enum class Kind : std::uint64_t { manifest, piece, update, done } kind = Kind::manifest;
@@ -30,8 +29,8 @@ class StateFetch {
  public:
   StateFetch(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors)
       : self_(self),
-        requests_(channel.child(kStateRequests)),
-        answers_(channel.child(kStateAnswers)),
+        requests_(channel.child(tags::kStateRequests)),
+        answers_(channel.child(tags::kStateAnswers)),
         donors_(donors) {}
 
   Fetched run() {
@@ -142,7 +141,7 @@ Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>&
 
 void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& takers) {
   if (takers.empty()) return;
-  Channel requests = channel.child(kStateRequests), answers = channel.child(kStateAnswers);
+  Channel requests = channel.child(tags::kStateRequests), answers = channel.child(tags::kStateAnswers);
   const StatePieces pieces(self);
   std::vector<NodeId> served = takers;
   while (!served.empty()) {

@@ -6,11 +6,7 @@
 #include "veche/train/loop/measure.h"
 
 namespace veche {
-namespace {
-
-enum ViewTalk : std::uint64_t { kDataWords, kStates };  // staged_part.cc has others
-
-}  // namespace
+namespace {}  // namespace
 
 NodeStatus ViewPart::status() {
   NodeStatus all = status_of(self_);
@@ -26,7 +22,7 @@ void ViewPart::begin(Endpoint& endpoint, const View& view, const PlanOfView& pla
   if (plan_->async()) return go_on_in_view(self_, view);
   MessagePool pool = pool_;
   AdaptiveTimeout timeout;
-  Channel states = Channel(endpoint, pool, timeout, tags::state).child(kStates);
+  Channel states = Channel(endpoint, pool, timeout, tags::state).child(tags::kStates);
   told_ = start_view(self_, states, view, *plan_);
 }
 
@@ -53,7 +49,7 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   MessagePool pool = pool_;
   AdaptiveTimeout timeout;
   const Channel talk(*all_, pool, timeout, tags::state);
-  Channel words = talk.child(kDataWords), states = talk.child(kStates);
+  Channel words = talk.child(tags::kDataWords), states = talk.child(tags::kStates);
   const Gathered<DataWord> data(words, data_);
   const Roles& roles = staged_->take_role(self_, states, view.number);
   if (on_roles && !staged_->told().empty()) on_roles(staged_->told());
