@@ -164,7 +164,7 @@ void measure_qsgd(Peer& peer, const BenchOptions& options, std::vector<BenchCase
   std::vector<float> sent(kFloats);
   const Message code = codec->encode(x, 0, pool);
   codec->add_decoded(code.bytes(), 1, sent);
-  const float* const norms = code.as<float>().data();
+  const float* const norms = reinterpret_cast<const float*>(code.bytes().data());
   double sum_of_norms = 0, levels = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
     sum_of_norms += static_cast<double>(norms[block]);

@@ -10,9 +10,8 @@
 
 namespace veche {
 
-// How long a node waits for another before it calls it lost: many times the longest anything has taken so
-// far, and never less than `least`. So slow networks and large models are given their time, and nobody waits
-// for ever.
+// How long a node waits for a peer before it reports the peer lost: many times the longest wait so far, and
+// never less than `least`. So slow networks and large models get the time they need, and no wait is endless.
 class AdaptiveTimeout {
  public:
   explicit AdaptiveTimeout(Time least = Time(120)) : least_(least) {}
@@ -26,15 +25,15 @@ class AdaptiveTimeout {
   Time longest_{0};
 };
 
-// One conversation of a node with the others: what every collective needs. Collectives on the same channel
-// follow each other in the same order on every node. Belongs to one thread; helpers may send.
+// One conversation of a node with its peers: an endpoint, a tag, and what every collective needs. All nodes
+// use the collectives of a channel in the same order. Belongs to one thread; helpers may send.
 class VECHE_API Channel {
  public:
   Channel(Endpoint& endpoint, MessagePool& pool, AdaptiveTimeout& timeout, Tag tag)
       : endpoint(endpoint), pool(pool), timeout(timeout), tag(tag), used_(std::make_shared<Used>()) {}
 
-  // A conversation inside this one: what it sends and waits is counted here too. `among`: a group of nodes
-  // that has it among itself.
+  // A conversation inside this one, with a child of its tag; its traffic and waits are counted here too.
+  // `among`: the endpoint of a group that has the conversation among its members.
   Channel child(std::uint64_t which) const { return child(which, endpoint); }
   Channel child(std::uint64_t which, Endpoint& among) const {
     return {among, pool, timeout, tag.child(which), used_};
@@ -43,21 +42,23 @@ class VECHE_API Channel {
   NodeId me() const { return endpoint.id(); }
   int size() const { return endpoint.size(); }
 
-  // What goes to oneself, to a helper, is no traffic.
+  // A message to the node itself, for a helper, is not counted.
   void send(NodeId to, Message message) {
     if (to != me()) count({message.size(), 1});
     endpoint.send(to, tag, std::move(message));
   }
-  // The next message of this conversation from `from`; throws PeerLost when it does not come.
+  // The next message from `from`. Throws PeerLost when none arrives.
   Message expect(NodeId from);
-  // The next from anyone, or why there is none; not counted as waiting, which is what helpers do all day.
+  // The same for a message of exactly this size; throws BadMessage, which names the peer, for any other.
+  Message expect(NodeId from, std::size_t bytes);
+  // The next message from any peer, or why there is none. Not counted as waiting: helpers wait all the time.
   Received receive(Time deadline = kForever) { return endpoint.receive({}, tag, deadline); }
-  // Throws PeerLost in the words of `expect`.
+  // Throws PeerLost as `expect` does.
   [[noreturn]] void give_up(NodeId peer, Received::Outcome outcome) const;
 
-  // By this conversation, those inside it and those it is inside of, together.
+  // Of this conversation, its children and its parents, together.
   Traffic sent() const { return {used_->bytes, used_->messages}; }
-  Time waited() const { return used_->waited; }  // by the node, for messages
+  Time waited() const { return used_->waited; }  // for messages, by the node
   void count(Traffic traffic) {
     used_->bytes += traffic.bytes;
     used_->messages += traffic.messages;
@@ -66,9 +67,9 @@ class VECHE_API Channel {
     used_->waited += waited;
     if (used_->on_wait) used_->on_wait(waited);
   }
-  // Hears of every wait that has just ended, in this conversation and those it is counted with.
+  // Called after every wait of this conversation, its children and its parents.
   void on_wait(std::function<void(Time)> listener) { used_->on_wait = std::move(listener); }
-  // Goes on from what was counted before the run was resumed.
+  // Restores the count of a resumed run.
   void set_sent(Traffic traffic) {
     used_->bytes = traffic.bytes;
     used_->messages = traffic.messages;

@@ -8,21 +8,21 @@
 
 namespace veche {
 
-// Operations in which all nodes take part, made of sends and receives. Every node calls the same ones in the
-// same order. They throw PeerLost when a node they need is gone. Steps and bytes of each are in
-// docs/algorithms.md.
+// Operations in which all nodes take part, made of sends and receives. All nodes call the same operations in
+// the same order. They throw PeerLost when a node they need is lost, and BadMessage when a node sends a
+// vector of another length. docs/algorithms.md lists the steps and bytes of each.
 
-// Returns when every node has called it.
+// Returns when all nodes have called it.
 VECHE_API void barrier(Channel& channel);
 
-// Everybody's data become the root's.
+// Copies the root's data to all nodes.
 VECHE_API void broadcast(Channel& channel, NodeId root, std::span<float> data);
 
-// Everybody's item, by node. Items may differ in size.
+// Returns the items of all nodes, by node. Items may differ in size.
 VECHE_API std::vector<Message> all_gather(Channel& channel, Message mine);
 
-// Everybody's data become the sum over all nodes, the same bits on every node, by the ring. The other
-// algorithms, and how to choose: comm/allreduce/allreduce.h.
+// Replaces the data of every node by the sum over all nodes, the same bits on every node, by the ring
+// algorithm. `strategy.algorithm` of all-reduce chooses others.
 VECHE_API void all_reduce(Channel& channel, std::span<float> data);
 
 }  // namespace veche

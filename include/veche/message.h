@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "veche/errors.h"
 #include "veche/export.h"
 
 namespace veche {
 
-// Bytes that several may read and nobody changes any more, shared by reference count: between threads a
-// message is a pointer. Aligned for vector instructions. Made from a MessagePool and written once, before it
-// is sent.
+// Immutable bytes, shared by reference count: between threads a message is a pointer. Aligned for vector
+// instructions. Made by a MessagePool and written once, before it is sent. For messages that hold a struct
+// and a payload see veche/packed.h.
 class Message {
  public:
   Message() = default;
@@ -20,15 +22,18 @@ class Message {
   std::size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
 
-  // Its first bytes, of the same memory.
+  // A prefix, in the same memory.
   Message first(std::size_t size) const { return {data_, size}; }
 
-  // The bytes as items of T. The size must be a multiple of T's.
+  // The bytes as items of T. Throws RunError unless the size is a multiple of T's.
   template <class T>
   std::span<const T> as() const {
+    if (size_ % sizeof(T) != 0) [[unlikely]]
+      throw RunError("a message of " + std::to_string(size_) + " bytes does not hold whole items of " +
+                     std::to_string(sizeof(T)) + " bytes");
     return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
   }
-  // For the one who fills a new message, before anyone else has it.
+  // To fill a new message, before it is shared.
   template <class T>
   std::span<T> writable() {
     return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
@@ -39,14 +44,14 @@ class Message {
   std::size_t size_ = 0;
 };
 
-// Gives out messages and takes their memory back when the last reader lets go, so that the steady state of a
-// run allocates nothing large. Keeps what was needed lately and lets the rest go. Thread-safe; messages may
-// outlive the pool. A copy is the same pool.
+// Makes messages, and reuses their memory when the last reader has released it, so that a run in its steady
+// state allocates nothing large. Keeps as much memory as was needed lately and frees the rest. Thread-safe;
+// messages may outlive the pool. A copy is the same pool.
 class VECHE_API MessagePool {
  public:
   MessagePool();
   Message make(std::size_t bytes);
-  // Of memory that no message uses now.
+  // Memory that no message uses now.
   std::size_t kept_bytes() const;
 
   template <class T>

@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// Which conversation a message belongs to: messages with one sender and one tag arrive in the order of
-// sending. A conversation may have conversations of its own, three deep.
+// The conversation that a message belongs to. Messages with the same sender, receiver and tag arrive in the
+// order of sending. A tag may have children, three levels deep; comm/tags.h names those of a run.
 struct Tag {
   std::uint64_t value = 0;
   auto operator<=>(const Tag&) const = default;

@@ -100,13 +100,12 @@ TEST(Memories, OfAnotherNumberOfNodesAreForgotten) {
 // Node 1's codes are cut, or lengthened, from some message on.
 class Damaging : public Endpoint {
  public:
-  Damaging(std::unique_ptr<Endpoint> inner, bool longer) : inner_(std::move(inner)), longer_(longer) {}
+  Damaging(std::unique_ptr<Endpoint> inner, bool longer)
+      : Endpoint(*inner), inner_(std::move(inner)), longer_(longer) {}
 
-  NodeId id() const override { return inner_->id(); }
-  int size() const override { return inner_->size(); }
   void send(NodeId to, Tag tag, Message message) override {
     const bool talks = tag == tags::strategy || Tag{tag.value >> Tag::kChildBits} == tags::strategy;
-    if (talks && id() == NodeId{1} && to != id() && message.size() > 8 && ++sent_ > 12) {
+    if (talks && id() == NodeId{1} && to != id() && message.size() > 8 && ++harmful_ > 12) {
       Message harmed = pool_.make(longer_ ? message.size() + 3 : message.size() / 2);
       std::memset(harmed.writable<std::byte>().data(), 0xff, harmed.size());
       std::memcpy(harmed.writable<std::byte>().data(), message.bytes().data(),
@@ -121,7 +120,6 @@ class Damaging : public Endpoint {
   void flush() override { inner_->flush(); }
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
-  Traffic sent() const override { return inner_->sent(); }
   void spawn(std::function<void()> helper) override { inner_->spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     return inner_->compute(what, work);
@@ -131,7 +129,7 @@ class Damaging : public Endpoint {
   const std::unique_ptr<Endpoint> inner_;
   const bool longer_;
   MessagePool pool_;
-  std::atomic<int> sent_ = 0;
+  std::atomic<int> harmful_ = 0;
 };
 
 TEST(Damage, NamesThePeer) {

@@ -14,6 +14,7 @@
 #include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/parts.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run/training.h"
 
@@ -192,6 +193,25 @@ TEST(JobEndpoint, DeadlinesPassAndLostPeersAreValues) {
   }
   EXPECT_EQ(endpoint->receive(last, Tag{7}, Time(60)).outcome, Received::Outcome::peer_lost);
   EXPECT_FALSE(endpoint->alive(last));
+}
+
+TEST(JobEndpoint, MessagesOfAnotherSizeNameThePeer) {
+  on_every_rank([](Endpoint& endpoint, MessagePool& pool) {
+    AdaptiveTimeout timeout(Time(60));
+    Channel channel{endpoint, pool, timeout, Tag{1}};
+    const NodeId next{(endpoint.id().value + 1) % endpoint.size()};
+    const NodeId before{(endpoint.id().value + endpoint.size() - 1) % endpoint.size()};
+    for (const std::size_t bytes : {0, 39, 44, 1'000'000}) {
+      channel.send(next, pool.make(bytes));
+      try {
+        channel.expect(before, 40);
+        ADD_FAILURE() << bytes;
+      } catch (const BadMessage& error) {
+        EXPECT_EQ(error.what(), "node " + std::to_string(before.value) + " sent " + std::to_string(bytes) +
+                                    " bytes where a message of 40 bytes was expected");
+      }
+    }
+  });
 }
 
 TEST(JobAllReduce, EveryAlgorithmAddsUpTheSameBitsEverywhere) {

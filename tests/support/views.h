@@ -69,10 +69,9 @@ struct Fate {
 
 class FatedEndpoint : public Endpoint {
  public:
-  FatedEndpoint(std::unique_ptr<Endpoint> inner, Fate& fate) : inner_(std::move(inner)), fate_(fate) {}
+  FatedEndpoint(std::unique_ptr<Endpoint> inner, Fate& fate)
+      : Endpoint(*inner), inner_(std::move(inner)), fate_(fate) {}
 
-  NodeId id() const override { return inner_->id(); }
-  int size() const override { return inner_->size(); }
   void send(NodeId to, Tag tag, Message message) override {
     call();
     inner_->send(to, tag, std::move(message));
@@ -85,7 +84,6 @@ class FatedEndpoint : public Endpoint {
   void flush() override { inner_->flush(); }
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
-  Traffic sent() const override { return inner_->sent(); }
   void spawn(std::function<void()> helper) override { inner_->spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     call();

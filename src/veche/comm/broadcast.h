@@ -4,8 +4,8 @@
 
 namespace veche {
 
-// Everybody gets the root's message, along a binomial tree; the others' is not looked at. Nobody copies it:
-// threads of a process then hold the same bytes.
+// Sends the root's message to all nodes along a binomial tree; the argument of the others is ignored. The
+// bytes are not copied: threads of a process share them.
 Message broadcast(Channel& channel, NodeId root, Message message);
 
 }  // namespace veche

@@ -1,11 +1,12 @@
 #include "veche/channel.h"
 
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
 
-// Who wakes up so long after its deadline did not wait but was stopped, as by Ctrl-Z, perhaps with its peers.
+// A node that wakes up this long after its deadline was stopped, as by Ctrl-Z, and its peers perhaps with it.
 constexpr Time kStopped(2);
 
 }  // namespace
@@ -23,6 +24,14 @@ Message Channel::expect(NodeId from) {
   count_wait(took);
   timeout.note(took);
   return std::move(received.message);
+}
+
+Message Channel::expect(NodeId from, std::size_t bytes) {
+  Message message = expect(from);
+  if (message.size() != bytes)
+    throw BadMessage(endpoint.known_as(from), message.size(),
+                     "a message of " + std::to_string(bytes) + " bytes");
+  return message;
 }
 
 void Channel::give_up(NodeId peer, Received::Outcome outcome) const {

@@ -5,12 +5,12 @@
 #include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/broadcast.h"
 #include "veche/comm/parts.h"
+#include "veche/packed.h"
 
 namespace veche {
 
 void barrier(Channel& channel) {
-  // Dissemination: after the round with distance d, a node has heard, directly or not, from the 2d-1 before
-  // it.
+  // Dissemination: after the round with distance d, a node knows that the 2d-1 nodes before it have arrived.
   for (int distance = 1; distance < channel.size(); distance *= 2) {
     channel.send(wrapped(channel.me().value + distance, channel.size()), channel.pool.make(0));
     channel.expect(wrapped(channel.me().value - distance, channel.size()));
@@ -18,8 +18,8 @@ void barrier(Channel& channel) {
 }
 
 Message broadcast(Channel& channel, NodeId root, Message message) {
-  // A binomial tree over the distance from the root: receive from the one that differs in the lowest set bit,
-  // then pass on to those that differ in a lower bit.
+  // A binomial tree over the distance from the root: receive from the node that differs in the lowest set
+  // bit, then send to the nodes that differ in a lower bit.
   const int size = channel.size();
   const int rank = wrapped(channel.me().value - root.value, size).value;
   int bit = 1;
@@ -34,14 +34,17 @@ void broadcast(Channel& channel, NodeId root, std::span<float> data) {
   const bool mine = channel.me() == root;
   const Message told =
       broadcast(channel, root, mine ? channel.pool.copy_of(std::span<const float>(data)) : Message{});
-  if (!mine) std::ranges::copy(told.as<float>(), data.begin());
+  if (mine) return;
+  const std::span<const float> theirs =
+      unpack_items<float>(told, data.size(), channel.endpoint.known_as(root), "a vector");
+  std::ranges::copy(theirs, data.begin());
 }
 
 std::vector<Message> all_gather(Channel& channel, Message mine) {
   const int size = channel.size();
   const int me = channel.me().value;
   std::vector<Message> all(static_cast<std::size_t>(size));
-  // Straight to everybody: items are small, and one hop is quicker than a ring of size-1.
+  // Directly to all: items are small, and one hop is faster than a ring of size-1.
   for (int away = 1; away < size; ++away) channel.send(wrapped(me + away, size), mine);
   for (int away = 1; away < size; ++away) {
     const NodeId from = wrapped(me - away, size);

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
+#include <functional>
 #include <mutex>
 
 #include "tests/support/nodes.h"
+#include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/faulty/faulty.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -141,13 +145,69 @@ TEST(Channel, ASilentPeerIsNamedAfterTheTimeout) {
   EXPECT_THROW(channel.expect(NodeId{1}), PeerLost);
 }
 
+// Node 1 sends a wrong number of bytes; node 0 runs `work`. Returns the sentence it ends with.
+std::string sentence_after(std::size_t bytes, const std::function<void(Channel&)>& work) {
+  ThreadsCluster cluster(2);
+  const auto peer = cluster.endpoint(NodeId{1});
+  const auto endpoint = cluster.endpoint(NodeId{0});
+  MessagePool pool;
+  AdaptiveTimeout timeout(Time(20));
+  Channel channel{*endpoint, pool, timeout, Tag{1}};
+  peer->send(NodeId{0}, Tag{1}, pool.make(bytes));
+  try {
+    work(channel);
+  } catch (const BadMessage& error) {
+    EXPECT_EQ(error.peer(), NodeId{1});
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Channel, MessagesOfAnotherSizeNameThePeer) {
+  std::vector<float> data(10);
+  for (const std::size_t bytes : {0, 3, 36, 39, 44, 4000}) {
+    const std::string sent = "node 1 sent " + std::to_string(bytes) + " bytes where ";
+    EXPECT_EQ(sentence_after(bytes, [](Channel& channel) { channel.expect(NodeId{1}, 40); }),
+              sent + "a message of 40 bytes was expected");
+    EXPECT_EQ(sentence_after(bytes, [&](Channel& channel) { broadcast(channel, NodeId{1}, data); }),
+              sent + "a vector of 40 bytes was expected");
+    EXPECT_EQ(
+        sentence_after(bytes, [&](Channel& channel) { all_reduce(channel, data, AllReduceAlgorithm::tree); }),
+        sent + "part of a vector of 40 bytes was expected");
+    EXPECT_EQ(
+        sentence_after(bytes,
+                       [&](Channel& channel) { all_reduce(channel, data, AllReduceAlgorithm::all_to_all); }),
+        sent + "part of a vector of 40 bytes was expected");
+  }
+}
+
+TEST(Packed, HoldsAStructBeforeOrAfterItsPayload) {
+  struct Head {
+    std::uint64_t step = 0;
+    std::uint32_t kind = 0;
+  };
+  MessagePool pool;
+  const std::vector<float> floats{1, 2, 3};
+  const Message first = pack(pool, Head{7, 2}, std::as_bytes(std::span(floats)));
+  EXPECT_EQ(first.size(), sizeof(Head) + 12);
+  const auto unpacked = unpack<Head>(first, NodeId{1}, "a head");
+  EXPECT_EQ(unpacked.fields.step, 7U);
+  EXPECT_EQ(std::memcmp(unpacked.payload.data(), floats.data(), 12), 0);
+  const Message last = pack_with_trailer(pool, std::as_bytes(std::span(floats)), Head{8, 3});
+  EXPECT_EQ(last.first(12).as<float>()[2], 3);
+  EXPECT_EQ(unpack_with_trailer<Head>(last, NodeId{1}, "a tail").fields.step, 8U);
+  EXPECT_THROW(unpack<Head>(pool.make(sizeof(Head) - 1), NodeId{1}, "a head"), BadMessage);
+  EXPECT_THROW(unpack_with_trailer<Head>(pool.make(0), NodeId{1}, "a tail"), BadMessage);
+  EXPECT_THROW(unpack_item<Head>(pool.make(sizeof(Head) + 1), NodeId{1}, "a head"), BadMessage);
+  EXPECT_THROW(pool.make(7).as<float>(), RunError);
+}
+
 // A process that is stopped while it waits, and its peer with it.
 class StoppedOnce : public Endpoint {
  public:
-  StoppedOnce(Endpoint& inner, std::function<void()> then) : inner_(inner), then_(std::move(then)) {}
+  StoppedOnce(Endpoint& inner, std::function<void()> then)
+      : Endpoint(inner), inner_(inner), then_(std::move(then)) {}
 
-  NodeId id() const override { return inner_.id(); }
-  int size() const override { return inner_.size(); }
   void send(NodeId to, Tag tag, Message message) override { inner_.send(to, tag, std::move(message)); }
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     if (slept_ > Time(0)) return inner_.receive(from, tag, deadline - slept_);
@@ -157,7 +217,6 @@ class StoppedOnce : public Endpoint {
   }
   Time now() const override { return inner_.now() + slept_; }
   bool alive(NodeId peer) const override { return inner_.alive(peer); }
-  Traffic sent() const override { return inner_.sent(); }
   void spawn(std::function<void()> helper) override { inner_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     return inner_.compute(what, work);

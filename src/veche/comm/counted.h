@@ -8,27 +8,24 @@
 
 namespace veche {
 
-// What a node has sent to one peer, by the number that people know it by.
+// The bytes that a node has sent to one peer, identified by Endpoint::known_as.
 struct PeerBytes {
   std::int32_t peer = 0;
   float bytes = 0;
 };
-// Peers of which that is told. What went to others is in the sum alone: a table for each of ten thousand
-// nodes of all others would not fit.
+// The number of peers counted one by one. Bytes to other peers are only in the total: a full table of peers
+// for each of ten thousand nodes would not fit in memory.
 inline constexpr std::size_t kPeersTold = 40;
-using BytesByPeer = std::array<PeerBytes, kPeersTold>;  // those that are not there have 0 bytes
+using BytesByPeer = std::array<PeerBytes, kPeersTold>;  // unused items have 0 bytes
 
-// An endpoint that passes everything on and counts the bytes of its messages by peer. What engines do without
-// messages (EngineCollectives) is not counted, nor what a node sends to itself.
+// An endpoint around another that counts bytes by peer. Collectives without messages (EngineCollectives) and
+// messages of a node to itself are not counted.
 class CountedEndpoint final : public Endpoint {
  public:
-  explicit CountedEndpoint(Endpoint& inner) : inner_(inner) {}  // which outlives it
+  explicit CountedEndpoint(Endpoint& inner) : Endpoint(inner), inner_(inner) {}  // which outlives it
 
   BytesByPeer by_peer() const;  // any thread
 
-  NodeId id() const override { return inner_.id(); }
-  int size() const override { return inner_.size(); }
-  NodeId known_as(NodeId peer) const override { return inner_.known_as(peer); }
   void send(NodeId to, Tag tag, Message message) override;
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     return inner_.receive(from, tag, deadline);
@@ -36,7 +33,6 @@ class CountedEndpoint final : public Endpoint {
   void flush() override { inner_.flush(); }
   Time now() const override { return inner_.now(); }
   bool alive(NodeId peer) const override { return inner_.alive(peer); }
-  Traffic sent() const override { return inner_.sent(); }
   void spawn(std::function<void()> helper) override { inner_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     return inner_.compute(what, work);

@@ -25,7 +25,7 @@ void Mailbox::fill(std::uint64_t announced, Message message) {
 }
 
 std::optional<Received> Mailbox::find(std::optional<NodeId> from, Tag tag) {
-  std::vector<NodeId> held;  // senders whose first message is still on its way: later ones wait for it
+  std::vector<NodeId> held;  // senders whose first message has not arrived whole: their later ones must wait
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (entry->tag != tag || (from && entry->from != *from)) continue;
     if (!entry->complete) {

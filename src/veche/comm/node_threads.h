@@ -13,22 +13,20 @@
 
 namespace veche {
 
-// A node that is a thread, and its helpers, which are threads too: what engines have in common whose nodes
-// live in real time. Any thread.
+// The threads of one node and its helpers, for engines that run in real time. Thread-safe.
 class VECHE_MODULE_API NodeThreads {
  public:
-  // `lost` is called when the node cannot go on, or has ended: its waits and those of others must check
-  // again.
+  // `lost` is called when the node has failed or ended: it must wake all waits, so that they check again.
   explicit NodeThreads(std::function<void()> lost) : lost_(std::move(lost)) {}
   ~NodeThreads() { end(); }
 
   void spawn(std::function<void()> helper);
-  // Every wait of the node and its helpers calls it when it is woken, and before: throws what a helper has
-  // thrown, or NodeEnded.
+  // Called before every wait of the node and its helpers, and when a wait is woken. Throws the exception of a
+  // failed helper, or NodeEnded.
   void check() const;
-  // The node's own work is over. Its helpers are ended and joined.
+  // The node's body has returned: ends and joins its helpers.
   void end();
-  // What its helpers have thrown, after `end`.
+  // The exceptions of its helpers; valid after `end`.
   const std::vector<std::exception_ptr>& errors() const { return errors_; }
 
  private:
@@ -42,7 +40,7 @@ class VECHE_MODULE_API NodeThreads {
   std::vector<std::jthread> helpers_;       // guarded by mutex_
 };
 
-// Runs `body` as a thread for each node. `threads` gives a node's.
+// Runs `body` for each node, each in a thread of its own. `threads` returns the NodeThreads of a node.
 VECHE_MODULE_API void run_as_threads(std::span<const NodeId> nodes, const std::function<void(NodeId)>& body,
                                      const std::function<NodeThreads&(NodeId)>& threads);
 

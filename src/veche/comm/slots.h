@@ -11,21 +11,21 @@
 
 namespace veche {
 
-// Slots to compute in. Any number of nodes may be threads of a process; at most one forward and backward
-// pass per slot runs at a time, so that many nodes on few cores neither thrash nor hold all their
-// activations at once. Of those who wait, the one furthest behind goes first, because others wait for it;
-// then the one who came first.
+// Limits how many nodes of a process compute at the same time. A process may run many nodes as threads, but
+// each slot runs one forward and backward pass at a time. So many nodes on few cores neither thrash nor hold
+// all their activations at once. Of the waiting nodes the one with the lowest step goes first, because others
+// wait for it; at equal steps, the one that came first.
 //
-// Who must wait for others inside a turn goes away meanwhile, and somebody else has the slot.
+// A node that waits for messages during its turn gives its slot back for that time.
 //
-// A slot stays on its core. Left alone, Linux often wakes the next node on the core of another slot: there
-// two then share a core for many milliseconds, while the one that became free idles.
+// A slot stays on its core. Otherwise Linux often wakes the next node on the core of another slot: two nodes
+// then share a core for many milliseconds while the freed core idles.
 class VECHE_MODULE_API Slots {
  public:
-  // 0: as many as this process may use cores, where it shares them with so many others like it.
+  // 0: one slot per core that this process may use, divided by the number of `processes` that share them.
   explicit Slots(int slots, int processes = 1);
   std::size_t count() const { return slots_.size(); }
-  std::size_t waiting() const;  // how many, now
+  std::size_t waiting() const;  // threads that wait for a slot now
 
   class Away;
   class Turn {
@@ -42,7 +42,7 @@ class VECHE_MODULE_API Slots {
     std::size_t slot_;
   };
 
-  // Gives back the slot of the calling thread, if it has one, for as long as this lives.
+  // Gives back the slot of the calling thread, if it has one, during the lifetime of this object.
   class Away {
    public:
     Away();
@@ -57,7 +57,7 @@ class VECHE_MODULE_API Slots {
  private:
   struct Slot {
     bool busy = false;
-    int core = -1;  // where its last turn ran, or runs; negative: not known
+    int core = -1;  // of its current or last turn; negative: unknown
   };
   struct Waiter;
 

@@ -9,55 +9,55 @@
 
 namespace veche {
 
-// How far a node has come when a view ends, and what everybody must know of its data: what the members of the
-// next one agree on.
+// The progress of a node when a view ends, and facts about its data. The members of the next view agree on
+// the status of all its nodes.
 struct NodeStatus {
-  std::uint64_t done_step = 0;   // steps whose exchange is complete here
-  std::uint64_t state_hash = 0;  // of the model and all that belongs to it, after these steps; 0: it has none
-  std::uint64_t samples = 0;     // that it trains on
-  bool has_test = false;         // it has others to test with
-  double epochs = -1;            // passes over the data after these steps; below 0: it does not know
+  std::uint64_t done_step = 0;   // steps whose exchange is complete
+  std::uint64_t state_hash = 0;  // of the model and its whole state after these steps; 0: it has no state
+  std::uint64_t samples = 0;     // in its training data
+  bool has_test = false;         // it has test data
+  double epochs = -1;            // passes over the data after these steps; negative: unknown
   bool operator==(const NodeStatus&) const = default;
 };
 
-// Who takes part, until the next view: a cluster of fixed size, whose nodes are numbered by the seats of
-// their members. When members are lost, leave or are let in, every wait of the nodes here throws ViewChanged.
+// The members of a run until the next change: a cluster of fixed size, whose nodes are numbered in the order
+// of their members' seats. When a member is lost, leaves or joins, all waits of the nodes throw ViewChanged.
 struct View {
   std::uint64_t number = 0;
-  std::uint64_t first_step = 0;    // the largest of those that its members had done
+  std::uint64_t first_step = 0;    // the largest done_step of its nodes
   std::vector<NodeStatus> status;  // by node
-  int members = 0;                 // processes; each has one or several of the nodes
+  int members = 0;                 // processes, each with one or more nodes
   std::shared_ptr<Cluster> cluster;
 
   int nodes() const { return static_cast<int>(status.size()); }
 };
 
-// A member that asks to be let in is told that the run has ended. No std::exception, as ViewChanged.
+// Thrown in a member that asks to join a run that has ended. Not a std::exception, like ViewChanged.
 struct RunEnded {
   std::uint64_t step = 0;
 };
 
-// The view has ended: what was under way is repeated in the next one. No std::exception: nobody shall take it
-// for a failure.
+// The view has ended: the step under way is repeated in the next one. Not a std::exception, so that no
+// handler of failures catches it.
 struct ViewChanged {};
 
-// The views of a run, one after the other, as the member in this process sees them.
+// The views of a run, one after the other, as the member of this process sees them.
 class Views {
  public:
   virtual ~Views() = default;
 
-  // How the nodes here stand, after their part of the view before has ended; waits until the members have
-  // agreed on the next view that this one is in; nothing: somebody wants this member to leave instead. Throws
-  // RunError where it is in none any more: revoked, or cut off with a minority that shall not go on; also
-  // where a newcomer has waited in vain for any member to answer. Throws RunEnded, see there.
+  // Reports the status of the nodes of this process, after they have left the last view, and waits until the
+  // members agree on the next view with this member. Returns nothing when this member is asked to leave.
+  // Throws RunError when it is excluded: revoked, or cut off with a minority that may not go on; also when no
+  // member answers a newcomer. Throws RunEnded.
   virtual std::optional<View> next(const std::vector<NodeStatus>& here) = 0;
-  // Before the first `next`: the nodes here wait for nobody, so views are agreed on while they go on. Their
-  // waits throw ViewChanged when the next view is there already, which `next` then returns at once; or when
-  // this member is cut off, or out.
+  // Called before the first `next`, for nodes that train at their own pace: members agree on views while the
+  // nodes go on. Waits throw ViewChanged only when the next view is ready, so that `next` returns it at once,
+  // or when this member is cut off or excluded.
   virtual void never_stop() = 0;
-  // The run has ended here, after so many steps: from now on a process that asks to be let in is told so.
+  // The run has ended here after `step` steps: a process that asks to join is told so from now on.
   virtual void end(std::uint64_t step) = 0;
-  // Takes no part any more: the others agree on a view without this member. Tells whether any go on.
+  // Leaves the run: the others agree on a view without this member. Returns whether any member goes on.
   virtual bool leave() = 0;
 };
 

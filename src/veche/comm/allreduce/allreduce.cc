@@ -86,7 +86,9 @@ void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgori
                               : steps.round(each.channel, each.data, wire, round);
 }
 
-void sum_in_order(std::span<float> data, std::span<const Message> received, int me, Wire* wire) {
+void sum_in_order(const Channel& channel, std::span<float> data, std::span<const Message> received,
+                  Wire* wire) {
+  const int me = channel.me().value;
   if (wire != nullptr) {
     const std::vector<float> mine(data.begin(), data.end());
     std::ranges::fill(data, 0.0F);
@@ -102,11 +104,14 @@ void sum_in_order(std::span<float> data, std::span<const Message> received, int 
   std::array<float, kBlock> sum;
   std::vector<std::span<const float>> inputs(nodes);
   const std::vector<float> ones(nodes, 1.0F);
+  std::vector<std::span<const float>> vectors(nodes);
+  for (std::size_t node = 0; node < nodes; ++node)
+    vectors[node] = static_cast<int>(node) == me
+                        ? std::span<const float>(data)
+                        : floats_in(channel, received[node], data.size(), NodeId{static_cast<int>(node)});
   for (std::size_t from = 0; from < data.size(); from += kBlock) {
     const std::span<float> block = data.subspan(from, std::min(kBlock, data.size() - from));
-    for (std::size_t node = 0; node < nodes; ++node)
-      inputs[node] = static_cast<int>(node) == me ? std::span<const float>(block)
-                                                  : received[node].as<float>().subspan(from, block.size());
+    for (std::size_t node = 0; node < nodes; ++node) inputs[node] = vectors[node].subspan(from, block.size());
     const std::span<float> out = std::span(sum).first(block.size());
     weighted_sum(out, inputs, ones);
     std::ranges::copy(out, block.begin());

@@ -12,7 +12,7 @@ void begin_all_to_all(Channel& channel, std::span<float> data, Wire* wire) {
 }
 
 void complete_all_to_all(Channel& channel, std::span<float> data, Wire* wire) {
-  sum_in_order(data, expect_all(channel), channel.me().value, wire);
+  sum_in_order(channel, data, expect_all(channel), wire);
 }
 
 }  // namespace

@@ -29,13 +29,14 @@ void complete_native(Channel& channel, std::span<float> data, Wire* wire) {
   const int size = channel.size();
   const int me = channel.me().value;
   const std::span<float> mine = part_of(data, size, me);
-  sum_in_order(mine, expect_all(channel), me, wire);
+  sum_in_order(channel, mine, expect_all(channel), wire);
   const Message sum = written_finished(channel, wire, mine);
   for (int away = 1; away < size; ++away) channel.send(wrapped(me + away, size), sum);
   const std::vector<Message> sums = expect_all(channel);
   for (int node = 0; node < size; ++node)
     if (node != me)
-      read_received(wire, part_of(data, size, node), sums[static_cast<std::size_t>(node)], NodeId{node});
+      read_received(channel, wire, part_of(data, size, node), sums[static_cast<std::size_t>(node)],
+                    NodeId{node});
 }
 
 }  // namespace

@@ -49,24 +49,24 @@ void begin_halving_doubling(Channel& channel, std::span<float> data, Wire* wire)
 void complete_halving_doubling(Channel& channel, std::span<float> data, Wire* wire) {
   const Core core(channel);
   if (core.outside()) {
-    return read_received(wire, data, channel.expect(core.other_end()), core.other_end());
+    return read_received(channel, wire, data, channel.expect(core.other_end()), core.other_end());
   }
   const int widest = core.nodes / 2;
   if (core.has_folded()) {
-    add_received(wire, data, channel.expect(core.other_end()), core.other_end());
+    add_received(channel, wire, data, channel.expect(core.other_end()), core.other_end());
     send_half(channel, core, data, widest, wire);
   }
   for (int distance = widest; distance > 0; distance /= 2) {
     const NodeId partner{core.me ^ distance};
     if (distance != widest) send_half(channel, core, data, distance, wire);
-    add_received(wire, half(core, data, distance, true), channel.expect(partner), partner);
+    add_received(channel, wire, half(core, data, distance, true), channel.expect(partner), partner);
   }
   for (int distance = 1; distance <= widest; distance *= 2) {
     const NodeId partner{core.me ^ distance};
     const std::span<float> finished = half(core, data, distance, true);
     channel.send(partner, distance == 1 ? written_finished(channel, wire, finished)
                                         : written(channel, wire, finished));
-    read_received(wire, half(core, data, distance, false), channel.expect(partner), partner);
+    read_received(channel, wire, half(core, data, distance, false), channel.expect(partner), partner);
   }
   if (core.has_folded()) send(channel, core.other_end(), data, wire);
 }

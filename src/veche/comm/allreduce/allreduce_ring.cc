@@ -44,7 +44,7 @@ void segment_round(Channel& channel, std::span<float> data, Wire* wire, int roun
   const Message received = channel.expect(from);
   if (round < size - 1) {
     const std::span<float> added = part(channel, data, me - round - 1);
-    add_received(wire, added, received, from);
+    add_received(channel, wire, added, received, from);
     channel.send(wrapped(me + 1, size),
                  round == size - 2 ? written_finished(channel, wire, added) : written(channel, wire, added));
     return;
@@ -52,7 +52,7 @@ void segment_round(Channel& channel, std::span<float> data, Wire* wire, int roun
   // What arrives is finished: it is read here and passed on as it is.
   const int copied = round - (size - 1);
   if (copied < size - 2) channel.send(wrapped(me + 1, size), received);
-  read_received(wire, part(channel, data, me - copied), received, from);
+  read_received(channel, wire, part(channel, data, me - copied), received, from);
 }
 
 void one_round(Channel& channel, std::span<float> data, Wire* wire, int round) {

@@ -21,11 +21,12 @@ void complete_tree(Channel& channel, std::span<float> data, Wire* wire) {
   const int me = channel.me().value;
   const int size = channel.size();
   for (int bit = 1; (me & bit) == 0 && bit < size; bit *= 2)
-    if (me + bit < size) add_received(wire, data, channel.expect(NodeId{me + bit}), NodeId{me + bit});
+    if (me + bit < size)
+      add_received(channel, wire, data, channel.expect(NodeId{me + bit}), NodeId{me + bit});
   if (me != 0 && !is_leaf(channel)) send_to_parent(channel, data, wire);
   const Message sum =
       broadcast(channel, NodeId{0}, me == 0 ? written_finished(channel, wire, data) : Message{});
-  if (me != 0) read_received(wire, data, sum, NodeId{0});
+  if (me != 0) read_received(channel, wire, data, sum, NodeId{0});
 }
 
 }  // namespace

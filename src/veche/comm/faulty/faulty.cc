@@ -12,12 +12,10 @@ namespace {
 class FaultyEndpoint : public Endpoint {
  public:
   FaultyEndpoint(std::unique_ptr<Endpoint> inner, FaultPlan plan)
-      : inner_(std::move(inner)),
+      : Endpoint(*inner),
+        inner_(std::move(inner)),
         plan_(plan),
         random_(plan.seed, "faults", static_cast<std::uint64_t>(inner_->id().value)) {}
-
-  NodeId id() const override { return inner_->id(); }
-  int size() const override { return inner_->size(); }
 
   void send(NodeId to, Tag tag, Message message) override {
     std::vector<Held> leaving;
@@ -63,7 +61,6 @@ class FaultyEndpoint : public Endpoint {
 
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
-  Traffic sent() const override { return inner_->sent(); }
   // What it has sent last must not be held until the node's next call: that may be the wait for its answer.
   void spawn(std::function<void()> helper) override {
     inner_->spawn([this, helper = std::move(helper)] {

@@ -1,8 +1,8 @@
 #include "veche/comm/group/group.h"
 
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
+#include <string>
 
 namespace veche {
 namespace {
@@ -10,15 +10,12 @@ namespace {
 class GroupEndpoint : public Endpoint {
  public:
   GroupEndpoint(Endpoint& whole, std::vector<NodeId> members)
-      : whole_(whole), members_(std::move(members)), me_(rank(whole.id())) {}
-
-  NodeId id() const override { return me_; }
-  int size() const override { return static_cast<int>(members_.size()); }
-  NodeId known_as(NodeId peer) const override { return whole_.known_as(member(peer)); }
+      : Endpoint({rank_in(members, whole.id()), static_cast<int>(members.size()), names(whole, members)}),
+        whole_(whole),
+        members_(std::move(members)) {}
 
   void send(NodeId to, Tag tag, Message message) override {
-    sent_bytes_ += message.size();
-    sent_messages_ += 1;
+    count_sent({message.size(), 1});
     whole_.send(member(to), tag, std::move(message));
   }
 
@@ -35,7 +32,6 @@ class GroupEndpoint : public Endpoint {
   void flush() override { whole_.flush(); }
   Time now() const override { return whole_.now(); }
   bool alive(NodeId peer) const override { return whole_.alive(member(peer)); }
-  Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
   void spawn(std::function<void()> helper) override { whole_.spawn(std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
     return whole_.compute(what, work);
@@ -44,18 +40,21 @@ class GroupEndpoint : public Endpoint {
  private:
   NodeId member(NodeId rank) const { return members_.at(static_cast<std::size_t>(rank.value)); }
   bool is_member(NodeId node) const { return std::ranges::find(members_, node) != members_.end(); }
-  NodeId rank(NodeId node) const {
-    const auto found = std::ranges::find(members_, node);
-    if (found == members_.end())
+  NodeId rank(NodeId node) const { return rank_in(members_, node); }
+  static NodeId rank_in(const std::vector<NodeId>& members, NodeId node) {
+    const auto found = std::ranges::find(members, node);
+    if (found == members.end())
       throw std::invalid_argument("node " + std::to_string(node.value) + " is not in the group");
-    return NodeId{static_cast<int>(found - members_.begin())};
+    return NodeId{static_cast<int>(found - members.begin())};
+  }
+  static std::vector<NodeId> names(const Endpoint& whole, const std::vector<NodeId>& members) {
+    std::vector<NodeId> names;
+    for (const NodeId member : members) names.push_back(whole.known_as(member));
+    return names;
   }
 
   Endpoint& whole_;
   const std::vector<NodeId> members_;
-  const NodeId me_;
-  std::atomic<std::uint64_t> sent_bytes_ = 0;
-  std::atomic<std::uint64_t> sent_messages_ = 0;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "veche/comm/check_id.h"
 #include "veche/comm/parts.h"
 
 namespace veche {
@@ -33,8 +34,7 @@ int Placement::first_of(int of) const {
 }
 
 int Placement::rank_of(NodeId node) const {
-  if (node.value < 0 || node.value >= nodes)
-    throw std::out_of_range("there is no node " + std::to_string(node.value));
+  check_id(node, nodes);
   int of = static_cast<int>(static_cast<std::int64_t>(node.value) * ranks / nodes);
   while (first_of(of) > node.value) --of;
   while (first_of(of + 1) <= node.value) ++of;

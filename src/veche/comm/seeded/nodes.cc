@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <stdexcept>
 #include <system_error>
 
+#include "veche/comm/check_id.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -44,8 +44,7 @@ SeededNodes::SeededNodes(int nodes, const SeededOptions& options)
 }
 
 SeededNodes::One& SeededNodes::operator[](NodeId node) {
-  if (node.value < 0 || node.value >= size())
-    throw std::out_of_range("there is no node " + std::to_string(node.value));
+  check_id(node, size());
   return all_[static_cast<std::size_t>(node.value)];
 }
 

@@ -20,7 +20,6 @@ class SeededNodes {
 
   struct One {
     std::atomic<bool> alive = true;
-    std::atomic<std::uint64_t> bytes = 0, messages = 0;  // sent
     bool ended = false;
     std::vector<std::exception_ptr> errors;  // of its helpers, then its own
     std::vector<std::size_t> helpers;        // tasks

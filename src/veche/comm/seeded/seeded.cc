@@ -12,30 +12,26 @@ namespace {
 class SeededEndpoint : public Endpoint {
  public:
   SeededEndpoint(std::shared_ptr<SeededNodes> nodes, NodeId id)
-      : nodes_(std::move(nodes)), id_(id), mine_((*nodes_)[id]) {}
+      : Endpoint({id, nodes->size()}), nodes_(std::move(nodes)), mine_((*nodes_)[id]) {}
   ~SeededEndpoint() override { mine_.alive = false; }
 
-  NodeId id() const override { return id_; }
-  int size() const override { return nodes_->size(); }
-
   void send(NodeId to, Tag tag, Message message) override {
-    nodes_->check(id_);
+    nodes_->check(id());
     SeededNodes::One& peer = (*nodes_)[to];
     if (peer.alive) {
-      mine_.bytes += message.size();
-      mine_.messages += 1;
+      count_sent({message.size(), 1});
       RandomStream& random = scheduler().random();
       const Time delay = random.below(2) == 0 ? Time(0) : random.uniform() * nodes_->options.longest_delay;
-      peer.in_flight.put(id_, tag, std::move(message), now() + delay);
+      peer.in_flight.put(id(), tag, std::move(message), now() + delay);
     }
     scheduler().pass();
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     if (from) (*nodes_)[*from];  // refuses ids out of range
-    const auto lost = [this](NodeId peer) { return peer != id_ && !alive(peer); };
+    const auto lost = [this](NodeId peer) { return peer != id() && !alive(peer); };
     nodes_->wait(
-        id_, [&] { return std::min(deadline, mine_.in_flight.due(from, tag, lost, size())); },
+        id(), [&] { return std::min(deadline, mine_.in_flight.due(from, tag, lost, size())); },
         [&] {
           return fmt::format(
               "{} from {}, {}", name_of(tag), from ? fmt::format("node {}", from->value) : "anyone",
@@ -43,27 +39,26 @@ class SeededEndpoint : public Endpoint {
         });
     if (auto there = mine_.in_flight.take(from, tag, lost, size(), now(), scheduler().random()))
       return std::move(*there);
-    return {Received::Outcome::timed_out, from.value_or(id_), {}};
+    return {Received::Outcome::timed_out, from.value_or(id()), {}};
   }
 
   Time now() const override { return nodes_->scheduler.now(); }
   bool alive(NodeId peer) const override { return (*nodes_)[peer].alive; }
-  Traffic sent() const override { return {mine_.bytes, mine_.messages}; }
 
   void spawn(std::function<void()> helper) override {
-    nodes_->check(id_);
-    nodes_->spawn(id_, std::move(helper));
+    nodes_->check(id());
+    nodes_->spawn(id(), std::move(helper));
     scheduler().pass();
   }
 
   // The work is done at once, and then takes its time: others go meanwhile.
   Time compute(const Work& /*what*/, const std::function<void()>& work) override {
-    nodes_->check(id_);
+    nodes_->check(id());
     work();
     const Time took = (0.5 + scheduler().random().uniform()) * mine_.slowness * nodes_->options.pass;
     const Time until = now() + took;
     nodes_->wait(
-        id_, [&] { return until; }, [] { return std::string("its own computing"); });
+        id(), [&] { return until; }, [] { return std::string("its own computing"); });
     return took;
   }
 
@@ -71,7 +66,6 @@ class SeededEndpoint : public Endpoint {
   Scheduler& scheduler() { return nodes_->scheduler; }
 
   const std::shared_ptr<SeededNodes> nodes_;
-  const NodeId id_;
   SeededNodes::One& mine_;
 };
 

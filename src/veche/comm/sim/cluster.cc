@@ -1,4 +1,5 @@
 #include "veche/base/module/module_api.h"
+#include "veche/comm/check_id.h"
 #include "veche/comm/sim/nodes.h"
 #include "veche/comm/sim/sim.h"
 #include "veche/comm/sim/trial.h"
@@ -8,29 +9,28 @@ namespace {
 
 class SimEndpoint : public Endpoint {
  public:
-  SimEndpoint(std::shared_ptr<SimNodes> nodes, NodeId id) : nodes_(std::move(nodes)), id_(id) {}
-  ~SimEndpoint() override { nodes_->lose(id_); }
+  SimEndpoint(std::shared_ptr<SimNodes> nodes, NodeId id)
+      : Endpoint({id, nodes->size()}), nodes_(std::move(nodes)) {}
+  ~SimEndpoint() override { nodes_->lose(id()); }
 
-  NodeId id() const override { return id_; }
-  int size() const override { return nodes_->size(); }
-  void send(NodeId to, Tag tag, Message message) override { nodes_->send(id_, to, tag, std::move(message)); }
+  void send(NodeId to, Tag tag, Message message) override {
+    count_sent(nodes_->send(id(), to, tag, std::move(message)));
+  }
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    return nodes_->receive(id_, from, tag, deadline);
+    return nodes_->receive(id(), from, tag, deadline);
   }
   Time now() const override { return nodes_->now(); }
   bool alive(NodeId peer) const override {
-    nodes_->check_id(peer);
+    check_id(peer, size());
     return nodes_->alive(peer);
   }
-  Traffic sent() const override { return nodes_->sent(id_); }
-  void spawn(std::function<void()> helper) override { nodes_->spawn(id_, std::move(helper)); }
+  void spawn(std::function<void()> helper) override { nodes_->spawn(id(), std::move(helper)); }
   Time compute(const Work& what, const std::function<void()>& work) override {
-    return nodes_->compute(id_, what, work);
+    return nodes_->compute(id(), what, work);
   }
 
  private:
   const std::shared_ptr<SimNodes> nodes_;
-  const NodeId id_;
 };
 
 class SimCluster : public Cluster {
@@ -44,7 +44,7 @@ class SimCluster : public Cluster {
     return all;
   }
   std::unique_ptr<Endpoint> endpoint(NodeId node) override {
-    nodes_->check_id(node);
+    check_id(node, nodes_->size());
     return std::make_unique<SimEndpoint>(nodes_, node);
   }
   void run(const std::function<void(NodeId)>& body) override { nodes_->run(body); }

@@ -8,6 +8,7 @@
 #include <simgrid/simix.hpp>
 #include <stdexcept>
 
+#include "veche/comm/check_id.h"
 #include "veche/comm/seeded/in_flight.h"
 #include "veche/comm/sim/engine.h"
 #include "veche/comm/sim/exceptions_put_away.h"
@@ -45,11 +46,6 @@ SimNodes::SimNodes(int nodes, const SimNetwork& network, const SimPlatform& plat
       start_(s4u::Engine::get_clock()) {
   for (std::size_t i = 0; i < all_.size(); ++i)
     all_[i].speed = network_.speed.empty() ? hosts_[i]->get_speed() : network_.speed[i];
-}
-
-void SimNodes::check_id(NodeId node) const {
-  if (node.value < 0 || node.value >= size())
-    throw std::out_of_range("there is no node " + std::to_string(node.value));
 }
 
 Time SimNodes::now() const { return Time(std::max(s4u::Engine::get_clock() - start_, reached_)); }
@@ -181,20 +177,22 @@ std::uint64_t SimNodes::travelling_bytes(const Message& message) const {
          message.size() % unit;
 }
 
-void SimNodes::send(NodeId from, NodeId to, Tag tag, Message message) {
+Traffic SimNodes::send(NodeId from, NodeId to, Tag tag, Message message) {
   check(from);
-  check_id(to);
-  if (!alive(to)) return;
+  check_id(to, size());
+  if (!alive(to)) return {};
   const std::uint64_t bytes = travelling_bytes(message);
   Envelope envelope{from, to, tag, std::move(message), bytes};
-  if (from == to || !travels(tag)) return deliver(std::move(envelope));
-  one(from).sent.bytes += bytes;
-  one(from).sent.messages += 1;
+  if (from == to || !travels(tag)) {
+    deliver(std::move(envelope));
+    return {};
+  }
   Task& me = task();
   if (me.passes > 0)
     me.held.push_back(std::move(envelope));
   else
     wires_.post(std::move(envelope));
+  return {bytes, 1};
 }
 
 void SimNodes::deliver(Envelope envelope) {
@@ -217,7 +215,7 @@ std::optional<NodeId> SimNodes::lost(NodeId me, std::optional<NodeId> from, Tag 
 }
 
 Received SimNodes::receive(NodeId me, std::optional<NodeId> from, Tag tag, Time deadline) {
-  if (from) check_id(*from);
+  if (from) check_id(*from, size());
   Task& mine = task();
   // Whoever waits inside a pass has nothing to hold back any more.
   for (Envelope& envelope : mine.held) wires_.post(std::move(envelope));

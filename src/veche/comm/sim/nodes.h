@@ -21,16 +21,14 @@ class SimNodes {
   SimNodes(int nodes, const SimNetwork& network, const SimPlatform& platform);
 
   int size() const { return static_cast<int>(all_.size()); }
-  void check_id(NodeId node) const;  // refuses ids out of range
   Time now() const;
   bool alive(NodeId node) const { return one(node).alive; }
-  Traffic sent(NodeId node) const { return one(node).sent; }
 
   void run(const std::function<void(NodeId)>& body);
   void lose(NodeId node);
 
   // By actors of the node.
-  void send(NodeId from, NodeId to, Tag tag, Message message);
+  Traffic send(NodeId from, NodeId to, Tag tag, Message message);  // returns what travels
   Received receive(NodeId me, std::optional<NodeId> from, Tag tag, Time deadline);
   void spawn(NodeId node, std::function<void()> helper);
   Time compute(NodeId node, const Work& what, const std::function<void()>& work);
@@ -70,7 +68,6 @@ class SimNodes {
     int spawned = 0;  // ever
     Inbox inbox;
     Tasks awaited_by;
-    Traffic sent;
     double speed = 0;
   };
 

@@ -5,14 +5,9 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <stdexcept>
 #include <vector>
 
-#include "veche/comm/engine_collectives.h"
-#include "veche/comm/mailbox.h"
-#include "veche/comm/node_threads.h"
-#include "veche/comm/parts.h"
-#include "veche/comm/slots.h"
+#include "veche/comm/real_time_endpoint.h"
 #include "veche/comm/threads/thread_sum.h"
 
 namespace veche {
@@ -54,9 +49,9 @@ struct ThreadsCluster::Shared {
     for (auto& [tag, sum] : sums) sum.wake_all();
   }
 
+  int size() const { return static_cast<int>(mailboxes.size()); }
   Mailbox& mailbox(NodeId node) {
-    if (node.value < 0 || node.value >= static_cast<int>(mailboxes.size()))
-      throw std::out_of_range("there is no node " + std::to_string(node.value));
+    check_id(node, size());
     return mailboxes[static_cast<std::size_t>(node.value)];
   }
 
@@ -88,77 +83,44 @@ struct ThreadsCluster::Shared {
   std::deque<NodeThreads> threads;                      // last: helpers use all of the above
 };
 
-class ThreadsEndpoint : public Endpoint, private EngineCollectives {
+class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private EngineCollectives {
  public:
   ThreadsEndpoint(std::shared_ptr<ThreadsCluster::Shared> shared, NodeId id)
-      : shared_(std::move(shared)),
-        id_(id),
-        mailbox_(shared_->mailbox(id)),
-        threads_(shared_->threads[static_cast<std::size_t>(id.value)]) {}
+      : RealTimeEndpoint(
+            {id, shared->size()},
+            {shared->mailbox(id), shared->threads[static_cast<std::size_t>(id.value)], shared->slots},
+            shared->start),
+        shared_(std::move(shared)),
+        waiting_(shared_->waiting[static_cast<std::size_t>(id.value)]) {}
 
   ~ThreadsEndpoint() override {
-    if (alive(id_)) shared_->lose(id_);
+    if (alive(id())) shared_->lose(id());
   }
 
-  NodeId id() const override { return id_; }
-  int size() const override { return static_cast<int>(shared_->mailboxes.size()); }
-
-  void send(NodeId to, Tag tag, Message message) override {
-    threads_.check();
-    Mailbox& mailbox = shared_->mailbox(to);
-    if (!alive(to)) return;
-    sent_bytes_ += message.size();
-    sent_messages_ += 1;
-    mailbox.put(id_, tag, std::move(message));
-  }
-
-  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    if (from) shared_->mailbox(*from);  // refuses ids out of range
-    threads_.check();
-    if (auto there = mailbox_.take(from, tag)) return std::move(*there);
-    const Slots::Away away;
-    const Waiting waiting(shared_->waiting[static_cast<std::size_t>(id_.value)]);
-    const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    Received result = mailbox_.receive(from, tag, until, [&]() -> std::optional<NodeId> {
-      threads_.check();
-      if (!from && !shared_->lost_any) return {};
-      if (!from) return mailbox_.next_loss(tag, size(), [this](NodeId peer) { return alive(peer); });
-      return *from == id_ || alive(*from) ? std::nullopt : from;
-    });
-    if (result.outcome == Received::Outcome::timed_out) result.from = from.value_or(id_);
-    return result;
-  }
-
-  Time now() const override { return Clock::now() - shared_->start; }
   bool alive(NodeId peer) const override { return shared_->alive.at(static_cast<std::size_t>(peer.value)); }
-  Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
   EngineCollectives* collectives() override { return this; }
 
-  void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
-  Time compute(const Work& what, const std::function<void()>& work) override {
-    threads_.check();
-    const Slots::Turn turn(shared_->slots, what.step);
-    const Clock::time_point start = Clock::now();
-    work();
-    return Clock::now() - start;
+ private:
+  friend class RealTimeEndpoint<ThreadsEndpoint>;
+
+  void deliver(NodeId to, Tag tag, Message message) {
+    shared_->mailboxes[static_cast<std::size_t>(to.value)].put(id(), tag, std::move(message));
+  }
+  bool lost_any() const { return shared_->lost_any; }
+  Received wait(std::optional<NodeId> from, Tag tag, Clock::time_point until) {
+    const Waiting waiting(waiting_);
+    return RealTimeEndpoint::wait(from, tag, until);
   }
 
- private:
   EngineCollectives::Outcome all_reduce(Tag tag, std::span<float> data, Time deadline) override {
-    const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
     ThreadSum& shared_sum = sum(tag);
     const Slots::Away away;
-    const auto missing = shared_sum.all_reduce(id_, data, until, [this] { return shared_->first_lost(); });
+    const auto missing =
+        shared_sum.all_reduce(id(), data, at(deadline), [this] { return shared_->first_lost(); });
     threads_.check();
     if (missing)
       return {missing->lost ? Received::Outcome::peer_lost : Received::Outcome::timed_out, missing->node, {}};
-    // Reading in place stands for messages: parts to their owners, and the sum of the own part to everybody.
-    const std::size_t own = part_of(data, size(), id_.value).size();
-    const auto others = static_cast<std::size_t>(size() - 1);
-    const Traffic traffic{(data.size() - own + others * own) * sizeof(float), 2 * others};
-    sent_bytes_ += traffic.bytes;
-    sent_messages_ += traffic.messages;
-    return {Received::Outcome::message, id_, traffic, shared_sum.take_slept(id_)};
+    return count_all_reduce(data, shared_sum.take_slept(id()));
   }
 
   bool one_process() const override { return true; }
@@ -187,11 +149,7 @@ class ThreadsEndpoint : public Endpoint, private EngineCollectives {
   };
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
-  const NodeId id_;
-  Mailbox& mailbox_;
-  NodeThreads& threads_;
-  std::atomic<std::uint64_t> sent_bytes_ = 0;
-  std::atomic<std::uint64_t> sent_messages_ = 0;
+  std::atomic<int>& waiting_;
   std::mutex known_mutex_;
   std::map<Tag, Known> known_;  // guarded by known_mutex_; an item stays as it is
   std::atomic<const Known*> last_ = nullptr;

@@ -16,7 +16,9 @@ struct Snapshot {
   std::size_t size = 0;
   NodeReport report;
 
-  std::span<const float> numbers() const { return message.as<float>().first(size); }  // parameters, buffers
+  std::span<const float> numbers() const {
+    return message.first(size * sizeof(float)).as<float>();
+  }  // parameters, buffers
 };
 
 // An evaluation of snapshots, made in small pieces, so that whoever makes it can do other things in between.

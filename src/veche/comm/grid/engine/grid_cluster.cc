@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "veche/comm/real_time_endpoint.h"
 #include "veche/comm/views.h"
 
 namespace veche::grid {
@@ -91,83 +92,39 @@ struct GridCluster::Shared {
   std::deque<NodeThreads> threads;  // last: helpers use all of the above
 };
 
-class GridEndpoint : public Endpoint {
+class GridEndpoint final : public RealTimeEndpoint<GridEndpoint> {
  public:
   GridEndpoint(std::shared_ptr<GridCluster::Shared> shared, NodeId id)
-      : shared_(std::move(shared)),
-        id_(id),
-        mailbox_(shared_->mailbox(id)),
-        threads_(shared_->threads_of(id)) {}
+      : RealTimeEndpoint({id, shared->nodes}, {shared->mailbox(id), shared->threads_of(id), shared->slots},
+                         shared->start),
+        shared_(std::move(shared)) {}
   ~GridEndpoint() override {
-    if (alive(id_)) shared_->leave(id_);
+    if (alive(id())) shared_->leave(id());
   }
 
-  NodeId id() const override { return id_; }
-  int size() const override { return shared_->nodes; }
+  bool alive(NodeId peer) const override { return shared_->is_alive(peer); }
 
-  void send(NodeId to, Tag tag, Message message) override {
-    threads_.check();
-    refuse_strangers(to);
-    if (!alive(to)) return;
-    sent_bytes_ += message.size();
-    sent_messages_ += 1;
-    if (shared_->is_here(to)) return shared_->mailbox(to).put(id_, tag, std::move(message));
+ private:
+  friend class RealTimeEndpoint<GridEndpoint>;
+
+  void deliver(NodeId to, Tag tag, Message message) {
+    if (shared_->is_here(to)) return shared_->mailbox(to).put(id(), tag, std::move(message));
     const DataHead head{shared_->seating.view, tag.value, message.size(),
-                        static_cast<std::uint32_t>(id_.value), static_cast<std::uint32_t>(to.value)};
+                        static_cast<std::uint32_t>(id().value), static_cast<std::uint32_t>(to.value)};
     shared_->links->send(shared_->seat(to).recipient(), head, std::move(message),
                          [&] { return alive(to) && !shared_->ended; });
   }
-
-  Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    if (from) refuse_strangers(*from);
-    threads_.check();
-    // What has come is no wait: a node that is slow need not miss it because the view has ended meanwhile.
-    if (auto there = mailbox_.take(from, tag)) return std::move(*there);
-    shared_->check();
-    const Slots::Away away;
-    const auto until = shared_->start + std::chrono::duration_cast<Clock::duration>(deadline);
-    Received result = mailbox_.receive(from, tag, until, [&]() -> std::optional<NodeId> {
-      check();
-      if (!from && !shared_->lost_any) return {};
-      if (!from) return mailbox_.next_loss(tag, size(), [this](NodeId peer) { return alive(peer); });
-      return *from == id_ || alive(*from) ? std::nullopt : from;
-    });
-    if (result.outcome == Received::Outcome::timed_out) result.from = from.value_or(id_);
-    return result;
-  }
-
-  Time now() const override { return Clock::now() - shared_->start; }
-  bool alive(NodeId peer) const override { return shared_->is_alive(peer); }
-  Traffic sent() const override { return {sent_bytes_, sent_messages_}; }
-
-  void spawn(std::function<void()> helper) override { threads_.spawn(std::move(helper)); }
-  Time compute(const Work& what, const std::function<void()>& work) override {
-    check();
-    const Clock::time_point asked = Clock::now();
-    const Slots::Turn turn(shared_->slots, what.step);
-    const Clock::time_point start = Clock::now();
-    work();
-    const Clock::time_point end = Clock::now();
-    if (shared_->computed) shared_->computed(end - asked);
-    return end - start;
-  }
-
- private:
-  void check() const {
+  bool lost_any() const { return shared_->lost_any; }
+  // Not asked by check_call: a slow node still reads what had arrived before the view ended.
+  void check_wait() const {
     threads_.check();
     shared_->check();
   }
-  void refuse_strangers(NodeId node) const {
-    if (node.value < 0 || node.value >= size())
-      throw std::out_of_range("there is no node " + std::to_string(node.value));
+  void computed(Time took) {
+    if (shared_->computed) shared_->computed(took);
   }
 
   const std::shared_ptr<GridCluster::Shared> shared_;
-  const NodeId id_;
-  Mailbox& mailbox_;
-  NodeThreads& threads_;
-  std::atomic<std::uint64_t> sent_bytes_ = 0;
-  std::atomic<std::uint64_t> sent_messages_ = 0;
 };
 
 GridCluster::GridCluster(std::shared_ptr<Links> links, Seating seating, int slots, int processes)

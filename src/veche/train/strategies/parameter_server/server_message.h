@@ -31,7 +31,7 @@ struct ServerMessage {
   std::size_t bytes = 0;  // of the numbers or the code
   std::size_t size = 0;   // how many numbers
 
-  std::span<const float> numbers() const { return message.as<float>().first(size); }
+  std::span<const float> numbers() const { return message.first(size * sizeof(float)).as<float>(); }
   Message code() const { return message.first(bytes); }
 };
 
