@@ -6,7 +6,7 @@
 
 namespace veche {
 
-// Whether all nodes of the channel, which call it together, have the same vector: eight bytes travel.
+// Collective: whether all nodes of the channel have the same vector. Sends eight bytes.
 bool equal_everywhere(Channel& channel, std::span<const float> x);
 
 }  // namespace veche

@@ -11,10 +11,10 @@
 
 namespace veche {
 
-// Something to sleep on until the next event, or until a deadline: std::atomic::wait with a deadline, or a
-// condition variable without its mutex, which threads woken at once would queue for. May lie in memory that
-// processes share, all zero at first. To wait: make a Waiter, find that there is still nothing to do, sleep.
-// An event after the waiter was made ends the sleep.
+// Sleeps until the next event or a deadline, like std::atomic::wait with a deadline. Unlike a condition
+// variable it has no mutex that woken threads queue for. May be in memory shared by processes, all zero
+// at first. To wait: make a Waiter, check again that there is nothing to do, sleep. An event after the
+// waiter was made ends the sleep.
 class EventCount {
  public:
   class Waiter {
@@ -40,7 +40,7 @@ class EventCount {
   };
 
   void notify_all() { notify(INT_MAX); }
-  // Wakes at most so many of those asleep.
+  // Wakes at most this many sleeping threads.
   void notify(int most) {
     count_.fetch_add(1);
     if (sleepers_.load() > 0) futex(FUTEX_WAKE, static_cast<std::uint32_t>(most), nullptr);

@@ -6,21 +6,21 @@
 
 namespace veche {
 
-// A node and those it exchanges vectors with, over and over: the same neighbours and the same length every
-// time, so that an engine can prepare it once. Made by EngineCollectives::neighbourhood. One thread.
+// A repeated exchange of vectors with the same neighbours and of the same length, which an engine
+// prepares once. Made by EngineCollectives::neighbourhood. Belongs to one thread.
 class Neighbourhood {
  public:
   virtual ~Neighbourhood() = default;
 
-  // What this node sends next; to be written between exchanges.
+  // The vector that this node sends next; write it between exchanges.
   virtual std::span<float> mine() = 0;
-  // Sends it to the readers and waits for what the sources send.
+  // Sends it to the readers and waits for the vectors of the sources.
   virtual EngineCollectives::Outcome exchange(Time deadline) = 0;
-  // What came from the source with this index in the list; valid until the next exchange.
+  // The vector received from the source with this index; valid until the next exchange.
   virtual std::span<const float> from(std::size_t source) const = 0;
 };
 
-// The same for a channel: throws PeerLost and counts what was sent.
+// The same over a channel: throws PeerLost, and counts the traffic.
 void exchange(Channel& channel, Neighbourhood& neighbourhood);
 
 }  // namespace veche

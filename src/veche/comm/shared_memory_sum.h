@@ -11,57 +11,58 @@
 
 namespace veche {
 
-// The sum of the vectors of nodes that share memory, in one process or in several. The last to arrive opens
-// the work, which is cut into blocks: whoever is awake takes the next one and adds it up over all
-// nodes. So two cores do the work of sixteen nodes without waking sixteen threads first, and short vectors
-// are added up by the last one alone. One operation at a time: a node begins the next only after it has left
-// the one before.
+// The sum of the vectors of nodes that share memory, in one process or in several. The last node to
+// arrive starts the work, which is divided into blocks: each node that is awake takes the next block
+// and sums it over all nodes. So two cores do the work of sixteen nodes without waking sixteen threads,
+// and the last node alone sums short vectors. One operation at a time: a node begins the next one after
+// it has left the last.
 class VECHE_MODULE_API SharedMemorySum {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What is to be done when all have come.
+  // The work when all nodes have arrived.
   class Work {
    public:
     virtual ~Work() = default;
-    // Items [from, to) of everybody's; by whom and in which order changes no result.
+    // Sums items [from, to) over all nodes. The result does not depend on the caller or the order of
+    // calls.
     virtual void add_up(std::size_t from, std::size_t to) = 0;
     virtual std::optional<NodeId> first_lost() const = 0;
-    // Whether the nodes are in several processes, of which one may stop or end without a word. Those who wait
-    // then wake up now and then to check, and leave at their deadline though all have come: nobody touches
-    // what is theirs.
+    // Whether the nodes are in several processes, any of which may stop or end at any time. Waiting
+    // nodes then wake up now and then to check, and leave at their deadline even if all have arrived:
+    // no other node touches their memory.
     virtual bool between_processes() const { return false; }
   };
 
-  // What a node remembers from one operation to the next.
+  // What a node keeps between operations.
   struct NodeState {
-    int pauses = 64;           // polls before it offers its core to others
-    Clock::duration slept{0};  // in here, until somebody takes note
+    int pauses = 64;           // polls before it yields its core
+    Clock::duration slept{0};  // in this class, since it was last asked
   };
 
-  // What all nodes see: in memory that they share, all zero at first. Numbers of operations begin with one.
+  // Shared by all nodes, all zero at first. Operations are numbered from one.
   struct State {
     alignas(64) std::atomic<std::uint64_t> arrivals;    // over all operations
-    alignas(64) std::atomic<std::uint64_t> finished;    // the last operation that is done
-    std::atomic<std::uint64_t> blocks;                  // that nobody has taken yet: see Blocks
-    std::atomic<std::uint64_t> block_length;            // written before blocks are given out
+    alignas(64) std::atomic<std::uint64_t> finished;    // number of the last completed operation
+    std::atomic<std::uint64_t> blocks;                  // not taken yet: see Blocks
+    std::atomic<std::uint64_t> block_length;            // written before blocks can be taken
     alignas(64) std::atomic<std::uint64_t> unfinished;  // blocks
-    alignas(64) EventCount events;                      // there is work, it is finished, or somebody was lost
+    alignas(64) EventCount events;                      // work has begun or ended, or a node was lost
   };
 
-  // `came`, a number for each node: the operation that it came for last. Shared, and zero at first.
+  // `came`: for each node the last operation that it arrived for. Shared, zero at first.
   SharedMemorySum(State& state, std::span<std::atomic<std::uint64_t>> came) : state_(state), came_(came) {}
 
   struct Missing {
     NodeId node;
-    bool lost = false;  // else it did not come in time
+    bool lost = false;  // false: it did not arrive in time
   };
 
-  // Returns nothing when the work is done; else who was missing, and then nothing was added up.
+  // Returns nothing when the work is done; else the missing node, and then nothing was summed.
   std::optional<Missing> run(NodeId me, NodeState& node, std::size_t length, Clock::time_point deadline,
                              Work& work);
 
-  // Somebody was lost: those who wait check again.
+  // A node was lost: all waits check again.
   void wake_all() { state_.events.notify_all(); }
 
  private:

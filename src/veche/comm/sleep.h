@@ -5,7 +5,7 @@
 
 namespace veche {
 
-// Sleeps for so long in the endpoint's time: waits for a message that nobody ever sends.
+// Sleeps for this long in the endpoint's time: waits for a message that is never sent.
 inline void sleep_for(Endpoint& endpoint, Time length) {
   if (length > Time(0)) endpoint.receive(endpoint.id(), tags::nobody, endpoint.now() + length);
 }

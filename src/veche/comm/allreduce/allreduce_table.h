@@ -7,8 +7,8 @@
 
 namespace veche {
 
-// Which all-reduce algorithm to use for so many nodes and bytes: what `auto` goes by. Either built in or
-// measured on a machine by `veche bench allreduce --tune FILE` and read from that file.
+// The algorithm that `auto` uses for a number of nodes and bytes. Either built in, or measured by
+// `veche bench allreduce --tune FILE` and read from that file.
 class AllReduceTable {
  public:
   struct Row {
@@ -25,16 +25,16 @@ class AllReduceTable {
   // Throws RunError when the file cannot be written.
   void write(const std::filesystem::path& file) const;
 
-  // Of the row nearest in ratio: first by nodes, then by bytes.
+  // The algorithm of the nearest row by ratio: first by nodes, then by bytes.
   AllReduceAlgorithm choose(int nodes, std::size_t bytes) const;
 
  private:
   std::vector<Row> rows_;
 };
 
-// The built-in one: the engine's own collective where there is one, else a choice of messages. Both add up in
-// the order of nodes up to 16 nodes, so that there the result does not depend on which it was.
-// `overlapping`: for sums begun while nodes compute.
+// The built-in table: the engine's own collective where there is one, else an algorithm by messages. Up
+// to 16 nodes both sum in the order of nodes, so the result does not depend on the choice.
+// `overlapping`: for sums that begin while nodes compute.
 const AllReduceTable& default_table(Endpoint& endpoint, bool overlapping = false);
 
 }  // namespace veche

@@ -6,15 +6,16 @@
 
 namespace veche {
 
-// How the floats of a sum travel where they do not travel as they are: in fewer bits, say. What is read from
-// a message and written again gives the same numbers, so that a finished sum may pass through many hands and
-// is the same for all. Belongs to one node.
+// How the floats of a sum are encoded, for example in fewer bits. Decoding and encoding again gives the
+// same numbers, so a finished sum can be passed on many times and is the same on all nodes. Belongs to
+// one node.
 class Wire {
  public:
   virtual ~Wire() = default;
 
   virtual Message write(std::span<const float> data) = 0;
-  // into += what `from` wrote, or into = that. Throws RunError naming `from` when it is damaged.
+  // into += (add) or into = (read) what `from` wrote. Throws RunError that names `from` when it is
+  // damaged.
   virtual void add(std::span<float> into, const Message& message, NodeId from) = 0;
   virtual void read(std::span<float> into, const Message& message, NodeId from) = 0;
 };

@@ -20,25 +20,25 @@ class Directory;
 
 // How this process takes part in a run.
 struct GridOptions {
-  std::filesystem::path folder;        // the run's; keys, certificates and what was promised lie in its grid/
+  std::filesystem::path folder;        // of the run; its grid/ holds keys, certificates and promises
   std::string name;                    // of this member, for people; empty: the host's
-  std::uint32_t nodes = 1;             // that live in this process
-  int slots = 0;                       // how many of them compute at a time; 0: as many as there are cores
+  std::uint32_t nodes = 1;             // of this process
+  int slots = 0;                       // nodes that compute at a time; 0: one per core
   std::string listen = "0.0.0.0:0";    // HOST:PORT; port 0: any
-  std::vector<std::string> addresses;  // HOST:PORT that others are told; empty: those of this host
-  bool relay = false;                  // joins members that cannot reach each other (grid.relay)
+  std::vector<std::string> addresses;  // HOST:PORT told to others; empty: those of this host
+  bool relay = false;                  // connects members that cannot reach each other (grid.relay)
   bool multicast = true;               // members of the local network find each other (grid.multicast)
   bool upnp = false;                   // asks the router for a port (grid.upnp)
   std::string dht;  // HOST:PORT,... by which OpenDHT is reached (grid.dht); empty: it is not
   std::shared_ptr<Directory> directory;  // which then is here; made by `found`, `join` and `resume`
-  Time gather{1};                        // newcomers wait so long for each other, to share a change of view
-  bool approve = false;  // newcomers wait until somebody says admit() (grid.admit = "approved")
-  bool fork = false;     // a minority that is cut off goes on by itself (grid.partition = "fork")
-  bool force = false;    // resume: goes on without a quorum of the last view
+  Time gather{1};                        // newcomers wait for each other, to share one change of view
+  bool approve = false;                  // newcomers wait for admit() (grid.admit = "approved")
+  bool fork = false;                     // a minority that is cut off goes on (grid.partition = "fork")
+  bool force = false;                    // resume: goes on without a quorum of the last view
   const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
-  std::function<void(const std::string& sentence)> say;  // what people should know; by any thread
-  // Who joins: sets here what the run's configuration decides, `folder` too, before anything is written and
-  // before anybody hears of this member.
+  std::function<void(const std::string& sentence)> say;  // messages for people; any thread
+  // When joining: sets the options that the run's configuration decides, also `folder`, before anything
+  // is written and before other members hear of this one.
   std::function<void(const std::string& configuration, GridOptions& options)> configured;
 };
 
@@ -48,16 +48,16 @@ struct Terms {
   std::chrono::seconds valid = std::chrono::hours(24);
 };
 
-// How a member does, as this one knows it.
+// The state of a member, as this one knows it.
 struct MemberStatus {
   Member member;
-  int seat = -1;      // in the present view; none: it is on its way in
+  int seat = -1;      // in the present view; negative: it is joining
   std::string state;  // "here", "linked", "silent", "coming", "waits for approval"
   double since = 0;   // seconds since 1970
   std::uint64_t step = 0;
-  std::string address;     // that the link goes to
+  std::string address;     // of the link
   double round_trip = 0;   // seconds, of the last heartbeat
-  std::uint64_t sent = 0;  // bytes over the link, and those that came
+  std::uint64_t sent = 0;  // bytes over the link, in both directions
   std::uint64_t received = 0;
 };
 
@@ -66,41 +66,43 @@ struct Status {
   std::vector<MemberStatus> members;
 };
 
-// This process as a member of a run: its key, its links to the others, and the views that they agree on. Any
-// thread, unless said otherwise. What is wrong with a request throws RequestError; what fails, RunError. Its
-// end closes all links: `views().leave()` before is the polite way.
+// This process as a member of a run: its key, its links to other members, and the views that the
+// members agree on. Thread-safe, unless said otherwise. Wrong requests throw RequestError, failures
+// RunError. The destructor closes all links: call `views().leave()` before.
 class Grid {
  public:
   virtual ~Grid() = default;
 
   virtual MemberId me() const = 0;
-  // What `found` was given: the configuration of the run, the same for everybody.
+  // The configuration given to `found`, the same for all members.
   virtual const std::string& configuration() const = 0;
-  // One thread. A newcomer's first `next` says that it has caught up with the state and may be let in. Inside
-  // a view, PeerLost says that a node there has ended by itself: go on with `next` as after ViewChanged.
+  // One thread. A newcomer's first `next` says that it has caught up with the state and can join a
+  // view. Inside a view, PeerLost says that a node has ended by itself: call `next`, as after
+  // ViewChanged.
   virtual Views& views() = 0;
 
   virtual Status status() const = 0;
-  // What the others shall know of this member, from time to time; `epochs`: passes over the data.
+  // Progress of this member for the others to see; `epochs`: passes over the data.
   virtual void report(std::uint64_t step, double speed, double epochs) = 0;
-  // One line of text, to be given to people.
+  // An invitation: one line of text.
   virtual std::string invite(const Terms& terms) = 0;
-  // The links of the member close everywhere and it comes in no more. `id`: the first digits are enough.
+  // Excludes a member for ever: all members close their links to it. `id`: the first digits suffice.
   virtual void revoke(const std::string& id) = 0;
-  // Lets in a newcomer that waits for approval.
+  // Admits a newcomer that waits for approval.
   virtual void admit(const std::string& id) = 0;
 
-  // Pieces of state, by name: what others fetch here is asked of `serve`, by a thread of its own; nothing: it
-  // is not there (any more). A piece has at most kMostOfAPiece bytes.
+  // Pieces of state, by name: `serve` is called, on a thread of its own, for every piece that others
+  // fetch here; nothing: there is no such piece (any more). A piece has at most kMostOfAPiece bytes.
   using Serve = std::function<std::optional<Message>(const std::string& name, std::uint64_t offset,
                                                      std::uint32_t length)>;
   virtual void serve(Serve serve) = 0;
-  // Who can be asked now: linked members of the present view.
+  // The members that can be asked now: linked members of the present view.
   virtual std::vector<MemberId> donors() const = 0;
-  // Nothing: the member is gone, has not got it, or did not answer within `limit`. Any number at a time.
+  // Nothing: the member is lost, does not have the piece, or did not answer within `limit`. Any number
+  // of calls at a time.
   virtual std::optional<Message> fetch(const MemberId& from, const std::string& name, std::uint64_t offset,
                                        std::uint32_t length, Time limit) = 0;
-  // Many at once, one thread: what is asked for comes as it arrives.
+  // Many requests at once, by one thread; answers come in the order of arrival.
   class Fetches {
    public:
     struct Answer {
@@ -110,26 +112,28 @@ class Grid {
     virtual ~Fetches() = default;
     virtual void ask(std::uint64_t id, const MemberId& from, const std::string& name, std::uint64_t offset,
                      std::uint32_t length) = 0;
-    virtual std::optional<Answer> next(Time limit) = 0;  // nothing: none has come by then
+    virtual std::optional<Answer> next(Time limit) = 0;  // nothing: none arrived in time
   };
   virtual std::unique_ptr<Fetches> fetches() = 0;
 
-  // After `views().end()` and `views().leave()`: waits until those who are on their way in have fetched what
-  // they want and have gone, at most so long. Told by `say` that it does.
+  // After `views().end()` and `views().leave()`: waits, at most `most`, until joining members have
+  // fetched what they need and have gone. Says so by `say`.
   virtual void see_off(Time most) = 0;
 };
 inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 
-// The engine is a module: throws RequestError where it is missing.
-// Founds a run: this process is its only member, seat 0 of view 1. `configuration` is what newcomers get.
+// The engine is a module: throws RequestError where it is missing. Founds a run: this process is its
+// only member, seat 0 of view 1. Newcomers get the `configuration`.
 std::unique_ptr<Grid> found(const GridOptions& options, const std::string& configuration);
-// Joins by an invitation. Returns when this process has its certificate and the configuration.
+// Joins by an invitation. Returns when this process has its certificate and the configuration of the
+// run.
 std::unique_ptr<Grid> join(const GridOptions& options, const std::string& invitation);
-// Comes back with what lies in the folder: into the run that goes on, or together with a quorum of the last
-// view.
+// Returns to a run with the files of the folder: into a run that goes on, or together with a quorum of
+// the last view.
 std::unique_ptr<Grid> resume(const GridOptions& options);
 
-// What another process asks of the member that runs in this folder. Throw RequestError where none does.
+// Requests of another process to the member that runs in this folder. Throw RequestError where none
+// runs.
 Status status_of(const std::filesystem::path& folder);
 std::string invite_by(const std::filesystem::path& folder, const Terms& terms);
 void revoke_by(const std::filesystem::path& folder, const std::string& id);

@@ -7,9 +7,9 @@
 
 namespace veche {
 
-// Some of the nodes seen as a cluster of their own: node k of it is members[k]. So every collective and every
-// strategy works inside a group. `whole` outlives it, and its node is a member. Groups with common members
-// that are used at the same time need different tags.
+// An endpoint for a subset of the nodes: node k of the group is members[k]. So every collective and
+// strategy works inside a group. `whole` outlives the group, and its node is a member. Groups with
+// common members that are used at the same time need different tags.
 std::unique_ptr<Endpoint> make_group(Endpoint& whole, std::vector<NodeId> members);
 
 }  // namespace veche

@@ -13,17 +13,18 @@
 
 namespace veche {
 
-// What is under way to one node of a seeded cluster, or has come and was not read. For whoever has the baton.
+// The messages to one node of a seeded cluster that are under way or not read yet. Only for the running
+// task.
 class InFlight {
  public:
-  // Arrives at `at`, but never before what the sender has sent under this tag.
+  // The message arrives at `at`, but never before earlier messages of the same sender and tag.
   void put(NodeId from, Tag tag, Message message, Time at);
 
   using Lost = std::function<bool(NodeId)>;
-  // When `take` will have something: a message, or a loss; kForever: not as things are. `lost` tells who will
-  // not send any more.
+  // When `take` will return a message or a loss; kForever: not in the present state. `lost`: whether a
+  // peer sends no more.
   Time due(std::optional<NodeId> from, Tag tag, const Lost& lost, int nodes) const;
-  // What has come by `now`: of several senders, and of those lost, `random` chooses one.
+  // A message or loss that has arrived by `now`; `random` chooses among senders and lost peers.
   std::optional<Received> take(std::optional<NodeId> from, Tag tag, const Lost& lost, int nodes, Time now,
                                RandomStream& random);
 
@@ -31,7 +32,7 @@ class InFlight {
   struct Entry {
     Time at;
     Message message;
-    std::uint64_t sum = 0;  // of its bytes, when it was sent
+    std::uint64_t sum = 0;  // checksum of its bytes when it was sent
   };
   using Queue = std::deque<Entry>;
 
@@ -40,7 +41,7 @@ class InFlight {
   Time due_from(NodeId sender, Tag tag, bool anyone, const Lost& lost) const;
 
   std::map<Tag, std::map<NodeId, Queue>> queues_;  // none is empty
-  std::map<Tag, std::set<NodeId>> told_;           // whose loss was told to who waits for anyone
+  std::map<Tag, std::set<NodeId>> told_;           // losses already reported to waits for anyone
 };
 
 // Its name in a sentence: "control", or "strategy.0" for the first conversation inside one.

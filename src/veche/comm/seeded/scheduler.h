@@ -15,25 +15,25 @@
 
 namespace veche {
 
-// Runs tasks, of which one goes at a time, in an order that a seed decides, and keeps their virtual time.
-// Each is a thread that goes only while it has the baton. Whoever has it may call everything here, and
-// whatever the tasks share needs no other lock; nobody else may call anything but `now`.
+// Runs tasks one at a time, in an order decided by a seed, and keeps their virtual time. Each task is a
+// thread that runs only while it holds the baton. The holder may call every method, and what tasks
+// share needs no other lock. Other threads may call only `now`.
 class Scheduler {
  public:
   struct Limits {
-    Time jump;                              // nobody can go on for so long: a wait that cannot end
+    Time jump;                              // no task can go on for this long: the run is stuck
     Time length;                            // of a run
-    std::chrono::duration<double> silence;  // real time without a call: the baton is held for ever
+    std::chrono::duration<double> silence;  // real time without a call: the holder of the baton is blocked
   };
   Scheduler(std::uint64_t seed, Limits limits);
 
-  // Begins when it is chosen. `name` is who it is in a sentence. Returns its number.
+  // The task begins when it is chosen. `name` is for messages. Returns its number.
   std::size_t start(std::string name, std::function<void()> work);
   bool ended(std::size_t task) const { return tasks_[task]->ended; }
 
-  // Gives out the baton until all tasks have ended; called by the thread that has started the first of them.
+  // Passes the baton until all tasks have ended; called by the thread that started the first task.
   void run();
-  // From then on waits return at once, and those who wait shall end. The first reason counts.
+  // From now on waits return at once, and the waiting tasks must end. The first reason counts.
   void give_up(std::string why);
   const std::string& given_up() const { return given_up_; }  // empty: it was not
 
@@ -41,10 +41,10 @@ class Scheduler {
   RandomStream& random() { return random_; }
 
   struct Wait {
-    std::function<Time()> due;          // the earliest it can go on, as things are now
+    std::function<Time()> due;          // the earliest time it can go on, in the present state
     std::function<std::string()> what;  // it waits for
   };
-  // A little time passes. Returns when the time has come and the task was chosen again.
+  // A little time passes. Returns when the wait is due and the task was chosen again.
   void wait(const Wait& wait);
   // Another task may go first.
   void pass();

@@ -9,25 +9,25 @@
 
 namespace veche {
 
-// The sum of the vectors of the nodes of one process, in place: nobody copies anything. Whoever takes a block
-// adds it up in the order of nodes and writes the sum into everybody's vector.
+// The sum of the vectors of the nodes of one process, in place and without copies. The node that takes
+// a block sums it in the order of nodes and writes the sum into the vectors of all nodes.
 class ThreadSum {
  public:
   using Clock = SharedMemorySum::Clock;
   explicit ThreadSum(int nodes);
 
-  // Returns nothing when everybody's data are the sum; else who was missing, and then no data were changed.
-  // `first_lost` tells which node is lost, if any is.
+  // Returns nothing when the data of all nodes are the sum; else the missing node, and then no data
+  // were changed. `first_lost` returns a lost node, if there is one.
   std::optional<SharedMemorySum::Missing> all_reduce(
       NodeId me, std::span<float> data, Clock::time_point deadline,
       const std::function<std::optional<NodeId>()>& first_lost);
 
-  // How long `me` has slept in here since it last asked.
+  // The time that `me` has slept in this class since the last call.
   Clock::duration take_slept(NodeId me) {
     return std::exchange(nodes_[static_cast<std::size_t>(me.value)].state.slept, Clock::duration{0});
   }
 
-  // Somebody was lost: those who wait check again.
+  // A node was lost: all waits check again.
   void wake_all() { shared_sum_.wake_all(); }
 
  private:
@@ -36,7 +36,7 @@ class ThreadSum {
     std::span<float> data;             // written before arriving, read when all have arrived
     SharedMemorySum::NodeState state;  // its own
   };
-  // A list for each of those who add up at a time, not for each node: they are as long as there are nodes.
+  // One list per concurrent caller, not per node: each list is as long as the number of nodes.
   using Parts = std::vector<std::span<float>>;
   Parts take_scratch();
   void give_back(Parts parts);
@@ -46,7 +46,7 @@ class ThreadSum {
   std::vector<std::atomic<std::uint64_t>> came_;
   SharedMemorySum shared_sum_;
   std::mutex scratch_mutex_;
-  std::vector<Parts> scratch_;  // that nobody uses now; guarded by scratch_mutex_
+  std::vector<Parts> scratch_;  // not in use; guarded by scratch_mutex_
 };
 
 }  // namespace veche

@@ -6,13 +6,12 @@
 
 namespace veche {
 
-// The engine whose nodes are threads of this process: a message is a pointer handed over.
-// A node is alive from the cluster's making until it has ended or its endpoint is destroyed; those who wait
-// for it then learn that it is lost, after what it sent before has been read. Endpoints keep what they share
-// alive.
+// The engine whose nodes are threads of this process: a message is a pointer. A node is alive from the
+// construction of the cluster until it ends or its endpoint is destroyed; then its peers learn that it
+// is lost, after they have read what it sent. Endpoints keep their shared state alive.
 class ThreadsCluster : public Cluster {
  public:
-  // So many compute at a time; 0: as many as there are cores.
+  // `slots` nodes compute at a time; 0: one per core.
   explicit ThreadsCluster(int nodes, int slots = 0);
 
   std::vector<NodeId> here() const override;
