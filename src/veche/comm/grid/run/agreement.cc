@@ -10,10 +10,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr Time kMadeAgain{0.25};  // a closed link that is there again by then was not down
 constexpr Time kLookUp{0.05};
-constexpr Time kMostTimeout{120};   // whatever others say that they need
-constexpr double kRoundTrips = 20;  // are enough to make a link and to agree
 constexpr Time kToHearIt{0.3};
 constexpr Time kSayWhy{10};  // nothing moves: a sentence
 constexpr Time kForkAfter{15};
@@ -33,7 +30,7 @@ double seconds_since_1970() {
 
 Agreement::Agreement(OwnPart& own, WayIn way) : own_(own), way_(way) {
   membership_.emplace(make_membership());
-  roll_ = membership_->present();
+  known_view_ = membership_->present();
 }
 
 std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
@@ -127,32 +124,6 @@ bool Agreement::leave() {
   return others;
 }
 
-void Agreement::stopped_after(Time took) {
-  const std::lock_guard lock(mutex_);
-  round_timeout_.measured(took, 0);
-}
-
-Time Agreement::to_stop() const {
-  const std::lock_guard lock(mutex_);
-  return round_timeout_.deadline(0);
-}
-
-void Agreement::needs(const MemberId& from, Time to_stop) {
-  if (!is_seated(from)) return;
-  needs_[from] = std::clamp(to_stop, kLeastTimeout, kMostTimeout);
-  follow_measurements();
-}
-
-// As long as the slowest member of the view needs, and the longest way to one.
-void Agreement::follow_measurements() {
-  Time longest = to_stop();
-  for (const auto& [member, time] : needs_) longest = std::max(longest, time);
-  longest = std::min(std::max<Time>(longest, kRoundTrips * own_.links->longest_round_trip()), kMostTimeout);
-  membership_->set_timeout(longest);
-  const std::lock_guard lock(mutex_);
-  longest_timeout_ = longest;
-}
-
 Membership Agreement::make_membership() {
   Member self;
   self.id = own_.id();
@@ -219,7 +190,7 @@ void Agreement::act() {
     present->end_view();
   {
     const std::lock_guard lock(mutex_);
-    roll_ = membership_->present();
+    known_view_ = membership_->present();
     cut_off_ = membership_->cut_off();
   }
   set_timer();
@@ -274,7 +245,7 @@ void Agreement::install(const AgreedView& agreed) {
   const std::lock_guard lock(mutex_);
   for (const Member& member : membership.members) since_.try_emplace(member.id, seconds_since_1970());
   pending_ = std::move(view);
-  roll_ = membership;  // before `next` returns: its caller asks who is in the view
+  known_view_ = membership;  // before `next` returns: its caller asks who is in the view
   removed_ = false;
   changed_.notify_all();
 }
@@ -295,45 +266,6 @@ void Agreement::fail(const std::string& why) {
   changed_.notify_all();
 }
 
-void Agreement::set_timer() {
-  const Time at = membership_->next_tick();
-  if (at >= kForever || (timer_at_ > now() && timer_at_ <= at)) return;
-  timer_at_ = at;
-  own_.links->after(std::max(Time(0.001), at - now()), [this, at] {
-    if (timer_at_ != at) return;  // an earlier one was set since
-    timer_at_ = Time(-1);
-    membership_->tick(now());
-    act();
-  });
-}
-
-void Agreement::believe_down(const MemberId& peer, Time after) {
-  const auto found = closed_.find(peer);
-  if (found == closed_.end() || now() < found->second + after) return;
-  closed_.erase(found);
-  membership_->link_down(peer, now());
-  act();
-}
-void Agreement::word(const MemberId& from, const std::string& text) {
-  membership_->received(from, as_bytes(text), now());
-  act();
-}
-void Agreement::data(const MemberId& from, const DataHead& head, bool ended, Message message) {
-  if (!router_.deliver(from, head, ended, std::move(message))) own_.links->close(from, "it is too far ahead");
-}
-
-void Agreement::up(const MemberId& peer) {
-  closed_.erase(peer);
-  membership_->link_up(peer, now());
-  act();
-}
-
-void Agreement::down(const MemberId& peer, const std::string& why) {
-  closed_[peer] = now();
-  own_.links->after(kMadeAgain, [this, peer] { believe_down(peer, kMadeAgain); });
-  if (is_seated(peer)) own_.say("the link to " + who_is(peer) + " is gone: " + why);
-}
-
 // Its name and its id, as long as it takes part.
 std::string Agreement::who_is(const MemberId& id) const {
   for (const Member& member : membership_->present().members)
@@ -348,7 +280,7 @@ bool Agreement::is_seated(const MemberId& id) const {
 
 MembershipView Agreement::membership() const {
   const std::lock_guard lock(mutex_);
-  return roll_;
+  return known_view_;
 }
 
 MembershipView Agreement::last_trained_in() const {

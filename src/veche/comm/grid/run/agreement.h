@@ -96,7 +96,7 @@ class Agreement : public Views {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  MembershipView roll_, ended_in_;
+  MembershipView known_view_, ended_in_;
   std::optional<View> pending_;
   RoundTimeout round_timeout_{kFirstTimeout, kLeastTimeout};
   Time longest_timeout_{kFirstTimeout};

@@ -1,8 +1,6 @@
 #include "veche/comm/grid/run/grid_member.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -12,6 +10,7 @@
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/certificate_renewal.h"
 #include "veche/comm/grid/run/console.h"
+#include "veche/comm/grid/run/link_fetches.h"
 #include "veche/comm/grid/run/searching.h"
 #include "veche/comm/grid/run/worker.h"
 #include "veche/comm/grid/wire_encoding.h"
@@ -28,43 +27,7 @@ struct Report {
   double speed = 0;
 };
 
-std::string coded_piece_request(const std::string& name, std::uint64_t offset, std::uint32_t length) {
-  return Writer().number(offset).number(length).text(name).take();
-}
-
-class LinkFetches : public Grid::Fetches {
- public:
-  explicit LinkFetches(std::shared_ptr<Links> links) : links_(std::move(links)) {}
-
-  void ask(std::uint64_t id, const MemberId& from, const std::string& name, std::uint64_t offset,
-           std::uint32_t length) override {
-    links_->ask(from, Service::piece, coded_piece_request(name, offset, length),
-                [came = came_, id](std::optional<Message> answer) {
-                  const std::lock_guard lock(came->mutex);
-                  came->answers.push_back({id, std::move(answer)});
-                  came->changed.notify_one();
-                });
-  }
-  std::optional<Answer> next(Time limit) override {
-    std::optional<Answer> first;
-    std::unique_lock lock(came_->mutex);
-    if (!came_->changed.wait_for(lock, limit, [this] { return !came_->answers.empty(); })) return first;
-    first.emplace(came_->answers.front());
-    came_->answers.pop_front();
-    return first;
-  }
-
- private:
-  struct Came {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<Answer> answers;  // guarded by mutex
-  };
-  const std::shared_ptr<Links> links_;
-  const std::shared_ptr<Came> came_ = std::make_shared<Came>();  // answers may come later than this ends
-};
-
-// All of a member that runs in this process.
+// The member that runs in this process.
 class GridMember : public Grid, private LinkEvents {
  public:
   GridMember(const GridOptions& options, WayIn way) : own_(options) {
