@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "veche/packed.h"
 #include "veche/random.h"
 #include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
@@ -109,10 +110,7 @@ class AsyncGossip : public Strategy,
   }
   Message written(Kind kind, std::span<const float> numbers) {
     static_assert(sizeof(Kind) == sizeof(float));
-    Message message = context_.channel.pool.make(numbers.size_bytes() + sizeof kind);
-    std::ranges::copy(numbers, message.writable<float>().begin());
-    message.writable<Kind>().back() = kind;
-    return message;
+    return pack_with_trailer(context_.channel.pool, std::as_bytes(numbers), kind);
   }
   // A code may have any number of bytes.
   static Kind coded_kind_of(const Message& message) {
@@ -128,11 +126,7 @@ class AsyncGossip : public Strategy,
       change_ = model_;
     }
     const Message code = copies_->tell(change_, to);
-    Message message = context_.channel.pool.make(code.size() + sizeof kind);
-    const auto bytes = message.writable<std::byte>();
-    std::memcpy(bytes.data(), code.bytes().data(), code.size());
-    std::memcpy(bytes.data() + code.size(), &kind, sizeof kind);
-    return message;
+    return pack_with_trailer(context_.channel.pool, code.bytes(), kind);
   }
   // Moves by gamma/2 of the difference of the copies.
   void meet(NodeId other) {

@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
+#include "veche/packed.h"
 #include "veche/train/compression/copies.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
@@ -72,7 +73,7 @@ class PushSum : public Strategy, public MeasuredStrategy {
     items.back() = weight_;
     for (const NodeId target : targets_) context_.channel.send(target, message);
     for (const NodeId source : sources_) {  // in the order of nodes, so that sums repeat to the bit
-      const Message arrived = context_.channel.expect(source);
+      const Message arrived = context_.channel.expect(source, message.size());
       const std::span<const float> theirs = arrived.as<float>();
       add(vector_, theirs.first(vector_.size()));
       weight_ += theirs.back();
@@ -83,22 +84,18 @@ class PushSum : public Strategy, public MeasuredStrategy {
   // that j gives to i, and the same for the weights, which are sent as floats. The columns of a sum to one,
   // so both sums are kept. A message is a code followed by the weight and the part.
   void push_coded(bool floats) {
-    const float mine[2] = {weight_, 1.0F / static_cast<float>(targets_.size() + 1)};
+    const std::array<float, 2> mine = {weight_, 1.0F / static_cast<float>(targets_.size() + 1)};
     const Message told = floats ? copies_->tell_all(vector_) : copies_->tell(vector_);
-    Message message = context_.channel.pool.make(told.size() + sizeof mine);
-    std::memcpy(message.writable<std::byte>().data(), told.bytes().data(), told.size());
-    std::memcpy(message.writable<std::byte>().data() + told.size(), mine, sizeof mine);
+    const Message message = pack_with_trailer(context_.channel.pool, told.bytes(), mine);
     for (const NodeId target : targets_) copies_->send(target, message);
     const double gamma = floats ? 1 : coder_.how().gamma;
     double change = (mine[1] - 1) * mine[0];
     std::vector<Pull> pulls{{{}, copies_->own(), 1 - mine[1]}};
     for (const NodeId source : sources_) {
       const Message arrived = context_.channel.expect(source);
-      float theirs[2];
-      if (arrived.size() < sizeof theirs)
-        blame(known_as(source), DamagedCode("is too short to hold a weight"));
-      const std::size_t code = arrived.size() - sizeof theirs;
-      std::memcpy(theirs, arrived.bytes().data() + code, sizeof theirs);
+      const auto [theirs, payload] = unpack_with_trailer<std::array<float, 2>>(
+          arrived, known_as(source), "a code with a weight and a part");
+      const std::size_t code = payload.size();
       if (!(theirs[0] > 0 && theirs[1] > 0 && theirs[1] <= 1 && std::isfinite(theirs[0])))
         blame(known_as(source), DamagedCode("has a weight that cannot be"));
       floats ? copies_->hear_all(source, arrived.first(code)) : copies_->hear(source, arrived.first(code));

@@ -114,7 +114,7 @@ void GridSession::await_owed(const std::vector<bool>& asked, std::span<float> pu
     if (received.outcome == Received::Outcome::peer_lost)
       lost_[static_cast<std::size_t>(received.from.value)] = true;
     else
-      take_answer(open(received.message), pulled, rate);
+      take_answer(open(received.message, endpoint.known_as(received.from)), pulled, rate);
   }
 }
 

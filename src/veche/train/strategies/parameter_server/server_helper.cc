@@ -59,7 +59,10 @@ void ServerHelper::serve() {
 
 bool ServerHelper::receive(Time deadline) {
   Received received = network_.to_servers.receive(deadline);
-  if (received.outcome == Received::Outcome::message) backlog_.push_back(open(std::move(received.message)));
+  if (received.outcome == Received::Outcome::message) {
+    const NodeId from = network_.to_servers.endpoint.known_as(received.from);
+    backlog_.push_back(open(std::move(received.message), from));
+  }
   if (received.outcome == Received::Outcome::peer_lost)
     gone_[static_cast<std::size_t>(received.from.value)] = true;
   return received.outcome != Received::Outcome::timed_out;

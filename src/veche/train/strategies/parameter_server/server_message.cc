@@ -1,7 +1,9 @@
 #include "veche/train/strategies/parameter_server/server_message.h"
 
-#include <algorithm>
 #include <cstring>
+#include <string>
+
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -16,28 +18,22 @@ struct End {  // of a message: says what is before it
 
 Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t server,
              std::span<const ServerMessage::Party> parties, std::span<const std::byte> content) {
-  Message message = pool.make(content.size() + parties.size_bytes() + sizeof(End));
-  std::byte* at = message.writable<std::byte>().data();
   const End end{kind, static_cast<std::uint32_t>(server), parties.size()};
-  if (!content.empty()) std::memcpy(at, content.data(), content.size());
-  if (!parties.empty()) std::memcpy(at + content.size(), parties.data(), parties.size_bytes());
-  std::memcpy(at + content.size() + parties.size_bytes(), &end, sizeof end);
-  return message;
+  return pack_bytes(pool, {content, std::as_bytes(parties), bytes_of(end)});
 }
 
-ServerMessage open(Message message) {
-  End end;
-  const std::span<const std::byte> bytes = message.bytes();
-  std::memcpy(&end, bytes.last(sizeof end).data(), sizeof end);
+ServerMessage open(Message message, NodeId from) {
+  const auto [end, before] = unpack_with_trailer<End>(message, from, "a message of a parameter server");
+  if (end.parties > before.size() / sizeof(ServerMessage::Party))
+    throw BadMessage(from, message.size(),
+                     "a message of a parameter server with " + std::to_string(end.parties) + " parties");
   ServerMessage result;
   result.kind = end.kind;
   result.server = end.server;
   result.parties.resize(end.parties);
-  const std::size_t trailer = sizeof end + end.parties * sizeof(ServerMessage::Party);
-  if (end.parties > 0)
-    std::memcpy(result.parties.data(), bytes.last(trailer).data(),
-                end.parties * sizeof(ServerMessage::Party));
-  result.bytes = bytes.size() - trailer;
+  const std::size_t parties = end.parties * sizeof(ServerMessage::Party);
+  if (parties > 0) std::memcpy(result.parties.data(), before.last(parties).data(), parties);
+  result.bytes = before.size() - parties;
   result.size = result.bytes / sizeof(float);
   result.message = std::move(message);
   return result;

@@ -41,6 +41,7 @@ inline Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t ser
                     std::span<const ServerMessage::Party> parties, std::span<const float> numbers) {
   return seal(pool, kind, server, parties, std::as_bytes(numbers));
 }
-ServerMessage open(Message message);
+// Throws BadMessage that names `from`, the sender as people know it.
+ServerMessage open(Message message, NodeId from);
 
 }  // namespace veche

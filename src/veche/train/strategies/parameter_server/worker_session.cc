@@ -63,7 +63,9 @@ void SteadySession::await_answers(std::span<float> pulled) {
   std::vector<bool> answered(network_.servers());
   for (std::size_t server = 0; server < network_.servers(); ++server) {
     while (!answered[server]) {
-      const ServerMessage answer = open(network_.to_workers.expect(network_.next_to(server)));
+      const NodeId from = network_.next_to(server);
+      const ServerMessage answer =
+          open(network_.to_workers.expect(from), network_.to_workers.endpoint.known_as(from));
       take(answer, pulled);
       answered[answer.server] = true;
     }
