@@ -21,10 +21,10 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
                                          const StagesComingAndGoing::Past& view, std::uint64_t until) {
   TrainingPlan plan = run.plan(static_cast<int>(view.members.size()) / stages);
   plan.steps = until;
-  // An ordinary run, but where what was kept of a step goes in, too.
-  plan.in_view = std::ranges::any_of(view.start, [](const Snapshot& one) { return one.work.there; });
+  // An ordinary run, unless the kept work of a step goes in, too.
+  const bool kept = std::ranges::any_of(view.start, [](const Snapshot& one) { return one.work.there; });
   SeededCluster cluster(static_cast<int>(view.members.size()), testing::in_order_of(1));
-  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<testing::NodeAlone> nodes;
   for (const NodeId id : cluster.here()) {
     const Snapshot& start = view.start[static_cast<std::size_t>(id.value)];
     NodeSelf self = run.make(id.value % stages);
@@ -34,7 +34,7 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
       std::ranges::copy(start.vectors[k + 1], moments[k].begin());
     self.step = start.step;
     self.work = start.work;
-    nodes.push_back(std::make_unique<Node>(cluster.endpoint(id), std::move(self), plan, MessagePool{}));
+    nodes.emplace_back(cluster.endpoint(id), std::move(self), plan, kept);
   }
   Prefetcher prefetcher(0);
   static const std::atomic<bool> never = false;
@@ -42,8 +42,8 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
   std::vector<std::vector<float>> result(nodes.size());
   cluster.run([&](NodeId id) {
     const auto i = static_cast<std::size_t>(id.value);
-    nodes[i]->run(services);
-    const std::span<const float> x = nodes[i]->learner().parameters();
+    nodes[i].run(services);
+    const std::span<const float> x = nodes[i].model().learner->parameters();
     result[i] = {x.begin(), x.end()};
   });
   return result;

@@ -36,29 +36,24 @@ std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::
                                std::uint64_t until) {
   Settings settings = run.settings(view.members.size());
   settings.run.steps = static_cast<std::int64_t>(until);
-  TrainingPlan plan = RunPlan(settings, NodeFolders{}, NodesInView{}).training;
-  // Where an optimiser was ahead of its node, what it had made goes in, too.
+  const TrainingPlan plan = RunPlan(settings, NodeFolders{}, NodesInView{}).training;
+  // Where an optimizer was ahead of its node, the step that it had made goes in, too.
   const bool has_moments = view.start.front().vectors.size() > 1;
-  plan.in_view = has_moments && std::ranges::any_of(view.start, [](const Snapshot& one) {
-                   return one.work.there && one.work.stepped;
-                 });
+  const bool kept = has_moments && std::ranges::any_of(view.start, [](const Snapshot& one) {
+                      return one.work.there && one.work.stepped;
+                    });
   SeededCluster cluster(static_cast<int>(view.members.size()), testing::in_order_of(1));
-  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<testing::NodeAlone> nodes;
   for (const NodeId id : cluster.here()) {
     const auto i = static_cast<std::size_t>(id.value);
-    nodes.push_back(std::make_unique<Node>(
-        cluster.endpoint(id),
-        [&] {
-          NodeSelf self(std::make_unique<MembersLearner>(view.members[i]), plan);
-          std::ranges::copy(view.start[i].vectors[0], self.learner->parameters().begin());
-          const auto moments = self.optimizer->state();
-          for (std::size_t k = 0; k < moments.size(); ++k)
-            std::ranges::copy(view.start[i].vectors[k + 1], moments[k].begin());
-          self.step = view.start[i].step;
-          if (plan.in_view) self.work = view.start[i].work;
-          return self;
-        }(),
-        plan, MessagePool{}));
+    NodeSelf self(std::make_unique<MembersLearner>(view.members[i]), plan);
+    std::ranges::copy(view.start[i].vectors[0], self.learner->parameters().begin());
+    const auto moments = self.optimizer->state();
+    for (std::size_t k = 0; k < moments.size(); ++k)
+      std::ranges::copy(view.start[i].vectors[k + 1], moments[k].begin());
+    self.step = view.start[i].step;
+    if (kept) self.work = view.start[i].work;
+    nodes.emplace_back(cluster.endpoint(id), std::move(self), plan, kept);
   }
   Prefetcher prefetcher(0);
   static const std::atomic<bool> never = false;
@@ -66,10 +61,10 @@ std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::
   std::vector<Snapshot> result(nodes.size());
   cluster.run([&](NodeId id) {
     const auto i = static_cast<std::size_t>(id.value);
-    nodes[i]->run(services);
-    const std::span<const float> x = nodes[i]->learner().parameters();
-    result[i] = {nodes[i]->step(), {{x.begin(), x.end()}}, {}};
-    for (const std::span<float> part : nodes[i]->self().optimizer->state())
+    nodes[i].run(services);
+    const std::span<const float> x = nodes[i].model().learner->parameters();
+    result[i] = {nodes[i].counters().step, {{x.begin(), x.end()}}, {}};
+    for (const std::span<float> part : nodes[i].model().optimizer->state())
       result[i].vectors.emplace_back(part.begin(), part.end());
   });
   return result;

@@ -11,6 +11,7 @@
 #include "tests/support/seeded.h"
 #include "veche/errors.h"
 #include "veche/runtime/plan/run_plan.h"
+#include "veche/train/loop/node.h"
 #include "veche/train/views/catch_up.h"
 #include "veche/train/views/state_pieces.h"
 #include "veche/train/views/view_part.h"
@@ -107,6 +108,25 @@ struct Snapshot {
   std::vector<std::vector<float>> vectors;  // parameters, the optimiser's
   KeptWork work;
   std::vector<std::vector<float>> common = {};  // of all, by their strategy
+};
+
+// A node of a run that never changes: an ordinary one, or one that begins with the kept work of a step.
+class NodeAlone {
+ public:
+  NodeAlone(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, bool with_work) {
+    if (with_work)
+      member_ = std::make_unique<MemberNode>(std::move(endpoint), std::move(self), plan, MessagePool{});
+    else
+      node_ = std::make_unique<Node>(std::move(endpoint), std::move(static_cast<ModelState&>(self)), self,
+                                     plan, MessagePool{});
+  }
+  void run(const NodeServices& services) { node_ ? node_->run(services) : member_->run(services); }
+  ModelState& model() { return node_ ? node_->model() : member_->self(); }
+  const Counters& counters() const { return node_ ? node_->counters() : member_->self(); }
+
+ private:
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<MemberNode> member_;
 };
 
 // Lenders of this process, who answer at once.

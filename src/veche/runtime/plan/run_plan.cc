@@ -90,7 +90,6 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                     .stall_probability = speeds.stall_probability,
                     .stall_seconds = speeds.stall_seconds,
                     .threads = std::max(1, settings.model.threads),
-                    .in_view = view != nullptr,
                     .pruning = plan_pruning(settings, epoch, steps),
                     .pipeline = std::move(pipeline),
                     .trace = run.trace,

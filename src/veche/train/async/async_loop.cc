@@ -6,83 +6,106 @@
 #include "veche/comm/sleep.h"
 #include "veche/comm/tags.h"
 #include "veche/train/async/coordinator.h"
+#include "veche/train/loop/checkpoint_writer.h"
+#include "veche/train/loop/diverged.h"
+#include "veche/train/loop/evaluator.h"
 #include "veche/train/loop/measure.h"
+#include "veche/train/loop/membership.h"
+#include "veche/train/loop/step.h"
 
 namespace veche {
 namespace {
 
 constexpr Time kBetweenReports{0.01};
-constexpr std::uint64_t kMostStepsBeforeReport = 1000;  // where time hardly passes
-// A node that has no more steps to make waits for orders; now and then it checks whether somebody wants the
-// run to end, which is no message.
+constexpr std::uint64_t kMostStepsBeforeReport = 1000;  // in virtual time a step may take no time
+// A node without steps to make waits for orders. Meanwhile it checks whether the user has interrupted the
+// run.
 constexpr Time kBetweenStopChecks{0.5};
 
 class AsyncLoop {
  public:
-  explicit AsyncLoop(Node& node) : node_(node), plan_(node.plan()) {}
+  explicit AsyncLoop(const LoopParts& loop)
+      : loop_(loop), node_(loop.node), links_(loop.node.links), plan_(loop.node.plan) {}
 
   Evaluation run() {
-    if (node_.first()) {
-      // Shared, for it may still be at work when this node fails.
-      node_.endpoint().spawn([coordinator = std::make_shared<Coordinator>(node_)] { coordinator->run(); });
+    if (links_.first()) {
+      // The helper owns the coordinator, since it may still run when this node fails.
+      links_.endpoint().spawn(
+          [coordinator = std::make_shared<Coordinator>(coordinator_setup())] { coordinator->run(); });
     }
     const std::optional<Order> told = leads() ? train_until_told() : follow();
-    if (!told) return interrupted_at(node_.step());
+    if (!told) return interrupted_at(node_.counters.step);
     const Order& stop = *told;
     const StopReason stopped = parse_stop_reason(stop.reason).value();
-    barrier(node_.control());  // nobody makes a step any more
-    node_.strategy().finish();
-    if (node_.first()) await_coordinator();
+    barrier(links_.control);  // no node makes another step
+    loop_.step.finish();
+    if (links_.first()) await_coordinator();
     if (stopped == StopReason::interrupted) {
-      barrier(node_.control());  // who finishes later may need the helpers of who finished first
+      barrier(links_.control);  // helpers of nodes that finish first must still answer the others
       return interrupted_at(stop.step);
     }
     std::uint64_t all = 0;
-    const Gathered<std::uint64_t> made(node_.control(), node_.step());
+    const Gathered<std::uint64_t> made(links_.control, node_.counters.step);
     for (const std::uint64_t steps : made.all()) all += steps;
-    all /= static_cast<std::uint64_t>(node_.stages());  // of one replica all make the same
-    node_.set_mean_step(all / plan_.samples.trainers(node_.replicas()));
-    const Evaluation last = node_.evaluate(stopped);
-    node_.checkpoint(std::max(node_.mean_step(), node_.last_checkpoint() + 1));
+    all /= static_cast<std::uint64_t>(links_.stages());  // the stages of a replica make the same steps
+    node_.counters.mean_step = all / plan_.samples.trainers(links_.replicas());
+    const Evaluation last = loop_.evaluator.evaluate(stopped);
+    loop_.checkpoints.save(std::max(node_.counters.mean_step, node_.counters.last_checkpoint + 1));
     return last;
   }
 
  private:
-  // What a first stage tells the others of its replica.
+  // From the first stage to the others of its replica.
   struct Word {
     enum class Kind { train, leave, progress, snapshot, save, stop } kind = Kind::train;
-    Order order = {};  // what it was told itself
+    Order order = {};  // from the coordinator
   };
-  bool leads() const { return node_.pipeline() == nullptr || node_.pipeline()->first(); }
+  bool leads() const { return links_.pipeline() == nullptr || links_.pipeline()->first(); }
   void say(const Word& word) {
-    if (node_.stages() > 1) node_.pipeline()->say(node_.control().pool.copy_of_item(word));
+    if (links_.stages() > 1) links_.pipeline()->say(links_.control.pool.copy_of_item(word));
   }
 
-  // A stage behind the first: returns the order to stop.
+  Learner& learner() const { return *node_.model.learner; }
+  void check() const { check_parameters(learner().parameters(), links_.id(), node_.counters.step); }
+
+  Coordinator::Setup coordinator_setup() const {
+    return {.plan = plan_,
+            .peers = links_.peers(),
+            .endpoint = links_.endpoint(),
+            .observer = node_.observer(),
+            .checkpointer = node_.services.checkpointer,
+            .spare_learner = node_.services.spare_learner,
+            .parameters = plan_.pipeline ? plan_.pipeline->parameter_count() : learner().parameters().size(),
+            .last_checkpoint = node_.counters.last_checkpoint,
+            .survives_losses = node_.membership.survives_losses(),
+            .own_records = node_.membership.own_records()};
+  }
+
+  // What the stages behind the first do; returns the order to stop.
   Order follow() {
     for (;;) {
-      const Message said = node_.pipeline()->heard();
+      const Message said = links_.pipeline()->heard();
       const Word& word = said.as<Word>().front();
       switch (word.kind) {
         case Word::Kind::train:
-          node_.train_step();
+          loop_.step.run();
           break;
         case Word::Kind::leave:
-          node_.strategy().leave();
+          node_.strategy.leave();
           break;
         case Word::Kind::progress:
-          node_.set_mean_step(word.order.step);
+          node_.counters.mean_step = word.order.step;
           break;
         case Word::Kind::snapshot:
-          node_.check_parameters();
-          node_.strategy().look_at_rest([&] {
-            node_.pipeline()->give(written({.report = node_.take_report()}, node_.learner().parameters(),
-                                           node_.learner().buffers()));
+          check();
+          node_.strategy.look_at_rest([&] {
+            links_.pipeline()->give(written({.report = loop_.evaluator.take_report()}, learner().parameters(),
+                                            learner().buffers()));
           });
           break;
         case Word::Kind::save:
-          node_.save(word.order.step);
-          node_.pipeline()->give(node_.control().pool.copy_of_item(word));
+          loop_.checkpoints.write(word.order.step);
+          links_.pipeline()->give(links_.control.pool.copy_of_item(word));
           break;
         case Word::Kind::stop:
           return word.order;
@@ -90,25 +113,24 @@ class AsyncLoop {
     }
   }
 
-  // Returns the order to stop; none: where members come and go, one that shall end leaves the others to go
-  // on.
+  // Returns the order to stop; nothing if this node leaves a run that goes on without it.
   std::optional<Order> train_until_told() {
-    const bool trainer = plan_.samples.has_data(node_.replica());
+    const bool trainer = plan_.samples.has_data(links_.replica());
     bool left = false;
     std::optional<Order> stop;
     tell({});
     while (!stop) {
-      if (plan_.in_view && node_.services().interrupted) return {};
-      const bool trains = trainer && (plan_.shared_steps || node_.step() < plan_.steps);
+      if (node_.membership.leaves_run()) return {};
+      const bool trains = trainer && (plan_.shared_steps || node_.counters.step < plan_.steps);
       if (trains) say({Word::Kind::train});
-      if (trains) node_.train_step();
-      if (!trains && !left) leave();  // others must not count on it
+      if (trains) loop_.step.run();
+      if (!trains && !left) leave();  // the others must not wait for it
       const bool just_left = !trains && !left;
       left = left || !trains;
-      if (just_left || node_.services().interrupted || node_.now() - told_ >= kBetweenReports ||
-          node_.step() >= told_step_ + kMostStepsBeforeReport)
+      if (just_left || node_.services.interrupted || links_.now() - told_ >= kBetweenReports ||
+          node_.counters.step >= told_step_ + kMostStepsBeforeReport)
         tell({});
-      stop = obey(trains ? node_.now() : node_.now() + kBetweenStopChecks);
+      stop = obey(trains ? links_.now() : links_.now() + kBetweenStopChecks);
     }
     if (!left) leave();
     say({Word::Kind::stop, *stop});
@@ -117,62 +139,64 @@ class AsyncLoop {
 
   void leave() {
     say({Word::Kind::leave});
-    node_.strategy().leave();
+    node_.strategy.leave();
   }
 
-  // Does what has been ordered until now, or waits for an order; returns the one to stop, if it came.
+  // Obeys the orders that have come; without any it waits for one until the deadline. Returns the order to
+  // stop, if that has come.
   std::optional<Order> obey(Time deadline) {
     for (;;) {
-      const Received received = node_.peers().receive(NodeId{0}, tags::from_coordinator, deadline);
+      const Received received = links_.peers().receive(NodeId{0}, tags::from_coordinator, deadline);
       if (received.outcome == Received::Outcome::peer_lost) {
-        // In the next view somebody else does.
-        if (!plan_.in_view) throw PeerLost(NodeId{0}, "is gone: nobody counts the steps any more");
-        sleep_for(node_.endpoint(), deadline - node_.now());
+        // In the next view another node counts them.
+        if (!node_.membership.survives_losses())
+          throw PeerLost(NodeId{0}, "is gone: nobody counts the steps any more");
+        sleep_for(links_.endpoint(), deadline - links_.now());
         return {};
       }
       if (received.outcome != Received::Outcome::message) return {};
       const Order& order = received.message.as<Order>().front();
       if (order.kind == Order::Kind::stop) return order;
-      node_.set_mean_step(order.step);
+      node_.counters.mean_step = order.step;
       say({Word::Kind::progress, order});
-      deadline = node_.now();
+      deadline = links_.now();
       if (order.kind == Order::Kind::snapshot) send_snapshot();
       if (order.kind == Order::Kind::keep) keep(order.step);
-      if (order.kind == Order::Kind::progress && plan_.in_view && !node_.first())
+      if (order.kind == Order::Kind::progress && node_.membership.own_records() && !links_.first())
         if (Observer* observer = node_.observer()) observer->on_progress(order.progress);
       if (order.kind == Order::Kind::save) {
         say({Word::Kind::save, order});
-        node_.save(order.step);
-        for (int stage = 1; stage < node_.stages(); ++stage) node_.pipeline()->given(stage);
+        loop_.checkpoints.write(order.step);
+        for (int stage = 1; stage < links_.stages(); ++stage) links_.pipeline()->given(stage);
         tell({.kind = NodeMessage::Kind::saved});
       }
     }
   }
 
-  // All have saved: where each process has a folder of its own, each says so in it.
+  // All nodes have saved this checkpoint: each process commits it in its own folder.
   void keep(std::uint64_t number) {
-    node_.self().last_checkpoint = node_.self().newest_checkpoint = number;
-    if (node_.endpoint().id() == node_.services().speaker) node_.services().checkpointer->commit(number);
+    node_.counters.last_checkpoint = node_.counters.newest_checkpoint = number;
+    loop_.checkpoints.commit(number);
   }
 
   void send_snapshot() {
-    node_.check_parameters();
+    check();
     say({Word::Kind::snapshot});
     Message message;
-    node_.strategy().look_at_rest([&] {
-      message = written({.kind = NodeMessage::Kind::snapshot, .report = node_.take_report()},
-                        node_.learner().parameters(), node_.learner().buffers());
+    node_.strategy.look_at_rest([&] {
+      message = written({.kind = NodeMessage::Kind::snapshot, .report = loop_.evaluator.take_report()},
+                        learner().parameters(), learner().buffers());
     });
-    if (node_.stages() > 1) message = joined_with_stages(message);
-    node_.peers().send(NodeId{0}, tags::to_coordinator, std::move(message));
+    if (links_.stages() > 1) message = joined_with_stages(message);
+    links_.peers().send(NodeId{0}, tags::to_coordinator, std::move(message));
   }
 
-  // The snapshot of the whole model, from those of the stages.
+  // The snapshot of the whole model, made of those of its stages.
   Message joined_with_stages(const Message& own) {
     NodeMessage what;
     std::memcpy(&what, own.bytes().last(sizeof what).data(), sizeof what);
     std::vector<Message> parts{own};
-    for (int stage = 1; stage < node_.stages(); ++stage) parts.push_back(node_.pipeline()->given(stage));
+    for (int stage = 1; stage < links_.stages(); ++stage) parts.push_back(links_.pipeline()->given(stage));
     std::vector<float> parameters, buffers;
     for (std::size_t s = 0; s < parts.size(); ++s) {
       const PipelinePlan& cut = *plan_.pipeline;
@@ -192,48 +216,50 @@ class AsyncLoop {
       what.report.communication_seconds += told.report.communication_seconds;
       what.report.staleness += told.report.staleness;
     }
-    what.report.stage = {};  // it is of the whole model
+    what.report.stage = {};  // the report is of the whole model
     return with_numbers(what, parameters, buffers);
   }
 
   void tell(NodeMessage what) {
-    told_ = node_.now();
-    told_step_ = node_.step();
-    node_.peers().send(NodeId{0}, tags::to_coordinator, written(what, {}, {}));
+    told_ = links_.now();
+    told_step_ = node_.counters.step;
+    links_.peers().send(NodeId{0}, tags::to_coordinator, written(what, {}, {}));
   }
 
   Message written(NodeMessage what, std::span<const float> parameters, std::span<const float> buffers) {
-    what.steps = node_.step();
-    what.saved = node_.last_checkpoint();
-    what.progress = node_.take_progress();
+    what.steps = node_.counters.step;
+    what.saved = node_.counters.last_checkpoint;
+    what.progress = loop_.evaluator.take_progress();
     return with_numbers(what, parameters, buffers);
   }
 
   Message with_numbers(const NodeMessage& what, std::span<const float> parameters,
                        std::span<const float> buffers) {
-    Message message = node_.control().pool.make(parameters.size_bytes() + buffers.size_bytes() + sizeof what);
+    Message message = links_.control.pool.make(parameters.size_bytes() + buffers.size_bytes() + sizeof what);
     const auto end = std::ranges::copy(parameters, message.writable<float>().begin()).out;
     std::ranges::copy(buffers, end);
     std::memcpy(message.writable<std::byte>().last(sizeof what).data(), &what, sizeof what);
     return message;
   }
 
-  // It may still test a model or commit a checkpoint.
+  // The coordinator may still test a model or commit a checkpoint.
   void await_coordinator() {
     for (;;) {
-      const Received received = node_.peers().receive(NodeId{0}, tags::from_coordinator, kForever);
+      const Received received = links_.peers().receive(NodeId{0}, tags::from_coordinator, kForever);
       if (received.message.as<Order>().front().kind == Order::Kind::done) return;
     }
   }
 
-  Node& node_;
+  const LoopParts& loop_;
+  NodeParts node_;
+  Connections& links_;
   const TrainingPlan& plan_;
-  Time told_{0};  // when the coordinator last heard of it
+  Time told_{0};  // when it last sent the coordinator a message, and at which step
   std::uint64_t told_step_ = 0;
 };
 
 }  // namespace
 
-Evaluation run_async(Node& node) { return AsyncLoop(node).run(); }
+Evaluation run_async(const LoopParts& loop) { return AsyncLoop(loop).run(); }
 
 }  // namespace veche

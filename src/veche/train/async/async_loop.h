@@ -1,11 +1,12 @@
 #pragma once
 
-#include "veche/train/loop/node.h"
+#include "veche/report.h"
+#include "veche/train/loop/node_parts.h"
 
 namespace veche {
 
-// The training loop of asynchronous strategies: nobody is waited for between start and finish. Node 0's
-// coordinator counts, and orders what must be done by all.
-Evaluation run_async(Node& node);
+// The training loop of asynchronous strategies: between start and finish no node waits for another. The
+// coordinator, a helper of node 0, counts steps and orders what all nodes must do.
+Evaluation run_async(const LoopParts& loop);
 
 }  // namespace veche

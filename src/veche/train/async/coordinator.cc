@@ -16,37 +16,37 @@ std::uint64_t after(std::uint64_t step, std::uint64_t every) {
 
 }  // namespace
 
-Coordinator::Coordinator(Node& node)
-    : node_(node),
-      plan_(node.plan()),
-      trainers_(plan_.samples.trainers(node.replicas())),
-      steps_(node.replicas()),
-      unheard_(node.replicas()),
-      heard_(node.replicas()),
-      progress_(node.replicas()),
-      save_number_(node.last_checkpoint()) {}
+Coordinator::Coordinator(Setup setup)
+    : setup_(std::move(setup)),
+      plan_(setup_.plan),
+      trainers_(plan_.samples.trainers(static_cast<std::size_t>(setup_.peers.size()))),
+      steps_(static_cast<std::size_t>(setup_.peers.size())),
+      unheard_(steps_.size()),
+      heard_(steps_.size()),
+      progress_(steps_.size()),
+      save_number_(setup_.last_checkpoint) {}
 
 void Coordinator::run() {
   while (!(stopped_ && nothing_pending())) {
-    hear(evaluation_ ? node_.now() : kForever);
+    hear(evaluation_ ? now() : kForever);
     if (unheard_ > 0) continue;
     if (evaluation_ && evaluation_->advance()) finish_evaluation();
     if (!stopped_) decide();
   }
-  node_.peers().send(NodeId{0}, tags::from_coordinator, pool_.copy_of_item(Order{Order::Kind::done}));
+  setup_.peers.send(NodeId{0}, tags::from_coordinator, pool_.copy_of_item(Order{Order::Kind::done}));
 }
 
 // Waits for one message, then takes all that have come.
 void Coordinator::hear(Time deadline) {
   for (;;) {
-    Received received = node_.peers().receive({}, tags::to_coordinator, deadline);
+    Received received = setup_.peers.receive({}, tags::to_coordinator, deadline);
     if (received.outcome == Received::Outcome::timed_out) return;
-    deadline = node_.now();
+    deadline = now();
     if (received.outcome == Received::Outcome::message)
       take(received.from, std::move(received.message));
-    else if (plan_.in_view)
-      continue;                                           // the next view is without it
-    else if (!stopped_ || owes_something(received.from))  // else it has ended as it was told to
+    else if (setup_.survives_losses)
+      continue;                                           // the next view is without that node
+    else if (!stopped_ || owes_something(received.from))  // else the node has ended as ordered
       throw PeerLost(received.from, "is gone in the middle of the run");
   }
 }
@@ -61,7 +61,7 @@ void Coordinator::take(NodeId from, Message message) {
   std::memcpy(&told, message.bytes().last(sizeof told).data(), sizeof told);
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
-  save_number_ = std::max(save_number_, told.saved);  // numbers only grow, whoever counts
+  save_number_ = std::max(save_number_, told.saved);  // numbers only grow
   interrupted_ = interrupted_ || told.progress.interrupted;
   const Score before = progress_[node].train;
   progress_[node] = told.progress;
@@ -78,10 +78,10 @@ void Coordinator::take(NodeId from, Message message) {
   if (told.kind != NodeMessage::Kind::saved) return;
   saved_[node] = true;
   if (--saves_missing_ == 0) {
-    if (plan_.in_view)
+    if (setup_.own_records)
       order({.kind = Order::Kind::keep, .step = save_number_});
     else
-      node_.services().checkpointer->commit(save_number_);
+      setup_.checkpointer->commit(save_number_);
     saved_for_good_ = last_save_;
   }
 }
@@ -89,7 +89,7 @@ void Coordinator::take(NodeId from, Message message) {
 void Coordinator::begin() {
   next_evaluation_ = after(mean_step(), plan_.evaluate_every);
   next_save_ = after(mean_step(), plan_.checkpoint_every);
-  last_progress_ = node_.now();
+  last_progress_ = now();
   for (ProgressReport& report : progress_) report.train = {};
 }
 
@@ -107,8 +107,8 @@ bool Coordinator::work_done() const {
 }
 
 void Coordinator::decide() {
-  if (node_.now() - last_progress_ >= Time(kSecondsBetweenReports)) report_progress();
-  const bool keeps = node_.services().checkpointer != nullptr;
+  if (now() - last_progress_ >= Time(kSecondsBetweenReports)) report_progress();
+  const bool keeps = setup_.checkpointer != nullptr;
   if (work_done()) return stop(StopReason::steps, mean_step());
   if (interrupted_) {
     if (!keeps) return stop(StopReason::interrupted, mean_step());
@@ -133,7 +133,7 @@ void Coordinator::take_snapshots() {
 
 void Coordinator::save() {
   next_save_ = after(mean_step(), plan_.checkpoint_every);
-  // Numbers only grow, also where a resumed run begins below the checkpoint it was read from.
+  // Numbers only grow. A resumed run may begin at a step below the number of its checkpoint.
   save_number_ = std::max(mean_step(), save_number_ + 1);
   saves_missing_ = steps_.size();
   saved_.assign(steps_.size(), false);
@@ -141,24 +141,22 @@ void Coordinator::save() {
 }
 
 void Coordinator::report_progress() {
-  const Time now = node_.now();
+  const Time time = now();
   const Progress progress =
-      summed(std::span(progress_).subspan(plan_.idle()), mean_step(), (now - last_progress_).count());
-  if (Observer* observer = node_.observer()) {
-    observer->on_progress(progress);
-    if (node_.stages() == 1) observer->on_nodes(mean_step(), progress_);
+      summed(std::span(progress_).subspan(plan_.idle()), mean_step(), (time - last_progress_).count());
+  if (setup_.observer != nullptr) {
+    setup_.observer->on_progress(progress);
+    if (!plan_.pipeline || plan_.pipeline->stages == 1) setup_.observer->on_nodes(mean_step(), progress_);
   }
   for (ProgressReport& report : progress_) report.train = {};
-  last_progress_ = now;
+  last_progress_ = time;
   order({.kind = Order::Kind::progress, .step = mean_step(), .progress = progress});
 }
 
 void Coordinator::begin_evaluation() {
-  if (!learner_ && node_.test() != nullptr) learner_ = node_.services().spare_learner();
-  const std::size_t parameters =
-      plan_.pipeline ? plan_.pipeline->parameter_count() : node_.learner().parameters().size();
-  evaluation_.emplace(std::move(snapshots_), snapshot_step_, parameters, learner_.get(), node_.endpoint(),
-                      plan_);
+  if (!learner_ && plan_.data.test != nullptr) learner_ = setup_.spare_learner();
+  evaluation_.emplace(std::move(snapshots_), snapshot_step_, setup_.parameters, learner_.get(),
+                      setup_.endpoint, plan_);
   snapshots_ = {};
 }
 
@@ -166,8 +164,8 @@ void Coordinator::finish_evaluation() {
   Evaluation result = evaluation_->result();
   evaluation_.reset();
   result.rate = plan_.schedule.rate(result.step);
-  if (Observer* observer = node_.observer()) observer->on_evaluation(result);
-  if (!stopped_ && plan_.target_accuracy && node_.test() != nullptr &&
+  if (setup_.observer != nullptr) setup_.observer->on_evaluation(result);
+  if (!stopped_ && plan_.target_accuracy && plan_.data.test != nullptr &&
       result.average_model.accuracy() >= *plan_.target_accuracy)
     stop(StopReason::target_accuracy, mean_step());
 }
@@ -179,8 +177,8 @@ void Coordinator::stop(StopReason reason, std::uint64_t step) {
 
 void Coordinator::order(const Order& what) {
   const Message message = pool_.copy_of_item(what);
-  for (int node = 0; node < node_.peers().size(); ++node)
-    node_.peers().send(NodeId{node}, tags::from_coordinator, message);
+  for (int node = 0; node < setup_.peers.size(); ++node)
+    setup_.peers.send(NodeId{node}, tags::from_coordinator, message);
 }
 
 }  // namespace veche

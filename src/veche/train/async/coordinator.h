@@ -7,20 +7,21 @@
 
 #include "veche/comm/tags.h"
 #include "veche/train/async/snapshot_evaluation.h"
-#include "veche/train/loop/node.h"
+#include "veche/train/loop/checkpointer.h"
+#include "veche/train/loop/observer.h"
 
 namespace veche {
 
-// Nodes of an asynchronous run never wait for each other, so somebody must count their steps, tell how it
-// goes, test their models and say when to end: the coordinator, a helper of node 0. Nodes tell it what
-// they do and obey its orders between two steps of their own; nobody waits for anybody. Of a model in stages
-// the first stage is the node that this is about: it speaks for its replica, whose other stages follow it.
+// Nodes of an asynchronous run never wait for each other. The coordinator, a helper of node 0, counts their
+// steps, reports progress, tests snapshots of their models and ends the run. Nodes send it reports and obey
+// its orders between two steps. Of a model in stages only the first stage talks to the coordinator; the other
+// stages of its replica follow it.
 
-// Node -> coordinator (tags::to_coordinator), after the numbers of a snapshot.
+// Node -> coordinator (tags::to_coordinator). A snapshot's parameters and buffers precede it.
 struct NodeMessage {
   enum class Kind { progress, snapshot, saved } kind = Kind::progress;
-  std::uint64_t steps = 0;  // of its own, in all
-  std::uint64_t saved = 0;  // the last checkpoint that it has
+  std::uint64_t steps = 0;  // made by this node
+  std::uint64_t saved = 0;  // number of its last checkpoint
   ProgressReport progress = {};
   NodeReport report = {};  // of a snapshot
 };
@@ -28,19 +29,29 @@ struct NodeMessage {
 // Coordinator -> node (tags::from_coordinator).
 struct Order {
   enum class Kind { progress, snapshot, save, keep, stop, done } kind = Kind::progress;
-  std::uint64_t step = 0;            // steps a node has made on the average; of a checkpoint, its number
-  std::array<char, 24> reason = {};  // of `stop`
-  Progress progress = {};            // of all, where each watches for itself
+  std::uint64_t step = 0;            // the mean of all nodes' steps; of a checkpoint, its number
+  std::array<char, 24> reason = {};  // of `stop`: a StopReason
+  Progress progress = {};            // of all nodes, for processes with observers of their own
 };
 
 class Coordinator {
  public:
-  // `node` is node 0.
-  explicit Coordinator(Node& node);
+  // What it needs of node 0: constants, and objects that any thread may use. All references outlive it.
+  struct Setup {
+    const TrainingPlan& plan;
+    Endpoint& peers;     // node 0's, among the nodes that talk to the coordinator
+    Endpoint& endpoint;  // node 0's, among all nodes: to compute with
+    Observer* observer = nullptr;
+    Checkpointer* checkpointer = nullptr;
+    std::function<std::unique_ptr<Learner>()> spare_learner;  // to test snapshots with
+    std::size_t parameters = 0;                               // of the whole model
+    std::uint64_t last_checkpoint = 0;
+    bool survives_losses = false, own_records = false;  // see Membership
+  };
+  explicit Coordinator(Setup setup);
 
-  // Until the nodes have been told to stop and everything is put away, which it then tells node 0 (`done`).
-  // Throws what ends the run: a node that is lost where no other view follows, a test sample that is damaged,
-  // a checkpoint that cannot be saved.
+  // Returns when all nodes were told to stop and the last checkpoint is committed; node 0 then gets `done`.
+  // Throws what ends the run: PeerLost, a damaged test sample, a checkpoint that cannot be saved.
   void run();
 
  private:
@@ -62,18 +73,20 @@ class Coordinator {
   bool work_done() const;
   bool nothing_pending() const { return !evaluation_ && snapshots_missing_ == 0 && saves_missing_ == 0; }
 
-  Node& node_;
+  Time now() const { return setup_.endpoint.now(); }
+
+  const Setup setup_;
   const TrainingPlan& plan_;
   const std::uint64_t trainers_;
   MessagePool pool_;
   std::vector<std::uint64_t> steps_;  // of each node
-  std::size_t unheard_;               // nodes that have not told anything yet
+  std::size_t unheard_;               // nodes that have not sent anything yet
   std::vector<bool> heard_;
   std::vector<ProgressReport> progress_;  // since it was last shown
-  bool interrupted_ = false;              // somebody wants the run to end
+  bool interrupted_ = false;              // the user wants the run to end
   bool stopped_ = false;
-  bool last_save_ = false;       // the one under way ends the run
-  bool saved_for_good_ = false;  // it is there
+  bool last_save_ = false;       // the checkpoint under way is the last one
+  bool saved_for_good_ = false;  // the last checkpoint is committed
   Time last_progress_{0};
   std::uint64_t next_evaluation_ = 0;
   std::uint64_t next_save_ = 0;
@@ -82,8 +95,8 @@ class Coordinator {
   std::size_t snapshots_missing_ = 0;
   std::uint64_t snapshot_step_ = 0;
   std::size_t saves_missing_ = 0;
-  std::vector<bool> saved_;           // of those, who has
-  std::unique_ptr<Learner> learner_;  // to test models with while the nodes train theirs
+  std::vector<bool> saved_;           // by node, of the checkpoint under way
+  std::unique_ptr<Learner> learner_;  // to test snapshots with
   std::optional<SnapshotEvaluation> evaluation_;
 };
 

@@ -1,82 +1,63 @@
 #include "veche/train/loop/loop.h"
 
+#include "veche/train/async/async_loop.h"
+#include "veche/train/loop/checkpoint_writer.h"
+#include "veche/train/loop/evaluator.h"
+#include "veche/train/loop/membership.h"
 #include "veche/train/loop/progress_exchange.h"
 
 namespace veche {
-namespace {
 
-class Loop {
- public:
-  explicit Loop(Node& node) : node_(node), plan_(node.plan()) {}
+// A run that was killed after it had reached its target and before it ended stops at once.
+StopReason Membership::before_first_step(const LoopParts& loop) {
+  const TrainingPlan& plan = loop.node.plan;
+  const std::uint64_t step = loop.node.counters.step;
+  const bool evaluated = step != 0 && plan.evaluate_every != 0 && step % plan.evaluate_every == 0;
+  if (!evaluated || !plan.target_accuracy || loop.node.test() == nullptr) return StopReason::none;
+  return loop.evaluator.target_reached_now() ? StopReason::target_accuracy : StopReason::none;
+}
 
-  Evaluation run() {
-    Evaluation last;
-    StopReason stopped = node_.step() >= plan_.steps ? StopReason::steps
-                         : had_reached_target()      ? StopReason::target_accuracy
-                                                     : StopReason::none;
-    if (plan_.in_view && stopped == StopReason::none) stopped = make_up();
-    while (stopped == StopReason::none) {
-      node_.train_step();
-      if (node_.step() >= plan_.steps) {
-        stopped = StopReason::steps;
-        break;
-      }
-      if (progress_.after_step()) stopped = StopReason::interrupted;
-      if (leaves()) return interrupted_at(node_.step());
-      if (due(plan_.evaluate_every)) {
-        last = node_.evaluate(StopReason::none);
-        if (stopped == StopReason::none && reached_target(last)) stopped = StopReason::target_accuracy;
-        node_.self().reached_target = stopped == StopReason::target_accuracy;
-      }
-      if (due(plan_.checkpoint_every) || stopped == StopReason::interrupted) node_.checkpoint(node_.step());
+Evaluation run_in_step(const LoopParts& loop) {
+  const TrainingPlan& plan = loop.node.plan;
+  Membership& membership = loop.node.membership;
+  const std::uint64_t& step = loop.node.counters.step;
+  const auto due = [&](std::uint64_t every) { return every != 0 && step % every == 0; };
+  ProgressExchange progress(loop);
+  Evaluation last;
+  StopReason stopped = step >= plan.steps ? StopReason::steps : membership.before_first_step(loop);
+  while (stopped == StopReason::none) {
+    loop.step.run();
+    if (step >= plan.steps) {
+      stopped = StopReason::steps;
+      break;
     }
-    progress_.settle();  // stops already, whatever it says
-    // The resumed run goes on as if nothing had happened.
-    if (stopped == StopReason::interrupted) return interrupted_at(node_.step());
-    node_.finish();
-    node_.pruner().apply(node_.learner().parameters());
-    last = node_.evaluate(stopped);
-    node_.checkpoint(node_.step());
-    return last;
+    if (progress.after_step()) stopped = StopReason::interrupted;
+    if (membership.leaves_run()) return interrupted_at(step);
+    if (due(plan.evaluate_every)) {
+      last = loop.evaluator.evaluate(StopReason::none);
+      if (stopped == StopReason::none && loop.evaluator.reaches_target(last.average_model))
+        stopped = StopReason::target_accuracy;
+      membership.note_target(stopped == StopReason::target_accuracy);
+    }
+    if (due(plan.checkpoint_every) || stopped == StopReason::interrupted) loop.checkpoints.save(step);
   }
+  progress.settle();
+  if (stopped == StopReason::interrupted) return interrupted_at(step);
+  loop.step.finish();
+  loop.node.model.pruner.apply(loop.node.model.learner->parameters());
+  last = loop.evaluator.evaluate(stopped);
+  loop.checkpoints.save(step);
+  return last;
+}
 
- private:
-  bool due(std::uint64_t every) const { return every != 0 && node_.step() % every == 0; }
-
-  bool reached_target(const Evaluation& evaluation) const {
-    return plan_.target_accuracy && node_.test() != nullptr &&
-           evaluation.average_model.accuracy() >= *plan_.target_accuracy;
-  }
-
-  // What the view before has cut off.
-  StopReason make_up() {
-    NodeSelf& self = node_.self();
-    if (self.evaluates_first && reached_target(node_.evaluate(StopReason::none))) self.reached_target = true;
-    if (self.saves_first) node_.checkpoint(node_.step());
-    return self.reached_target ? StopReason::target_accuracy : StopReason::none;
-  }
-
-  // Where members come and go, one that shall end leaves the others to go on.
-  bool leaves() const { return plan_.in_view && node_.services().interrupted; }
-
-  // Of a run that was killed between reaching it and its end.
-  bool had_reached_target() {
-    if (plan_.in_view || node_.step() == 0 || !due(plan_.evaluate_every) || !plan_.target_accuracy ||
-        node_.test() == nullptr)
-      return false;
-    Evaluation then;
-    const Message mean = node_.mean_model();
-    then.average_model = node_.score_of_mean(mean.as<float>());
-    return reached_target(then);
-  }
-
-  Node& node_;
-  const TrainingPlan& plan_;
-  ProgressExchange progress_{node_};
-};
-
-}  // namespace
-
-Evaluation run_in_step(Node& node) { return Loop(node).run(); }
+Evaluation train_node(const NodeParts& node, TrainingStep& step, const BatchFeed& feed) {
+  Evaluator evaluator(node, feed);
+  CheckpointWriter checkpoints(node);
+  const LoopParts loop{node, step, evaluator, checkpoints};
+  step.begin();
+  const Evaluation last = node.plan.async() ? run_async(loop) : run_in_step(loop);
+  node.links.endpoint().flush();
+  return last;
+}
 
 }  // namespace veche

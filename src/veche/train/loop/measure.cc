@@ -18,10 +18,6 @@ constexpr std::size_t kEvaluationBatch = 100;
 constexpr int kMostAveragers = 16;  // with all of ten thousand nodes there would be 10^8 messages
 constexpr int kMostAlike = 64;      // a pass over the model for each costs less than sending it
 
-std::size_t first_sample(int node, int nodes, std::size_t samples) {
-  return samples * static_cast<std::size_t>(node) / static_cast<std::size_t>(nodes);
-}
-
 // Of a model in stages each has a part of the squares.
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
@@ -141,22 +137,20 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
   return score;
 }
 
-std::size_t first_sample_of(NodeId node, int nodes, std::size_t samples) {
-  return first_sample(node.value, nodes, samples);
-}
-
-std::size_t samples_of(NodeId node, int nodes, std::size_t samples) {
-  return first_sample(node.value + 1, nodes, samples) - first_sample(node.value, nodes, samples);
+TestSlice test_slice(NodeId node, int nodes, std::size_t samples) {
+  const auto start_of = [&](int k) {
+    return samples * static_cast<std::size_t>(k) / static_cast<std::size_t>(nodes);
+  };
+  return {start_of(node.value), start_of(node.value + 1)};
 }
 
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
                     std::size_t idle, const Tested& tested) {
   const Message mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
   const LentModel model{mean, mean_buffers.as<float>()};
-  const std::size_t from = first_sample(channel.me().value, channel.size(), data.size());
-  const std::size_t to = from + samples_of(channel.me(), channel.size(), data.size());
-  const Gathered<Score> slices(channel,
-                               evaluate_range(channel.endpoint, learner, data, from, to, tested, &model));
+  const TestSlice mine = test_slice(channel.me(), channel.size(), data.size());
+  const Gathered<Score> slices(
+      channel, evaluate_range(channel.endpoint, learner, data, mine.from, mine.to, tested, &model));
   Score total;
   for (const Score& part : slices.all()) total += part;
   return total;

@@ -53,9 +53,12 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
 // learner.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
                     std::size_t idle = 0, const Tested& tested = {});
-// Which of so many samples a node scores there: the first, and how many.
-std::size_t first_sample_of(NodeId node, int nodes, std::size_t samples);
-std::size_t samples_of(NodeId node, int nodes, std::size_t samples);
+// The test samples that a node scores there, of all.
+struct TestSlice {
+  std::size_t from = 0, to = 0;
+  std::size_t size() const { return to - from; }
+};
+TestSlice test_slice(NodeId node, int nodes, std::size_t samples);
 
 // Everybody's item of a plain type, by node. Threads of a process share one copy.
 Message gather_bytes(Channel& channel, std::span<const std::byte> mine);

@@ -45,7 +45,6 @@ struct TrainingPlan {
   double stall_probability = 0;  // of a pause after a pass
   double stall_seconds = 0;      // the longest
   int threads = 1;               // that compute a node's batch
-  bool in_view = false;          // nodes come and go
   PruningPlan pruning = {};
   std::optional<PipelinePlan> pipeline = {};  // none: every node has the whole model
   bool trace = false;                         // nodes keep what they do when
@@ -62,12 +61,10 @@ struct TrainingPlan {
 
   Pace pace() const { return strategy.pace(strategy_options); }
   bool async() const { return pace() != Pace::in_step; }
-  // What was computed is kept until it is agreed on. Who waits for nobody has nothing to agree on.
-  bool keeps_work() const { return in_view && !async(); }
   // The first so many nodes only serve: nobody trains their models, which do not count in averages.
   std::size_t idle() const { return static_cast<std::size_t>(strategy.idle_nodes(strategy_options)); }
   Replicas replicas() const { return strategy.replicas(strategy_options); }
-  bool common_state() const { return keeps_work() && strategy.common_state(strategy_options); }
+  bool common_state() const { return !async() && strategy.common_state(strategy_options); }
   bool own_data() const { return data.train == nullptr; }
   // One learner sees at every step the batches that all nodes would see there, but those whose results are
   // lost.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "veche/train/loop/membership.h"
 #include "veche/train/loop/observer.h"
 
 namespace veche {
@@ -16,13 +17,13 @@ constexpr int kSquareOfAFew = 32;
 }  // namespace
 
 bool ProgressExchange::after_step() {
-  const Time start = node_.now();
+  const Time start = node_.links.now();
   bool stop = false;
-  if (!under_way_ && node_.step() >= next_) begin();
-  if (under_way_ && !answered_ && node_.step() >= begun_ + late_) answer();
-  if (under_way_ && node_.step() >= begun_ + 2 * late_) stop = read_answer();
+  if (!under_way_ && node_.counters.step >= next_) begin();
+  if (under_way_ && !answered_ && node_.counters.step >= begun_ + late_) answer();
+  if (under_way_ && node_.counters.step >= begun_ + 2 * late_) stop = read_answer();
   // Nodes that never talk wait for each other here: it is part of what training takes.
-  node_.add_training(node_.now() - start);
+  node_.counters.training += node_.links.now() - start;
   return stop;
 }
 
@@ -33,16 +34,16 @@ void ProgressExchange::settle() {
 }
 
 void ProgressExchange::begin() {
-  mine_ = node_.take_progress();
-  steps_ = node_.step() - begun_;
-  took_ = node_.training() - trained_;
-  begun_ = node_.step();
-  trained_ = node_.training();
+  mine_ = evaluator_.take_progress();
+  steps_ = node_.counters.step - begun_;
+  took_ = node_.counters.training - trained_;
+  begun_ = node_.counters.step;
+  trained_ = node_.counters.training;
   // Whoever wants to stop would have to wait for a long step.
   late_ = answer_.seconds_per_step < kSecondsBetweenReports ? 1 : 0;
   under_way_ = true;
-  answered_ = !node_.first();
-  if (!node_.first()) channel().send(NodeId{0}, channel().pool.copy_of_item(mine_));
+  answered_ = !node_.links.first();
+  if (!node_.links.first()) channel().send(NodeId{0}, channel().pool.copy_of_item(mine_));
 }
 
 void ProgressExchange::answer() {
@@ -51,10 +52,10 @@ void ProgressExchange::answer() {
     all.push_back(channel().expect(NodeId{node}).as<ProgressReport>().front());
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
-  const Progress progress = summed(all, begun_, took_.count(), node_.stages());
+  const Progress progress = summed(all, begun_, took_.count(), node_.links.stages());
   // Who comes and goes watches for itself.
-  const bool with_nodes = node_.plan().in_view && tells_nodes();
-  const Message message = node_.plan().in_view
+  const bool with_nodes = node_.membership.own_records() && tells_nodes();
+  const Message message = node_.membership.own_records()
                               ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress, with_nodes})
                               : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
@@ -73,7 +74,7 @@ void ProgressExchange::answer() {
 
 void ProgressExchange::hear() {
   const Message message = channel().expect(NodeId{0});
-  if (!node_.plan().in_view) {
+  if (!node_.membership.own_records()) {
     answer_ = message.as<Answer>().front();
     return;
   }
@@ -96,7 +97,7 @@ bool ProgressExchange::tells_nodes() {
 }
 
 bool ProgressExchange::read_answer() {
-  if (!node_.first()) hear();
+  if (!node_.links.first()) hear();
   under_way_ = false;
   const auto steps = static_cast<std::uint64_t>(kSecondsBetweenReports / answer_.seconds_per_step);
   const std::uint64_t most = std::min(kMostStepsBetweenReports, kMostGrowth * steps_);

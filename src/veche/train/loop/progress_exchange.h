@@ -2,7 +2,8 @@
 
 #include <limits>
 
-#include "veche/train/loop/node.h"
+#include "veche/train/loop/evaluator.h"
+#include "veche/train/loop/node_parts.h"
 
 namespace veche {
 
@@ -11,7 +12,7 @@ namespace veche {
 // step later than it was sent, so that nobody waits for the slowest.
 class ProgressExchange {
  public:
-  explicit ProgressExchange(Node& node) : node_(node) {}
+  explicit ProgressExchange(const LoopParts& loop) : node_(loop.node), evaluator_(loop.evaluator) {}
 
   // Tells whether to stop now. Every node calls it after every step.
   bool after_step();
@@ -35,17 +36,18 @@ class ProgressExchange {
   void hear();
   void answer();
   bool read_answer();
-  Channel& channel() const { return node_.progress(); }
+  Channel& channel() const { return node_.links.progress; }
 
-  Node& node_;
-  std::uint64_t next_ = node_.step() + 1;  // step to begin after
-  std::uint64_t begun_ = node_.step();
+  NodeParts node_;
+  Evaluator& evaluator_;
+  std::uint64_t next_ = node_.counters.step + 1;  // step to begin after
+  std::uint64_t begun_ = node_.counters.step;
   std::uint64_t late_ = 0;  // steps between sending and reading
   bool under_way_ = false;
-  bool answered_ = false;            // by node 0
-  std::uint64_t steps_ = 0;          // since the report before
-  Time took_{0};                     // these
-  Time trained_ = node_.training();  // until begun_
+  bool answered_ = false;                   // by node 0
+  std::uint64_t steps_ = 0;                 // since the report before
+  Time took_{0};                            // these
+  Time trained_ = node_.counters.training;  // until begun_
   ProgressReport mine_;
   Answer answer_;  // the last one
   int quiet_ = 0;  // answers since node 0 told where all are

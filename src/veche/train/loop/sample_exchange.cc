@@ -51,7 +51,7 @@ void SampleExchange::exchange(const Partition& now) {
   const auto me = static_cast<std::size_t>(plan_.stands_for.front());
   // Nobody sends before all have let go of the last epoch's: memory never holds two epochs' visitors.
   visitors_->dismiss();
-  barrier(thread_sum_);
+  barrier(epoch_barrier_);
   for (std::size_t other = 0; other < now.size(); ++other) {
     if (other == me) continue;
     if (const auto samples = lent(me, other, now); !samples.empty())

@@ -42,8 +42,8 @@ class SampleExchange {
   std::vector<std::uint32_t> lent(std::size_t from, std::size_t to, const Partition& now) const;
 
   Channel& channel_;
-  // Not counted with the samples.
-  Channel thread_sum_{channel_.endpoint, channel_.pool, channel_.timeout, channel_.tag.child(0)};
+  // Before an epoch's samples are sent; a channel of its own, since `channel_` counts sent samples.
+  Channel epoch_barrier_{channel_.endpoint, channel_.pool, channel_.patience, channel_.tag.child(0)};
   const std::shared_ptr<const Dataset> data_;
   const Plan plan_;
   const std::vector<std::uint32_t> home_of_;  // by sample

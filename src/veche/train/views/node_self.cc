@@ -5,20 +5,6 @@
 
 namespace veche {
 
-NodeState state_of(NodeSelf& self) {
-  NodeState state{.step = self.step,
-                  .train = self.train,
-                  .evaluated = self.evaluated_train,
-                  .sent = self.sent,
-                  .vectors = {self.learner->parameters(), self.learner->buffers()},
-                  .numbers = {},
-                  .counters = {&self.lost, &self.activations.bytes, &self.activations.messages},
-                  .trains = true};
-  for (const std::span<float> part : self.optimizer->state()) state.vectors.push_back(part);
-  if (!self.pruner.mask().empty()) state.vectors.push_back(self.pruner.mask());
-  return state;
-}
-
 std::span<float> take_kept_gradient(NodeSelf& self) {
   const std::span<float> gradient = self.learner->gradients();
   std::ranges::copy(self.work.gradient, gradient.begin());

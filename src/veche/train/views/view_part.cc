@@ -34,7 +34,7 @@ void ViewPart::run(std::unique_ptr<Endpoint> endpoint, const View& view, const P
     if (staged_) return run_staged(std::move(endpoint), view, plan, services);
     begin(*endpoint, view, plan);
     if (on_begin && endpoint->id() == services.speaker) on_begin(*plan_, told_);
-    node_ = std::make_unique<Node>(std::move(endpoint), std::move(self_), *plan_, pool_);
+    node_ = std::make_unique<MemberNode>(std::move(endpoint), std::move(self_), *plan_, pool_);
     last_ = node_->run(services);
   } catch (const ViewChanged&) {
     // What was under way is repeated in the next one.
@@ -69,7 +69,7 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   std::optional<WholeModelCheckpoints> whole;
   if (services.checkpointer != nullptr)
     here.checkpointer = &whole.emplace(*services.checkpointer, *training, roles.stages);
-  node_ = std::make_unique<Node>(std::move(training), std::move(self_), *plan_, pool_);
+  node_ = std::make_unique<MemberNode>(std::move(training), std::move(self_), *plan_, pool_);
   const Evaluation last = node_->run(here);
   last_ = last;
   Channel ending(node_->endpoint(), pool, timeout, states.tag);

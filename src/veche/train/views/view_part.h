@@ -7,7 +7,7 @@
 #include <string>
 
 #include "veche/comm/views.h"
-#include "veche/train/loop/node.h"
+#include "veche/train/views/member_node.h"
 #include "veche/train/views/staged_part.h"
 #include "veche/train/views/view_start.h"
 
@@ -60,7 +60,7 @@ class ViewPart {
   std::unique_ptr<StagedPart> staged_;  // may be null
   std::unique_ptr<Endpoint> all_;       // of whom only some train
   std::unique_ptr<const TrainingPlan> plan_;
-  std::unique_ptr<Node> node_;  // of the present view; has self_ then
+  std::unique_ptr<MemberNode> node_;  // of the present view; holds self_ then
   std::optional<Evaluation> last_;
   std::string told_;
 };

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "veche/train/loop/checkpointer.h"
+#include "veche/train/loop/node_parts.h"
+
+namespace veche {
+
+// Everything of a node that a checkpoint holds, in place, but for the strategy's state: of a node that is not
+// training, and of one that is, whose channels count its traffic.
+NodeState state_of(ModelState& model, Counters& counters);
+NodeState state_of(Connections& links, ModelState& model, Counters& counters, const TrainingPlan& plan);
+NodeState with_strategy(NodeState state, SavedState strategy);
+
+// Saves a node. Belongs to the node's thread.
+class CheckpointWriter {
+ public:
+  explicit CheckpointWriter(const NodeParts& node) : node_(node) {}
+
+  bool enabled() const { return node_.services.checkpointer != nullptr; }
+  // Writes this node's part; the caller sees to it that all nodes write theirs before one commits.
+  void write(std::uint64_t number);
+  // All nodes have written this one.
+  void commit(std::uint64_t number);
+  // Collective: writes and commits. Does nothing if this is the last one saved.
+  void save(std::uint64_t number);
+
+ private:
+  NodeParts node_;
+};
+
+}  // namespace veche

@@ -1,0 +1,25 @@
+#include "veche/train/loop/connections.h"
+
+#include "veche/comm/tags.h"
+
+namespace veche {
+
+Connections::Connections(std::unique_ptr<Endpoint> endpoint, MessagePool shared_pool, Learner& learner,
+                         const TrainingPlan& plan)
+    : endpoint_(std::move(endpoint)),
+      stages_(plan.pipeline ? plan.pipeline->stages : 1),
+      traced_(plan.trace),
+      pool(std::move(shared_pool)),
+      pipeline_(plan.pipeline
+                    ? std::make_unique<Pipeline>(*endpoint_, pool, patience, dynamic_cast<Stage&>(learner),
+                                                 *plan.pipeline, plan.trace ? &trace_ : nullptr)
+                    : nullptr),
+      control(*endpoint_, pool, patience, tags::control),
+      progress(*endpoint_, pool, patience, tags::progress),
+      samples(peers(), pool, patience, tags::samples),
+      strategy(counted, pool, patience, tags::strategy),
+      stage_control(peers(), pool, patience, tags::stage_control.child(0)) {
+  if (traced_) strategy.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
+}
+
+}  // namespace veche

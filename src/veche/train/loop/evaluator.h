@@ -1,0 +1,44 @@
+#pragma once
+
+#include "veche/train/loop/batch_feed.h"
+#include "veche/train/loop/measure.h"
+#include "veche/train/loop/node_parts.h"
+#include "veche/train/loop/progress_report.h"
+
+namespace veche {
+
+// Measures a node: its own reports, and evaluations together with all nodes. Belongs to the node's thread.
+class Evaluator {
+ public:
+  Evaluator(const NodeParts& node, const BatchFeed& feed) : node_(node), feed_(feed) {}
+
+  // The progress since the last call.
+  ProgressReport take_progress();
+  // What the node knows without the others; starts a new interval of the training score.
+  NodeReport take_report();
+
+  // Collective. Only the speaker of each process gets the reports of all nodes: a copy for each of ten
+  // thousand nodes would not fit into memory. Where the models do not learn, only times are measured.
+  Evaluation evaluate(StopReason stopped);
+  // Collective: whether the averaged model has reached run.target_accuracy.
+  bool target_reached_now();
+  bool reaches_target(const Score& average_model) const;
+
+ private:
+  Evaluation measure_times(StopReason stopped);
+  Evaluation begun(StopReason stopped) const;
+  Message mean_model();
+  Score score_of_mean(std::span<const float> mean, const Tested& tested = {});
+  bool tests_own_model(StopReason stopped) const;
+  Tested testing_observer(StopReason stopped) const;
+  Traffic strategy_sent() const;
+  Learner& learner() const { return *node_.model.learner; }
+
+  NodeParts node_;
+  const BatchFeed& feed_;
+};
+
+// What an interrupted run returns. It is not measured.
+Evaluation interrupted_at(std::uint64_t step);
+
+}  // namespace veche

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "veche/train/loop/batch_feed.h"
+#include "veche/train/loop/gradient_clip.h"
+#include "veche/train/loop/node_parts.h"
+
+namespace veche {
+
+// A node's training step, and what frames the steps: strategy.start and strategy.finish. Each phase is a
+// virtual function, so that train/views can wrap it to recover from a step that was cut off. Belongs to the
+// node's thread.
+class TrainingStep {
+ public:
+  TrainingStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed)
+      : node_(node), clip_(clip), feed_(feed) {}
+  virtual ~TrainingStep() = default;
+
+  // Before the first step. Collective.
+  virtual void begin();
+  // One step. Throws PeerLost, and Diverged if the loss or the gradient is not a number.
+  void run();
+  // After the last step. Collective.
+  virtual void finish();
+
+ protected:
+  using Turn = BatchFeed::Turn;
+  struct Update {
+    std::span<float> parameters;  // where the optimizer wrote the new ones
+    double rate = 0, scale = 1;   // learning rate, and the gradient's factor
+  };
+
+  // The whole step but for its time.
+  virtual void make();
+  // Returns whether the learner's gradient is of samples; else it is zero.
+  virtual bool compute_gradient(const Turn& turn);
+  // The strategy's exchange before the optimizer, the optimizer, and the strategy's exchange after it.
+  virtual void exchange_and_update(bool has_samples);
+  virtual void update();
+  virtual Update run_optimizer();
+  // The passes of this node's stage, if the model is in stages.
+  virtual Score train_stage(const Turn& turn, const std::function<void(Time)>& after_pass);
+
+  virtual void sleep(Time length);
+
+  std::span<float> parameters() const { return node_.model.learner->parameters(); }
+  std::span<float> gradients() const { return node_.model.learner->gradients(); }
+  Time now() const { return node_.links.now(); }
+
+  NodeParts node_;
+  GradientClip& clip_;
+
+ private:
+  Score pass(const Turn& turn);
+  Score staged_pass(const Turn& turn);
+  void compute(const Turn& turn);
+  Time pause(Time length);
+  void prune();
+  template <class Exchange>
+  void communicate(Exchange exchange);
+
+  BatchFeed& feed_;
+};
+
+}  // namespace veche

@@ -1,0 +1,59 @@
+#include "veche/train/views/member_node.h"
+
+#include <algorithm>
+
+#include "veche/train/loop/loop.h"
+#include "veche/train/loop/make_strategy.h"
+#include "veche/train/strategies/async_forms.h"
+#include "veche/train/views/recoverable_step.h"
+#include "veche/train/views/view_membership.h"
+
+namespace veche {
+
+MemberNode::MemberNode(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan,
+                       MessagePool pool)
+    : plan_(plan),
+      self_(std::move(self)),
+      links_(std::move(endpoint), std::move(pool), *self_.learner, plan),
+      clip_(plan.clip, self_, links_.pipeline()) {
+  if (!plan.async()) keeper_.emplace(*self_.learner, self_.work.gradient);
+  strategy_ = make_strategy(plan, links_, keeper_ ? *keeper_ : *self_.learner, self_, clip_);
+  if (plan.async()) {
+    if (auto* form = dynamic_cast<WaitsForNobody*>(strategy_.get())) form->wait_for_nobody();
+    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
+      holder->go_on(self_.schedule_step(plan.shared_steps), std::move(self_.unpushed));
+  }
+  links_.strategy.set_sent(self_.sent);
+  if (links_.pipeline() != nullptr) links_.pipeline()->set_sent(self_.activations);
+  const std::vector<std::span<float>> common =
+      self_.common.empty() ? std::vector<std::span<float>>{} : strategy_->state().vectors;
+  for (std::size_t i = 0; i < common.size() && i < self_.common.size(); ++i)
+    if (common[i].size() == self_.common[i].size()) std::ranges::copy(self_.common[i], common[i].begin());
+}
+
+Evaluation MemberNode::run(const NodeServices& services) {
+  ViewMembership membership(services.interrupted, self_);
+  const NodeParts parts{plan_, services, links_, self_, self_, *strategy_, membership};
+  BatchFeed feed(links_, plan_, self_.step, services.prefetcher);
+  if (keeper_) {
+    RecoverableStep step(parts, clip_, feed, self_, *keeper_);
+    return train_node(parts, step, feed);
+  }
+  OwnPaceStep step(parts, clip_, feed, self_);
+  return train_node(parts, step, feed);
+}
+
+NodeSelf MemberNode::leave_view() {
+  self_.sent = links_.strategy.sent();
+  if (links_.pipeline() != nullptr) self_.activations = links_.pipeline()->sent();
+  if (plan_.async()) {
+    strategy_->look_at_rest([] {});  // a model that the strategy holds is copied to the learner
+    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
+      self_.unpushed = holder->put_back(self_.learner->parameters());
+  }
+  keep_common(self_, *strategy_, plan_);
+  strategy_.reset();  // it refers to the model that goes on
+  return std::move(self_);
+}
+
+}  // namespace veche

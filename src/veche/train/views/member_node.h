@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "veche/report.h"
+#include "veche/train/loop/connections.h"
+#include "veche/train/loop/gradient_clip.h"
+#include "veche/train/loop/node_services.h"
+#include "veche/train/views/node_self.h"
+
+namespace veche {
+
+// A node of one view, as Node is one of a run whose nodes stay the same: made of what the member brings from
+// the last view, which it takes on to the next. Belongs to the node's thread.
+class MemberNode {
+ public:
+  // Throws RequestError for options that do not go together. The plan outlives it.
+  MemberNode(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool);
+
+  // Trains until the run ends, and returns the last evaluation. Throws ViewChanged or PeerLost at any wait if
+  // the view ends before; call `leave_view` then.
+  Evaluation run(const NodeServices& services);
+  // Returns what goes on to the next view. The node cannot be used any more.
+  NodeSelf leave_view();
+
+  Endpoint& endpoint() const { return links_.endpoint(); }
+  NodeSelf& self() { return self_; }
+
+ private:
+  const TrainingPlan& plan_;
+  NodeSelf self_;
+  Connections links_;
+  GradientClip clip_;
+  std::optional<GradientKeeper> keeper_;  // of nodes in step
+  std::unique_ptr<Strategy> strategy_;
+};
+
+}  // namespace veche

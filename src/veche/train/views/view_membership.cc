@@ -1,0 +1,24 @@
+#include "veche/train/views/view_membership.h"
+
+#include "veche/train/loop/checkpoint_writer.h"
+#include "veche/train/loop/evaluator.h"
+
+namespace veche {
+
+StopReason ViewMembership::before_first_step(const LoopParts& loop) {
+  if (recovery_.evaluates_first &&
+      loop.evaluator.reaches_target(loop.evaluator.evaluate(StopReason::none).average_model))
+    recovery_.reached_target = true;
+  if (recovery_.saves_first) loop.checkpoints.save(loop.node.counters.step);
+  return recovery_.reached_target ? StopReason::target_accuracy : StopReason::none;
+}
+
+bool ViewMembership::is_new_evaluation(std::uint64_t step, StopReason stopped) {
+  const bool again =
+      recovery_.last_evaluation == step && (stopped == StopReason::none || recovery_.measured_end);
+  recovery_.last_evaluation = step;
+  recovery_.measured_end = stopped != StopReason::none;
+  return !again;
+}
+
+}  // namespace veche
