@@ -66,7 +66,7 @@ struct Trainer {
   bool lies = false;
 };
 
-class Trainers : public testing::LendersHere {
+class Trainers : public testing::DonorsHere {
  public:
   explicit Trainers(std::size_t count, bool common = false) : all(count) {
     float name = 0;
@@ -81,9 +81,9 @@ class Trainers : public testing::LendersHere {
   }
 
   std::size_t count() override { return all.size(); }
-  void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+  void ask(std::size_t donor, std::uint64_t id, const std::string& name, std::uint64_t offset,
            std::uint32_t length) override {
-    Trainer& one = all[lender];
+    Trainer& one = all[donor];
     std::optional<Message> answer;
     if (one.answers_left-- > 0) answer = one.lending.give(name, offset, length);
     if (answer && one.lies && name.starts_with("piece/"))
@@ -115,7 +115,7 @@ TEST(CatchUp, IsWhereTheOthersAre) {
   newcomer.has_state = false;
   const CaughtUp caught = catch_up(newcomer, trainers, Shared::models);
   EXPECT_TRUE(caught.done);
-  EXPECT_EQ(caught.lenders, 3);
+  EXPECT_EQ(caught.donors, 3);
   EXPECT_EQ(caught.of, 6);
   EXPECT_GT(newcomer.step, caught.copied);
   EXPECT_EQ(newcomer.step, trainers.all[0].self.step);
@@ -134,7 +134,7 @@ TEST(CatchUp, HasWhatTheOthersHaveInCommon) {
   newcomer.has_state = false;
   const CaughtUp caught = catch_up(newcomer, trainers, Shared::common);
   EXPECT_TRUE(caught.done);
-  EXPECT_EQ(caught.lenders, 1);
+  EXPECT_EQ(caught.donors, 1);
   EXPECT_GT(newcomer.step, caught.copied + 3);  // a round at least
   EXPECT_EQ(newcomer.step, trainers.all[0].self.step);
   EXPECT_EQ(newcomer.common, trainers.all[0].self.common);
@@ -142,7 +142,7 @@ TEST(CatchUp, HasWhatTheOthersHaveInCommon) {
   EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[1].self));
 }
 
-TEST(CatchUp, GoesOnWithTheOthersWhenALenderDies) {
+TEST(CatchUp, GoesOnWithTheOthersWhenADonorDies) {
   for (int answers = 0; answers < 14; ++answers) {
     SCOPED_TRACE(answers);
     Trainers trainers(3);

@@ -129,8 +129,8 @@ class NodeAlone {
   std::unique_ptr<MemberNode> member_;
 };
 
-// Lenders of this process, who answer at once.
-class LendersHere : public Lenders {
+// Donors of this process, which answer at once.
+class DonorsHere : public Donors {
  public:
   std::optional<Answer> next() override {
     std::optional<Answer> first;
@@ -241,13 +241,13 @@ class ComingAndGoing {
   void add(bool founds) { members.push_back(make(founds)); }
 
   // The living, as a newcomer asks them between two views.
-  class LivingLenders : public LendersHere {
+  class LivingDonors : public DonorsHere {
    public:
-    explicit LivingLenders(const std::vector<std::unique_ptr<Member>>& members) : members_(members) {}
+    explicit LivingDonors(const std::vector<std::unique_ptr<Member>>& members) : members_(members) {}
     std::size_t count() override { return members_.size(); }
-    void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+    void ask(std::size_t donor, std::uint64_t id, const std::string& name, std::uint64_t offset,
              std::uint32_t length) override {
-      answered({id, members_[lender]->lending->give(name, offset, length)});
+      answered({id, members_[donor]->lending->give(name, offset, length)});
     }
     bool pause() override { return false; }  // nobody trains meanwhile
 
@@ -259,9 +259,9 @@ class ComingAndGoing {
   void let_in_who_follows() {
     const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
     if (coming_) {
-      LivingLenders lenders(members);
+      LivingDonors donors(members);
       NodeSelf& self = coming_->part->self();
-      const CaughtUp caught = catch_up(self, lenders, shared_by(plan.strategy, plan.strategy_options));
+      const CaughtUp caught = catch_up(self, donors, shared_by(plan.strategy, plan.strategy_options));
       self.is_new = caught.done;
       if (async_ && !self.has_state) return;  // it tries again
       caught_up += caught.done ? 1 : 0;

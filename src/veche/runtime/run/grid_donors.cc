@@ -26,12 +26,12 @@ std::size_t GridDonors::count() {
   return known_.size();
 }
 
-void GridDonors::ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+void GridDonors::ask(std::size_t donor, std::uint64_t id, const std::string& name, std::uint64_t offset,
                      std::uint32_t length) {
-  fetches_->ask(id, known_[lender], name, offset, length);
+  fetches_->ask(id, known_[donor], name, offset, length);
 }
 
-std::optional<Lenders::Answer> GridDonors::next() {
+std::optional<Donors::Answer> GridDonors::next() {
   std::optional<Answer> came;
   for (Time waited{0}; waited < kAnswerTimeout && !interrupted_; waited += kPollTime)
     if (const auto answer = fetches_->next(kPollTime)) {

@@ -12,7 +12,7 @@
 namespace veche {
 
 // The linked members of a grid, from which this process fetches its state.
-class GridDonors : public Lenders {
+class GridDonors : public Donors {
  public:
   // `interrupted` ends all waiting.
   GridDonors(grid::Grid& grid, const std::atomic<bool>& interrupted);
@@ -20,7 +20,7 @@ class GridDonors : public Lenders {
   // False: no member is linked.
   bool wait_for_one();
   std::size_t count() override;
-  void ask(std::size_t lender, std::uint64_t id, const std::string& name, std::uint64_t offset,
+  void ask(std::size_t donor, std::uint64_t id, const std::string& name, std::uint64_t offset,
            std::uint32_t length) override;
   std::optional<Answer> next() override;
   bool pause() override;

@@ -10,9 +10,9 @@
 
 namespace veche {
 
-// What a node has sent of itself while it trains on.
+// A node's model and report, sent while it trains on.
 struct Snapshot {
-  Message message;  // holds the numbers at its beginning
+  Message message;  // begins with the numbers
   std::size_t size = 0;
   NodeReport report;
 
@@ -21,14 +21,15 @@ struct Snapshot {
   }  // parameters, buffers
 };
 
-// An evaluation of snapshots, made in small pieces, so that whoever makes it can do other things in between.
+// An evaluation of snapshots, in small pieces, so that the coordinator can answer messages in between.
 class SnapshotEvaluation {
  public:
-  // Of each snapshot the first so many numbers are parameters. Without a test set no learner is needed.
+  // The first `parameters` numbers of each snapshot are parameters. The learner may be null without a test
+  // set.
   SnapshotEvaluation(std::vector<Snapshot> snapshots, std::uint64_t step, std::size_t parameters,
                      Learner* learner, Endpoint& endpoint, const TrainingPlan& plan);
 
-  // Does a piece; true when all is done.
+  // Does one piece; returns true when the evaluation is complete.
   bool advance();
   const Evaluation& result() const { return result_; }
 
@@ -41,7 +42,7 @@ class SnapshotEvaluation {
   Learner* const learner_;
   Endpoint& endpoint_;
   const Dataset* const test_;
-  std::vector<std::size_t> own_;  // whose own models are tested, after the mean
+  std::vector<std::size_t> own_;  // nodes whose own models are tested, after the mean
   std::vector<float> mean_;
   BatchStorage storage_;
   std::size_t model_ = 0;  // 0: the mean; k: own_[k-1]

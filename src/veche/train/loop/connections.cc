@@ -11,14 +11,14 @@ Connections::Connections(std::unique_ptr<Endpoint> endpoint, MessagePool shared_
       traced_(plan.trace),
       pool(std::move(shared_pool)),
       pipeline_(plan.pipeline
-                    ? std::make_unique<Pipeline>(*endpoint_, pool, patience, dynamic_cast<Stage&>(learner),
+                    ? std::make_unique<Pipeline>(*endpoint_, pool, timeout, dynamic_cast<Stage&>(learner),
                                                  *plan.pipeline, plan.trace ? &trace_ : nullptr)
                     : nullptr),
-      control(*endpoint_, pool, patience, tags::control),
-      progress(*endpoint_, pool, patience, tags::progress),
-      samples(peers(), pool, patience, tags::samples),
-      strategy(counted, pool, patience, tags::strategy),
-      stage_control(peers(), pool, patience, tags::stage_control.child(0)) {
+      control(*endpoint_, pool, timeout, tags::control),
+      progress(*endpoint_, pool, timeout, tags::progress),
+      samples(peers(), pool, timeout, tags::samples),
+      strategy(counted, pool, timeout, tags::strategy),
+      stage_control(peers(), pool, timeout, tags::stage_control.child(0)) {
   if (traced_) strategy.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
 }
 

@@ -47,7 +47,7 @@ class Connections {
 
  public:
   MessagePool pool;
-  Patience patience;
+  AdaptiveTimeout timeout;
 
  private:
   const std::unique_ptr<Pipeline> pipeline_;

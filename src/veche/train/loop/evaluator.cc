@@ -108,7 +108,7 @@ Evaluation Evaluator::evaluate(StopReason stopped) {
     result.nodes.assign(reports.all().begin(), reports.all().end());
     sum_up(result, norm, node_.plan.idle());
   }
-  links.patience.note(links.now() - start);
+  links.timeout.note(links.now() - start);
   const bool is_new = node_.membership.is_new_evaluation(step, stopped);
   if (observer != nullptr && is_new) observer->on_evaluation(result);
   return result;

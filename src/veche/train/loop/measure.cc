@@ -15,10 +15,10 @@ namespace veche {
 namespace {
 
 constexpr std::size_t kEvaluationBatch = 100;
-constexpr int kMostAveragers = 16;  // with all of ten thousand nodes there would be 10^8 messages
-constexpr int kMostAlike = 64;      // a pass over the model for each costs less than sending it
+constexpr int kMostAveragers = 16;  // if all of ten thousand nodes averaged, there would be 10^8 messages
+constexpr int kMostAlike = 64;  // comparing hashes costs a pass over the model per node: less than sending it
 
-// Of a model in stages each has a part of the squares.
+// If the model is in stages, each node has a part of the squares.
 double coefficient_of_variation(std::span<const NodeReport> nodes, double squared_norm_of_mean) {
   double variance = 0;
   for (const NodeReport& node : nodes)
@@ -34,9 +34,9 @@ Message view_of(std::span<const float> numbers) {
 
 }  // namespace
 
-// Some nodes average a part of the vector each, in the order of nodes. The first puts the parts together and
-// tells everybody. Nodes in several
-// processes that all have the same model, as all-reduce leaves them, do not send it.
+// Some nodes average a part of the vector each, adding the nodes in order. Node 0 joins the parts and
+// broadcasts the mean. Nodes of several processes whose models are all equal, as after an all-reduce, do not
+// send them.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
   if (mine.empty()) return {};
   const int nodes = channel.size();

@@ -12,24 +12,23 @@
 
 namespace veche {
 
-// Measurements in which all nodes take part, over the endpoint, in a fixed order: equal runs measure equal
-// numbers.
+// Collective measurements. Sums are taken in a fixed order, so that equal runs measure equal numbers.
 
-// The mean of the nodes' vectors but for the first `idle`, floats, the same bits on all nodes: those of
-// ModelAverage (veche/vector_math.h), which also exports use. Threads of a process share one copy. Others
-// read `mine` in place until it returns; where it throws, until the run ends.
+// The mean of the nodes' vectors except the first `idle` nodes, as floats. All nodes get the same bits, those
+// of ModelAverage (veche/vector_math.h), which exports use too. Threads of a process share one copy. Other
+// nodes may read `mine` until this returns; if it throws, until the run ends.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
 
-// Seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
+// Computes seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
-// Another model for a learner, as long as it computes.
+// A model that a learner uses for a while instead of its own.
 struct LentModel {
   std::span<const float> parameters, buffers;
 };
 
-// Gives a learner that model while it lives, and then its own back. Only while a place to compute is held: a
-// thousand nodes that wait for one would need their memory twice.
+// Gives a learner another model for the lifetime of this object, then its own back. Make it only while the
+// node holds a compute slot: a thousand waiting nodes would need twice their memory.
 class Lending {
  public:
   Lending(Learner& learner, const LentModel& model);
@@ -42,25 +41,25 @@ class Lending {
   const std::vector<float> parameters_, buffers_;
 };
 
-using Tested = std::function<void(std::size_t samples)>;  // so many more
+using Tested = std::function<void(std::size_t samples)>;  // hears how many more samples were tested
 
-// The test score of these samples of the set, with the learner's own model or another. `tested`, which may be
-// empty, hears of them as they are done.
+// The test score of the samples [from, to), with the learner's own model or another one. `tested` may be
+// empty.
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
                      std::size_t to, const Tested& tested = {}, const LentModel* model = nullptr);
 
-// The test score of the averaged model: each node scores a slice of the test set with the mean in its
+// The test score of the averaged model. Each node tests a slice of the test set with the mean in its
 // learner.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
                     std::size_t idle = 0, const Tested& tested = {});
-// The test samples that a node scores there, of all.
+// The slice of a node.
 struct TestSlice {
   std::size_t from = 0, to = 0;
   std::size_t size() const { return to - from; }
 };
 TestSlice test_slice(NodeId node, int nodes, std::size_t samples);
 
-// Everybody's item of a plain type, by node. Threads of a process share one copy.
+// The items of all nodes, by node, of a plain type. Threads of a process share one copy.
 Message gather_bytes(Channel& channel, std::span<const std::byte> mine);
 template <class T>
 class Gathered {

@@ -7,7 +7,7 @@
 namespace veche {
 namespace {
 
-// More would take longer to test than they took to train.
+// To test more models would take longer than training them.
 constexpr std::size_t kAllTestedAtEnd = 64;
 
 bool drawn(std::size_t node, std::size_t nodes, int count, RandomStream random) {

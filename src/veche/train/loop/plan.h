@@ -18,62 +18,62 @@
 
 namespace veche {
 
-// Where the nodes' samples come from. Without a set the learners bring their own.
+// The nodes' samples. Without a data set the learners bring their own.
 struct DataPlan {
   std::shared_ptr<const Dataset> train, test;
   Partition partition = {};  // which node holds which samples
-  double exchanged = 0;      // the part of them that is exchanged for each epoch
+  double exchanged = 0;      // the part of the samples that nodes exchange before each epoch
   std::size_t batch = 1;
   Augmentation augment = {};
 };
 
-// All that is the same on every node of a run.
+// What is the same on every node of a run.
 struct TrainingPlan {
-  std::uint64_t steps = 0;                // in all; where nodes share them, on the average
+  std::uint64_t steps = 0;                // of each node; if nodes share steps, the mean
   double steps_per_epoch = 0;             // 0 without a data set
-  bool shared_steps = false;              // quick nodes make more
+  bool shared_steps = false;              // quick nodes make more steps than slow ones
   std::uint64_t evaluate_every = 0;       // steps; 0: only at the end
   std::uint64_t checkpoint_every = 0;     // steps; 0: only at the end
   std::optional<double> target_accuracy;  // of the averaged model
   std::uint64_t seed = 1;
-  enum class Who { average, all, sample } evaluate_own = Who::average;  // whose models are tested on the way
+  enum class Who { average, all, sample } evaluate_own = Who::average;  // models tested during the run
   int sample_size = 0;
-  double flops_per_sample = 0;   // of a pass, where time is virtual
-  bool learns = true;            // false: nobody computes gradients, and models are not measured
+  double flops_per_sample = 0;   // of a pass, in virtual time
+  bool learns = true;            // false: no gradients are computed, and models are not measured
   double clip = 0;               // largest norm of the gradient; 0: any
-  std::vector<double> slowness;  // by node: it sleeps until its pass has taken so many times as long
-  double stall_probability = 0;  // of a pause after a pass
-  double stall_seconds = 0;      // the longest
-  int threads = 1;               // that compute a node's batch
+  std::vector<double> slowness;  // by node: its passes are stretched by this factor
+  double stall_probability = 0;  // that a node pauses after a pass
+  double stall_seconds = 0;      // the longest pause
+  int threads = 1;               // per node's pass
   PruningPlan pruning = {};
   std::optional<PipelinePlan> pipeline = {};  // none: every node has the whole model
-  bool trace = false;                         // nodes keep what they do when
+  bool trace = false;                         // nodes record what they do when
 
   StrategyInfo strategy;
   Options strategy_options;
   OptimizerSettings optimizer_options;
-  std::optional<Compression> compression;    // none: floats travel as they are
+  std::optional<Compression> compression;    // none: floats are sent as they are
   std::shared_ptr<const Topology> topology;  // none when the strategy uses none
   std::vector<std::uint64_t> mix_every;      // by node; empty: the strategy's own
-  SamplePlan samples;                        // who trains when
+  SamplePlan samples;                        // which node trains at which step
   RateSchedule schedule;                     // of the learning rate
   DataPlan data;
 
   Pace pace() const { return strategy.pace(strategy_options); }
   bool async() const { return pace() != Pace::in_step; }
-  // The first so many nodes only serve: nobody trains their models, which do not count in averages.
+  // The number of first nodes that only serve. Their models are not trained and do not count in averages.
   std::size_t idle() const { return static_cast<std::size_t>(strategy.idle_nodes(strategy_options)); }
   Replicas replicas() const { return strategy.replicas(strategy_options); }
   bool common_state() const { return !async() && strategy.common_state(strategy_options); }
   bool own_data() const { return data.train == nullptr; }
-  // One learner sees at every step the batches that all nodes would see there, but those whose results are
+  // Whether one learner trains on the batches of all nodes at every step, except those whose results are
   // lost.
   bool joins_batches() const { return strategy.one_learner && !own_data(); }
-  // What a learner trains on: its node's samples, or everybody's; and how, from so many steps on.
+  // The samples that a learner trains on, its node's or all nodes'; and how they are loaded from a step on.
   std::vector<Loader::Shard> shards_of(std::size_t learner) const;
   Loader::Plan loading_of(std::size_t learner, std::uint64_t step) const;
-  // Whether a node's own model is tested on the way, or at the end, where all are as long as they are not
-  // very many; the same draw on every node.
+  // Whether a node's own model is tested during the run, and at the end, where all models are tested unless
+  // there are very many. A sample of nodes is the same draw on every node.
   bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;
   bool tests_model_at_end_of(std::size_t node, std::size_t nodes) const;
 };

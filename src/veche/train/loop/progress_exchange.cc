@@ -9,8 +9,8 @@ namespace veche {
 namespace {
 
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;
-// A view may begin with a step whose gradient was computed in the view before: it takes no time, and tells
-// nothing of the steps that follow.
+// A view may begin with a step whose gradient was computed in the last view. That step takes no time, so its
+// time does not predict that of the following ones.
 constexpr std::uint64_t kMostGrowth = 32;
 constexpr int kSquareOfAFew = 32;
 
@@ -22,7 +22,7 @@ bool ProgressExchange::after_step() {
   if (!under_way_ && node_.counters.step >= next_) begin();
   if (under_way_ && !answered_ && node_.counters.step >= begun_ + late_) answer();
   if (under_way_ && node_.counters.step >= begun_ + 2 * late_) stop = read_answer();
-  // Nodes that never talk wait for each other here: it is part of what training takes.
+  // Nodes whose strategy never communicates wait for each other here: it counts as training time.
   node_.counters.training += node_.links.now() - start;
   return stop;
 }
@@ -39,7 +39,7 @@ void ProgressExchange::begin() {
   took_ = node_.counters.training - trained_;
   begun_ = node_.counters.step;
   trained_ = node_.counters.training;
-  // Whoever wants to stop would have to wait for a long step.
+  // With long steps a user's interrupt would wait for one more step.
   late_ = answer_.seconds_per_step < kSecondsBetweenReports ? 1 : 0;
   under_way_ = true;
   answered_ = !node_.links.first();
@@ -53,7 +53,7 @@ void ProgressExchange::answer() {
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
   const Progress progress = summed(all, begun_, took_.count(), node_.links.stages());
-  // Who comes and goes watches for itself.
+  // Processes with observers of their own get the reports of all nodes.
   const bool with_nodes = node_.membership.own_records() && tells_nodes();
   const Message message = node_.membership.own_records()
                               ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress, with_nodes})
@@ -89,7 +89,7 @@ void ProgressExchange::hear() {
   if (observer != nullptr) observer->on_nodes(begun_, all);
 }
 
-// All to everybody: the more there are, the rarer, so that it stays at some kilobytes a second.
+// The reports of all nodes go to all nodes: the more nodes, the rarer, to stay at some kilobytes a second.
 bool ProgressExchange::tells_nodes() {
   if (++quiet_ < channel().size() * channel().size() / kSquareOfAFew) return false;
   quiet_ = 0;

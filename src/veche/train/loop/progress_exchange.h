@@ -7,28 +7,28 @@
 
 namespace veche {
 
-// Nodes in step share how it goes about twice a second, and decide whether to stop, which all do
-// after the same step. Node 0 hears everybody and answers. Where steps are quick, each half of it is read a
-// step later than it was sent, so that nobody waits for the slowest.
+// Nodes in step exchange progress reports about twice a second and agree on whether to stop; all stop after
+// the same step. Every node sends its report to node 0, which answers all. If steps are quick, reports and
+// answers are read one step after they were sent, so that no node waits for the slowest.
 class ProgressExchange {
  public:
   explicit ProgressExchange(const LoopParts& loop) : node_(loop.node), evaluator_(loop.evaluator) {}
 
-  // Tells whether to stop now. Every node calls it after every step.
+  // Returns whether to stop now. Every node calls it after every step.
   bool after_step();
-  // Leaves no message unread, after the last step.
+  // After the last step: reads the messages that are still under way.
   void settle();
 
  private:
   struct Answer {
-    double seconds_per_step = std::numeric_limits<double>::infinity();  // not known before the first
+    double seconds_per_step = std::numeric_limits<double>::infinity();  // not known before the first report
     bool stop = false;
   };
 
   struct WatchedAnswer {
     Answer answer;
     Progress progress;
-    bool nodes = false;  // another message tells where all are
+    bool nodes = false;  // another message with the reports of all nodes follows
   };
 
   bool tells_nodes();
@@ -40,17 +40,17 @@ class ProgressExchange {
 
   NodeParts node_;
   Evaluator& evaluator_;
-  std::uint64_t next_ = node_.counters.step + 1;  // step to begin after
+  std::uint64_t next_ = node_.counters.step + 1;  // the step after which to begin the next exchange
   std::uint64_t begun_ = node_.counters.step;
   std::uint64_t late_ = 0;  // steps between sending and reading
   bool under_way_ = false;
-  bool answered_ = false;                   // by node 0
-  std::uint64_t steps_ = 0;                 // since the report before
-  Time took_{0};                            // these
+  bool answered_ = false;                   // node 0 has answered
+  std::uint64_t steps_ = 0;                 // since the last report
+  Time took_{0};                            // for these steps
   Time trained_ = node_.counters.training;  // until begun_
   ProgressReport mine_;
   Answer answer_;  // the last one
-  int quiet_ = 0;  // answers since node 0 told where all are
+  int quiet_ = 0;  // answers since node 0 last sent the reports of all nodes
 };
 
 }  // namespace veche

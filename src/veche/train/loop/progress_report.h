@@ -11,21 +11,22 @@ namespace veche {
 inline constexpr double kSecondsBetweenReports = 0.5;
 inline constexpr std::size_t kProgressSample = 256;
 
-// Where a node is, since its run began: plain, so that nodes can send it.
+// What a node has done since its run began. A plain type, so that nodes can send it.
 struct NodeGoing {
   std::uint64_t steps = 0;
-  double bytes = 0;                                     // sent by its strategy
+  double bytes = 0;                                     // sent by the strategy
   float computing = 0, waiting = 0, communicating = 0;  // seconds
-  float staleness = 0;                                  // the mean of what it has applied
-  BytesByPeer to = {};                                  // none: not known by peer
+  float staleness = 0;                                  // mean staleness of what it has applied
+  BytesByPeer to = {};                                  // empty: not known by peer
 };
 
-// What a node tells of how it goes.
+// A node's progress since its last report.
 struct ProgressReport {
   Score train;
   bool interrupted = false;
   NodeGoing going;
-  std::array<float, kProgressSample> parameters = {};  // evenly spread; unused items are 0 everywhere
+  std::array<float, kProgressSample> parameters =
+      {};  // an evenly spread sample; unused items are 0 on all nodes
 
   void sample(std::span<const float> x) {
     const std::size_t stride = std::max<std::size_t>(1, x.size() / kProgressSample);
@@ -33,7 +34,7 @@ struct ProgressReport {
   }
 };
 
-// Those of all nodes, over `seconds`. Of a model in stages nodes of the same stage are compared.
+// The progress of all nodes over `seconds`. If the model is in stages, nodes of the same stage are compared.
 Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds, int stages = 1);
 
 }  // namespace veche

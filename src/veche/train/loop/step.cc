@@ -26,7 +26,7 @@ void TrainingStep::run() {
   make();
   const Time took = now() - start;
   node_.counters.training += took;
-  node_.links.patience.note(took);
+  node_.links.timeout.note(took);
 }
 
 void TrainingStep::make() {

@@ -34,7 +34,7 @@ std::string Trace::events(NodeId node, const std::string& title) const {
                   R"({{"name":"process_sort_index","ph":"M","pid":{0},"tid":0,"args":{{"sort_index":{0}}}}})",
                   node.value, quoted(title));
   for (const Span& span : spans_) {
-    // What passes are called in drawings of schedules: the number of the micro-batch.
+    // Drawings of schedules label a pass with the number of its micro-batch.
     const std::string name =
         span.micro_batch < 0 ? span.name : fmt::format("{} {}", span.name, span.micro_batch);
     const std::string kind = span.micro_batch < 0 ? span.name : "compute";

@@ -7,17 +7,17 @@
 
 namespace veche {
 
-// What a node did when, for run.trace: spans of its time, written as Chrome's trace format wants them (which
-// Perfetto reads as well): a node is a process there, what it does lies in one row. Belongs to the node's
-// thread. Spans beyond a million are counted and left out: a viewer would not show them.
+// Records what a node does when (run.trace), for a file in Chrome's trace format, which Perfetto reads too.
+// Each node is a process of the trace with one row. Belongs to the node's thread. Spans beyond a million are
+// counted and left out: viewers cannot show that many.
 class Trace {
  public:
-  // `name` outlives it. A number that is not negative is the micro-batch's.
+  // `name` outlives it. `micro_batch` is negative for spans that are not of a micro-batch.
   void span(const char* name, Time from, Time to, int micro_batch = -1);
 
-  // The events of one node, separated by commas; `title` is how people know it.
+  // The events of one node, separated by commas; the viewer shows `title`.
   std::string events(NodeId node, const std::string& title) const;
-  // All of a run, from what `events` has returned for its nodes.
+  // The whole file, made of the `events` of all nodes.
   static std::string file(const std::vector<std::string>& of_nodes);
 
  private:

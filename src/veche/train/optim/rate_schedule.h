@@ -15,7 +15,8 @@ class RateSchedule {
     std::uint64_t total_steps = 1;
     double steps_per_epoch = 1;
     int nodes = 1;
-    std::int64_t ahead = 0;  // steps that count as made before the first, or, below 0, that do not count
+    std::int64_t ahead =
+        0;  // steps that count as made before the first; if negative, first steps that do not count
   };
   // Reads lr, schedule, milestones, gamma, warmup_epochs and scale_lr.
   RateSchedule(const OptimizerSettings& settings, const Plan& plan);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kBackward = 2;             // times the forward pass
 constexpr std::size_t kTestedAtOnce = 100;  // samples
-constexpr int kTestsAhead = 2;  // of the next stage: more would fill its memory with what it has no time for
+constexpr int kTestsAhead = 2;              // of the next stage: more would fill its memory
 
 std::vector<NodeId> replica_of(const PipelinePlan& plan, NodeId node) {
   std::vector<NodeId> stages;
@@ -59,7 +59,7 @@ Message Pipeline::expect(Channel& channel, int stage) {
   const Time start = all_.now();
   try {
     Message message = channel.expect(NodeId{stage});
-    if (&channel == &tests_ || &channel == &room_) return message;  // no part of training
+    if (&channel == &tests_ || &channel == &room_) return message;  // not part of training
     waiting_ += all_.now() - start;
     if (trace_ != nullptr) trace_->span("wait", start, all_.now());
     return message;
@@ -83,8 +83,8 @@ void Pipeline::pass(const char* name, const MicroBatch& part, std::size_t sample
 
 Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t samples,
                       const std::function<void(Time)>& after_pass, const std::function<void()>& passed) {
-  stage_.take_score();  // of passes that somebody's loss has cut off
-  int back = 0;         // parts that have come back
+  stage_.take_score();  // drops that of passes which a lost peer cut off
+  int back = 0;         // micro-batches that have gone backward
   const int parts = static_cast<int>(
       std::min(static_cast<std::size_t>(plan_.micro_batches), std::max<std::size_t>(samples, 1)));
   const auto s = static_cast<std::size_t>(stage_number_);
@@ -94,7 +94,7 @@ Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t sample
   std::span<const std::int64_t> labels = batch.labels;
   for (const StagePass& next : passes_of_stage(plan_.schedule, plan_.stages, stage_number_, parts)) {
     const MicroBatch part{.step = step, .index = next.micro_batch, .count = parts, .whole = samples};
-    const std::size_t from = first_sample_of(samples, parts, next.micro_batch);
+    const std::size_t from = first_sample_in(samples, parts, next.micro_batch);
     const std::size_t count = samples_in(samples, parts, next.micro_batch);
     Message made;
     if (next.forward) {

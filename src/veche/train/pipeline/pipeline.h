@@ -13,10 +13,10 @@
 
 namespace veche {
 
-// A node's part in its replica: drives the passes of its stage in the order of the schedule and sends what
-// they make to the stages before and behind. All stages of a replica call the same things in the same order.
-// While it waits it holds no place to compute, so that any number of stages share a few cores. Throws
-// PeerLost, naming the stage, when one of them is gone. Belongs to the node's thread.
+// A node's stage of its replica: runs the passes of the stage in the order of the schedule and sends
+// activations and gradients to the neighbouring stages. All stages of a replica call the same functions in
+// the same order. While it waits it holds no compute slot, so any number of stages share a few cores. Throws
+// PeerLost, naming the stage, when one is gone. Belongs to the node's thread.
 class Pipeline {
  public:
   // All outlive it; `trace` may be null.
@@ -27,36 +27,35 @@ class Pipeline {
   int replica() const { return plan_.replica_of(all_.id()); }
   bool first() const { return stage_number_ == 0; }
   bool last() const { return stage_number_ + 1 == plan_.stages; }
-  // The nodes of this stage as a cluster of their own, by replica.
+  // The nodes that have this stage, by replica, as a cluster of their own.
   Endpoint& peers() const { return *peers_; }
 
-  // The passes of a step over so many samples, which are in `batch` at the first stage and need not be there
-  // elsewhere. Afterwards the stage's gradient is that of the batch's mean loss. The first stage is told the
-  // score. `after_pass` hears how long each took, and `passed`, which may be empty, when this stage has its
-  // gradient: before another one can.
+  // The passes of a step over `samples` samples. Only the first stage needs them in `batch`. Afterwards the
+  // stage's gradient is that of the batch's mean loss. Returns the score at the first stage. `after_pass`
+  // gets the time of each pass. `passed`, which may be empty, is called when this stage has its gradient,
+  // before an earlier stage can have its own.
   Score train(const Batch& batch, std::uint64_t step, std::size_t samples,
               const std::function<void(Time)>& after_pass, const std::function<void()>& passed = {});
   // After `train`: returns when all stages have their gradients.
   void settle();
 
-  // The test score of these samples with the stages' own models or others; the first stage is told.
+  // The test score of the samples [from, to), at the first stage, with the stages' own models or others.
   Score test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested = {},
              const LentModel* model = nullptr);
 
-  // Of what each stage has, in the order of stages: the same on all.
+  // The sum over the stages of the replica, in their order: the same bits on all.
   double sum(double mine);
 
-  // Where nodes wait for nobody the first stage leads its replica: the others wait for its words and do as it
-  // does. What is read is a copy of what was said.
+  // In asynchronous runs the first stage leads its replica: it says what to do next, the others hear it.
   void say(const Message& word);
   Message heard();
-  // What a stage gives to the first one, in the order of giving.
+  // Messages from the other stages to the first one, in order.
   void give(Message what);
   Message given(int stage);
 
-  // What the passes have used in all.
+  // The time and memory of all passes.
   StageReport report() const;
-  // Activations and gradients; goes on from what was counted before the run was resumed.
+  // Traffic of activations and gradients; a resumed run sets what was counted before.
   Traffic sent() const;
   void set_sent(Traffic traffic) { activations_.set_sent(traffic); }
 

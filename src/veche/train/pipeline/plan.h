@@ -11,16 +11,15 @@
 
 namespace veche {
 
-// A model cut into stages, the same on every node. Replicas lie one after the other: node r * stages + s is
-// stage s of replica r. A strategy runs between the nodes of one stage, each of which is its replica's number
-// to it.
+// A model cut into stages, the same on every node. Node r * stages + s has stage s of replica r. A strategy
+// runs between the nodes of one stage, which it numbers by replica.
 struct PipelinePlan {
   int stages = 1;
   int micro_batches = 1;
   Schedule schedule = Schedule::one_f_one_b;
   Cut cut = {};
   std::vector<StageSpec> parts = {};          // by stage
-  std::vector<double> flops_per_sample = {};  // of a forward pass by stage, where time is virtual
+  std::vector<double> flops_per_sample = {};  // of a forward pass by stage, in virtual time
   std::vector<TensorLayout> parameters = {};  // of the whole model
   std::vector<TensorLayout> buffers = {};
   std::vector<BlockDescription> blocks = {};
@@ -30,7 +29,7 @@ struct PipelinePlan {
   NodeId node(int replica, int stage) const { return NodeId{replica * stages + stage}; }
   int replicas(int nodes) const { return nodes / stages; }
 
-  // Where a stage's vectors begin in the whole model's.
+  // The offset of a stage's vectors in those of the whole model.
   std::size_t first_parameter(int stage) const;
   std::size_t first_buffer(int stage) const;
   std::size_t parameter_count() const { return first_parameter(stages); }

@@ -73,14 +73,14 @@ double bubble(Schedule schedule, std::span<const double> forward, std::span<cons
   return all == 0 ? 0 : 1 - busy / (all * static_cast<double>(forward.size()));
 }
 
-std::size_t first_sample_of(std::size_t samples, int micro_batches, int micro_batch) {
+std::size_t first_sample_in(std::size_t samples, int micro_batches, int micro_batch) {
   const auto count = static_cast<std::size_t>(micro_batches), i = static_cast<std::size_t>(micro_batch);
   return samples / count * i + std::min(samples % count, i);
 }
 
 std::size_t samples_in(std::size_t samples, int micro_batches, int micro_batch) {
-  return first_sample_of(samples, micro_batches, micro_batch + 1) -
-         first_sample_of(samples, micro_batches, micro_batch);
+  return first_sample_in(samples, micro_batches, micro_batch + 1) -
+         first_sample_in(samples, micro_batches, micro_batch);
 }
 
 }  // namespace veche

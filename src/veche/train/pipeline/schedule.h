@@ -6,15 +6,15 @@
 
 namespace veche {
 
-// In which order the stages of a cut model pass micro-batches forward and backward. Backward passes go in the
-// order of the micro-batches in all of them, so that sums of gradients are the same to the bit.
+// The order of the forward and backward passes of micro-batches. In all schedules the backward passes follow
+// the order of the micro-batches, so that sums of gradients are the same to the bit.
 enum class Schedule {
-  naive,       // one micro-batch at a time, forth and back
+  naive,       // one micro-batch at a time, forward then backward
   gpipe,       // all forward, then all backward
-  one_f_one_b  // backward as soon as possible: a stage holds no more micro-batches than there are stages
-               // behind
+  one_f_one_b  // backward as soon as possible: a stage holds at most as many micro-batches as stages
+               // follow it
 };
-Schedule read_schedule(const std::string& word);  // of pipeline.schedule, which was checked
+Schedule read_schedule(const std::string& word);  // a checked value of pipeline.schedule
 std::vector<std::string> schedule_words();
 
 struct StagePass {
@@ -23,23 +23,24 @@ struct StagePass {
   bool operator==(const StagePass&) const = default;
 };
 
-// What one stage does in a step.
+// The passes of one stage in a step.
 std::vector<StagePass> passes_of_stage(Schedule schedule, int stages, int stage, int micro_batches);
 
-// The most micro-batches that have gone forward and not yet back.
+// The largest number of micro-batches that have gone forward and not yet backward.
 int most_held(std::span<const StagePass> passes);
 
-// How long a step takes when passes take these times at each stage and messages none: every stage makes its
-// passes in their order, each as soon as what it needs is there.
+// The time of a step if passes take these times at each stage and messages take none. Every stage makes its
+// passes in order, each as soon as its input is there.
 double makespan(Schedule schedule, std::span<const double> forward, std::span<const double> backward,
                 int micro_batches);
 
-// The part of that time in which stages wait, on the average.
+// The mean part of that time in which stages wait.
 double bubble(Schedule schedule, std::span<const double> forward, std::span<const double> backward,
               int micro_batches);
 
-// How many of so many samples are in a micro-batch: as equal as can be, the first ones larger.
+// The number of samples in a micro-batch, and its first sample. Sizes differ by at most one, the first
+// micro-batches being larger.
 std::size_t samples_in(std::size_t samples, int micro_batches, int micro_batch);
-std::size_t first_sample_of(std::size_t samples, int micro_batches, int micro_batch);
+std::size_t first_sample_in(std::size_t samples, int micro_batches, int micro_batch);
 
 }  // namespace veche

@@ -80,8 +80,8 @@ TEST(MicroBatches, AreAsEqualAsCanBe) {
   std::vector<std::size_t> sizes;
   for (int i = 0; i < 8; ++i) sizes.push_back(samples_in(50, 8, i));
   EXPECT_EQ(sizes, (std::vector<std::size_t>{7, 7, 6, 6, 6, 6, 6, 6}));
-  EXPECT_EQ(first_sample_of(50, 8, 2), 14U);
-  EXPECT_EQ(first_sample_of(50, 8, 8), 50U);
+  EXPECT_EQ(first_sample_in(50, 8, 2), 14U);
+  EXPECT_EQ(first_sample_in(50, 8, 8), 50U);
 }
 
 TEST(Cut, MakesTheSlowestStageQuick) {

@@ -105,7 +105,7 @@ TEST(Stages, KeepStatisticsAsIfEveryMicroBatchWereABatch) {
   const RandomSamples samples(kColour, 11);
   const auto learner = make_learner(spec);
   for (int part = 0; part < 4; ++part) {
-    const std::size_t from = first_sample_of(11, 4, part), count = samples_in(11, 4, part);
+    const std::size_t from = first_sample_in(11, 4, part), count = samples_in(11, 4, part);
     learner->compute_gradient(
         {std::span(samples.images).subspan(from * kColour.size(), count * kColour.size()),
          std::span(samples.labels).subspan(from, count), kColour, 0});

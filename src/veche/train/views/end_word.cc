@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-// The reports of the nodes follow.
+// Followed by the reports of the nodes.
 struct EndWord {
   std::uint64_t step = 0;
   double seconds = 0, images_per_second = 0, rate = 0, cv = 0, epochs = 0;
@@ -18,7 +18,7 @@ struct EndWord {
   std::array<char, 32> stopped = {};
 };
 
-constexpr std::size_t kMostReports = 1024;  // of more nobody is told each: the message stays below a megabyte
+constexpr std::size_t kMostReports = 1024;  // keeps the message below a megabyte
 
 [[noreturn]] void fail_damaged() { throw RunError("what a member says of the run's end is damaged"); }
 

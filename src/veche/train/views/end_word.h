@@ -5,14 +5,14 @@
 
 namespace veche {
 
-// How a run has ended, as members tell those who did not take part in its last step.
+// How a run has ended: what members tell a member that did not take part in the last step.
 struct EndOfRun {
   Evaluation last;
   double epochs = 0;  // passes over the data
 };
 
 Message message_of_end(const EndOfRun& end, MessagePool& pool);
-// Throws RunError where the message is damaged.
+// Throws RunError if the message is damaged.
 EndOfRun end_in(const Message& message);
 
 }  // namespace veche

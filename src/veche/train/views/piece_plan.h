@@ -8,26 +8,28 @@
 
 namespace veche {
 
-// Which piece of a state is asked of which donor, who all have the same: pieces that are there already are
-// not asked for, each donor is asked for a few ahead, so that quick ones give more, and what one did not give
-// is asked of another. Knows nothing of messages: tell it what happened.
+// Decides which piece of a state to ask of which donor; all donors have the same state. Pieces that are here
+// already are not asked for. Each donor is asked for a few pieces ahead, so that quick donors give more. A
+// piece that one donor did not give is asked of another. The caller sends the messages and reports what
+// happened.
 class PiecePlan {
  public:
-  // The hashes of the pieces as they should be and as they are here (fewer: the rest is not here).
+  // The hashes of the pieces as they should be and as they are here (if fewer: the rest is missing).
   PiecePlan(const std::vector<std::uint64_t>& wanted, const std::vector<std::uint64_t>& here,
             std::size_t donors, std::size_t ahead = 4);
 
-  // What to ask this donor for now; nothing: it has enough to do, or nothing is left for it.
+  // The piece to ask this donor for now; nothing: it has enough to do, or none is left for it.
   std::optional<std::size_t> next(std::size_t donor);
   void arrived(std::size_t piece);
-  // It came damaged, or the donor has not got it.
+  // The piece came damaged, or the donor does not have it.
   void refused(std::size_t piece, std::size_t donor);
   // The donor is gone.
   void lost(std::size_t donor);
 
+  std::size_t size() const { return pieces_.size(); }
   bool complete() const { return missing_ == 0; }
   std::size_t missing() const { return missing_; }
-  // No donor is left for a piece that is missing.
+  // Whether a missing piece has no donor left.
   bool hopeless() const;
 
  private:
@@ -46,7 +48,7 @@ class PiecePlan {
   std::vector<bool> lost_;
   const std::size_t ahead_;
   std::size_t missing_ = 0;
-  std::size_t first_ = 0;  // pieces before are here or asked for
+  std::size_t first_ = 0;  // all pieces before this one are here or asked for
 };
 
 }  // namespace veche

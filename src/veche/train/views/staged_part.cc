@@ -19,9 +19,9 @@
 namespace veche {
 namespace {
 
-constexpr Time kLooksUp{0.2};  // who waits, whether somebody wants it to end
+constexpr Time kInterruptCheck{0.2};  // of a node that waits
 
-// What must be the same on all who train, though each stage has found it by itself.
+// What all nodes that train must agree on; each stage has found its own answer.
 struct Due {
   std::uint32_t evaluation = 0, checkpoint = 0, not_saved = 0, reached_target = 0;
 };
@@ -52,7 +52,7 @@ void StagedPart::hold(NodeSelf& self, int stage) {
   stage_ = stage;
 }
 
-// The same as before where its replica is.
+// The same as in the last view if the replica is the same.
 std::uint64_t StagedPart::unit_of(int place, std::uint64_t view) const {
   if (place < 0) return 0;
   const int first = place / stages_ * stages_;
@@ -95,7 +95,7 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
       told_ += fmt::format("{}this member waits until there are enough for another replica",
                            told_.empty() ? "" : "; ");
     self.work.forget();
-    // The run has gone beyond its beginning: who never took part has nothing of it.
+    // The run is beyond its first step: a node that never took part has no state.
     if (self.step == 0 && roles_.first_step > 0) self.has_state = false;
   }
   return roles_;
@@ -114,7 +114,7 @@ StagedPart::Work StagedPart::work_of(int place, bool equal) const {
   }
   if (mine.step == roles_.first_step) return all_keep ? Work::keep : Work::forget;
   if (!equal) return others_made_it ? Work::finish : Work::forget;
-  // Equal models: who of its stage has made the step gives it to all of them.
+  // Equal models: a node of its stage that has made the step gives the result to the others.
   for (int peer = place % stages_; peer < static_cast<int>(roles_.nodes.size()); peer += stages_)
     if (has_its_stage(peer) && at(peer).step > mine.step) return Work::forget;
   return mine.step + 1 == roles_.first_step ? Work::finish : Work::forget;
@@ -126,8 +126,8 @@ double StagedPart::scale_of_mean(std::uint64_t step) const {
   return 0;
 }
 
-// Who has not made the step may know, too. Where nobody does, another replica has made the step before this
-// one had put its norm together: that is done now, of the stages that are still there.
+// A node that has not made the step may know it, too. If no node does, another replica has made the step
+// before this one had added up its norm: it is added up now, of the stages that are still there.
 double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) const {
   double squares = 0;
   bool any = false;
@@ -142,7 +142,7 @@ double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) 
   return any ? clip_scale(clip, squares) : 0;
 }
 
-// Where no node of a stage has made the step that another stage has.
+// Completes a step that another stage has made and no node of this stage has.
 std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan) {
   const bool equal = equal_models(plan);
   const Work work = work_of(place_, equal);
@@ -223,7 +223,7 @@ std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t vi
 
 std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const TrainingPlan* last_plan,
                                            const std::atomic<bool>& interrupted) const {
-  // The others had their last word, and this one was cut off before it heard of it.
+  // The run has ended, and this node was cut off before it heard of it.
   if (roles_.nodes.empty() && last_plan != nullptr && self.has_state && self.step >= last_plan->steps) {
     Evaluation last;
     last.step = self.step;
@@ -231,7 +231,8 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
     return last;
   }
   while (!interrupted) {
-    const Received received = all.receive({}, tags::state.child(tags::kRunEnded), all.now() + kLooksUp);
+    const Received received =
+        all.receive({}, tags::state.child(tags::kRunEnded), all.now() + kInterruptCheck);
     if (received.outcome == Received::Outcome::message) return end_in(received.message).last;
   }
   return {};
@@ -254,7 +255,7 @@ WholeModelCheckpoints::~WholeModelCheckpoints() = default;
 
 void WholeModelCheckpoints::write(std::uint64_t number, NodeId /*node*/, const NodeState& state) {
   const NodeId me = replica_->id();
-  constexpr std::size_t kShared = 2;  // parameters and buffers: what an export is of
+  constexpr std::size_t kShared = 2;  // parameters and buffers, which exports need
   for (int stage = 0; stage < replica_->size(); ++stage)
     for (std::size_t i = 0; i < kShared && NodeId{stage} != me; ++i)
       parts_.send(NodeId{stage}, pool_.copy_of(std::span<const float>(state.vectors[i])));

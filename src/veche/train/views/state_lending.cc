@@ -16,7 +16,7 @@ struct Nonzero {
   float value;
 };
 
-// The number after the slash; nothing where there is none.
+// The number after the slash; nothing if there is none.
 std::optional<std::uint64_t> step_named(std::string_view text) {
   std::uint64_t number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -33,7 +33,7 @@ Message cut_from(std::span<const std::byte> bytes, std::uint64_t offset, std::ui
 }  // namespace
 
 std::vector<std::byte> coded_gradient(std::span<const float> gradient) {
-  // By their bits: a zero may have a sign.
+  // By their bits: a negative zero must stay negative.
   const auto is_something = [](float value) { return std::bit_cast<std::uint32_t>(value) != 0; };
   const auto some = static_cast<std::size_t>(std::ranges::count_if(gradient, is_something));
   const bool sparse = some < gradient.size() / 4 && gradient.size() <= ~std::uint32_t{0};
@@ -94,7 +94,7 @@ bool repeat_step(NodeSelf& self, const StepMade& made) {
 }
 
 bool StateLending::due(std::uint64_t step, Time now) {
-  if (asked_.exchange(false) || now < last_asked_) last_asked_ = now;  // another view has another clock
+  if (asked_.exchange(false) || now < last_asked_) last_asked_ = now;  // another view may have another clock
   const std::lock_guard lock(mutex_);
   if (now > last_step_ && step == step_ + 1) seconds_ += ((now - last_step_).count() - seconds_) / 8;
   last_step_ = now;
@@ -226,7 +226,7 @@ std::optional<Message> StateLending::give_copy(const std::string& what, std::uin
   }
   if (!here) return wanted_ == number ? std::optional(Message{}) : std::nullopt;
   const std::shared_ptr<const Copy> copy = copy_;
-  lock.unlock();  // the node must not wait for hashes
+  lock.unlock();  // the node must not wait for hashing
   if (what != "manifest" && what != "piece") return {};
   const StateCut cut(copy->vectors);
   if (what == "manifest") {

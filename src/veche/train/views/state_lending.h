@@ -14,62 +14,62 @@
 
 namespace veche {
 
-// What is the same on all nodes between two steps, so that a newcomer must have it too.
+// What is equal on all nodes between two steps, so that a newcomer needs it too.
 enum class Shared {
-  nothing,  // each has a model of its own
-  common,   // so it is, but for what a strategy has in common, such as an outer optimiser
-  models,   // all of the model
+  nothing,  // each node has a model of its own
+  common,   // only the strategy's common state, such as an outer optimizer
+  models,   // the whole model
 };
 Shared shared_by(const StrategyInfo& strategy, const Options& options);
 
-// How those who share something got from one step to the next: enough to go the same way, to the bit.
+// How a step changed the shared state: enough to repeat it to the bit.
 struct StepMade {
   enum class By : std::uint64_t {
-    gradient,  // the optimiser's step of the mean, which coded_gradient has made `bytes`
-    result,    // as parameters and what is common are then: others made the step, or all together
-    nothing,   // what is shared has not changed
+    gradient,  // by the optimizer, from the mean gradient: `bytes` as coded_gradient returns them
+    result,    // `bytes` are the parameters and the common state after the step
+    nothing,   // the shared state has not changed
   } by = By::gradient;
-  std::uint64_t step = 0;   // that was done before
-  std::uint64_t steps = 1;  // of those that change nothing: so many in a row
+  std::uint64_t step = 0;   // steps made before
+  std::uint64_t steps = 1;  // of `nothing`: the number of steps in a row
   double rate = 0, scale = 1;
   std::vector<std::byte> bytes = {};
 };
 
-// As it is, or where most of it is zero, as a codec leaves it, the rest and where that is.
+// The gradient as it is, or if most of it is zero (after a codec), the other elements and their indices.
 std::vector<std::byte> coded_gradient(std::span<const float> gradient);
-// Puts what a node shares with the others where that step has brought it; false: it is damaged, or of another
-// model.
+// Repeats a step on this node. Returns false if it is damaged or of another model.
 bool repeat_step(NodeSelf& self, const StepMade& made);
 
-// What a node lends to newcomers while it trains on: its state between two steps, copied when somebody has
-// asked for it, and after that the steps that change what all share. Nothing is kept while nobody asks. The
-// node's thread tells what happens, any thread gives.
+// Lends a node's state to newcomers while the node trains on: a copy of its state between two steps, made
+// when a newcomer asks for it, then the steps that change the shared state. Keeps nothing while no newcomer
+// asks. The node's thread reports its steps; any thread may call `give`.
 class StateLending {
  public:
   static constexpr std::uint64_t kMostKept = 512U << 20;  // bytes of gradients
-  static constexpr Time kForgets{20};                     // after so long without a question
-  static constexpr Time kFresh{10};                       // a copy whose steps are not kept, for the next one
+  static constexpr Time kForgets{20};                     // after this time without a question
+  static constexpr Time kFresh{10};  // a copy of this age is good enough for another newcomer
 
   // The node's thread:
-  // Whether a copy is due now that so many steps are done; `take` it then.
+  // After each step: whether a copy is due; the caller then calls `take`.
   bool due(std::uint64_t step, Time now);
   void take(NodeSelf& self);
-  // Whether somebody may follow, and the step to keep: as it was made, or by what has become of the node.
+  // Whether a newcomer may be following. The node then reports each step: its gradient, or its result.
   bool follows() const { return follows_; }
   void made(std::uint64_t step, std::span<const float> gradient, double rate, double scale);
   void made(NodeSelf& self, bool changed);
-  // The state is not what the steps have made of it any more.
+  // The state was replaced: copy and steps do not lead to it any more.
   void clear();
-  // The run has ended: the state of this node is the last one, and `word` tells how it was (end_word.h).
-  // A node with a part of the model only does not lend it.
+  // The run has ended: this node's state is the last one, and `word` tells how the run ended (end_word.h). A
+  // node that has only a stage of the model (not `whole`) does not lend it.
   void end(NodeSelf& self, Message word, bool whole);
 
-  // Any thread. Nothing: it is not here, and will not be; of no bytes: not yet. The names:
-  //   step          how far the node is: StepWord
-  //   end           how the run has ended; of no bytes until it has
+  // Any thread. Returns nothing if the item is not here and will not be, an empty message if it is not here
+  // yet. The names:
+  //   step          the node's progress: StepWord
+  //   end           how the run has ended; empty until then
   //   copy/S        asks for a copy at step S, and says whether there will be one
-  //   manifest/S    its step, lengths and hashes
-  //   piece/S/I     of the copy
+  //   manifest/S    the copy's step, lengths and hashes
+  //   piece/S/I     a piece of the copy
   //   update/T      how step T was made: UpdateWord
   //   gradient/T    its bytes, from an offset on
   std::optional<Message> give(const std::string& name, std::uint64_t offset, std::uint32_t length);
@@ -77,8 +77,8 @@ class StateLending {
 
   struct StepWord {
     std::uint64_t step = 0;
-    std::uint64_t copy = kNone;  // there is one already that is good enough
-    double seconds = 0;          // that a step takes
+    std::uint64_t copy = kNone;  // the name of a copy that is good enough
+    double seconds = 0;          // of a step
   };
   struct UpdateWord {
     StepMade::By by = StepMade::By::gradient;
@@ -97,15 +97,16 @@ class StateLending {
   std::optional<Message> give_step(const std::string& what, std::uint64_t step, std::uint64_t offset,
                                    std::uint32_t length);
   void keep(std::shared_ptr<const StepMade> one);
-  void forget_all();         // with the lock, as
-  bool good_enough() const;  // is the copy for somebody who asks now
+  // With the mutex held:
+  void forget_all();
+  bool good_enough() const;  // the copy, for a newcomer that asks now
 
   std::atomic<bool> asked_ = false, follows_ = false;
   std::atomic<std::uint64_t> wanted_ = kNone;  // a copy at this step
-  Time last_asked_{0};                         // the node's thread's
+  Time last_asked_{0};                         // used by the node's thread only
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  bool trains_ = false;  // it has begun
+  bool trains_ = false;  // the node has begun to train
   std::uint64_t step_ = 0;
   double seconds_ = 0;
   Time last_step_{0}, copied_{0};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
-// In the order of all: what every node of this model has, then what the strategy has in common.
+// The order of all vectors: those of every node with this model, then the strategy's common state.
 std::vector<std::span<float>> models_vectors(NodeSelf& self) {
   std::vector<std::span<float>> all{self.learner->parameters(), self.learner->buffers()};
   for (const std::span<float> part : self.optimizer->state()) all.push_back(part);
@@ -89,7 +89,7 @@ void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths) {
           fmt::format("vector {} of the others' state has {} numbers and this member's {}: the "
                       "models differ",
                       i, lengths[i], mine[i].size()));
-  // The strategy's are as long as the model, or shorter: nobody makes others run out of memory.
+  // The strategy's vectors are at most as long as the model: a faulty member cannot exhaust the memory.
   std::vector<std::size_t> common;
   for (std::size_t i = least; i < lengths.size(); ++i) {
     if (lengths[i] > lengths.front() || lengths.size() > least + 16)

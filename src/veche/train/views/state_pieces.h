@@ -8,17 +8,17 @@
 
 namespace veche {
 
-// A node's state as pieces that others can fetch: parameters, buffers, the optimiser's vectors and what the
-// strategy has in common, each cut into pieces of a megabyte.
+// A node's state as pieces that others can fetch: parameters, buffers, the optimizer's vectors and the
+// strategy's common state, each cut into pieces of a megabyte.
 struct StateManifest {
   std::vector<std::uint64_t> lengths;  // of the vectors, in floats
   std::vector<std::uint64_t> hashes;   // of the pieces
 
   std::vector<std::uint64_t> coded() const;
-  static StateManifest of(std::span<const std::uint64_t> words);  // throws RunError where it is damaged
+  static StateManifest of(std::span<const std::uint64_t> words);  // throws RunError if damaged
 };
 
-// Vectors that stay where they are, in pieces.
+// Vectors cut into pieces, in place.
 class StateCut {
  public:
   explicit StateCut(const std::vector<std::span<const float>>& vectors);
@@ -35,7 +35,7 @@ class StateCut {
   std::vector<std::span<const std::byte>> pieces_;
 };
 
-// Those of a node.
+// The pieces of a node's state.
 class StatePieces {
  public:
   explicit StatePieces(NodeSelf& self);
@@ -51,15 +51,15 @@ class StatePieces {
   const StateCut cut_;
 };
 
-// Makes room for a state of these lengths; throws RunError where it is of another model.
+// Makes room for a state of these lengths; throws RunError if it is of another model.
 void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths);
 
-// What steps change in nodes that share something: the parameters, and what the strategy has in common.
+// What a step changes: the parameters and the strategy's common state.
 std::vector<std::span<float>> shared_vectors(NodeSelf& self);
 std::size_t bytes_in(std::span<const std::span<float>> vectors);
 
-// Of what must be the same on all nodes: what the strategy has in common; where that is nothing, the model
-// and its optimiser's, but no buffers, which are each node's own statistics. Never 0.
+// The hash of what must be equal on all nodes: the strategy's common state or, if there is none, the model
+// and the optimizer's state, but not the buffers, which are each node's own statistics. Never 0.
 std::uint64_t state_hash(NodeSelf& self);
 
 }  // namespace veche

@@ -9,8 +9,8 @@
 namespace veche {
 namespace {
 
-// What the servers' optimisers remembered before the step, put together from their parts. What a server took
-// with it begins with zero, as all of it does in a new view.
+// The state of the servers' optimizers before the step, joined from their parts. The part of a lost server
+// begins at zero, as all parts do in a new view.
 std::unique_ptr<Optimizer> servers_optimizer(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
                                              bool has_kept) {
   auto optimizer = make_optimizer(plan.optimizer_options, layers_of(*self.learner));
@@ -45,7 +45,7 @@ void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
   if (mine) {
     gradient = self.work.gradient;
     self.pruner.apply(gradient);
-    // Servers are sent gradients that each replica has clipped; else it is the mean that all clip.
+    // A server gets gradients that each replica has clipped; without servers the mean is clipped.
     double factor = !served           ? 1
                     : mine->scale > 0 ? mine->scale
                                       : clip_scale(plan.clip, squared_norm(gradient));

@@ -8,20 +8,20 @@
 
 namespace veche {
 
-// Notes how the step under way is to be made, so that it can be completed when the view ends in it. Before
-// the step begins, and when a view begins with a gradient that was kept.
+// Notes how to make the coming step, so that it can be completed if the view ends within it. Called before
+// each step, and when a view begins with a kept gradient.
 void note_step(NodeSelf& self, const TrainingPlan& plan, std::size_t replica);
 
-// A step that other stages have made and no node of this stage: its nodes make it of the gradients that they
-// have kept, by the same rule as the strategy.
+// A step that other stages have made and no node of this stage has. The nodes of this stage make it from
+// their kept gradients, by the same rule as the strategy.
 struct TornStep {
   struct Kept {
     std::uint64_t samples = 0;  // the gradient's weight in a mean over samples
-    double scale = 0;           // by which its replica clips it; 0: nobody knows
+    double scale = 0;           // clipping factor of its replica; 0: not known
   };
   std::vector<std::optional<Kept>> kept;  // by node of the stage
-  double rate = 0;                        // as the other stages had it ..
-  double scale = 0;                       // .. and by what they scaled the mean; 0: nobody knows
+  double rate = 0;                        // of the other stages ..
+  double scale = 0;                       // .. and their clipping factor of the mean; 0: not known
 };
 // Collective over the nodes of a stage. `makes_it`: this node has the state before the step.
 void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan, const TornStep& step,

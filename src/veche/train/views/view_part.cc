@@ -37,9 +37,9 @@ void ViewPart::run(std::unique_ptr<Endpoint> endpoint, const View& view, const P
     node_ = std::make_unique<MemberNode>(std::move(endpoint), std::move(self_), *plan_, pool_);
     last_ = node_->run(services);
   } catch (const ViewChanged&) {
-    // What was under way is repeated in the next one.
+    // The next view repeats the step that was cut off.
   } catch (const PeerLost&) {
-    // So it is when a node is gone before the members have agreed that it is.
+    // The same: a node is lost, and the members have not agreed on that yet.
   }
 }
 

@@ -13,40 +13,41 @@
 
 namespace veche {
 
-// What everybody must know of a node's data to make the plan of a view.
+// What all nodes must know of a node's data to make the plan of a view.
 struct DataWord {
   std::uint64_t samples = 0;
   std::uint64_t has_test = 0;
 };
 
-// Makes the plan of a view from its nodes' words; the same on all nodes but for whose samples are at hand.
+// Makes the plan of a view from its nodes' words. All nodes make the same plan, except that each has only its
+// own samples at hand.
 using PlanOfView = std::function<std::unique_ptr<const TrainingPlan>(std::span<const DataWord>)>;
 
-// A node of this process through the views of a run: what is its own goes from one view to the next.
+// A node of this process through the views of a run: takes its state from one view to the next.
 class ViewPart {
  public:
   ViewPart(NodeSelf self, DataWord data, MessagePool pool)
       : self_(std::move(self)), data_(data), pool_(std::move(pool)) {}
 
-  // For Cluster::run: the node's part of this view, until the run or the view has ended.
+  // For Cluster::run: trains in this view until the run or the view ends.
   void run(std::unique_ptr<Endpoint> endpoint, const View& view, const PlanOfView& plan,
            const NodeServices& services);
-  // After it has returned, on every node and helper of the process.
+  // After `run` has returned on every node and helper of the process.
   void leave();
 
   NodeSelf& self() { return self_; }
   NodeStatus status();  // between views
-  // The model is in stages: which one the node has follows from each view, and it may have to wait.
+  // The model is in stages: each view assigns a stage to the node, or lets it wait.
   void set_stages(std::unique_ptr<StagedPart> staged) { staged_ = std::move(staged); }
   StagedPart* staged() const { return staged_.get(); }
-  bool ended() const { return last_.has_value(); }  // the run, not only the view
+  bool ended() const { return last_.has_value(); }  // the run has ended, not only the view
   const std::optional<Evaluation>& last() const { return last_; }
-  // Of the last view: what people should know of its beginning, and how it was planned.
+  // Of the last view: a message for people about its beginning, and its plan.
   const std::string& told() const { return told_; }
   const TrainingPlan* plan() const { return plan_.get(); }
   // Called by the speaker of the process before its first step in a view.
   std::function<void(const TrainingPlan& plan, const std::string& told)> on_begin;
-  // Where the model is in stages, before that: what people should know of who has which.
+  // Before that, if the model is in stages: a message for people about the stages.
   std::function<void(const std::string& sentence)> on_roles;
 
  private:
@@ -58,7 +59,7 @@ class ViewPart {
   const DataWord data_;
   const MessagePool pool_;
   std::unique_ptr<StagedPart> staged_;  // may be null
-  std::unique_ptr<Endpoint> all_;       // of whom only some train
+  std::unique_ptr<Endpoint> all_;       // of the whole view, of which only some nodes train
   std::unique_ptr<const TrainingPlan> plan_;
   std::unique_ptr<MemberNode> node_;  // of the present view; holds self_ then
   std::optional<Evaluation> last_;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostDonors = 4;
 
-// What every node tells all others once it has its state.
+// What every node tells all others when it has its state.
 struct Opening {
   std::uint64_t hash = 0;
   std::uint64_t evaluated = 0, saved = 0;  // steps
@@ -29,14 +29,14 @@ Shared shared_in(const TrainingPlan& plan) { return shared_by(plan.strategy, pla
 
 [[noreturn]] void fail_without_state() { throw RunError("no member of this view has the state of the run"); }
 
-// Who gives its state and who takes it: the same on every node, as all know how everybody stands.
+// Which nodes give their state and which take it: the same on every node, as all know the status of all.
 class Parties {
  public:
   Parties(const View& view, Shared shared) : view_(view), shared_(shared) {
     if (shared != Shared::nothing) reference_ = most_common();
     for (int node = 0; node < view.nodes(); ++node)
       if (whole(node)) donors_.push_back(NodeId{node});
-    // All come back from a power cut, and what their strategy had in common is gone.
+    // After a power cut all nodes come back, and the strategy's common state is gone.
     for (int node = 0; donors_.empty() && node < view.nodes(); ++node)
       if (at(node).done_step == view.first_step) donors_.push_back(NodeId{node});
     if (donors_.empty()) fail_without_state();
@@ -44,7 +44,7 @@ class Parties {
       if (lacks(node)) takers_.push_back(NodeId{node});
   }
 
-  // Whom a node that takes may ask: where models differ it is one model's pieces that are put together.
+  // The donors of a taker: only one if models differ, since all pieces must be of one model.
   std::uint64_t reference() const { return reference_; }  // hash of what is shared; 0: nothing is
   std::vector<NodeId> donors_of(NodeId taker) const {
     const auto turn = static_cast<std::size_t>(std::ranges::find(takers_, taker) - takers_.begin());
@@ -60,7 +60,7 @@ class Parties {
       if (std::ranges::count(donors_of(taker), donor) > 0) served.push_back(taker);
     return served;
   }
-  // In whom it differs though they have made the same steps: a fault of a machine or of Veche.
+  // Nodes whose state differs though they have made the same steps: a fault of a machine or of Veche.
   std::vector<int> strayed() const {
     std::vector<int> all;
     for (int node = 0; reference_ != 0 && node < view_.nodes(); ++node)
@@ -86,7 +86,7 @@ class Parties {
     for (const NodeStatus& one : view_.status)
       if (one.done_step == view_.first_step && one.state_hash != 0) ++counts[one.state_hash];
     std::uint64_t best = 0;
-    for (const NodeStatus& one : view_.status)  // of those that are as common, the lowest node's
+    for (const NodeStatus& one : view_.status)  // among equals the lowest node's
       if (counts.contains(one.state_hash) && one.done_step == view_.first_step &&
           (best == 0 || counts[one.state_hash] > counts[best]))
         best = one.state_hash;
@@ -114,10 +114,10 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
   };
   self.evaluates_first = due(plan.evaluate_every, &Opening::evaluated);
   self.saves_first = due(plan.checkpoint_every, &Opening::saved);
-  // Whoever has saved this step does so again with those who have not: all take part, or nobody.
+  // If a node has not saved this step, all save it again: saving is collective.
   if (std::ranges::any_of(all, [&](const Opening& one) { return one.saved != self.step; }))
     self.last_checkpoint = 0;
-  // Who comes when every step is made has saved nothing: all do so once more before they end.
+  // A newcomer after the last step has saved nothing: all save once more before they end.
   if (self.step >= plan.steps) self.last_checkpoint = 0;
   self.reached_target = std::ranges::any_of(all, [](const Opening& one) { return one.reached_target != 0; });
 }
@@ -138,8 +138,8 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, parties.reference()});
     self.work.forget();
     self.step = view.first_step;
-    // What was due at this step is no newcomer's. Who was behind makes up for it: its donor may not have done
-    // it either, and may die before it does.
+    // A newcomer need not evaluate or save what was due at this step. A node that was behind must: its donor
+    // may not have done so either, and may die before it does.
     if (!behind) self.last_evaluation = self.last_checkpoint = self.step;
     self.has_state = true;
     told = fetched.steps > 0
@@ -161,7 +161,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
   for (const int node : parties.strayed())
     told += fmt::format("{}node {} had another model than the others at step {} and took theirs",
                         told.empty() ? "" : "; ", node, view.first_step);
-  // Others may make the step of what was kept before this node has begun it.
+  // Other nodes may complete the step of the kept gradient before this node has begun it.
   note_step(self, plan, static_cast<std::size_t>(me.value));
   agree(self, channel, plan);
   return told;
