@@ -16,6 +16,7 @@
 #include "veche/runtime/run/member_wait.h"
 #include "veche/runtime/run/run_end.h"
 #include "veche/runtime/run/session.h"
+#include "veche/train/loop/diverged.h"
 #include "veche/train/loop/evaluator.h"
 #include "veche/train/views/state_lending.h"
 
