@@ -4,7 +4,6 @@
 #include "veche/train/loop/loop.h"
 #include "veche/train/loop/make_strategy.h"
 #include "veche/train/loop/membership.h"
-#include "veche/train/strategies/older_state.h"
 
 namespace veche {
 
@@ -19,16 +18,16 @@ Node::Node(std::unique_ptr<Endpoint> endpoint, ModelState model, const Counters&
 
 NodeState Node::state(bool with_strategys) {
   NodeState state = state_of(links_, model_, counters_, plan_);
-  return with_strategys ? with_strategy(std::move(state), strategy_->state()) : state;
+  return with_strategys ? with_strategy(std::move(state), strategy_.state()) : state;
 }
 
 std::optional<NodeState> Node::older_state() {
-  auto* older = dynamic_cast<ReadsOlderState*>(strategy_.get());
+  ReadsOlderState* older = strategy_.reads_older_state();
   if (older == nullptr) return {};
   return with_strategy(state(false), older->older_state());
 }
 
-void Node::take_older_state() { dynamic_cast<ReadsOlderState&>(*strategy_).take_older_state(); }
+void Node::take_older_state() { strategy_.reads_older_state()->take_older_state(); }
 
 void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
   counters_.step = state.step;
@@ -41,7 +40,7 @@ void Node::resume(const NodeState& state, std::uint64_t checkpoint) {
 
 Evaluation Node::run(const NodeServices& services) {
   Membership membership(services.interrupted);
-  const NodeParts parts{plan_, services, links_, model_, counters_, *strategy_, membership};
+  const NodeParts parts{plan_, services, links_, model_, counters_, strategy_, membership};
   BatchFeed feed(links_, plan_, counters_.step, services.prefetcher);
   TrainingStep step(parts, clip_, feed);
   return train_node(parts, step, feed);

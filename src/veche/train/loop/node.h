@@ -11,6 +11,7 @@
 #include "veche/train/loop/gradient_clip.h"
 #include "veche/train/loop/model_state.h"
 #include "veche/train/loop/node_services.h"
+#include "veche/train/strategies/attached_strategy.h"
 
 namespace veche {
 
@@ -50,7 +51,7 @@ class Node {
   Counters counters_;
   Connections links_;
   GradientClip clip_;
-  const std::unique_ptr<Strategy> strategy_;
+  const AttachedStrategy strategy_;
 };
 
 }  // namespace veche

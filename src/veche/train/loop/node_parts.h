@@ -1,11 +1,11 @@
 #pragma once
 
-#include "veche/strategy.h"
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/counters.h"
 #include "veche/train/loop/model_state.h"
 #include "veche/train/loop/node_services.h"
 #include "veche/train/loop/plan.h"
+#include "veche/train/strategies/attached_strategy.h"
 
 namespace veche {
 
@@ -21,7 +21,7 @@ struct NodeParts {
   Connections& links;
   ModelState& model;
   Counters& counters;
-  Strategy& strategy;
+  const AttachedStrategy& strategy;
   Membership& membership;
 
   Observer* observer() const { return services.observer_of(links.id()); }

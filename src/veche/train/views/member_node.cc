@@ -4,7 +4,6 @@
 
 #include "veche/train/loop/loop.h"
 #include "veche/train/loop/make_strategy.h"
-#include "veche/train/strategies/async_forms.h"
 #include "veche/train/views/recoverable_step.h"
 #include "veche/train/views/view_membership.h"
 
@@ -17,11 +16,11 @@ MemberNode::MemberNode(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const 
       links_(std::move(endpoint), std::move(pool), *self_.learner, plan),
       clip_(plan.clip, self_, links_.pipeline()) {
   if (!plan.async()) keeper_.emplace(*self_.learner, self_.work.gradient);
-  strategy_ = make_strategy(plan, links_, keeper_ ? *keeper_ : *self_.learner, self_, clip_);
+  strategy_.emplace(make_strategy(plan, links_, keeper_ ? *keeper_ : *self_.learner, self_, clip_));
   if (plan.async()) {
-    if (auto* form = dynamic_cast<WaitsForNobody*>(strategy_.get())) form->wait_for_nobody();
-    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
-      holder->go_on(self_.schedule_step(plan.shared_steps), std::move(self_.unpushed));
+    strategy_->start_alone();
+    if (AsyncServer* server = strategy_->async_server())
+      server->resume_at(self_.schedule_step(plan.shared_steps), std::move(self_.unpushed));
   }
   links_.strategy.set_sent(self_.sent);
   if (links_.pipeline() != nullptr) links_.pipeline()->set_sent(self_.activations);
@@ -48,8 +47,8 @@ NodeSelf MemberNode::leave_view() {
   if (links_.pipeline() != nullptr) self_.activations = links_.pipeline()->sent();
   if (plan_.async()) {
     strategy_->look_at_rest([] {});  // a model that the strategy holds is copied to the learner
-    if (auto* holder = dynamic_cast<HoldsPart*>(strategy_.get()))
-      self_.unpushed = holder->put_back(self_.learner->parameters());
+    if (AsyncServer* server = strategy_->async_server())
+      self_.unpushed = server->put_back(self_.learner->parameters());
   }
   keep_common(self_, *strategy_, plan_);
   strategy_.reset();  // it refers to the model that goes on

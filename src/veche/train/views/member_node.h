@@ -7,6 +7,7 @@
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/gradient_clip.h"
 #include "veche/train/loop/node_services.h"
+#include "veche/train/strategies/attached_strategy.h"
 #include "veche/train/views/node_self.h"
 
 namespace veche {
@@ -32,8 +33,8 @@ class MemberNode {
   NodeSelf self_;
   Connections links_;
   GradientClip clip_;
-  std::optional<GradientKeeper> keeper_;  // of nodes in step
-  std::unique_ptr<Strategy> strategy_;
+  std::optional<GradientKeeper> keeper_;      // of nodes in step
+  std::optional<AttachedStrategy> strategy_;  // none after leave_view
 };
 
 }  // namespace veche

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "veche/comm/views.h"
-#include "veche/train/strategies/parameter_server/serves_part.h"
 #include "veche/train/views/state_lending.h"
 #include "veche/train/views/torn_step.h"
 
 namespace veche {
 
-bool keep_common(NodeSelf& self, Strategy& strategy, const TrainingPlan& plan) {
+bool keep_common(NodeSelf& self, const AttachedStrategy& strategy, const TrainingPlan& plan) {
   if (!plan.common_state()) return false;
   bool changed = false;
   const std::vector<std::span<float>> now = strategy.state().vectors;
@@ -76,7 +75,7 @@ void RecoverableStep::make() {
 void RecoverableStep::note_for_next_view() {
   clip_.reset();
   note_step(self_, node_.plan, node_.links.replica());
-  auto* server = node_.links.pipeline() != nullptr ? dynamic_cast<ServesPart*>(&node_.strategy) : nullptr;
+  ServesPart* server = node_.links.pipeline() != nullptr ? node_.strategy.serves_part() : nullptr;
   if (server == nullptr) return;
   const ServesPart::Part part = server->served_part();
   self_.work.moments_from = part.from;

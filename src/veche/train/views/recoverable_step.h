@@ -6,7 +6,7 @@
 namespace veche {
 
 // Copies the strategy's state that is equal on all nodes; returns whether it has changed.
-bool keep_common(NodeSelf& self, Strategy& strategy, const TrainingPlan& plan);
+bool keep_common(NodeSelf& self, const AttachedStrategy& strategy, const TrainingPlan& plan);
 
 // The step of a member of a view: it also lends its state to newcomers.
 class MemberStep : public TrainingStep {
