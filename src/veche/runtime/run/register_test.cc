@@ -402,11 +402,14 @@ TEST_F(Registered, OptionalInterfacesAreFound) {
       "counts", [](StrategyContext context) { return std::make_unique<Counts>(std::move(context), calls); });
   info.pace = [](const Options&) { return Pace::async; };
   register_strategy(info);
-  const RunResult result = train({"strategy.name=counts", "run.steps=20", "run.eval_every=5", "cluster.work=equal"});
+  const testing::TemporaryFolder folder;
+  const RunResult result = veche::Run(config({"strategy.name=counts", "run.steps=20", "cluster.work=equal",
+                                              "run.out=" + folder.path().string()}))
+                               .wait();
   EXPECT_EQ(calls.before, 2 * 20);
   EXPECT_EQ(calls.target, 2 * 20);
   EXPECT_EQ(calls.left, 2);
-  EXPECT_GT(calls.looked, 0);
+  EXPECT_GT(calls.looked, 0) << "the last checkpoint was saved at rest";
   for (const NodeReport& node : result.last.nodes) EXPECT_EQ(node.staleness.count, 20U);
 }
 
