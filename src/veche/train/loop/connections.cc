@@ -18,7 +18,7 @@ Connections::Connections(std::unique_ptr<Endpoint> endpoint, MessagePool shared_
       progress(*endpoint_, pool, timeout, tags::progress),
       samples(peers(), pool, timeout, tags::samples),
       strategy(counted, pool, timeout, tags::strategy),
-      stage_control(peers(), pool, timeout, tags::stage_control.child(0)) {
+      stage_control(peers(), pool, timeout, tags::stage_peers) {
   if (traced_) strategy.on_wait([this](Time took) { trace_.span("wait", now() - took, now()); });
 }
 
