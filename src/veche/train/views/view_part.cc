@@ -6,8 +6,6 @@
 #include "veche/train/loop/measure.h"
 
 namespace veche {
-namespace {}  // namespace
-
 NodeStatus ViewPart::status() {
   NodeStatus all = status_of(self_);
   all.samples = data_.samples;
