@@ -18,9 +18,9 @@ class CircleGossip : public veche::Strategy, public veche::MeasuredStrategy, pub
         compressor_(context_) {
     const int me = context_.channel.me().value, nodes = context_.channel.size();
     for (const int node : {(me + 1) % nodes, (me + nodes - 1) % nodes})
-      if (node != me) taken_[veche::NodeId{node}] = true;
+      if (node != me) neighbours_[veche::NodeId{node}] = {};
     std::vector<veche::NodeId> neighbours;
-    for (const auto& [node, taken] : taken_) neighbours.push_back(node);
+    for (const auto& [node, neighbour] : neighbours_) neighbours.push_back(node);
     if (compressor_.on()) copies_.emplace(compressor_, models_, neighbours);
   }
 
@@ -33,14 +33,16 @@ class CircleGossip : public veche::Strategy, public veche::MeasuredStrategy, pub
     if ((step + 1) % every_ != 0) return;
     const std::span<float> x = context_.learner.parameters();
     while (const auto received = next(models_)) {
-      move_towards(received->from, received->message, x);
+      take(received->from, received->message, x);
       receipts_.send(received->from, {});
     }
-    while (const auto received = next(receipts_)) taken_[received->from] = true;
-    for (auto& [node, taken] : taken_)
-      if (std::exchange(taken, false))
-        copies_ ? copies_->send(node, x)
-                : models_.send(node, models_.pool.copy_of(std::span<const float>(x)));
+    while (const auto received = next(receipts_)) neighbours_[received->from].ready = true;
+    for (auto& [node, neighbour] : neighbours_) {
+      if (std::exchange(neighbour.ready, false)) send(node, x);
+      // After sending, so that both copies are new: a pull by old copies overshoots.
+      if (copies_ && neighbour.heard && std::exchange(neighbour.changed, false))
+        copies_->pull(x, node, 1.0 / 3);
+    }
   }
 
   // Nobody sends any more: take what is under way.
@@ -66,21 +68,34 @@ class CircleGossip : public veche::Strategy, public veche::MeasuredStrategy, pub
     }
   }
 
-  void move_towards(veche::NodeId from, const veche::Message& message, std::span<float> x) {
+  void take(veche::NodeId from, const veche::Message& message, std::span<float> x) {
     if (copies_) {
       copies_->receive(from, message);
-      return copies_->pull(x, from, 1.0 / 3);
+      neighbours_[from].heard = neighbours_[from].changed = true;
+      return;
     }
     const std::span<const float> theirs = message.as<float>();
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += (theirs[i] - x[i]) / 3;
   }
+
+  void send(veche::NodeId to, std::span<const float> x) {
+    if (!copies_) return models_.send(to, models_.pool.copy_of(x));
+    copies_->send(to, x);
+    neighbours_[to].changed = true;
+  }
+
+  struct Neighbour {
+    bool ready = true;     // it has taken the last parameters
+    bool heard = false;    // it has sent its own
+    bool changed = false;  // a copy has changed since the last pull
+  };
 
   veche::StrategyContext context_;
   const std::uint64_t every_;
   veche::Compressor compressor_;
   veche::Channel models_ = context_.channel.child(0), receipts_ = context_.channel.child(1);
   std::optional<veche::ModelCopies> copies_;  // none without a codec
-  std::map<veche::NodeId, bool> taken_;       // by neighbour: it has taken the last parameters
+  std::map<veche::NodeId, Neighbour> neighbours_;
   bool alone_ = false;
 };
 

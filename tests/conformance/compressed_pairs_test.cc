@@ -207,7 +207,7 @@ TEST(Pairs, SenselessOnesAreRefused) {
        "sync"},
       {{"strategy.name=parameter-server", "strategy.update=async", "strategy.fanout=2",
         "compress.codec=sign"},
-       "on the way",
+       "on their way to a server",
        "fanout = 0"},
       {{"strategy.name=gossip", "strategy.async=true", "compress.codec=sign", "compress.start=2"},
        "asynchronous",

@@ -27,7 +27,7 @@ ModelSpec spec_of(const json& c) {
   spec.input = {3, c.at("side"), c.at("side")};
   spec.classes = c.at("classes");
   const json& options = c.at("options");
-  spec.settings.stem = options.at("stem");
+  if (options.contains("stem")) spec.settings.stem = options.at("stem").get<std::string>();
   if (options.contains("norm")) spec.settings.norm = options.at("norm").get<std::string>();
   spec.settings.dropout = 0.0;
   spec.settings.stochastic_depth = 0.0;
