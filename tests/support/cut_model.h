@@ -44,7 +44,7 @@ struct CutModel {
         const MicroBatch part = part_at(pass.micro_batch);
         if (pass.forward) {
           if (s > 0 && forth[s].empty()) continue;
-          const std::size_t from = first_sample_of(batch.size(), micro_batches, pass.micro_batch);
+          const std::size_t from = first_sample_in(batch.size(), micro_batches, pass.micro_batch);
           const std::size_t count = samples_in(batch.size(), micro_batches, pass.micro_batch);
           StageInput input;
           input.batch = {batch.images.subspan(from * batch.shape.size(), count * batch.shape.size()),
