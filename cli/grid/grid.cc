@@ -88,9 +88,9 @@ void add_training_options(CLI::App* command, const std::shared_ptr<GridArguments
   command->add_option_function<std::string>(
       "--name",
       [arguments](const std::string& name) { arguments->assignments.push_back("grid.name=" + name); },
-      "of this member, for people (grid.name); the host's when absent");
+      "name of this member (grid.name); default: the host name");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
-  command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
+  command->add_flag("-q,--quiet", arguments->quiet, "show no progress and no table");
 }
 
 CLI::App* add_question(CLI::App* grid, const std::string& name, const std::string& what,
@@ -106,37 +106,37 @@ CLI::App* add_question(CLI::App* grid, const std::string& name, const std::strin
 }  // namespace
 
 void add_grid(CLI::App& app, int& exit_code) {
-  CLI::App* const grid =
-      app.add_subcommand("grid", "Train on machines that come and go, over encrypted links, with no centre");
+  CLI::App* const grid = app.add_subcommand(
+      "grid", "Train on machines that join and leave, over encrypted links, without a server");
   grid->require_subcommand(1);
 
   auto start = std::make_shared<GridArguments>();
-  CLI::App* command = grid->add_subcommand("start", "Found a run and train; prints an invitation for others");
+  CLI::App* command =
+      grid->add_subcommand("start", "Start a run and train; prints an invitation for other machines");
   command->add_option("CONFIG", start->config, "a TOML file")->type_name("FILE");
   add_training_options(command, start);
   add_shorthands(*command, start->assignments);
   command->callback([start, &exit_code] { exit_code = run_grid_start(*start); });
 
   auto join = std::make_shared<GridArguments>();
-  command = grid->add_subcommand("join", "Join a run by an invitation, or come back to one");
-  command->add_option("INVITATION", join->invitation, "VECHE1-..., as a member has made it");
-  command->add_option("--resume", join->resume, "come back to the run in this folder")->type_name("RUN");
+  command = grid->add_subcommand("join", "Join a run with an invitation, or rejoin one");
+  command->add_option("INVITATION", join->invitation, "VECHE1-..., from a member");
+  command->add_option("--resume", join->resume, "rejoin the run in this folder")->type_name("RUN");
   command->add_flag("--force", join->force,
-                    "with --resume: go on though most members of the last view are gone");
+                    "with --resume: continue although most members of the last view are gone");
   add_training_options(command, join);
   command->callback([join, &exit_code] { exit_code = run_grid_join(*join); });
 
   auto invite = std::make_shared<AskArguments>();
   command = add_question(grid, "invite", "Make an invitation", invite);
-  command->add_option("--uses", invite->uses, "how many machines may join by it")
+  command->add_option("--uses", invite->uses, "number of machines that may join with it")
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--expires", invite->expires, "how long it is good, such as 2h");
+  command->add_option("--expires", invite->expires, "validity, such as 2h");
   command->callback([invite] { print_invitation(*invite); });
 
   auto members = std::make_shared<AskArguments>();
   command = add_question(grid, "members", "Who takes part, and how they do", members);
-  command->add_option("--admit", members->admit,
-                      "let in the one that waits for it (grid.admit = \"approved\")");
+  command->add_option("--admit", members->admit, "admit the machine that waits (grid.admit = \"approved\")");
   command->callback([members] { print_members(*members); });
 
   auto revoke = std::make_shared<AskArguments>();

@@ -41,10 +41,9 @@ void add_export(CLI::App& model) {
   command->add_option("out", words->out, "the file, such as model.safetensors")
       ->type_name("FILE")
       ->required();
-  CLI::Option* node = command->add_option("--node", words->node, "the model of this node");
-  command->add_flag("--average", words->average, "the mean over the nodes, which is the default")
-      ->excludes(node);
-  command->add_flag("--onnx", words->onnx, "write ONNX, which a file that is called *.onnx is anyway");
+  CLI::Option* node = command->add_option("--node", words->node, "export the model of this node");
+  command->add_flag("--average", words->average, "the average over the nodes (default)")->excludes(node);
+  command->add_flag("--onnx", words->onnx, "write ONNX; implied by a file name *.onnx");
   command->callback([words, node] { export_it(*words, *node); });
 }
 
@@ -65,20 +64,21 @@ void add_show(CLI::App& model) {
       ->take_all();
   command->add_option("--input", words->input, "channels x height x width of a sample, such as 3x32x32");
   StagesWords& stages = words->stages;
-  CLI::Option* cut = command->add_option("--stages", stages.stages, "cut it into so many, and print the cut");
+  CLI::Option* cut =
+      command->add_option("--stages", stages.stages, "cut the model into this many stages and print the cut");
   command->add_option("--speed", stages.speed, "relative speeds of the stages' machines, such as 1,2,1")
       ->delimiter(',')
       ->needs(cut);
-  command->add_option("--batch", stages.batch, "samples of a step; by default 32")
+  command->add_option("--batch", stages.batch, "samples per step; default 32")
       ->check(CLI::Range(1, 1'000'000))
       ->needs(cut);
-  command->add_option("--micro-batches", stages.micro_batches, "parts of a batch; by default 4 a stage")
+  command->add_option("--micro-batches", stages.micro_batches, "micro-batches per batch; default 4 per stage")
       ->check(CLI::Range(1, 1'000'000))
       ->needs(cut);
-  command->add_option("--cut", stages.cut, "by time, parameters or layers; by default time")
+  command->add_option("--cut", stages.cut, "criterion: time (default), parameters or layers")
       ->check(CLI::IsMember({"time", "parameters", "layers"}))
       ->needs(cut);
-  command->add_option("--schedule", stages.schedule, "1f1b, gpipe or naive; by default 1f1b")
+  command->add_option("--schedule", stages.schedule, "1f1b (default), gpipe or naive")
       ->check(CLI::IsMember(schedule_words()))
       ->needs(cut);
   command->add_flag("--json", words->json, "one JSON object");
@@ -88,7 +88,7 @@ void add_show(CLI::App& model) {
 }  // namespace
 
 void add_model(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("model", "The models that can be trained");
+  CLI::App* command = app.add_subcommand("model", "List, show and export models");
   command->require_subcommand(1);
   add_ls(*command);
   add_show(*command);

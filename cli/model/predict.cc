@@ -225,18 +225,18 @@ int predict(const PredictWords& words, bool has_node) {
 }  // namespace
 
 void add_predict(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("predict", "Ask a trained model what is on pictures");
+  CLI::App* command = app.add_subcommand("predict", "Classify images with a trained model");
   auto words = std::make_shared<PredictWords>();
-  command->add_option("PLACE", words->place, "a run's folder, or weights that `veche model export` wrote")
+  command->add_option("PLACE", words->place, "a run's folder, or weights from `veche model export`")
       ->type_name("PLACE")
       ->required();
-  command->add_option("IMAGE", words->images, "pictures (JPEG, PNG), folders of them, packed sets, archives")
+  command->add_option("IMAGE", words->images, "images (JPEG, PNG), folders of images, packed sets, archives")
       ->type_name("FILE");
   CLI::Option* node =
-      command->add_option("--node", words->node, "the model of this node; else the averaged one");
+      command->add_option("--node", words->node, "use the model of this node; default: the average");
   command->add_flag("--test", words->test,
-                    "the run's test set: accuracy of every class, what is taken for what, calibration");
-  command->add_option("--top", words->top, "so many classes of each picture")
+                    "evaluate the run's test set: accuracy per class, confusion matrix, calibration");
+  command->add_option("--top", words->top, "number of classes to show per image")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_flag("--json", words->json, "one JSON object on standard output");

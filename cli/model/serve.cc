@@ -40,15 +40,14 @@ void serve(const ServeWords& words, bool has_node) {
 }  // namespace
 
 void add_serve(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("serve", "Answer over HTTP what is on pictures, with a page to try it");
+  CLI::App* command = app.add_subcommand("serve", "Serve predictions over HTTP, with a page to try it");
   auto words = std::make_shared<ServeWords>();
-  command->add_option("PLACE", words->place, "a run's folder, or weights that `veche model export` wrote")
+  command->add_option("PLACE", words->place, "a run's folder, or weights from `veche model export`")
       ->type_name("PLACE")
       ->required();
   CLI::Option* node =
-      command->add_option("--node", words->node, "the model of this node; else the averaged one");
-  command->add_option("--threads", words->threads, "that compute an answer; else as many as there are cores")
+      command->add_option("--node", words->node, "use the model of this node; default: the average");
+  command->add_option("--threads", words->threads, "threads per answer; default: all cores")
       ->check(CLI::Range(1, 1024));
   add_serving_options(*command, words->where, 8080);
   command->callback([words, node] { serve(*words, node->count() > 0); });

@@ -13,13 +13,12 @@ void add_serving_options(CLI::App& command, ServingWords& words, int usual_port)
   words.port = usual_port;
   command
       .add_option("--host", words.host,
-                  "the address to listen at; another than this machine's own asks for a token")
+                  "address to listen on; a token is required unless it is a loopback address")
       ->capture_default_str();
-  command.add_option("--port", words.port, "0: one that is free")
+  command.add_option("--port", words.port, "port; 0: any free port")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  command.add_option("--token", words.token,
-                     "what everybody must know who asks; else a new one where needed");
+  command.add_option("--token", words.token, "token that clients must send; default: a new one if needed");
 }
 
 web::Guard guard_of(const ServingWords& words) {

@@ -58,19 +58,19 @@ void report(const ReportWords& words) {
 }  // namespace
 
 void add_report(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("report", "Tables and curves of runs, in one page");
+  CLI::App* command = app.add_subcommand("report", "Write tables and curves of runs to one HTML page");
   auto words = std::make_shared<ReportWords>();
-  command->add_option("RUN", words->runs, "folders of runs, or of comparisons (--compare, --repeat)")
+  command->add_option("RUN", words->runs, "folders of runs or comparisons (--compare, --repeat)")
       ->type_name("RUN");
-  command->add_option("--out", words->out, "the page")->type_name("FILE")->capture_default_str();
-  command->add_option("--csv", words->csv, "also CSV files, into this folder")->type_name("DIR");
+  command->add_option("--out", words->out, "output file")->type_name("FILE")->capture_default_str();
+  command->add_option("--csv", words->csv, "also write CSV files to this folder")->type_name("DIR");
   command
       ->add_option("--figures", words->figures,
-                   "also SVG figures and LaTeX and Markdown tables, into this folder")
+                   "also write SVG figures, LaTeX and Markdown tables to this folder")
       ->type_name("DIR");
   command
       ->add_option("--gallery", words->gallery,
-                   "instead: what every command can draw, made anew, into this folder")
+                   "instead of a report: write a gallery of the pictures of all commands to this folder")
       ->type_name("DIR")
       ->expected(0, 1)
       ->default_str("gallery");

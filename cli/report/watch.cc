@@ -63,9 +63,9 @@ std::unique_ptr<RunObserver> with_live_page(RunObserver& next, const ServingWord
 }
 
 void add_watch(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("watch", "The live page of runs, under way or ended");
+  CLI::App* command = app.add_subcommand("watch", "Serve the live page of running or finished runs");
   auto words = std::make_shared<WatchWords>();
-  command->add_option("RUN", words->runs, "folders of runs, or a folder that holds some, such as runs")
+  command->add_option("RUN", words->runs, "run folders, or a folder of runs, such as runs")
       ->type_name("RUN")
       ->required();
   add_serving_options(*command, words->where, 8081);

@@ -163,18 +163,19 @@ CLI::App* add_runs(CLI::App& app, const std::string& name, const std::string& wh
   command->add_option("CONFIG", arguments->config, "a TOML file")->type_name("FILE");
   command->add_option("--set", arguments->assignments, "section.key=value, any number of times")
       ->type_name("KEY=VALUE");
-  command->add_option("--resume", arguments->resume, "go on with the run in this folder")->type_name("RUN");
+  command->add_option("--resume", arguments->resume, "resume the run in this folder")->type_name("RUN");
   command->add_flag("--restart", arguments->restart,
-                    "with --resume: begin again in this folder; what it has is kept in its aside-1/");
+                    "with --resume: start over in this folder; its contents move to aside-1/");
   command->add_flag("--json", arguments->json, "print the summary as one JSON object on standard output");
-  command->add_flag("-q,--quiet", arguments->quiet, "no progress and no table");
+  command->add_flag("-q,--quiet", arguments->quiet, "show no progress and no table");
   command
       ->add_option("--compare", arguments->compare,
                    "strategy=allreduce,local-sgd:8 or compress=none,fp16 or section.key=a,b: run each in "
-                   "turn and print one table; of several, every combination")
+                   "turn and print one table; repeated: every combination")
       ->type_name("VARIANTS");
   command
-      ->add_option("--repeat", arguments->repeat, "with --compare: runs of each, with the seeds that follow")
+      ->add_option("--repeat", arguments->repeat,
+                   "with --compare: number of runs per variant, with consecutive seeds")
       ->check(CLI::Range(1, 1000));
   add_shorthands(*command, arguments->assignments);
   return command;
@@ -187,7 +188,7 @@ void add_train(CLI::App& app, int& exit_code) {
   CLI::App* const command =
       add_runs(app, "train", "Train; without arguments, the demo: four nodes on a ring", arguments);
   command->add_flag("--keys", arguments->keys, "print every configuration key and exit");
-  command->add_flag("--watch", arguments->watch, "serve the live page of the run while it lasts");
+  command->add_flag("--watch", arguments->watch, "serve the live page during the run");
   add_serving_options(*command, arguments->where, 8081);
   command->callback([arguments, &exit_code] {
     take_configs(*arguments);

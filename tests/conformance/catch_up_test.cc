@@ -1,4 +1,5 @@
-// A newcomer fetches the state of members who train on, some of which die, lie or are slow to answer.
+// A newcomer fetches the state of members that keep training; some of them die, send wrong data or
+// answer slowly.
 #include "veche/train/views/catch_up.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace veche {
 namespace {
 
-constexpr std::size_t kLarge = 700'000;  // three pieces a vector
+constexpr std::size_t kLarge = 700'000;  // three chunks per vector
 
 class LargeLearner : public testing::MembersLearner {
  public:
@@ -33,9 +34,9 @@ NodeSelf make_self() {
   return {std::make_unique<LargeLearner>(), plan.training};
 }
 
-// One that has trained, and goes on when it is told to.
+// A trained member that continues on request.
 struct Trainer {
-  // Where a strategy has something in common: every third step is a round that changes it on all alike.
+  // If the strategy has shared state: every third step is a round that changes it equally on all.
   void step_of_own() {
     const bool round = self.step % 3 == 2;
     const auto n = static_cast<float>(self.step + 1);
@@ -48,7 +49,7 @@ struct Trainer {
   }
   void step() {
     if (!self.common.empty()) return step_of_own();
-    const std::uint64_t sparse = self.step % 3 == 0 ? 1 : 30;  // every so many numbers are not zero
+    const std::uint64_t sparse = self.step % 3 == 0 ? 1 : 30;  // one nonzero number in this many
     std::vector<float> gradient(kLarge);
     for (std::size_t i = 0; i < kLarge; i += sparse)
       gradient[i] = static_cast<float>((7 * i + 13 * self.step) % 101) / 100 - 0.5F;
@@ -90,7 +91,7 @@ class Trainers : public testing::DonorsHere {
       answer->writable<std::byte>()[answer->size() / 2] ^= std::byte{1};
     pieces += answer && name.starts_with("piece/") ? 1 : 0;
     answered({id, std::move(answer)});
-    // They train on meanwhile, and at last are waited for.
+    // They keep training meanwhile, and finally stop.
     if (++asked_ % 4 == 0 && made_meanwhile < 5) {
       go_on();
       ++made_meanwhile;
@@ -103,7 +104,7 @@ class Trainers : public testing::DonorsHere {
 
   std::deque<Trainer> all;
   int made_meanwhile = 0;
-  std::size_t pieces = 0;  // that were given
+  std::size_t pieces = 0;  // chunks sent
 
  private:
   int asked_ = 0;
@@ -120,14 +121,14 @@ TEST(CatchUp, IsWhereTheOthersAre) {
   EXPECT_GT(newcomer.step, caught.copied);
   EXPECT_EQ(newcomer.step, trainers.all[0].self.step);
   EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
-  // Who comes back at once with all of it asks for nothing more than it lacks.
+  // A member that returns at once with its state requests only what it lacks.
   const std::size_t before = trainers.pieces;
   const CaughtUp again = catch_up(newcomer, trainers, Shared::nothing);
   EXPECT_TRUE(again.done);
   EXPECT_EQ(again.pieces, trainers.pieces - before);
 }
 
-// Models are each one's own: what a strategy has in common is what must be the same.
+// Models are private; the strategy's shared state must be equal.
 TEST(CatchUp, HasWhatTheOthersHaveInCommon) {
   Trainers trainers(2, true);
   NodeSelf newcomer = make_self();
@@ -135,7 +136,7 @@ TEST(CatchUp, HasWhatTheOthersHaveInCommon) {
   const CaughtUp caught = catch_up(newcomer, trainers, Shared::common);
   EXPECT_TRUE(caught.done);
   EXPECT_EQ(caught.donors, 1);
-  EXPECT_GT(newcomer.step, caught.copied + 3);  // a round at least
+  EXPECT_GT(newcomer.step, caught.copied + 3);  // at least a round
   EXPECT_EQ(newcomer.step, trainers.all[0].self.step);
   EXPECT_EQ(newcomer.common, trainers.all[0].self.common);
   EXPECT_EQ(newcomer.common, trainers.all[1].self.common);

@@ -1,4 +1,4 @@
-// What codecs remember survives a checkpoint; what arrives damaged is nobody's model.
+// A codec's memory survives a checkpoint; a damaged code never reaches a model.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -97,7 +97,7 @@ TEST(Memories, OfAnotherNumberOfNodesAreForgotten) {
   EXPECT_NE(listener.said.find("what codecs remembered is forgotten"), std::string::npos) << listener.said;
 }
 
-// Node 1's codes are cut, or lengthened, from some message on.
+// Truncates or extends node 1's codes from some message on.
 class Damaging : public Endpoint {
  public:
   Damaging(std::unique_ptr<Endpoint> inner, bool longer)

@@ -1,4 +1,4 @@
-// Every strategy x every codec that goes with it, and the words for those that do not.
+// Every strategy x every codec it supports, and the messages for the others.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ struct PairCase {
   std::string codec;
 };
 
-// Forms that exchange in different ways.
+// Forms with different exchanges.
 std::vector<Assignments> in_step_forms() {
   return {{"strategy.name=allreduce"},
           {"strategy.name=allreduce", "strategy.algorithm=ring"},
@@ -109,7 +109,7 @@ TEST_P(Compressed, WithoutARateNothingMoves) {
     for (const float x : node) ASSERT_NEAR(x, 0.5, 1e-6);
 }
 
-// The mean of the models comes near the mean of the points that they are drawn to: nothing is lost for good.
+// The mean of the models approaches the mean of their targets: nothing is lost for good.
 TEST_P(Compressed, ComesNearTheOptimum) {
   const RunResult result = train_drawn(with({"run.steps=400"}));
   const auto nodes = static_cast<int>(result.parameters.size());
@@ -121,7 +121,7 @@ TEST_P(Compressed, ComesNearTheOptimum) {
     error += std::pow(mean - optimum[i], 2);
     size += std::pow(0.5 - optimum[i], 2);
   }
-  // A vote goes to the medians of the points, which are not their means.
+  // A vote converges to the medians of the targets, not to their means.
   const bool votes =
       std::ranges::find(GetParam().strategy, "compress.vote=true") != GetParam().strategy.end();
   EXPECT_LT(std::sqrt(error / size), votes ? 0.6 : 0.25);
@@ -130,8 +130,8 @@ TEST_P(Compressed, ComesNearTheOptimum) {
 INSTANTIATE_TEST_SUITE_P(Pairs, Compressed, ::testing::ValuesIn(pair_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
-// The rate is small: on a busy machine a node may make a hundred steps while the others make none, and what
-// they share then goes some way to its own point.
+// The rate is small: on a busy machine a node may make a hundred steps while the others make none,
+// and the shared model then moves towards its target.
 TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
   const std::vector<Assignments> forms = {
       {"strategy.name=parameter-server", "strategy.update=async"},
@@ -163,7 +163,7 @@ TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
     }
 }
 
-// A strategy that is added to the registry is used by codecs or says why not.
+// Every registered strategy either supports codecs or says why not.
 TEST(Pairs, EveryStrategyIsKnown) {
   for (const StrategyInfo& info : strategies())
     EXPECT_NE(info.coded.exchange, CodedExchange::undeclared) << info.name;

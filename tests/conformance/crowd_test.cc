@@ -1,4 +1,4 @@
-// A thousand nodes in one process: what each of them holds, and that they compute what they would alone.
+// A thousand nodes in one process: the memory of each, and that they compute the same as alone.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -10,7 +10,7 @@
 namespace veche {
 namespace {
 
-// Linux forgets the peak so far when told so (proc(5), clear_refs).
+// Resets the peak memory of this process (proc(5), clear_refs).
 void forget_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 double peak_bytes() {
@@ -43,8 +43,8 @@ RunResult train(std::vector<std::string> assignments) {
 
 double tested(const RunResult& result) { return summary(result)["accuracy"]["tested"].get<double>(); }
 
-// Adam's two vectors, the parameters and what is sent to the neighbours: four. Gradients, averages and copies
-// belong to the few that compute, and stacks, layers and batches are small.
+// Four vectors: Adam's two, the parameters and the copy sent to neighbours. Only the few computing
+// nodes hold gradients, averages and copies; stacks, layers and batches are small.
 TEST(Crowd, ANodeHoldsFourVectors) {
   forget_peak_memory();
   const RunResult few = train({"topology.graph=torus:10x20", "run.steps=4", "run.eval_every=2"});
@@ -68,7 +68,7 @@ TEST(Crowd, OfVeryManyNodesSomeAreTestedAtTheEnd) {
   EXPECT_EQ(tested(train({"topology.graph=ring:70", steps, "run.eval=all"})), 70);
 }
 
-// Made alone, so that it shares nothing, and keeps its memory.
+// A learner created alone, so that it shares nothing and keeps its memory.
 class Loner : public Learner {
  public:
   explicit Loner(const ModelSpec& spec) : learner_(make_learner(spec)) {}
@@ -84,7 +84,7 @@ class Loner : public Learner {
   const std::unique_ptr<Learner> learner_;
 };
 
-// What learners share and give back changes no bit.
+// Sharing plans and releasing memory change no bit.
 TEST(Crowd, ComputesWhatLonersWould) {
   TrainingRequest request;
   request.settings = settings({"model.name=lenet5", "cluster.nodes=130", "topology.graph=torus:10x13",

@@ -1,5 +1,5 @@
-// The conformance suite on the ranks of a job: every strategy of the registry with one and with two nodes a
-// rank, on the same exact problems as the threads engine, whose result it must give.
+// The conformance suite on the ranks of a job: every registered strategy with one and two nodes per
+// rank, on the same exact problems as the threads engine, with the same results.
 #include "tests/conformance/over_job.h"
 
 #include <gtest/gtest.h>
@@ -79,12 +79,12 @@ TEST_P(OverJob, GivesTheResultOfThreads) {
   ASSERT_EQ(result.parameters.size(), threads.parameters.size());
   ASSERT_EQ(result.last.nodes.size(), threads.last.nodes.size())
       << "every rank's metrics arrive at the first";
-  // What an engine does by itself counts as the least that messages could do.
+  // An engine's own collective counts as the minimum that messages would need.
   const bool by_messages = testing::sums_by_messages && GetParam().strategy == "allreduce";
   for (std::size_t node = 0; node < threads.last.nodes.size() && !by_messages; ++node)
     EXPECT_EQ(result.last.nodes[node].sent.bytes, threads.last.nodes[node].sent.bytes);
   for (std::size_t node = 0; node < threads.parameters.size(); ++node) {
-    // An engine's own sum may add up in another order than the nodes'.
+    // An engine's own sum may use another order than the nodes'.
     if (testing::sums_by_messages || GetParam().strategy != "allreduce") {
       EXPECT_EQ(result.parameters[node], threads.parameters[node]);
       continue;
@@ -124,8 +124,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OverJob, ::testing::ValuesIn(all_cases()), 
   return name;
 });
 
-// Nodes that wait for nobody are never twice the same, and one that starts late holds the others back: all
-// must have gone most of the way to the optimum of equal problems.
+// Asynchronous runs are not repeatable, and a late node holds the others back: all must come most
+// of the way to the optimum of equal problems.
 TEST(AsyncOverJob, EveryFormGoesTowardsTheOptimum) {
   for (const testing::Assignments& variant : testing::async_variants()) {
     const int nodes = std::max(3, job->size());
@@ -133,7 +133,7 @@ TEST(AsyncOverJob, EveryFormGoesTowardsTheOptimum) {
     testing::make_equal(config, nodes);
     config.set("run.steps=200");
     config.set("cluster.work=equal");
-    config.set("cluster.stall=[1,0.002]");  // else a rank may have done all before another has begun
+    config.set("cluster.stall=[1,0.002]");  // otherwise one rank may finish before another begins
     for (const std::string& assignment : variant) config.set(assignment);
     TrainingRequest request;
     request.settings = config.resolve();
@@ -164,7 +164,7 @@ TEST(JobEndpoint, KeepsTheOrderOfSmallAndLargeMessagesOfATag) {
       std::ranges::fill(message.writable<float>(), static_cast<float>(k));
       endpoint.send(next, Tag{k % 2 + (1ULL << 40)}, std::move(message));
     }
-    // The even ones last: tags are conversations of their own.
+    // The even ones last: tags are separate conversations.
     for (const std::size_t first : {1, 0})
       for (std::size_t k = first; k < kCount; k += 2) {
         const Received received = endpoint.receive(before, Tag{k % 2 + (1ULL << 40)}, Time(60));

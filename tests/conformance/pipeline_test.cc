@@ -1,4 +1,4 @@
-// Stages on every engine: threads that share two places to compute, and orders that a seed decides.
+// Pipeline stages on every engine: threads that share two slots, and seeded orders.
 #include <gtest/gtest.h>
 
 #include "tests/support/chain_step.h"

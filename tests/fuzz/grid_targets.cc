@@ -1,4 +1,4 @@
-// What comes over links from others, and invitations that people hand on.
+// Messages from other members, and invitations passed on by people.
 #include <cstdlib>
 
 #include "tests/fuzz/targets.h"
@@ -15,12 +15,12 @@
 namespace veche::fuzz {
 namespace {
 
-// What is read is written the same way.
+// Encoding the parsed value gives the same bytes.
 void must_be(std::string_view written, std::string_view read) {
   if (written != read) std::abort();
 }
 
-// Warrants and revocations, and a certificate: none of them can be good.
+// Warrants, revocations and a certificate from a stranger: none can be valid.
 void told_by_a_stranger(const std::string& bytes) {
   static const grid::KeyPair root = grid::KeyPair::of({1}), founder = grid::KeyPair::of({2});
   static const grid::Instant now = std::chrono::system_clock::now();

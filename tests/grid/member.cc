@@ -38,7 +38,7 @@ void print(const std::string& line) {
   std::cout << line << std::endl;
 }
 
-// One step of one node. All bring the same step, or nobody goes on.
+// One step of one node. All bring the same step, or none continues.
 void go_together(Endpoint& endpoint, MessagePool& pool, std::uint64_t step) {
   const Tag tag{1 + step % 2};
   for (int i = 0; i < endpoint.size(); ++i)
@@ -145,7 +145,7 @@ int run(const std::vector<std::string>& words) {
     if (member->configuration() != "the configuration") throw RunError("the configuration is wrong");
   }
   print("id " + grid::hex(member->me()));
-  // Nobody waits for it: its input may stay open.
+  // Not waited for: its input may stay open.
   std::thread([] {
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {

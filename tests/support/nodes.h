@@ -13,7 +13,7 @@
 
 namespace veche::testing {
 
-// Something of one node's own while it runs: what a collective needs.
+// One node's own objects for a collective.
 struct TestNode {
   explicit TestNode(std::unique_ptr<Endpoint> given) : endpoint(std::move(given)) {}
 
@@ -27,7 +27,7 @@ struct TestNode {
 
 using Network = std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)>;
 
-// Runs `body` as n nodes on n threads; what one throws fails the test with its words.
+// Runs `body` as n nodes on n threads; an exception fails the test with its message.
 inline void run_nodes(int nodes, const std::function<void(TestNode&)>& body, const Network& network = {}) {
   ThreadsCluster cluster(nodes);
   std::vector<std::unique_ptr<Endpoint>> endpoints;

@@ -15,41 +15,41 @@
 
 namespace veche::grid {
 
-// For tests: members of a run in virtual time, each a Membership with a disk, on a network that a seed makes
-// as bad as the test wants. A link works in each direction by itself; who does not hear a peer any more, or
-// hears it again, is told after a moment, as an engine would. Training is a counter of steps that takes a
-// moment to stop. Every view that is installed is checked; what is wrong is in `wrong`.
+// For tests: members of a run in virtual time, each a Membership with a disk, on a faulty network
+// controlled by a seed. A link works in each direction separately; a member learns after a moment
+// that it stopped or resumed hearing a peer, as from an engine. Training is a step counter that
+// takes a moment to stop. Every installed view is checked; violations are in `wrong`.
 class VirtualMembers {
  public:
   using Who = std::size_t;
 
   struct Network {
     double loss = 0, repeat = 0;
-    Time delay{0.001}, jitter{0.002};  // of a message: always, and at random
-    Time notice{0.01};                 // at most, until a link is known to be up or down
-    Time stop{0.02};                   // at most, until training has stopped
-    Time catch_up{0.2};                // at most, until who was removed or has come back is ready
-    Time sync{0};                      // of the disk, before what depends on it is sent
-    double tear = 0;                   // that a member dies between writing to its disk and sending
+    Time delay{0.001}, jitter{0.002};  // of a message: fixed, and random
+    Time notice{0.01};                 // upper bound until a link change is noticed
+    Time stop{0.02};                   // upper bound until training has stopped
+    Time catch_up{0.2};                // upper bound until a removed or returning member is ready
+    Time sync{0};                      // of the disk, before dependent messages are sent
+    double tear = 0;                   // probability of dying between disk write and send
   };
 
   struct Node {
     MemberId id;
-    std::unique_ptr<Membership> membership;  // none: it is dead
+    std::unique_ptr<Membership> membership;  // null: dead
     Bytes disk;
-    std::uint64_t life = 0;  // events of an earlier one are void
+    std::uint64_t life = 0;  // events of an earlier life are void
     std::uint64_t steps = 0;
-    std::uint64_t since = 0;  // the incarnation from which on its disk remembers
+    std::uint64_t since = 0;  // the first incarnation that its disk remembers
     Time asleep_until{0};
     std::optional<AgreedView> view;
-    bool gone = false;  // has left, was revoked or refused: does not come back
+    bool gone = false;  // has left, was revoked or refused: does not return
     bool comes_back = true;
     std::optional<std::string> refused;
     std::optional<std::uint64_t> ended;
     std::set<MemberId> revoked;
-    std::set<Who> heard;  // whose links are up, as it was told
+    std::set<Who> heard;  // peers whose links are up, as it was told
     int removals = 0;
-    std::optional<Time> trains_since;  // none: it stands still
+    std::optional<Time> trains_since;  // nullopt: stopped
     Time trained{0};
   };
 
@@ -64,7 +64,7 @@ class VirtualMembers {
       return bytes.size() == 1 && bytes[0] == 7;
     };
     for (Who who = 0; who < most; ++who) {
-      // In no order of theirs: who comes first must not follow from an id.
+      // Random ids, so that the order of joining does not follow from an id.
       nodes_[who].id.bytes[0] = static_cast<std::uint8_t>(random_.below(256));
       nodes_[who].id.bytes[30] = static_cast<std::uint8_t>(who >> 8U);
       nodes_[who].id.bytes[31] = static_cast<std::uint8_t>(who);
@@ -94,7 +94,7 @@ class VirtualMembers {
     if (!settled(count)) complain("the members never formed a view");
   }
 
-  // A newcomer that has shown an invitation to `at`, and has caught up.
+  // A newcomer that has shown an invitation to `at` and has caught up.
   void join(Who who, Who at, const Invitation& invitation) {
     if (!alive(who)) start(who, false);
     if (alive(at)) {
@@ -113,10 +113,10 @@ class VirtualMembers {
     node.asleep_until = now_;
     node.view.reset();
     node.heard.clear();
-    node.comes_back = true;  // whatever it wanted before
+    node.comes_back = true;  // overrides its earlier wish
     Member member;
     member.id = node.id;
-    member.incarnation = incarnation_ += 1000;  // as a clock: above any that a life before has come to
+    member.incarnation = incarnation_ += 1000;  // like a clock: above any incarnation of an earlier life
     node.membership = std::make_unique<Membership>(kRun, member, node.disk, options_, random_.next());
     if (!remembers || node.since == 0) node.since = node.membership->self().incarnation;
     collect(who);
@@ -124,7 +124,7 @@ class VirtualMembers {
       if (other != who) watch(who, other), watch(other, who);
   }
 
-  // Comes back from a crash and asks to be let in.
+  // Returns from a crash and asks to be admitted.
   void restart(Who who, bool remembers) {
     start(who, remembers);
     if (alive(who)) ready_later(who);
@@ -185,12 +185,12 @@ class VirtualMembers {
   // Training at this member stops by itself.
   void stop(Who who) { freeze_later(who); }
 
-  // Training goes in step: while one is missing that the others wait for, nobody's counts.
+  // Training is in lockstep: while an awaited member is missing, no steps count.
   void hold() {
     for (Node& node : nodes_) stop_counting(node);
   }
 
-  // Goes on until `done` or for so long; what it took.
+  // Runs until `done`, or for `most`; returns the elapsed time.
   Time run_until(const std::function<bool()>& done, Time most) {
     const Time begun = now_, end = now_ + most;
     while (wrong_.empty() && !done()) {
@@ -206,7 +206,7 @@ class VirtualMembers {
     run_until([] { return false; }, how_long);
   }
 
-  // Exactly `count` are in, of one view, and train.
+  // Exactly `count` members are in one view and train.
   bool settled(std::size_t count) const {
     const AgreedView* one = nullptr;
     std::size_t inside = 0;
@@ -225,7 +225,7 @@ class VirtualMembers {
     return inside == count && one != nullptr && one->membership.members.size() == count;
   }
 
-  // For a failure's message: how each member sees it.
+  // Every member's state, for a failure message.
   std::string picture() const {
     std::string all;
     for (Who who = 0; who < size(); ++who) {
@@ -243,7 +243,8 @@ class VirtualMembers {
     return all;
   }
 
-  // Whether those who remember could agree on what follows the newest view that is known to somebody alive.
+  // Whether the members that remember could agree on the successor of the newest view known to a
+  // live member.
   bool quorum_remembers() const {
     const MembershipView* newest = nullptr;
     for (const Node& node : nodes_)
@@ -271,7 +272,7 @@ class VirtualMembers {
     Time at;
     std::uint64_t order;
     Who who;
-    std::uint64_t life;  // 0: of any
+    std::uint64_t life;  // 0: any
     std::function<void(Node&)> what;
   };
   struct Later {
@@ -301,7 +302,7 @@ class VirtualMembers {
     now_ = std::max(now_, event.at);
     Node& node = nodes_[event.who];
     if (node.membership == nullptr || (event.life != 0 && event.life != node.life)) return;
-    if (now_ < node.asleep_until) {  // waits for it to wake
+    if (now_ < node.asleep_until) {  // waits until it wakes
       event.at = node.asleep_until;
       event.order = order_++;
       queue_.push(std::move(event));
@@ -421,14 +422,14 @@ class VirtualMembers {
     node.view = view;
     node.steps = std::max(node.steps, view.membership.first_step);
   }
-  // Invitations of the tests are named by how often they are good: "2:name".
+  // Test invitations are named by their number of uses: "2:name".
   static std::uint32_t uses_of(const std::string& id) { return static_cast<std::uint32_t>(std::stoul(id)); }
 
   RandomStream random_;
   MembershipOptions options_;
   Network network_;
   std::vector<Node> nodes_;
-  std::vector<Time> ticks_;               // when each is next woken
+  std::vector<Time> ticks_;               // when each is woken next
   std::vector<std::vector<bool>> works_;  // from, to
   std::priority_queue<Event, std::vector<Event>, Later> queue_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, AgreedView> views_;

@@ -19,7 +19,7 @@ namespace {
 using testing::run_nodes;
 using testing::TestNode;
 
-// Every number of nodes, with and without a network that delays.
+// Every number of nodes, with and without network delays.
 struct Setting {
   int nodes;
   bool faulty;
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Nodes, Collectives,
                            return std::to_string(info.param.nodes) + (info.param.faulty ? "slow" : "");
                          });
 
-// Floats sent by each node. On a ring node i sends every part but i+1, then every part but i+2:
+// Floats sent per node. On a ring, node i sends every part but i+1, then every part but i+2:
 // docs/oracles.md.
 void expect_floats_sent(std::size_t length, const std::vector<std::uint64_t>& expected) {
   std::vector<std::uint64_t> sent(expected.size());
@@ -202,7 +202,7 @@ TEST(Packed, HoldsAStructBeforeOrAfterItsPayload) {
   EXPECT_THROW(pool.make(7).as<float>(), RunError);
 }
 
-// A process that is stopped while it waits, and its peer with it.
+// A process that is suspended while it waits, and its peer with it.
 class StoppedOnce : public Endpoint {
  public:
   StoppedOnce(Endpoint& inner, std::function<void()> then)

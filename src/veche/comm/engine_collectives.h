@@ -18,7 +18,7 @@ class VECHE_MODULE_API EngineCollectives {
   virtual ~EngineCollectives() = default;
 
   struct Outcome {
-    Received::Outcome outcome = Received::Outcome::timed_out;  // `message`: it is done
+    Received::Outcome outcome = Received::Outcome::timed_out;  // `message`: success
     NodeId missing;                                            // the peer that was lost or did not come
     Traffic sent;                                              // counted instead of messages
     Time waited{0};                                            // part of the elapsed time

@@ -1,5 +1,5 @@
-// Who runs what: nodes, helpers and passes on the engine whose nodes are threads. MPI's are in
-// tests/mpi/conformance.cc, the seeded engine's beside it.
+// Execution of nodes, helpers and passes by the threads engine. MPI's tests are in
+// tests/mpi/conformance.cc; the seeded engine has its own.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::TestNode;
 
-// Runs nodes over endpoints that outlive them, as training does; returns why it failed.
+// Runs nodes with endpoints that outlive them, as in training; returns the failure.
 std::string failure_of(int nodes, const std::function<void(Endpoint&)>& body, int slots = 0) {
   ThreadsCluster cluster(nodes, slots);
   std::vector<std::unique_ptr<Endpoint>> endpoints;
@@ -30,7 +30,7 @@ TEST(Execution, AHelperThatFailsEndsItsNodeWithTheCause) {
   std::atomic<int> lost = 0;
   const std::string why = failure_of(3, [&](Endpoint& endpoint) {
     if (endpoint.id().value == 1) endpoint.spawn([] { throw RunError("the helper has broken"); });
-    // Nobody sends: each waits for the next, and node 1 for its own end.
+    // No node sends: each waits for the next, and node 1 for its own end.
     const NodeId next{(endpoint.id().value + 1) % 3};
     const Received received = endpoint.receive(next, Tag{1}, kForever);
     EXPECT_EQ(received.outcome, Received::Outcome::peer_lost);
@@ -46,7 +46,7 @@ TEST(Execution, AHelperThatWaitsForEverIsJoinedWithItsNode) {
   const std::string why = failure_of(2, [&](Endpoint& endpoint) {
     endpoint.spawn([&] {
       try {
-        endpoint.receive({}, Tag{1}, kForever);  // tells of the peer's end,
+        endpoint.receive({}, Tag{1}, kForever);  // reports the peer's end,
         endpoint.receive({}, Tag{1}, kForever);  // once
       } catch (const NodeEnded&) {
         ++ended;
@@ -96,7 +96,7 @@ TEST(Execution, ASlotIsGivenBackAroundAWait) {
       2,
       [&](Endpoint& endpoint) {
         const NodeId other{1 - endpoint.id().value};
-        // There is one slot: both are inside only if each leaves it while it waits.
+        // There is one slot: both are inside only if each releases it while it waits.
         endpoint.compute({}, [&] {
           endpoint.send(other, Tag{1}, pool.make(4));
           EXPECT_EQ(endpoint.receive(other, Tag{1}, kForever).outcome, Received::Outcome::message);

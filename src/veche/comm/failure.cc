@@ -7,8 +7,8 @@
 namespace veche {
 namespace {
 
-// The first character of what is brought, after those of failures: who ends while others go on is believed
-// last.
+// The first character of a contribution, after those of failures: a rank that ends while others
+// continue is the least likely cause.
 constexpr char kEnd = '4';
 constexpr char kText = '5';
 

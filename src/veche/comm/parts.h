@@ -8,12 +8,12 @@
 
 namespace veche {
 
-// How collectives number nodes and divide vectors.
+// Numbering of nodes and division of vectors in collectives.
 
-// The node with this number on a circle of `size`.
+// The node with this number, modulo `size`.
 inline NodeId wrapped(int node, int size) { return NodeId{((node % size) + size) % size}; }
 
-// Where part k of n begins; parts differ by at most one item, the larger ones first.
+// The start of part k of n; parts differ by at most one item, the larger ones first.
 inline std::size_t part_start(std::size_t items, int parts, int k) {
   const auto n = static_cast<std::size_t>(parts);
   const auto at = static_cast<std::size_t>(k);

@@ -11,25 +11,25 @@
 namespace veche {
 namespace {
 
-constexpr std::size_t kSmallestBlock = 2048;  // less is not worth waking somebody for
+constexpr std::size_t kSmallestBlock = 2048;  // less is not worth waking a node
 constexpr std::size_t kLargestBlock = 16384;
-constexpr std::size_t kMostBlocks = 60000;  // they are counted in 16 bits
+constexpr std::size_t kMostBlocks = 60000;  // counted in 16 bits
 constexpr std::size_t kBlocksPerCore = 4;   // so that cores finish at about the same time
-// Most waits are shorter than sleeping and being woken. While somebody is due whom this core has to run, the
-// core is offered to it a few times; more often would give it to strangers for long. Where all who are due
-// run on other cores, polling is best: a node polls for longer each time it helped, for shorter each time it
-// did not.
+// Most waits are shorter than a sleep and a wake-up. While an expected node needs this core, the
+// core is yielded a few times; more often would give it to other programs for long. If all expected
+// nodes run on other cores, polling is best: a node polls longer each time it helped, and shorter
+// each time it did not.
 constexpr int kLeastPauses = 8;
 constexpr int kMostPauses = 512;
 constexpr int kYields = 4;
-constexpr std::chrono::milliseconds kRecheck{100};  // from one check to the next, while asleep
+constexpr std::chrono::milliseconds kRecheck{100};  // between checks while asleep
 
 std::size_t cores() {
-  static const auto count = static_cast<std::size_t>(usable_cores());  // asks the system
+  static const auto count = static_cast<std::size_t>(usable_cores());  // a system call
   return count;
 }
 
-// Lets the other half of a core work.
+// Lets the other hardware thread of the core work.
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -38,7 +38,7 @@ void pause() {
 
 std::uint64_t current_core() { return static_cast<std::uint64_t>(std::max(0, sched_getcpu())); }
 
-// The operation that a node came for last, and on which core.
+// The last operation that a node arrived for, and its core.
 struct Coming {
   std::uint64_t operation = 0;
   std::uint64_t core = 0;
@@ -47,8 +47,8 @@ struct Coming {
   std::uint64_t packed() const { return operation << 16 | (core & 0xffff); }
 };
 
-// Blocks [from, to) of an operation, in one number that changes as a whole: a late-comer can never touch the
-// next operation.
+// Blocks [from, to) of an operation in one atomic number: a latecomer can never touch the next
+// operation.
 struct BlocksLeft {
   std::uint64_t operation = 0;  // its last 32 bits
   std::uint64_t from = 0;
@@ -100,7 +100,7 @@ std::optional<SharedMemorySum::Missing> SharedMemorySum::run(NodeId me, NodeStat
     }
     EventCount::Waiter waiter(state_.events);
     if (finished(operation) || has_work(operation) || work.first_lost() != lost) continue;
-    // Once all have come the end is near and sure, whatever the deadline says.
+    // Once all have arrived, the end is certain and near, whatever the deadline.
     const Clock::time_point asleep = Clock::now();
     const Clock::time_point recheck = asleep + kRecheck;
     const bool sure = lost || asleep >= deadline;
@@ -109,7 +109,7 @@ std::optional<SharedMemorySum::Missing> SharedMemorySum::run(NodeId me, NodeStat
   }
 }
 
-// False when it is too late: all have come.
+// Returns false if it is too late: all have arrived.
 bool SharedMemorySum::withdraw(std::uint64_t operation) {
   std::uint64_t seen = state_.arrivals.load(std::memory_order_acquire);
   do {
@@ -137,8 +137,8 @@ void SharedMemorySum::finish(std::uint64_t operation) {
   state_.events.notify_all();
 }
 
-// Takes a block of this operation and does it; false when there is none. Odd and even cores take from
-// different ends, so that in the next operation a core finds what it had in its cache.
+// Takes a block of this operation and processes it; returns false if there is none. Odd and even
+// cores take from different ends, so that in the next operation a core finds its data in its cache.
 bool SharedMemorySum::take_block(std::uint64_t operation, std::size_t length, Work& work) {
   std::uint64_t seen = state_.blocks.load(std::memory_order_acquire);
   if (!BlocksLeft::unpacked(seen).left_of(operation)) return false;

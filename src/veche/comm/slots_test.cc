@@ -45,7 +45,8 @@ TEST(SlotsTest, NoMoreComputeAtOnceThanThereAreSlots) {
           std::unique_lock lock(mutex);
           most = std::max(most, ++inside);
           changed.notify_all();
-          changed.wait_for(lock, kTimeout, [&] { return most >= kSlots; });  // the first wait for each other
+          // the first ones wait for each other
+          changed.wait_for(lock, kTimeout, [&] { return most >= kSlots; });
           --inside;
           ++turns;
         }
@@ -57,7 +58,7 @@ TEST(SlotsTest, NoMoreComputeAtOnceThanThereAreSlots) {
 
 TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
   Slots slots(1);
-  std::vector<std::uint64_t> order;  // guarded by the one slot
+  std::vector<std::uint64_t> order;  // guarded by the single slot
   {
     std::vector<std::jthread> nodes;
     const Slots::Turn mine(slots, 0);
@@ -73,7 +74,7 @@ TEST(SlotsTest, WhoIsFurthestBehindGoesFirst) {
   EXPECT_EQ(order, (std::vector<std::uint64_t>{3, 5, 7, 9}));
 }
 
-// The core that a slot's next node is moved to must not bind it once it is awake.
+// After waking, a thread must not stay bound to the core that it was moved to.
 TEST(SlotsTest, ThreadsMayRunOnTheirCoresAgain) {
   constexpr int kNodes = 6;
   Slots slots(2);

@@ -152,7 +152,7 @@ TEST(Faulty, MixesUpConversationsButNotOneOfThem) {
     };
     take();
     overtaken += second && first < 2 ? 1 : 0;
-    a->receive(NodeId{1}, Tag{3}, a->now());  // before it waits for anything, all is on its way
+    a->receive(NodeId{1}, Tag{3}, a->now());  // everything is sent before it waits
     take();
     EXPECT_EQ(first, 2);
     EXPECT_TRUE(second || b->receive(NodeId{0}, Tag{2}, b->now()).outcome == Received::Outcome::message);

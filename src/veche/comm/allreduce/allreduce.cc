@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-// Small enough for a block of every node's data and their sum to stay in the first cache.
+// Small enough that a block of every node's data and its sum stay in the first-level cache.
 constexpr std::size_t kBlock = 2048;
 
 AllReduceSteps steps_of(AllReduceAlgorithm algorithm) {
@@ -58,7 +58,7 @@ const std::string& name_of(AllReduceAlgorithm algorithm) {
 void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm, Wire* wire) {
   if (algorithm == AllReduceAlgorithm::automatic)
     algorithm = default_table(channel.endpoint).choose(channel.size(), data.size_bytes());
-  // An engine's own is quickest when nobody computes in between.
+  // An engine's own collective is fastest if nodes do not compute in between.
   EngineCollectives* const native =
       algorithm == AllReduceAlgorithm::native && channel.size() > 1 && wire == nullptr
           ? channel.endpoint.collectives()

@@ -4,7 +4,7 @@
 namespace veche {
 namespace {
 
-// Everybody sends everything to everybody, who adds up in the order of nodes.
+// Every node sends everything to every other node; each adds up in node order.
 void begin_all_to_all(Channel& channel, std::span<float> data, Wire* wire) {
   const Message mine = written_finished(channel, wire, data);
   for (int away = 1; away < channel.size(); ++away)

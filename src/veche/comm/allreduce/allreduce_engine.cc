@@ -9,9 +9,9 @@ EngineCollectives* engine_of(Channel& channel, const Wire* wire) {
   return wire == nullptr ? channel.endpoint.collectives() : nullptr;
 }
 
-// Without an engine's own collective: node i gets part i from everybody, adds up in the order of nodes, and
-// sends the sum to everybody. The same bits and bytes as between threads, so that decorating an endpoint
-// changes no result.
+// Without an engine's own collective: node i receives part i from every node, adds up in node
+// order, and sends the sum to every node. Same bits and bytes as between threads, so that
+// decorating an endpoint changes no result.
 void begin_native(Channel& channel, std::span<float> data, Wire* wire) {
   if (EngineCollectives* native = engine_of(channel, wire)) {
     if (native->overlaps()) native->begin_all_reduce(channel.tag, data);

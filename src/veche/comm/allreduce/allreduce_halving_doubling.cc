@@ -6,9 +6,10 @@
 namespace veche {
 namespace {
 
-// The core is the largest power of two of nodes; the others fold their data into a core node's first and get
-// the result from it in the end. In the core, partners at half the distance each time exchange halves of what
-// they are still responsible for, until everybody has the sum of one part; then the same way back.
+// The core is the largest power of two of nodes. The other nodes first fold their data into a core
+// node's, and receive the result from it at the end. In the core, partners at halving distances
+// exchange halves of their remaining parts until every node has the sum of one part; then the same
+// way back.
 struct Core {
   explicit Core(const Channel& channel)
       : nodes(static_cast<int>(std::bit_floor(static_cast<unsigned>(channel.size())))),
@@ -16,7 +17,7 @@ struct Core {
         folded(channel.size() - nodes) {}
 
   bool outside() const { return me >= nodes; }
-  bool has_folded() const { return me < folded; }  // somebody outside relies on this node
+  bool has_folded() const { return me < folded; }  // a node outside the core depends on this node
   NodeId other_end() const { return NodeId{outside() ? me - nodes : me + nodes}; }
 
   const int nodes;
@@ -28,8 +29,9 @@ void send(Channel& channel, NodeId to, std::span<const float> data, Wire* wire) 
   channel.send(to, written(channel, wire, data));
 }
 
-// Parts of the core that a node is responsible for while partners are `distance` apart: those that agree with
-// it in all bits above. `mine` tells whether those that it keeps, or those that it gives to its partner.
+// The core parts that a node is responsible for while partners are `distance` apart: those that
+// agree with it in all higher bits. `mine`: the half that it keeps, or the half that it gives to
+// its partner.
 std::span<float> half(const Core& core, std::span<float> data, int distance, bool mine) {
   const int bits = mine ? core.me : core.me ^ distance;
   const int from = bits / distance * distance;

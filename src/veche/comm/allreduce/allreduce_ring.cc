@@ -4,11 +4,11 @@
 namespace veche {
 namespace {
 
-// Long vectors are several short ones, each with parts of its own: while the one's part is on its way the
-// other's is added up, and the links never rest.
+// Long vectors are split into segments with parts of their own: while one segment's part is in
+// transit, another's is added up, and the links never idle.
 constexpr std::size_t kSegment = std::size_t{1} << 18;  // floats
-// On a wire messages are short enough for networks to send them without asking the receiver first, 64 KB as a
-// rule: on a slow link the answer would wait behind what is on its way.
+// With a wire, messages are short enough for an eager send, usually 64 KB: on a slow link, a
+// rendezvous reply would wait behind data in transit.
 constexpr std::size_t kUnasked = 24'000;  // floats that become two bytes each
 
 int segments(const Channel& channel, std::size_t floats, const Wire* wire) {
@@ -49,7 +49,7 @@ void segment_round(Channel& channel, std::span<float> data, Wire* wire, int roun
                  round == size - 2 ? written_finished(channel, wire, added) : written(channel, wire, added));
     return;
   }
-  // What arrives is finished: it is read here and passed on as it is.
+  // The received part is final: it is read here and forwarded unchanged.
   const int copied = round - (size - 1);
   if (copied < size - 2) channel.send(wrapped(me + 1, size), received);
   read_received(channel, wire, part(channel, data, me - copied), received, from);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uintmax_t kLargestTable = 1 << 20;
 
-// How many times larger one is than the other, as a logarithm; nothing counts as one.
+// The absolute logarithm of a ratio; values below one count as one.
 double ratio(double a, double b) { return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0))); }
 
 AllReduceTable::Row row_of(const toml::node& node) {
@@ -72,7 +72,7 @@ void AllReduceTable::write(const std::filesystem::path& file) const {
 }
 
 AllReduceAlgorithm AllReduceTable::choose(int nodes, std::size_t bytes) const {
-  if (rows_.size() == 1) return rows_.front().algorithm;  // a sum of few numbers takes a microsecond
+  if (rows_.size() == 1) return rows_.front().algorithm;  // a short sum takes only a microsecond
   // Ties go to the smaller row, whatever the order.
   const auto distance = [&](const Row& row) {
     return std::tuple(ratio(row.nodes, nodes), row.nodes,
@@ -83,8 +83,8 @@ AllReduceAlgorithm AllReduceTable::choose(int nodes, std::size_t bytes) const {
 
 namespace {
 
-// Few messages while they are small, few bytes when they are large; beyond 16 nodes messages to everybody
-// no longer pay.
+// Few messages while they are small, few bytes when they are large; beyond 16 nodes all-to-all no
+// longer pays.
 const AllReduceTable& by_messages() {
   using enum AllReduceAlgorithm;
   static const AllReduceTable table({{8, 1 << 10, all_to_all},
@@ -100,8 +100,8 @@ const AllReduceTable& by_the_engine() {
   return table;
 }
 
-// MPI's sums that run beside a pass are slower than its blocking ones, and over a network it leaves links
-// idle that a ring of segments keeps busy: between few ranks the ring beats it.
+// MPI's nonblocking sums are slower than its blocking ones, and over a network they leave links
+// idle that a segmented ring keeps busy: between few ranks the ring is faster.
 const AllReduceTable& ring_if_long() {
   using enum AllReduceAlgorithm;
   static const AllReduceTable table({{8, 1 << 12, native}, {8, 1 << 20, ring}, {64, 1 << 20, native}});

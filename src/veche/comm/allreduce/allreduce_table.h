@@ -20,9 +20,9 @@ class AllReduceTable {
   // At least one row, in any order.
   explicit AllReduceTable(std::vector<Row> rows) : rows_(std::move(rows)) {}
 
-  // Throws RequestError when the file is not such a table.
+  // Throws RequestError if the file is not such a table.
   static AllReduceTable read(const std::filesystem::path& file);
-  // Throws RunError when the file cannot be written.
+  // Throws RunError if the file cannot be written.
   void write(const std::filesystem::path& file) const;
 
   // The algorithm of the nearest row by ratio: first by nodes, then by bytes.

@@ -45,7 +45,7 @@ struct Result {
   std::vector<std::uint64_t> floats_sent;
 };
 
-// Twice on one channel, as a training run does; what was sent is that of the first.
+// Runs twice on one channel, as in training; the traffic is that of the first.
 Result reduce(AllReduceAlgorithm algorithm, int nodes, std::size_t length,
               const testing::Network& network = {}) {
   Result result{std::vector<std::vector<float>>(static_cast<std::size_t>(nodes)),
@@ -133,8 +133,8 @@ TEST_P(AllReduceOf, ALostPeerIsAnErrorOnEveryNode) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < nodes(); ++i)
       threads.emplace_back([&, i] {
-        // The first one leaves while the others wait for it; who gives up leaves too, as a node of a run
-        // does.
+        // The first node leaves while the others wait for it; a node that gives up leaves too, as
+        // in a run.
         const std::unique_ptr<TestNode> node = std::move(all[static_cast<std::size_t>(i)]);
         std::vector<float> data = data_of(i, 5000);
         all_reduce(node->channel, data, algorithm());
@@ -164,7 +164,7 @@ Counts floats_sent(AllReduceAlgorithm algorithm, int nodes, std::size_t length) 
   return quiet;
 }
 
-// Floats sent by each node follow from the algorithms alone: docs/oracles.md counts them.
+// Floats sent per node follow from the algorithm: docs/oracles.md counts them.
 TEST(AllReduceBytes, AreWhatTheAlgorithmsMustSend) {
   EXPECT_EQ(floats_sent(ring, 4, 10), (Counts{15, 16, 15, 14}));
   EXPECT_EQ(floats_sent(ring, 3, 7), (Counts{10, 9, 9}));
@@ -179,7 +179,7 @@ TEST(AllReduceBytes, AreWhatTheAlgorithmsMustSend) {
   }
 }
 
-// Folding: those beyond the power of two send everything once, their partners send everything back.
+// Folding: nodes beyond the power of two send everything once; their partners send everything back.
 TEST(AllReduceBytes, OfHalvingAndDoublingWithOtherNumbersOfNodes) {
   EXPECT_EQ(floats_sent(halving_doubling, 3, 100), (Counts{200, 100, 100}));
   EXPECT_EQ(floats_sent(halving_doubling, 6, 100), (Counts{250, 250, 150, 150, 100, 100}));
@@ -195,7 +195,7 @@ TEST(EngineAllReduce, ASilentNodeIsNamedWhenTheDeadlinePasses) {
   EXPECT_EQ(outcome.outcome, Received::Outcome::timed_out);
   EXPECT_EQ(outcome.missing, NodeId{1});
   EXPECT_EQ(data, std::vector<float>(10, 1));
-  // Having left, it may come again, and then all is well.
+  // After leaving, it may take part again successfully.
   std::vector<float> second(10, 2);
   std::vector<float> third(10, 3);
   std::jthread other([&] { b->collectives()->all_reduce(Tag{1}, second, b->now() + Time(20)); });

@@ -4,8 +4,8 @@
 namespace veche {
 namespace {
 
-// Sums go down a binomial tree to node 0, which broadcasts the result up the same tree. A node's parent
-// differs from it in its lowest set bit, its children in the bits below.
+// Sums go down a binomial tree to node 0, which broadcasts the result up the same tree. A node's
+// parent differs in its lowest set bit, its children in the bits below.
 void send_to_parent(Channel& channel, std::span<float> data, Wire* wire) {
   const int me = channel.me().value;
   channel.send(NodeId{me & (me - 1)}, written(channel, wire, data));

@@ -14,7 +14,7 @@ Function* of_module(const char* symbol) {
   return module_function<Function>(module, symbol);
 }
 
-// The table of strangers is a module of its own: who does not look there needs no OpenDHT.
+// The DHT is a separate module: a member that does not use it needs no OpenDHT.
 GridOptions with_directory(const GridOptions& options) {
   if (options.dht.empty()) return options;
   static const Module module{"veche_dht.so", "finding members by OpenDHT (grid.dht)", "libopendht-dev"};

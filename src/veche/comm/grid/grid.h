@@ -20,21 +20,21 @@ class Directory;
 
 // How this process takes part in a run.
 struct GridOptions {
-  std::filesystem::path folder;        // of the run; its grid/ holds keys, certificates and promises
-  std::string name;                    // of this member, for people; empty: the host's
-  std::uint32_t nodes = 1;             // of this process
-  int slots = 0;                       // nodes that compute at a time; 0: one per core
-  std::string listen = "0.0.0.0:0";    // HOST:PORT; port 0: any
-  std::vector<std::string> addresses;  // HOST:PORT told to others; empty: those of this host
-  bool relay = false;                  // connects members that cannot reach each other (grid.relay)
-  bool multicast = true;               // members of the local network find each other (grid.multicast)
-  bool upnp = false;                   // asks the router for a port (grid.upnp)
-  std::string dht;  // HOST:PORT,... by which OpenDHT is reached (grid.dht); empty: it is not
-  std::shared_ptr<Directory> directory;  // which then is here; made by `found`, `join` and `resume`
+  std::filesystem::path folder;          // of the run; its grid/ holds keys, certificates and promises
+  std::string name;                      // of this member, for people; empty: the host name
+  std::uint32_t nodes = 1;               // of this process
+  int slots = 0;                         // nodes that compute at a time; 0: one per core
+  std::string listen = "0.0.0.0:0";      // HOST:PORT; port 0: any
+  std::vector<std::string> addresses;    // HOST:PORT told to others; empty: those of this host
+  bool relay = false;                    // connects members that cannot reach each other (grid.relay)
+  bool multicast = true;                 // members on the local network find each other (grid.multicast)
+  bool upnp = false;                     // requests a port from the router (grid.upnp)
+  std::string dht;                       // HOST:PORT,... to bootstrap OpenDHT (grid.dht); empty: not used
+  std::shared_ptr<Directory> directory;  // the DHT, created by `found`, `join` and `resume`
   Time gather{1};                        // newcomers wait for each other, to share one change of view
   bool approve = false;                  // newcomers wait for admit() (grid.admit = "approved")
   bool fork = false;                     // a minority that is cut off goes on (grid.partition = "fork")
-  bool force = false;                    // resume: goes on without a quorum of the last view
+  bool force = false;                    // resume: continues without a quorum of the last view
   const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
   std::function<void(const std::string& sentence)> say;  // messages for people; any thread
   // When joining: sets the options that the run's configuration decides, also `folder`, before anything
@@ -42,7 +42,7 @@ struct GridOptions {
   std::function<void(const std::string& configuration, GridOptions& options)> configured;
 };
 
-// For whom an invitation is good.
+// Limits of an invitation.
 struct Terms {
   std::uint32_t uses = 5;
   std::chrono::seconds valid = std::chrono::hours(24);

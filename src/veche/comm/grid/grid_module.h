@@ -7,15 +7,15 @@
 
 namespace veche::grid {
 
-// What a person asks of the member that runs in a folder.
+// A person's request to the member that runs in a folder.
 struct Request {
   enum class What : std::uint8_t { status = 1, invite, revoke, admit } what = What::status;
-  std::string id;  // of whom to revoke or admit
+  std::string id;  // the member to revoke or admit
   Terms terms;     // of an invitation
 };
 
-// The symbols that the module exports, as extern "C"; the caller owns the grid. `text` is the configuration
-// or the invitation.
+// Symbols exported by the module, as extern "C". The caller owns the grid. `text` is the
+// configuration or the invitation.
 using MakeGrid = Grid*(const GridOptions& options, const std::string& text);
 using AskMember = void(const std::filesystem::path& folder, const Request& request, std::string& answer,
                        Status* status);

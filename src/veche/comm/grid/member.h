@@ -18,24 +18,25 @@ struct MemberId {
 
 struct Member {
   MemberId id;
-  std::uint64_t incarnation = 0;       // grows with every start of the member
+  std::uint64_t incarnation = 0;       // increases with every start of the member
   std::string name;                    // for people
-  std::vector<std::string> addresses;  // host:port, where it can be reached; none: it dials out
-  std::uint32_t nodes = 1;             // that live in its process
-  double speed = 0;                    // images a second that it has shown
+  std::vector<std::string> addresses;  // reachable host:port; empty: it only dials out
+  std::uint32_t nodes = 1;             // nodes in its process
+  double speed = 0;                    // measured images per second
   MemberId inviter;
   bool operator==(const Member&) const = default;
 };
 
-// Who takes part, agreed by the members of the view before. A seat is a place in `members`.
+// The membership of a view, agreed by the members of the previous view. A seat is an index into
+// `members`.
 struct MembershipView {
   std::uint64_t run = 0, lineage = 0, number = 0;
   std::vector<Member> members;
-  std::uint64_t first_step = 0;                           // the largest that one of them had done
-  std::uint64_t state_hash = 0;                           // of who had done it
-  std::map<std::string, std::uint32_t> invitations_used;  // by invitation
-  std::set<MemberId> admitted;                            // ever: they come back without an invitation
-  std::set<MemberId> revoked;                             // never again
+  std::uint64_t first_step = 0;                           // the largest step that a member had completed
+  std::uint64_t state_hash = 0;                           // of the member with that step
+  std::map<std::string, std::uint32_t> invitations_used;  // uses by invitation
+  std::set<MemberId> admitted;                            // ever admitted: may return without an invitation
+  std::set<MemberId> revoked;                             // barred for ever
   bool operator==(const MembershipView&) const = default;
 };
 

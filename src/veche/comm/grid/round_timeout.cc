@@ -29,10 +29,10 @@ Time RoundTimeout::deadline(std::uint64_t bytes) const {
   }
   const double median = median_of(times);
   std::ranges::nth_element(times, times.end() - 2);
-  const double twice = times[times.size() - 2];  // a larger one happened once: an accident
+  const double twice = times[times.size() - 2];  // a larger one happened only once: an outlier
   std::vector<double> off;
   for (const double time : times) off.push_back(std::abs(time - median));
-  constexpr double kDeviations = 1.4826;  // of a normal distribution in its median deviation
+  constexpr double kDeviations = 1.4826;  // standard deviation per median deviation of a normal distribution
   const double spread = kDeviations * median_of(off);
   return std::max(least_, Time(std::max({4 * median, median + 12 * spread, 1.25 * twice})));
 }

@@ -8,18 +8,18 @@
 
 namespace veche::grid {
 
-// How long the others are waited for, from how long rounds took that ended well. Not guessed by a person: a
-// slow network or a slow machine is not a dead one. Pure: times are passed in.
+// An adaptive timeout for other members, from the durations of successful rounds: a slow network or
+// machine is not a dead one. Pure: times are passed in.
 class VECHE_MODULE_API RoundTimeout {
  public:
-  // `first` is good until a few rounds were measured; it is never less than `least`.
+  // `first` applies until a few rounds were measured. The deadline is never less than `least`.
   RoundTimeout(Time first, Time least) : first_(first), least_(least) {}
 
-  // A round has ended; its slowest part was so many bytes.
+  // A round has ended; its slowest part had this many bytes.
   void measured(Time took, std::uint64_t bytes);
-  // For a round of so many bytes: four times the median, or twelve times the spread above it, of the last
-  // rounds, each taken for longer in proportion where it was of fewer bytes; and a quarter more than what
-  // happened twice.
+  // The deadline of a round with this many bytes: four times the median of the last rounds, or the
+  // median plus twelve times their spread, each scaled up if it had fewer bytes; and a quarter more
+  // than any duration that occurred twice.
   Time deadline(std::uint64_t bytes) const;
 
  private:

@@ -41,7 +41,8 @@ TEST(RoundTimeout, OneSlowRoundChangesLittleTwoAreNormal) {
 }
 
 TEST(RoundTimeout, FollowsTheSpread) {
-  // Half of the rounds take 1 s, half 5 s: the median deviation is 4 s at most, whichever is the median.
+  // Half of the rounds take 1 s, half 5 s: the median deviation is at most 4 s, whichever is the
+  // median.
   std::vector<double> rounds;
   for (int i = 0; i < 64; ++i) rounds.push_back(i % 2 == 0 ? 1 : 5);
   EXPECT_NEAR(after(rounds).deadline(1000).count(), 5 + 12 * 1.4826 * 4, 1e-9);
@@ -54,8 +55,8 @@ TEST(RoundTimeout, ForgetsOldTimes) {
 }
 
 TEST(RoundTimeout, IsAlmostNeverLostOnHonestRounds) {
-  // Rounds whose logarithm is normal with deviation 0.5, as those of shared machines: the spread is 0.49
-  // medians, so the deadline is 6.9 of them, 3.9 deviations: one round in 18,000 is longer.
+  // Log-normal rounds with deviation 0.5, as on shared machines: the spread is 0.49 medians, so the
+  // deadline is 6.9 medians or 3.9 deviations: one round in 18,000 is longer.
   RandomStream random(1, "patience");
   RoundTimeout timeout(Time(10), Time(0.01));
   int late = 0;

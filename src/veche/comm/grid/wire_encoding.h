@@ -11,7 +11,7 @@
 
 namespace veche::grid {
 
-// Text that is not what it should be; what it was to be is in the words.
+// The text is malformed; the message names what was expected.
 class MalformedMessage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,7 +23,7 @@ inline std::string_view view_of_bytes(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Numbers and texts one after the other, little-endian, as members write them to each other and to files.
+// Writes numbers and texts sequentially, little-endian, for messages and files.
 class Writer {
  public:
   template <class Integer>
@@ -59,7 +59,7 @@ class Writer {
   std::string text_;
 };
 
-// The same read back. Nothing beyond the end is read and nothing larger than what is there is made: throws
+// Reads them back. Never reads beyond the end or allocates more than is there; throws
 // MalformedMessage.
 class Reader {
  public:
@@ -96,7 +96,7 @@ class Reader {
     if (length > most) throw MalformedMessage("a text in it is too long");
     return std::string(raw(length));
   }
-  // How many items follow, each of at least `least` bytes.
+  // The number of items that follow, each of at least `least` bytes.
   std::size_t count(std::size_t most, std::size_t least = 1) {
     const auto items = number<std::uint32_t>();
     if (items > most || items * least > rest_.size())

@@ -22,7 +22,7 @@ class GroupEndpoint : public Endpoint {
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     for (;;) {
       Received received = whole_.receive(from ? std::optional(member(*from)) : std::nullopt, tag, deadline);
-      // Who waits for anyone hears of all losses: those of others are no concern of the group.
+      // A wait for any node reports all losses; losses outside the group are ignored.
       if (received.outcome == Received::Outcome::peer_lost && !is_member(received.from)) continue;
       received.from = rank(received.from);
       return received;

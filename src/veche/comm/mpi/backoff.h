@@ -7,11 +7,12 @@
 
 namespace veche {
 
-// MPI tells of what arrives only to those who poll. Whoever waits polls without pause for a moment, in which
-// most answers come; then offers its core to others between polls; then sleeps between them, longer each
-// time, so that a long wait takes no core. Where ranks outnumber cores, polling without pause would keep the
-// one waited for from running. Who polls for others that compute sleeps longer still: a share of the time in
-// which nothing has come, or each poll's change of threads would take a core from them too often.
+// MPI reports arrivals only to a thread that polls. A waiter polls without pause for a moment, in
+// which most answers come; then yields its core between polls; then sleeps between them, longer
+// each time, so that a long wait takes no core. With more ranks than cores, polling without pause
+// would keep the awaited rank from running. A poller on behalf of computing nodes sleeps longer
+// still, a share of the idle time: each poll's context switch would otherwise take a core from them
+// too often.
 class Backoff {
  public:
   using Duration = std::chrono::nanoseconds;
@@ -19,7 +20,7 @@ class Backoff {
   static constexpr Duration kLongestForOthers = std::chrono::milliseconds(4);
   explicit Backoff(bool oversubscribed) : spins_(oversubscribed ? 0 : kSpins) {}
 
-  // How long to sleep before the next poll, at the most; zero: poll at once.
+  // The maximum sleep before the next poll; zero: poll at once.
   Duration next(Duration longest = kLongest) {
     ++count_;
     if (count_ <= spins_) return Duration::zero();
@@ -33,7 +34,7 @@ class Backoff {
     return backoff;
   }
 
-  // Something came: more may follow soon.
+  // Something arrived: more may follow soon.
   void reset() {
     count_ = 0;
     length_ = kShortest;

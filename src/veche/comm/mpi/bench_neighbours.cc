@@ -4,7 +4,7 @@
 #include "veche/comm/mpi/mpi.h"
 #include "veche/comm/mpi/neighbours.h"
 
-// Every way to exchange with neighbours, on its own: what `veche bench neighbours` compares.
+// Each neighbour exchange method on its own, for `veche bench neighbours`.
 extern "C" VECHE_MODULE_API veche::Neighbourhood* veche_mpi_neighbourhood(veche::MpiWay way,
                                                                           std::span<const int> sources,
                                                                           std::span<const int> readers,

@@ -30,7 +30,7 @@ class MpiEndpoint final : public RealTimeEndpoint<MpiEndpoint>, private EngineCo
   }
   bool lost_any() const { return mailbox_.told_of_losses(); }
 
-  // Throws also when the job has failed: then nothing more is read.
+  // Also throws when the job has failed: nothing more is read then.
   void check_call() const { check_wait(); }
   void check_wait() const {
     threads_.check();
@@ -38,13 +38,13 @@ class MpiEndpoint final : public RealTimeEndpoint<MpiEndpoint>, private EngineCo
       throw PeerLost(NodeId{progress_engine_.placement().first_of(rank)}, "is gone: its rank has failed");
   }
 
-  // Whoever waits polls MPI.
+  // A waiter polls MPI.
   Received wait(std::optional<NodeId> from, Tag tag, Clock::time_point until) {
     Backoff backoff(progress_engine_.oversubscribed());
     for (;;) {
       check_wait();
       const std::uint64_t seen = mailbox_.event_count();
-      // Asked before its messages are looked for: what it sent before it was lost is read first.
+      // Checked before looking for messages: messages sent before the loss are read first.
       const bool lost = from && *from != id() && !alive(*from);
       if (auto there = mailbox_.take(from, tag)) return std::move(*there);
       if (lost && !mailbox_.expects(*from, tag)) return {Received::Outcome::peer_lost, *from, {}};
@@ -107,7 +107,7 @@ class MpiEndpoint final : public RealTimeEndpoint<MpiEndpoint>, private EngineCo
     return std::make_unique<Counted>(*this, shared_->neighbours->make(sources, readers, length, start_));
   }
 
-  // A neighbourhood whose traffic is this endpoint's.
+  // A neighbourhood whose traffic is counted by this endpoint.
   class Counted : public Neighbourhood {
    public:
     Counted(MpiEndpoint& endpoint, std::unique_ptr<Neighbourhood> inner)
@@ -129,9 +129,9 @@ class MpiEndpoint final : public RealTimeEndpoint<MpiEndpoint>, private EngineCo
   };
 
   Outcome missing(MpiSums::End end) const {
-    progress_engine_.job().given_up = true;  // MPI cannot take back what the others have begun
+    progress_engine_.job().given_up = true;  // MPI cannot undo what the others have begun
     Outcome outcome;
-    outcome.missing = wrapped(id().value + 1, size());  // MPI does not tell who is missing
+    outcome.missing = wrapped(id().value + 1, size());  // MPI does not tell which node is missing
     if (end == MpiSums::End::lost) {
       outcome.outcome = Received::Outcome::peer_lost;
       outcome.missing = progress_engine_.first_lost().value_or(outcome.missing);

@@ -12,16 +12,16 @@
 
 namespace veche {
 
-// What the nodes of a rank share. Closing it is collective; it is never closed when something was left behind
-// in MPI.
+// State shared by the nodes of a rank. Closing it is collective; it is never closed if MPI may
+// still use its memory.
 struct MpiShared {
-  // Where all ranks are on one host; closed last: by then all are there.
+  // If all ranks are on one host. Closed last: by then all are there.
   std::unique_ptr<SharedWindowSums> window_sums;
   ProgressEngine progress_engine;
-  std::optional<MpiSums> sums;              // where every rank has a node
-  std::optional<MpiNeighbours> neighbours;  // where every rank has one
+  std::optional<MpiSums> sums;              // if every rank has a node
+  std::optional<MpiNeighbours> neighbours;  // if every rank has one
   Slots slots;
-  std::deque<NodeThreads> threads;  // of the nodes here; last: helpers use all of the above
+  std::deque<NodeThreads> threads;  // of the local nodes; declared last: helpers use all of the above
 
   MpiShared(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job, int slot_count,
             int ranks_here)
@@ -39,7 +39,7 @@ struct MpiShared {
   }
 };
 
-// A node of this rank. Keeps what they share open.
+// A node of this rank. Keeps the shared state open.
 std::unique_ptr<Endpoint> make_mpi_endpoint(std::shared_ptr<MpiShared> shared, NodeId id);
 
 }  // namespace veche

@@ -7,20 +7,20 @@
 
 namespace veche {
 
-// How a job stands: what the threads of a rank tell each other.
+// State of a job, shared by the threads of a rank.
 struct JobState {
   using Clock = std::chrono::steady_clock;
 
-  // Something was left behind inside MPI. What MPI may still write to is never freed, nobody is waited for at
-  // the end, and the job ends by MPI_Abort.
+  // Memory was left to MPI. It is never freed, no rank is waited for at the end, and the job ends
+  // by MPI_Abort.
   std::atomic<bool> given_up = false;
-  // The rank that cannot go on, as long as not all ranks have agreed on it: whoever waits for messages ends.
+  // The rank that cannot continue, until all ranks have agreed on it: waits for messages end.
   std::atomic<int> failed = -1;
-  // When a call that MPI cannot be taken back from should have ended; zero: none is under way.
+  // The deadline of a call that MPI cannot abort; zero: none in progress.
   std::atomic<Clock::rep> call_ends = 0;
 };
 
-// MPI may still write to it, or read it: it stays where it is until the process ends.
+// MPI may still write to it or read it: it stays allocated until the process ends.
 template <class T>
 void leave_behind(T&& memory) {
   static_cast<void>(new T(std::forward<T>(memory)));

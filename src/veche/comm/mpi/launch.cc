@@ -17,7 +17,7 @@ std::optional<int> number(const char* variable) {
 }  // namespace
 
 std::optional<MpiLaunch> mpi_launch() {
-  // mpirun of Open MPI; srun --mpi=pmix, which does not count the ranks in a variable of its own; MPICH's
+  // Open MPI's mpirun; srun --mpi=pmix, which has no variable for the number of ranks; MPICH's
   // mpirun and srun --mpi=pmi2.
   if (const auto size = number("OMPI_COMM_WORLD_SIZE")) return MpiLaunch{MpiKind::open_mpi, *size};
   const auto tasks = number("SLURM_STEP_NUM_TASKS");

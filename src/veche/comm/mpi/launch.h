@@ -8,19 +8,19 @@
 
 namespace veche {
 
-// What the environment tells about a launcher; nothing: started by hand.
+// The launcher, from the environment; nullopt: started by hand.
 std::optional<MpiLaunch> mpi_launch();
 
-// Whether the launcher calls this process the first of its ranks; asked before joining.
+// Whether the launcher calls this process its first rank; for use before joining.
 bool is_first_rank();
 
-// How many processes srun started, this one among them, without MPI between them; 1: this one alone.
+// The number of processes that srun started without MPI, including this one; 1: only this one.
 int tasks_without_mpi();
 
-// How the launcher of this process starts so many ranks: "mpirun -np 4".
+// The launcher's command for this many ranks: "mpirun -np 4".
 std::string launcher_words(int ranks);
 
-// The job that this process was started in, joined; null: none.
+// Joins the job in which this process was started; null: none.
 std::unique_ptr<Job> join_launched_job();
 
 }  // namespace veche

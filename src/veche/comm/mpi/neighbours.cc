@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What was sent by one who is gone may still be on its way.
+// Messages of a node that is gone may still be in transit.
 constexpr std::chrono::seconds kPartOnItsWay{1};
 
 class MpiNeighbourhood : public Neighbourhood {
@@ -29,8 +29,8 @@ class MpiNeighbourhood : public Neighbourhood {
 
   int count() const { return static_cast<int>(terms_.length); }
 
-  // Waiting takes no core, ends, and notices who is lost. Requests are then left behind with their memory:
-  // the job is at its end.
+  // Waiting takes no core, has a deadline, and notices losses. Requests are then abandoned with
+  // their memory: the job ends.
   Outcome wait(std::vector<MPI_Request>& requests, Time deadline) {
     const auto start = Clock::now();
     auto until = terms_.origin + std::chrono::duration_cast<Clock::duration>(deadline);
@@ -70,7 +70,7 @@ class MpiNeighbourhood : public Neighbourhood {
 
   const NeighbourTerms terms_;
   std::vector<float> mine_;
-  bool broken_ = false;  // requests may be under way for ever
+  bool broken_ = false;  // requests may never complete
 };
 
 class Persistent : public MpiNeighbourhood {
@@ -105,7 +105,7 @@ class Persistent : public MpiNeighbourhood {
     const Outcome sent = wait(sending_, deadline);
     if (sent.outcome != Received::Outcome::message) return sent;
     received.waited += sent.waited;
-    // The neighbours may be a round ahead: what they send then is received too.
+    // Neighbours may be a round ahead: their next message is received too.
     next_ = 1 - next_;
     start(sets_[next_].requests);
     return received;
@@ -119,7 +119,7 @@ class Persistent : public MpiNeighbourhood {
     std::vector<MPI_Request> requests;
   };
 
-  // What has begun to come is let in.
+  // Lets started transfers complete.
   void cancel(std::vector<MPI_Request>& requests) {
     for (MPI_Request& request : requests) MPI_Cancel(&request);
     const Time now = Clock::now() - terms_.origin;
@@ -131,7 +131,7 @@ class Persistent : public MpiNeighbourhood {
   }
 
   std::array<Set, 2> sets_;
-  std::size_t next_ = 0;  // the set that is being received
+  std::size_t next_ = 0;  // the set being received
   std::vector<MPI_Request> sending_;
 };
 
@@ -212,7 +212,7 @@ std::unique_ptr<Neighbourhood> MpiNeighbours::make(std::span<const NodeId> sourc
   for (const NodeId reader : readers) terms.readers.push_back(reader.value);
   std::vector<int> all = terms.sources;
   all.insert(all.end(), terms.readers.begin(), terms.readers.end());
-  all.push_back(progress_engine_.placement().first_here());  // a helper of its own may have failed
+  all.push_back(progress_engine_.placement().first_here());  // one of its own helpers may have failed
   terms.lost = [this, all] {
     const auto lost =
         std::ranges::find_if(all, [&](int node) { return !progress_engine_.alive(NodeId{node}); });

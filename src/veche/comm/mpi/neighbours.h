@@ -12,20 +12,21 @@
 
 namespace veche {
 
-// Who exchanges with whom, one node a rank. `lost`, which may be empty, tells who is gone; -1: nobody.
+// The neighbours of an exchange, one node per rank. `lost`, which may be empty, returns a lost
+// node; -1: none.
 struct NeighbourTerms {
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<int> sources = {};
   std::vector<int> readers = {};
   std::size_t length = 0;                             // floats
-  int tag = 0;                                        // another for every neighbourhood of a communicator
-  bool oversubscribed = false;                        // ranks outnumber cores
-  std::chrono::steady_clock::time_point origin = {};  // of the time that deadlines are told in
+  int tag = 0;                                        // unique for every neighbourhood of a communicator
+  bool oversubscribed = false;                        // more ranks than cores
+  std::chrono::steady_clock::time_point origin = {};  // origin of the deadlines' clock
   JobState* job = nullptr;                            // may be null
   std::function<int()> lost = {};
 };
 
-// What the neighbourhoods of a job have in common, where every rank has one node.
+// Shared by the neighbourhoods of a job in which every rank has one node.
 class MpiNeighbours {
  public:
   // Collective.
@@ -41,11 +42,11 @@ class MpiNeighbours {
   int made_ = 0;
 };
 
-// Receives and sends that MPI keeps from one exchange to the next; receives are always posted ahead.
+// Persistent MPI requests; receives are always posted ahead.
 std::unique_ptr<Neighbourhood> persistent_neighbourhood(NeighbourTerms terms);
-// MPI_Ineighbor_allgather on a graph that all ranks make; collective.
+// MPI_Ineighbor_allgather on a graph that all ranks create; collective.
 std::unique_ptr<Neighbourhood> collective_neighbourhood(NeighbourTerms terms);
-// MPI_Irecv and MPI_Isend anew every time.
+// New MPI_Irecv and MPI_Isend every time.
 std::unique_ptr<Neighbourhood> plain_neighbourhood(NeighbourTerms terms);
 
 }  // namespace veche

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPartFloats = std::size_t{1} << 15;
 constexpr std::size_t kLine = 64;  // bytes
-// Floats of middle length: see is_best_for.
+// Medium lengths in floats: see is_best_for.
 constexpr std::size_t kMiddleFrom = std::size_t{1} << 16;
 constexpr std::size_t kMiddleTo = std::size_t{1} << 23;
 
@@ -19,7 +19,8 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine 
 
 }  // namespace
 
-// What lies in the shared memory: the state of the sum, when each node came, the sum, and everybody's vector.
+// Layout of the shared memory: the state of the sum, the nodes' arrivals, the sum, and every node's
+// vector.
 struct SharedWindowSums::Layout {
   std::byte* start = nullptr;
   std::size_t nodes = 0;
@@ -74,7 +75,7 @@ std::unique_ptr<SharedWindowSums> SharedWindowSums::make(const ProgressEngine& p
   Layout layout;
   layout.nodes = static_cast<std::size_t>(progress_engine.placement().nodes);
   MPI_Win window = MPI_WIN_NULL;
-  MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);  // no memory to share is no reason to end
+  MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);  // lack of shared memory is not fatal
   MPI_Aint size = progress_engine.placement().rank == 0 ? static_cast<MPI_Aint>(layout.bytes()) : 0;
   void* own = nullptr;
   if (possible != 0 &&

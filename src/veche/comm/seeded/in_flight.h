@@ -37,14 +37,14 @@ class InFlight {
   using Queue = std::deque<Entry>;
 
   const Queue* from(NodeId sender, Tag tag) const;
-  // As `due`, of one sender.
+  // As `due`, for one sender.
   Time due_from(NodeId sender, Tag tag, bool anyone, const Lost& lost) const;
 
   std::map<Tag, std::map<NodeId, Queue>> queues_;  // none is empty
   std::map<Tag, std::set<NodeId>> told_;           // losses already reported to waits for anyone
 };
 
-// Its name in a sentence: "control", or "strategy.0" for the first conversation inside one.
+// The tag's name in a sentence: "control", or "strategy.0" for the first conversation inside one.
 VECHE_MODULE_API std::string name_of(Tag tag);
 
 }  // namespace veche

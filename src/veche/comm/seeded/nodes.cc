@@ -11,8 +11,9 @@
 namespace veche {
 namespace {
 
-// While it lives, the calling thread and those it starts stay on one core. Where one goes at a time, the next
-// is woken many times faster there than on another core, the more so on a busy machine.
+// While it lives, the calling thread and threads it starts stay on one core. Since one thread runs
+// at a time, switching on one core is many times faster than between cores, especially on a busy
+// machine.
 class OnOneCore {
  public:
   OnOneCore() : known_(sched_getaffinity(0, sizeof before_, &before_) == 0) {
@@ -69,7 +70,7 @@ void SeededNodes::spawn(NodeId node, std::function<void()> helper) {
     try {
       helper();
     } catch (const NodeEnded&) {
-      // As it should be.
+      // The expected end.
     } catch (...) {
       one.errors.push_back(std::current_exception());
       one.alive = false;

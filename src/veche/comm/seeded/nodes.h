@@ -12,8 +12,8 @@
 
 namespace veche {
 
-// What the endpoints of a seeded cluster share. But for `alive` and what was sent, for whoever has the
-// scheduler's baton.
+// State shared by the endpoints of a seeded cluster. Except for `alive` and traffic, only for the
+// holder of the scheduler's baton.
 class SeededNodes {
  public:
   SeededNodes(int nodes, const SeededOptions& options);
@@ -32,9 +32,9 @@ class SeededNodes {
   void run(const std::function<void(NodeId)>& body);
   void spawn(NodeId node, std::function<void()> helper);
 
-  // At every call of a node or its helpers: throws what a helper has thrown, or NodeEnded.
+  // At every call of a node or its helpers: rethrows a helper's exception, or throws NodeEnded.
   void check(NodeId node);
-  // Lets others go until `due`, or until the node has ended or failed.
+  // Lets other tasks run until `due`, or until the node has ended or failed.
   void wait(NodeId node, const std::function<Time()>& due, const std::function<std::string()>& what);
 
   const SeededOptions options;

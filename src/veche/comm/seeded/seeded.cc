@@ -51,7 +51,7 @@ class SeededEndpoint : public Endpoint {
     scheduler().pass();
   }
 
-  // The work is done at once, and then takes its time: others go meanwhile.
+  // The work is done at once and then takes virtual time, while other tasks run.
   Time compute(const Work& /*what*/, const std::function<void()>& work) override {
     nodes_->check(id());
     work();

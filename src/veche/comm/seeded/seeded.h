@@ -10,7 +10,7 @@ namespace veche {
 struct SeededOptions {
   std::uint64_t seed = 1;     // decides the order of nodes, and the times of passes and messages
   Time pass{0.001};           // typical time of a `compute`; some nodes are ten times slower
-  Time longest_delay{0.002};  // of a message, under way
+  Time longest_delay{0.002};  // of a message in transit
   // When no node can go on before a deadline this far away, the run is stuck.
   Time stuck_after{60};
   Time longest{600};                               // a longer run is taken for endless

@@ -32,7 +32,7 @@ void run_seeds(int nodes, const Body& body) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) run(nodes, {.seed = seed}, body);
 }
 
-// Why the run failed.
+// The failure of the run.
 std::string failure_of(int nodes, const SeededOptions& options, const Body& body) {
   try {
     run(nodes, options, body);
@@ -84,9 +84,9 @@ TEST(Seeded, ARunThatNeverEndsIsNamed) {
       << why;
 }
 
-// What three nodes and a helper of each do, in the order in which it happens, and when.
+// The actions of three nodes and a helper of each, in order, with their times.
 std::vector<std::pair<std::string, double>> history(std::uint64_t seed) {
-  std::vector<std::pair<std::string, double>> all;  // no lock: one goes at a time
+  std::vector<std::pair<std::string, double>> all;  // no lock: one task runs at a time
   run(3, {.seed = seed}, [&](Endpoint& node) {
     const auto note = [&](const std::string& what) {
       all.emplace_back(what + std::to_string(node.id().value), node.now().count());
@@ -116,7 +116,7 @@ TEST(Seeded, ASeedRepeatsItselfAndOthersDiffer) {
   EXPECT_EQ(seen.size(), 20U);
 }
 
-// The thread sanitizer sees whether the counter is anybody's alone.
+// The thread sanitizer checks that the counter is never accessed concurrently.
 TEST(Seeded, OneGoesAtATime) {
   int counter = 0;
   int busy = 0;
@@ -171,7 +171,7 @@ TEST(Seeded, MessagesOfOneSenderAndTagKeepTheirOrder) {
 TEST(Seeded, DeadlinesAreInVirtualTime) {
   run_seeds(2, [](Endpoint& node) {
     const Time start = node.now();
-    EXPECT_EQ(node.now(), start);  // nobody else goes meanwhile
+    EXPECT_EQ(node.now(), start);  // no other task runs meanwhile
     if (node.id() == NodeId{0}) {
       EXPECT_EQ(node.receive(NodeId{1}, kTag, start + Time(40)).outcome, kTimedOut);
       EXPECT_GE(node.now(), start + Time(40));
@@ -183,7 +183,7 @@ TEST(Seeded, DeadlinesAreInVirtualTime) {
     Time least{0};
     for (int k = 0; k < 5; ++k) least += node.compute({}, [] {});
     EXPECT_GT(least, Time(0));
-    EXPECT_GE(node.now(), start + least * (1 - 1e-9));  // but for rounding
+    EXPECT_GE(node.now(), start + least * (1 - 1e-9));  // up to rounding
     sleep_for(node, Time(50));
   });
 }
@@ -209,8 +209,8 @@ TEST(Seeded, ALostPeerIsAValueAfterWhatItSentAndOnceATag) {
     EXPECT_EQ(lost.from, NodeId{2});
     EXPECT_FALSE(node.alive(NodeId{2}));
     EXPECT_TRUE(node.alive(NodeId{1}));
-    EXPECT_EQ(node.receive({}, kTag, node.now() + Time(1)).outcome, kTimedOut);  // told already
-    EXPECT_EQ(node.receive(NodeId{2}, kTag, kForever).outcome, kLost);           // as often as it is asked
+    EXPECT_EQ(node.receive({}, kTag, node.now() + Time(1)).outcome, kTimedOut);  // already reported
+    EXPECT_EQ(node.receive(NodeId{2}, kTag, kForever).outcome, kLost);           // every time it is asked
     EXPECT_EQ(node.receive(NodeId{2}, kOther, kForever).outcome, kMessage);
     EXPECT_EQ(node.receive({}, kOther, kForever).outcome, kLost);
     const std::uint64_t sent = node.sent().messages;
@@ -229,7 +229,7 @@ TEST(Seeded, AHelperEndsWithItsNode) {
     if (node.id() == NodeId{1}) {
       EXPECT_EQ(node.receive(NodeId{0}, kTag, kForever).outcome, kLost);
       sleep_for(node, Time(1));
-      EXPECT_EQ(ended, 3);  // while others go on
+      EXPECT_EQ(ended, 3);  // while others continue
       return;
     }
     for (int k = 0; k < 3; ++k)

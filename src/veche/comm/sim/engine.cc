@@ -11,7 +11,8 @@
 namespace veche {
 namespace {
 
-// SimGrid takes these over. A run is interrupted by a flag, and a mapped file that was cut is explained.
+// SimGrid takes over these signals. They are restored: a flag interrupts a run, and a truncated
+// mapped file gets a sentence.
 constexpr std::array kSignals{SIGINT, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
 class SignalsKept {
@@ -29,23 +30,23 @@ class SignalsKept {
   std::array<struct sigaction, kSignals.size()> kept_{};
 };
 
-// Only what is touched takes memory, but addresses and mappings are limited.
+// Only touched pages take memory, but addresses and mappings are limited.
 constexpr int kMany = 4000;
 constexpr int kStackOfFew = 1024;  // KiB
 constexpr int kStackOfMany = 128;
-constexpr int kMostGuarded = 10'000;  // a guard page is a mapping of its own: 65,530 are the most
+constexpr int kMostGuarded = 10'000;  // a guard page is a separate mapping; the limit is 65,530
 
 }  // namespace
 
 std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwork& network) {
   using simgrid::s4u::Engine;
-  static bool used = false;  // SimGrid's clock and its options begin once a process
+  static bool used = false;  // SimGrid's clock and options start once per process
   if (std::exchange(used, true))
     throw RequestError(
         "a process simulates one run, and this one has done so: start another process for the next");
   const SignalsKept kept;
-  xbt_log_control_set("root.thres:critical");  // the words before it gives up, and
-  xbt_log_control_set("root.fmt:%m%n");        // nothing beside them
+  xbt_log_control_set("root.thres:critical");  // only the message before it gives up,
+  xbt_log_control_set("root.fmt:%m%n");        // and nothing else
   xbt_log_control_set("no_loc");
   auto engine = std::make_unique<Engine>("veche");
   Engine::set_config("network/model", std::string(network.lv08 ? "LV08" : "CM02"));

@@ -7,8 +7,8 @@
 
 namespace veche {
 
-// SimGrid, told what to simulate; it says nothing on standard error and leaves the signals of this process
-// alone. Once a process: RequestError.
+// Sets up SimGrid, silent on standard error and without its signal handlers. Once per process:
+// otherwise RequestError.
 std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwork& network);
 
 }  // namespace veche

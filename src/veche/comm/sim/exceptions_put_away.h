@@ -4,9 +4,9 @@
 
 namespace veche {
 
-// While it lives, other actors of the same thread may run. C++ keeps one record a thread of the exceptions
-// that are being handled: an actor that waits inside a handler would find there what another has left. So
-// each puts its own away meanwhile.
+// While it lives, other actors of the same thread may run. C++ keeps one record per thread of the
+// exceptions being handled, so an actor that waits inside a handler would find another actor's
+// record. Each actor therefore saves and restores its own.
 class ExceptionsPutAway {
  public:
   ExceptionsPutAway() : kept_(*globals()) { *globals() = {}; }
@@ -15,7 +15,7 @@ class ExceptionsPutAway {
   ExceptionsPutAway& operator=(const ExceptionsPutAway&) = delete;
 
  private:
-  // As the C++ ABI lays it down (Itanium C++ ABI: exception handling, 2.2.2).
+  // As defined by the Itanium C++ ABI (exception handling, 2.2.2).
   struct Globals {
     void* caught = nullptr;
     unsigned int uncaught = 0;

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// While it lives, a platform on which SimGrid ends the process (the trial of it has not met everything)
-// leaves a sentence beside SimGrid's own, and the exit code of a run that failed.
+// While it lives, if SimGrid ends the process (the trial run does not find every problem), a
+// sentence is printed beside SimGrid's own, and the exit code is that of a failed run.
 class SimGridGivesUp {
  public:
   explicit SimGridGivesUp(const std::string& platform) {

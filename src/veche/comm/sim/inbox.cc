@@ -12,7 +12,7 @@ std::optional<Received> Inbox::take(std::optional<NodeId> from, Tag tag) {
   const auto found = tags_.find(tag);
   if (found == tags_.end()) return {};
   OfTag& of_tag = found->second;
-  // Those that somebody who waited for their sender has read.
+  // Messages already read by a wait for their sender.
   const auto was_read = [&](const auto& arrival) {
     const auto queue = of_tag.queues.find(arrival.second);
     return queue == of_tag.queues.end() || queue->second.front().number > arrival.first;

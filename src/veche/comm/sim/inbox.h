@@ -8,13 +8,13 @@
 
 namespace veche {
 
-// What has arrived at a simulated node and was not read, in the order of arrival.
+// Messages that have arrived at a simulated node and were not read, in order of arrival.
 class Inbox {
  public:
   void put(NodeId from, Tag tag, Message message);
-  // The first with this tag from `from`, or from anyone.
+  // The first with this tag from `from`, or from any node.
   std::optional<Received> take(std::optional<NodeId> from, Tag tag);
-  // For those who wait for anyone: how many losses they were told of under this tag.
+  // For waits on any node: the number of losses reported under this tag.
   std::size_t& losses_told(Tag tag) { return told_[tag]; }
 
  private:
@@ -24,7 +24,7 @@ class Inbox {
   };
   struct OfTag {
     std::map<NodeId, std::deque<Entry>> queues;             // none is empty
-    std::deque<std::pair<std::uint64_t, NodeId>> arrivals;  // some were read already
+    std::deque<std::pair<std::uint64_t, NodeId>> arrivals;  // some are already read
   };
   Received taken(OfTag& of_tag, std::map<NodeId, std::deque<Entry>>::iterator queue);
 

@@ -1,4 +1,4 @@
-// Hosts of simulated nodes that go, for a while or for good.
+// Hosts of simulated nodes that fail, temporarily or for good.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void SimNodes::at(double when, bool decisive, std::function<void()> call) {
       });
 }
 
-// Where hosts or links come and go for ever, timers never end. When nobody was woken while each of them came
-// and went twice, nobody will be.
+// If hosts or links fail periodically for ever, timers never end. If no node was woken while each
+// of them failed and returned twice, none will be.
 void SimNodes::refuse_endless_repetition() {
   if (for_ever_ < actors_ || wires_.busy() || decisive_ > 0 || !given_up_.empty()) return;
   if (s4u::Engine::get_clock() - last_ring_ > 2 * longest_cycle_) give_up();
@@ -68,7 +68,7 @@ void SimNodes::host_returns(NodeId node) {
   wires_.mend(node);
 }
 
-// Its passes go on at the rate that its host has from now on.
+// Its passes continue at the host's current rate.
 void SimNodes::set_rate(NodeId node) {
   One& mine = one(node);
   for (const auto& [number, task] : mine.tasks) {

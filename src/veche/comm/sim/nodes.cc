@@ -23,11 +23,11 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 constexpr double kBackwardBegins =
-    1.0 / 3;  // of a pass: the backward pass takes twice as long as the forward
+    1.0 / 3;  // of a pass: the backward pass takes twice as long as the forward pass
 
 bool has_deadline(Time until) { return until < kForever / 2; }
 
-// What nodes tell each other so that somebody can watch and steer costs nothing.
+// Messages for monitoring and control cost nothing.
 bool travels(Tag tag) {
   while (tag.value >> Tag::kChildBits != 0) tag.value >>= Tag::kChildBits;
   return tag != tags::control && tag != tags::progress && tag != tags::to_coordinator &&
@@ -67,7 +67,7 @@ void SimNodes::in_kernel(Call call) {
   running_ = me;
 }
 
-// Time cannot pass before all actors wait: so it is soon enough.
+// Time cannot pass before all actors wait, so this is soon enough.
 void SimNodes::settle() {
   if (!wires_.has_posted() && to_ring_.empty()) return;
   in_kernel([this] {
@@ -96,8 +96,8 @@ void SimNodes::ring(Task& task) {
     to_ring_.push_back(&task);
 }
 
-// Returns when it was rung, or the time has come. Others go as soon as anything is called in SimGrid, so that
-// the bell must be there before.
+// Returns when woken, or at the deadline. Other actors run at any call into SimGrid, so the bell
+// must be registered before.
 void SimNodes::wait(const Wait& what) {
   Task& me = task();
   me.wait = &what;
@@ -122,7 +122,7 @@ void SimNodes::wait(const Wait& what) {
   if (now() < mine.away_until && !mine.gone) wait({{}, {}, mine.away_until});
 }
 
-// Nobody can go on, nothing is under way: whatever they wait for never comes.
+// No task can continue and nothing is in transit: their waits never end.
 void SimNodes::refuse_standstill() {
   if (for_ever_ < actors_ || wires_.busy() || !timers_.empty() || !given_up_.empty()) return;
   give_up();
@@ -160,8 +160,8 @@ void SimNodes::check(NodeId node) {
 void SimNodes::lose(NodeId node) {
   One& mine = one(node);
   if (!mine.alive) return;
-  if (!s4u::Actor::is_maestro()) settle();  // what it has sent comes before its loss
-  if (!mine.alive) return;                  // its host has gone meanwhile
+  if (!s4u::Actor::is_maestro()) settle();  // its messages arrive before its loss
+  if (!mine.alive) return;                  // its host has failed meanwhile
   mine.alive = false;
   lost_.push_back(node);
   for (const auto& [number, task] : mine.awaited_by) ring(*task);
@@ -217,7 +217,7 @@ std::optional<NodeId> SimNodes::lost(NodeId me, std::optional<NodeId> from, Tag 
 Received SimNodes::receive(NodeId me, std::optional<NodeId> from, Tag tag, Time deadline) {
   if (from) check_id(*from, size());
   Task& mine = task();
-  // Whoever waits inside a pass has nothing to hold back any more.
+  // A wait inside a pass releases the messages that the pass held back.
   for (Envelope& envelope : mine.held) wires_.post(std::move(envelope));
   mine.held.clear();
   for (bool first = true;; first = false) {
@@ -227,7 +227,7 @@ Received SimNodes::receive(NodeId me, std::optional<NodeId> from, Tag tag, Time 
     if (now() < deadline) {
       wait({from, tag, deadline});
     } else if (first) {
-      let_others_go();  // else who only looks whether something has come would keep others from sending it
+      let_others_go();  // otherwise polling would keep other actors from sending
     } else {
       return {Received::Outcome::timed_out, from.value_or(me), {}};
     }
@@ -306,7 +306,7 @@ class SimNodes::Here {
   ~Here() {
     nodes_.tasks_.erase(me_.number);
     nodes_.one(me_.node).tasks.erase(me_.number);
-    std::erase(nodes_.to_ring_, &me_);  // it may have gone on by a deadline at the same moment
+    std::erase(nodes_.to_ring_, &me_);  // it may have continued by a deadline at the same moment
   }
   Here(const Here&) = delete;
   Here& operator=(const Here&) = delete;
@@ -316,14 +316,14 @@ class SimNodes::Here {
   Task me_;
 };
 
-// What it has thrown; nothing where it was ended: its node has ended, its host is gone or the run was given
-// up.
+// The exception of the work; null if it was ended because its node has ended, its host is gone or
+// the run was given up.
 std::exception_ptr SimNodes::outcome(NodeId node, const std::function<void()>& work) {
   try {
     check(node);
     work();
   } catch (const NodeEnded&) {
-    // As it should be.
+    // The expected end.
   } catch (const simgrid::ForcefulKillException&) {
     throw;  // SimGrid ends the actor
   } catch (...) {
@@ -364,7 +364,7 @@ void SimNodes::run_one(NodeId node, const std::function<void(NodeId)>& body) {
   if (--actors_ == 0) stop();
 }
 
-// Nobody is left whom a loss could meet, or who sends.
+// No node is left to learn of a loss or to send.
 void SimNodes::stop() {
   in_kernel([this] {
     simgrid::kernel::actor::simcall_answered([this] {
@@ -400,7 +400,7 @@ void SimNodes::run(const std::function<void(NodeId)>& body) {
   throw RunError(given_up_ + after);
 }
 
-// A peer that was lost, or did not answer in time, may have done nothing: its host or a link had failed.
+// A lost or silent peer may be innocent: its host or a link may have failed.
 void SimNodes::rethrow_with_failures() const {
   try {
     rethrow_cause(failures_);

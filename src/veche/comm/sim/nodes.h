@@ -14,8 +14,8 @@
 
 namespace veche {
 
-// What the endpoints of a simulated cluster share. One actor goes at a time; at every call into SimGrid the
-// others go, too.
+// State shared by the endpoints of a simulated cluster. One actor runs at a time; at every call
+// into SimGrid others may run.
 class SimNodes {
  public:
   SimNodes(int nodes, const SimNetwork& network, const SimPlatform& platform);
@@ -27,8 +27,8 @@ class SimNodes {
   void run(const std::function<void(NodeId)>& body);
   void lose(NodeId node);
 
-  // By actors of the node.
-  Traffic send(NodeId from, NodeId to, Tag tag, Message message);  // returns what travels
+  // Called by actors of the node.
+  Traffic send(NodeId from, NodeId to, Tag tag, Message message);  // returns the simulated traffic
   Received receive(NodeId me, std::optional<NodeId> from, Tag tag, Time deadline);
   void spawn(NodeId node, std::function<void()> helper);
   Time compute(NodeId node, const Work& what, const std::function<void()>& work);
@@ -36,10 +36,10 @@ class SimNodes {
  private:
   struct Wait {
     std::optional<NodeId> from;
-    std::optional<Tag> tag;  // none: for its own computing, or for its helpers
+    std::optional<Tag> tag;  // nullopt: for its own computation, or for its helpers
     Time until;
   };
-  // A node or a helper: what an actor is here.
+  // A node or a helper, which is an actor.
   struct Task {
     NodeId node;
     int number = 0;
@@ -47,25 +47,25 @@ class SimNodes {
     simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
     const Wait* wait = nullptr;       // while it waits
     bool rung = false;                // it is being woken
-    int passes = 0;                   // it is inside
+    int passes = 0;                   // nesting depth of passes
     std::vector<Envelope> held = {};  // sent inside a pass
-    // A pass that takes its time: how far it was at `since`, in seconds of a host at its usual speed.
+    // A pass in progress: its progress at `since`, in seconds of a host at its usual speed.
     bool computes = false;
     Time since{0}, done{0};
   };
   class Here;
-  using Tasks = std::map<int, Task*>;  // by number: addresses would order them anew in every run
+  using Tasks = std::map<int, Task*>;  // by number: ordering by address would differ in every run
   struct One {
     bool alive = true;
     bool ended = false;
     bool gone = false;                       // its host, for good
     Time away_until{0};                      // its host
     double availability = 1;                 // of its host's speed
-    double rate = 1;                         // at which its passes go: that, or 0 while its host is away
+    double rate = 1;                         // current rate of its passes; 0 while its host is down
     std::vector<std::exception_ptr> errors;  // of its helpers
     Tasks tasks;
     int helpers = 0;
-    int spawned = 0;  // ever
+    int spawned = 0;  // in total
     Inbox inbox;
     Tasks awaited_by;
     double speed = 0;
@@ -82,13 +82,13 @@ class SimNodes {
   std::optional<NodeId> lost(NodeId me, std::optional<NodeId> from, Tag tag);
   void wait(const Wait& what);
   void let_others_go();
-  // Calls into SimGrid, with what was sent and who is to be woken taken along.
+  // Calls into SimGrid, first sending posted messages and waking due tasks.
   template <class Call>
   void in_kernel(Call call);
   void settle();
   void deliver(Envelope envelope);
   void ring(Task& task);
-  // On SimGrid's clock, in its kernel. `decisive`: nobody may be given up before.
+  // On SimGrid's clock, in its kernel. `decisive`: the run is not given up before it.
   void at(double when, bool decisive, std::function<void()> call);
   void stop();
   void expect_loss(const SimLoss& loss, std::uint64_t before);
@@ -117,7 +117,7 @@ class SimNodes {
   const std::vector<simgrid::s4u::Host*> hosts_;
   Wires wires_;
   const double start_;  // of SimGrid's clock
-  double reached_ = 0;  // deadlines that have passed; the clock may be a last digit behind
+  double reached_ = 0;  // passed deadlines; the clock may be a last digit behind
   Task* running_ = nullptr;
   Tasks tasks_;
   std::vector<Task*> to_ring_;
@@ -125,17 +125,17 @@ class SimNodes {
   std::vector<NodeId> lost_;  // in that order
   int actors_ = 0;
   int numbers_ = 0;
-  int for_ever_ = 0;  // that wait without a deadline and are not being woken
+  int for_ever_ = 0;  // tasks waiting without a deadline that are not being woken
   std::map<int, simgrid::kernel::timer::Timer*> timers_;
   int timer_numbers_ = 0;
-  int decisive_ = 0;          // of the timers
-  double longest_cycle_ = 0;  // of all that repeats itself
+  int decisive_ = 0;          // pending decisive timers
+  double longest_cycle_ = 0;  // of all periodic events
   double last_ring_ = 0;
-  std::map<std::string, double> failed_;  // hosts and links, and since when
-  // In the order of time: of those who lost a peer the first lost the one who went, others who followed.
+  std::map<std::string, double> failed_;  // failed hosts and links, and since when
+  // In chronological order: the first PeerLost names the root cause, later ones its consequences.
   std::vector<std::exception_ptr> failures_;
-  std::string failed_then_;  // hosts and links when the first failed
-  std::string given_up_;     // why; empty: it was not
+  std::string failed_then_;  // hosts and links down at the first failure
+  std::string given_up_;     // the reason; empty: not given up
 };
 
 }  // namespace veche

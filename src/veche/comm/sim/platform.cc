@@ -14,7 +14,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// "host10" comes after "host9".
+// Natural order: "host10" comes after "host9".
 bool by_number(const std::string& a, const std::string& b) {
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   std::size_t i = 0, j = 0;
@@ -44,7 +44,8 @@ s4u::SplitDuplexLink* make_link(s4u::NetZone* zone, const std::string& name, con
   return made;
 }
 
-// Every node has a link to the middle of its site, a site one to the middle of all.
+// Every node has a link to the centre of its site, and every site a link to the centre of the
+// network.
 std::vector<s4u::Host*> build_star(const SimNetwork& network) {
   std::vector<s4u::Host*> hosts;
   s4u::NetZone* const root = s4u::create_star_zone("network");
@@ -86,7 +87,7 @@ std::vector<s4u::Host*> build_full(int nodes, const SimNetwork& network) {
   return hosts;
 }
 
-// What SimGrid reads, as a file that nobody else can change.
+// The text for SimGrid, as a file that no other process can change.
 class PlatformInMemory {
  public:
   explicit PlatformInMemory(const std::string& text) : descriptor_(::memfd_create("platform", MFD_CLOEXEC)) {

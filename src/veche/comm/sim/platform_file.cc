@@ -21,16 +21,16 @@ namespace {
 constexpr std::uintmax_t kMostBytes = 256 << 20;  // of a file
 constexpr int kMostNesting = 64;
 constexpr double kOldestVersion = 4;
-constexpr double kBytesPerHost = 4000;  // that SimGrid takes, with a link each way
+constexpr double kBytesPerHost = 4000;  // memory that SimGrid needs, with a link each way
 
 using Names = std::set<std::string, std::less<>>;
 
-// What SimGrid builds of a platform; <trace> and <trace_connect> become profiles.
+// The elements from which SimGrid builds a platform; <trace> and <trace_connect> become profiles.
 const Names kElements{"platform", "zone",      "AS",           "host",          "router",          "link",
                       "backbone", "cluster",   "cabinet",      "peer",          "host_link",       "route",
                       "ASroute",  "zoneRoute", "bypassRoute",  "bypassASroute", "bypassZoneRoute", "link_ctn",
                       "config",   "trace",     "trace_connect"};
-// What changes nothing here: energy, disks, descriptions.
+// Elements without effect here: energy, disks, descriptions.
 const Names kPassedOver{"prop", "disk", "random", "model_prop", "mount"};
 
 const std::map<std::string, Names, std::less<>> kAmounts{
@@ -41,7 +41,7 @@ const std::map<std::string, Names, std::less<>> kAmounts{
     {"link", {"bandwidth", "latency"}},
     {"backbone", {"bandwidth", "latency"}}};
 
-// Settings that concern the model of the network and nothing else; each is a number.
+// Allowed settings: parameters of the network model; each is a number.
 const Names kSettings{"network/TCP-gamma",   "network/bandwidth-factor", "network/latency-factor",
                       "network/loopback-bw", "network/loopback-lat",     "network/weight-S"};
 
@@ -156,7 +156,7 @@ class Reader {
       refuse(line, "<platform> is inside another");
   }
 
-  // Its unit is SimGrid's to read. Speeds and bandwidths may be lists.
+  // SimGrid parses the unit. Speeds and bandwidths may be lists.
   void check_amount(const pugi::xml_node& node, const std::string& key, int line) const {
     const char* const value = node.attribute(key.c_str()).value();
     for (const char* at = value; *at != 0;) {
@@ -168,7 +168,7 @@ class Reader {
     }
   }
 
-  // Of "0-3,7,9-12": how many.
+  // The number of values in "0-3,7,9-12".
   double count(const pugi::xml_node& node, int line) const {
     const std::string radical = node.attribute("radical").value();
     double all = 0;
@@ -218,7 +218,7 @@ class Reader {
     out_ += "<config>" + kept + "</config>";
   }
 
-  // A run's own configuration says these, and what it says counts.
+  // The run's own configuration also sets these, and takes precedence.
   void same_as_run(const std::string& key, const std::string& value, int line) const {
     const bool model = key == "network/model";
     const bool yes = value == "yes" || value == "on" || value == "true" || value == "1";
@@ -233,7 +233,7 @@ class Reader {
                              : " = false"));
   }
 
-  // An attribute that names a file with a profile.
+  // An attribute that names a profile file.
   bool take_profile(const pugi::xml_node& node, const pugi::xml_attribute& attribute, int line) {
     const std::string_view name = attribute.name(), element = node.name();
     const bool host = element == "host" || element == "peer";
@@ -306,7 +306,7 @@ class Reader {
   const SimNetwork& network_;
   const std::string what_;
   const std::string text_;
-  std::vector<std::size_t> ends_;  // of lines
+  std::vector<std::size_t> ends_;  // ends of lines
   std::string out_;
   int lines_ = 1;  // in `out_`
   double hosts_ = 0;

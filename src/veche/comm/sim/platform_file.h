@@ -9,19 +9,20 @@ namespace veche {
 
 struct SimNetwork;
 
-// A platform file of SimGrid's that was looked through.
+// A checked SimGrid platform file.
 struct SimPlatform {
   std::string file;
-  // For SimGrid to read: hosts, links and routes, each in the line that it has in the file. Everything that
-  // could make SimGrid do something else, and the profiles, which Veche plays itself, are left out.
+  // The text for SimGrid: hosts, links and routes, each on the same line as in the file. Without
+  // profiles, which Veche plays itself, and without anything else that affects SimGrid.
   std::string xml;
   std::vector<SimProfile> profiles;
 };
 
-// Reads network.platform. SimGrid trusts its files: it writes traces where they say, loads plugins, takes any
-// speed for one, and ends the process where something is wrong. So this names what may be in a file, and
-// throws RequestError with file and line for anything else: settings other than those of the network's model,
-// wireless links, deployments, values that are negative or no numbers, more hosts than fit into memory.
+// Reads network.platform. SimGrid trusts its files: it writes traces to any path, loads plugins,
+// accepts any speed, and ends the process on an error. This function therefore accepts a list of
+// known elements and throws RequestError with file and line for anything else: settings other than
+// the network model's, wireless links, deployments, negative values or values that are not numbers,
+// more hosts than fit in memory.
 SimPlatform read_platform(const SimNetwork& network);
 
 }  // namespace veche

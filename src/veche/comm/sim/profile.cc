@@ -13,7 +13,7 @@
 namespace veche {
 namespace {
 
-constexpr double kShortest = 1e-3;  // seconds a repetition: shorter ones would take for ever to simulate
+constexpr double kShortest = 1e-3;  // seconds per repetition: shorter ones would take for ever to simulate
 
 std::optional<double> number(const std::string& word) {
   char* end = nullptr;
@@ -47,7 +47,7 @@ void read_profile(const std::string& text, double period, SimProfile& profile) {
           "line {} draws times at random, which is not read: network.loss_of_nodes = {{every = \"1h\"}} does "
           "so for hosts",
           at));
-    // Everything that is not above 0 is off.
+    // Anything not above 0 means off.
     const std::optional<double> given = number(second);
     const std::optional<double> value =
         is_state(profile.of) && given ? std::max(*given, 0.0) : amount(second);

@@ -1,4 +1,4 @@
-// What the profiles of a platform change as time passes.
+// Plays the profiles of a platform over time.
 #include <fmt/format.h>
 
 #include <limits>
@@ -9,7 +9,7 @@
 namespace veche {
 namespace {
 
-// Until when a host that goes off with this change stays off.
+// The time until which a host that goes off with this change stays off.
 double next_up(const SimProfile& profile, std::size_t change) {
   for (std::size_t i = change + 1; profile.has(i) && i <= change + profile.points.size(); ++i)
     if (profile.value(i) > 0) return profile.time(i);

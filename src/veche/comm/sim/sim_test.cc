@@ -1,5 +1,5 @@
-// The engine in virtual time: what takes how long, who is told of what, and what happens when hosts go. Each
-// in a process of its own.
+// The engine in virtual time: durations, reported losses, and host failures. Each test has its own
+// process.
 #include "veche/comm/sim/sim.h"
 
 #include <gtest/gtest.h>
@@ -15,9 +15,10 @@
 namespace veche {
 namespace {
 
-constexpr Tag kOther{20};  // no conversation of a run's own, some of which cost nothing
+constexpr Tag kOther{20};  // not a conversation of a run, some of which cost nothing
 
-// A star of links of 1 MB/s and 10 ms, without cross-traffic, each node doing 1000 operations a second.
+// A star with links of 1 MB/s and 10 ms, without cross-traffic; each node does 1000 operations per
+// second.
 SimNetwork star(int nodes) {
   SimNetwork network;
   network.lv08 = false;
@@ -27,7 +28,7 @@ SimNetwork star(int nodes) {
   return network;
 }
 
-// Runs nodes over endpoints that outlive them, as training does; returns why it failed.
+// Runs nodes with endpoints that outlive them, as in training; returns the failure.
 std::string run(const SimNetwork& network, int nodes, const std::function<void(Endpoint&)>& body) {
   return testing::in_own_process([&]() -> std::string {
     const std::unique_ptr<Cluster> cluster = make_sim_cluster(nodes, network);
@@ -96,7 +97,7 @@ TEST(Sim, MessagesOfOneTagArriveInTheOrderOfSending) {
             "");
 }
 
-// The second does not take from the first what it needs to be there in time.
+// The second message does not delay the first.
 TEST(Sim, LargeMessagesToOnePeerFollowEachOther) {
   EXPECT_EQ(run(star(3), 3,
                 [](Endpoint& me) {
@@ -114,8 +115,9 @@ TEST(Sim, LargeMessagesToOnePeerFollowEachOther) {
             "");
 }
 
-// Each takes the link's share in turn, and all of them the time that their bytes take. Were all of them to
-// move at once, this would take minutes: SimGrid looks at everything that moves whenever something ends.
+// Each takes its share of the link in turn, and together they take the time of their bytes. If all
+// moved at once, this would take minutes: SimGrid updates everything in motion whenever something
+// ends.
 TEST(Sim, ManySmallMessagesAreCheapAndTakeWhatTheirBytesTake) {
   constexpr int kEach = 3000;
   const auto size = [](int i) { return static_cast<std::size_t>(1000 + i * 37 % 101); };
@@ -165,7 +167,7 @@ TEST(Sim, DeadlinesAndSleepAreVirtual) {
             "");
 }
 
-// A pass costs its operations; what is sent inside leaves over its last two thirds.
+// A pass costs its operations; messages sent inside leave over its last two thirds.
 TEST(Sim, PassesTakeTime) {
   EXPECT_EQ(run(star(2), 2,
                 [](Endpoint& me) {
@@ -212,7 +214,7 @@ TEST(Sim, AHelperThatWaitsForEverIsEndedWithItsNode) {
   const std::string why = run(star(2), 2, [](Endpoint& me) {
     me.spawn([&me] {
       try {
-        me.receive({}, Tag{1}, kForever);  // tells of the peer's end,
+        me.receive({}, Tag{1}, kForever);  // reports the peer's end,
         me.receive({}, Tag{1}, kForever);  // once
         ADD_FAILURE() << "nothing comes";
       } catch (const NodeEnded&) {
@@ -294,7 +296,7 @@ TEST(Sim, JitterDelaysAndRepeatsItself) {
   EXPECT_LE(std::stod(once), 0.52);
 }
 
-// A host is away from 1 s to 4 s: its pass takes 3 s longer, a message under way begins anew.
+// A host is down from 1 s to 4 s: its pass takes 3 s longer, and a message in transit starts over.
 TEST(Sim, AHostThatIsAwayForAWhileRests) {
   SimNetwork network = star(3);
   network.losses = {{.node = 1, .at = 1, .length = 3}};
@@ -332,7 +334,7 @@ TEST(Sim, AHostThatIsGoneForGoodIsLost) {
             "");
 }
 
-// Two hosts, a link of 1 MB/s and 10 ms between them, and what the traces say.
+// Two hosts with a link of 1 MB/s and 10 ms between them, and the given traces.
 SimNetwork two_hosts(const testing::TemporaryFolder& folder, const std::string& traces) {
   SimNetwork network;
   network.lv08 = false;
@@ -349,7 +351,7 @@ SimNetwork two_hosts(const testing::TemporaryFolder& folder, const std::string& 
   return network;
 }
 
-// Down from 0.5 s to 2 s, later with another bandwidth and latency: a message begins anew at 2 s.
+// Down from 0.5 s to 2 s, later with another bandwidth and latency: a message starts over at 2 s.
 TEST(Sim, LinksOfAPlatformFailReturnAndChange) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(run(two_hosts(folder, R"(<trace id="state" periodicity="-1">
@@ -380,7 +382,7 @@ TEST(Sim, LinksOfAPlatformFailReturnAndChange) {
             "");
 }
 
-// At half its speed to 2 s, away to 3 s, twice as quick from 4 s: 1 + 0 + 0.5 + 2.5 / 2.
+// At half speed until 2 s, down until 3 s, at double speed from 4 s: 1 + 0 + 0.5 + 2.5 / 2.
 TEST(Sim, HostsOfAPlatformSlowDownAndRest) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(run(two_hosts(folder, R"(<trace id="speed" periodicity="0">
@@ -399,7 +401,7 @@ TEST(Sim, HostsOfAPlatformSlowDownAndRest) {
             "");
 }
 
-// A host that flaps for ever keeps nobody from seeing that a link never returns.
+// A host that flaps for ever does not hide that a link never returns.
 TEST(Sim, WhatRepeatsItselfForEverDoesNotHideAStandstill) {
   const testing::TemporaryFolder folder;
   const std::string why = run(two_hosts(folder, R"(<trace id="down" periodicity="0">1 0

@@ -23,11 +23,11 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-constexpr rlim_t kMostSeconds = 120;     // of the processor, to build a platform
-constexpr double kSecondsForRoutes = 3;  // of them to ask for routes
+constexpr rlim_t kMostSeconds = 120;     // CPU time to build a platform
+constexpr double kSecondsForRoutes = 3;  // of it for route queries
 constexpr double kLongestLatency = 1e9;  // seconds
 
-// What the process of the trial leaves behind, however it ends.
+// Results in shared memory that survive the trial process, however it ends.
 struct Told {
   bool done = false;
   char doing[1024] = {};
@@ -106,7 +106,7 @@ class Trial {
                          of_host ? "host" : "link", profile.element));
   }
 
-  // First those of node 0 and of neighbours in a ring, then the others, as long as there is time.
+  // First the routes of node 0 and of ring neighbours, then others while time remains.
   void check_routes() {
     for (std::size_t i = 1; i < nodes_; ++i) check_both_ways(0, i);
     for (std::size_t distance = 1; 2 * distance <= nodes_; ++distance)
@@ -150,7 +150,7 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(resource, &now);
 }
 
-// More than the machine has would end other processes.
+// Using more memory than the machine has would end other processes.
 void limit_memory() {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -186,7 +186,7 @@ std::string reason(const Told& told, const std::string& said, int status) {
                              : "SimGrid does not say why";
 }
 
-// The file is not the one that SimGrid reads.
+// Removes the path: the file is not the one that SimGrid reads.
 std::string without_path(std::string text) {
   constexpr std::string_view kPath = "/proc/self/fd/";
   const std::size_t at = text.find(kPath);

@@ -19,7 +19,7 @@ using simgrid::kernel::resource::Action;
 constexpr std::uint64_t kLarge = 64 << 10;  // bytes
 constexpr int kSmallAtOnce = 16;            // from one host to another
 
-Wires* current_wires = nullptr;  // there is one engine a process, whose signals know no owner
+Wires* current_wires = nullptr;  // one engine per process, whose signals have no owner
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Wires::Wires(std::vector<s4u::Host*> hosts, const SimNetwork& network, Deliver d
   static const bool connected = [] {
     s4u::Link::on_communication_state_change_cb(
         [](simgrid::kernel::resource::NetworkAction& network_action, Action::State /*before*/) {
-          // SimGrid keeps the class to itself; its first base is the public one.
+          // SimGrid keeps the class private; its first base is public.
           const auto& action = reinterpret_cast<const Action&>(network_action);
           if (current_wires == nullptr || action.get_state() != Action::State::FINISHED) return;
           const auto found = current_wires->moving_.find(action.get_activity());
@@ -81,12 +81,12 @@ void Wires::put_on_its_way(Flight& flight) {
   Porter& receiver = porter(flight.envelope.to);
   if (receiver.free_boxes.empty()) {
     flight.box = s4u::Mailbox::by_name(fmt::format("{}/{}", flight.envelope.to.value, receiver.boxes++));
-    flight.box->set_receiver(receiver.actor);  // so that what is put into it leaves at once
+    flight.box->set_receiver(receiver.actor);  // so that messages put into it leave at once
   } else {
     flight.box = receiver.free_boxes.back();
     receiver.free_boxes.pop_back();
   }
-  // SimGrid notices the end of an empty one only when something else happens.
+  // SimGrid notices the end of an empty transfer only at the next event.
   std::uint64_t bytes = flight.envelope.bytes;
   for (const Flight* rider : flight.riders) bytes += rider->envelope.bytes;
   flight.comm = flight.box->put_async(&flight, std::max<std::uint64_t>(bytes, 1));
@@ -182,7 +182,7 @@ bool Wires::goes_over(NodeId from, NodeId to, const std::set<const s4u::Link*>& 
   return std::ranges::any_of(route, [&](const s4u::Link* link) { return links.contains(link); });
 }
 
-// Acknowledgements travel too: a way back that is down stops the way there.
+// Acknowledgements travel too: a reverse path that is down blocks the forward path.
 bool Wires::is_blocked(NodeId from, NodeId to) const {
   if (is_away(from) || is_away(to)) return true;
   return !down_.empty() && (goes_over(from, to, down_) || goes_over(to, from, down_));
@@ -218,7 +218,7 @@ void Wires::arrived(Flight& flight) {
   for (const Conversation& conversation : conversations) hand_over(conversation);
 }
 
-// What has arrived and follows nothing that has not.
+// Delivers arrived messages that have no missing predecessor.
 void Wires::hand_over(const Conversation& conversation) {
   const auto found = conversations_.find(conversation);
   if (found == conversations_.end()) return;
@@ -253,7 +253,7 @@ void Wires::cut(NodeId host, bool for_good) {
 
 void Wires::cut(const s4u::Link* link) {
   if (!down_.insert(link).second) return;
-  std::map<std::uint64_t, bool> met;  // routes are not cheap
+  std::map<std::uint64_t, bool> met;  // routes are expensive to compute
   for (Flight& flight : flights_) {
     const auto [found, fresh] = met.try_emplace(key_of(flight.envelope.from, flight.envelope.to));
     if (fresh)
@@ -263,7 +263,8 @@ void Wires::cut(const s4u::Link* link) {
   }
 }
 
-// Puts it to rest. Small ones that wait for others of their stream do so, too: nobody is left to call them.
+// Pauses it. Small messages waiting for others of their stream pause too: nothing else would wake
+// them.
 void Wires::take_off(Flight& flight) {
   const bool small = flight.envelope.bytes < kLarge;
   if (small) streams_.erase(key_of(flight.envelope.from, flight.envelope.to));
@@ -281,7 +282,7 @@ void Wires::withdraw(Flight& flight) {
   if (flight.comm) {
     moving_.erase(flight.comm->get_impl());
     flight.comm->cancel();
-    withdrawn_.push_back(std::move(flight.comm));  // its mailbox is not used again
+    withdrawn_.push_back(std::move(flight.comm));  // its mailbox is not reused
     flight.comm = nullptr;
   }
   --under_way_;

@@ -17,55 +17,55 @@ struct Envelope {
   NodeId from, to;
   Tag tag;
   Message message;
-  std::uint64_t bytes = 0;  // that travel
+  std::uint64_t bytes = 0;  // simulated size
 };
 
-// What is under way between hosts, each envelope a communication of SimGrid's that begins when it was posted,
-// whether or not anybody waits for it. Messages of one sender with one tag arrive in the order of sending. Of
-// large ones from one host to another one moves at a time, as on a connection; those to different hosts share
-// what links there are. Of small ones a few move at a time, and the next that leaves takes those that wait
-// behind it along, as far as a packet of 64 KiB holds them: SimGrid computes the rates of all that move anew
-// whenever one begins or ends, so that a thousand at once would cost a thousand times as much each.
+// Messages in transit between hosts. Each is a SimGrid communication that starts when it is posted,
+// whether or not a receiver waits. Messages of one sender with one tag arrive in sending order. Of
+// the large messages from one host to another, one moves at a time, as on a connection; those to
+// different hosts share the links. Of the small ones, a few move at a time, and the next one takes
+// waiting ones along in a packet of up to 64 KiB: SimGrid recomputes all rates whenever a transfer
+// starts or ends, so a thousand at once would cost a thousand times as much each.
 //
-// Every host has a porter, an actor that does for it what SimGrid wants an actor to do: it puts messages on
-// their way and clears away what has arrived. SimGrid could do without (Comm::sendto), but then looks through
-// all that is under way whenever something arrives.
+// Every host has a porter, an actor for the calls that SimGrid requires from an actor: it sends
+// messages and removes arrived ones. SimGrid could do without (Comm::sendto), but then scans
+// everything in transit at each arrival.
 class Wires {
  public:
   using Deliver = std::function<void(Envelope)>;
   Wires(std::vector<simgrid::s4u::Host*> hosts, const SimNetwork& network, Deliver deliver);
   ~Wires();
 
-  // By an actor: it leaves when next somebody calls `leave`, which must be before time passes.
+  // By an actor: the message leaves at the next `leave`, which must come before time passes.
   void post(Envelope envelope) { posted_.push_back(std::move(envelope)); }
   bool has_posted() const { return !posted_.empty(); }
-  // Before anything is posted, outside of actors: makes the porters.
+  // Creates the porters; outside of actors, before anything is posted.
   void start();
 
   // The rest in SimGrid's kernel only.
   void leave();
-  // A host goes away: what is under way to it and from it begins anew when it is back, or is gone with it.
+  // A host fails: messages to and from it start over when it returns, or are lost with it.
   void cut(NodeId host, bool for_good);
   void mend(NodeId host);
-  // A link fails: what is under way over it begins anew when the link is back.
+  // A link fails: messages over it start over when it returns.
   void cut(const simgrid::s4u::Link* link);
   void mend(const simgrid::s4u::Link* link);
   // Nothing will be posted any more: the porters end.
   void stop();
 
-  // Whether something of this conversation is still to arrive.
+  // Whether a message of this conversation is still in transit.
   bool expects(NodeId from, NodeId to, Tag tag) const { return conversations_.contains({from, to, tag}); }
-  // Something will arrive by itself.
+  // Whether something will arrive by itself.
   bool busy() const { return under_way_ > 0; }
 
  private:
   struct Flight {
     Envelope envelope;
-    simgrid::s4u::CommPtr comm;  // while it moves, once the porter has put it on its way
+    simgrid::s4u::CommPtr comm;  // while it moves, once the porter has sent it
     simgrid::s4u::Mailbox* box = nullptr;
-    std::vector<Flight*> riders = {};  // small ones that travel with it
-    // delayed: by jitter; queued: behind others to that host; riding: with another; resting: until its host
-    // or a link is back
+    std::vector<Flight*> riders = {};  // small messages that travel with it
+    // delayed: by jitter; queued: behind others to that host; riding: with another; resting: until
+    // its host or a link returns
     enum class State { delayed, queued, moving, riding, resting, arrived, gone } state = State::delayed;
     std::list<Flight>::iterator self;
   };
@@ -79,8 +79,8 @@ class Wires {
     simgrid::s4u::SemaphorePtr bell = simgrid::s4u::Semaphore::create(0);
     std::deque<Flight*> to_start;
     std::vector<Spent> to_clear;
-    // Where messages to this host arrive, one at a time in each: SimGrid's mailboxes give out what was put
-    // into them first, not what has arrived.
+    // Mailboxes for arrivals at this host, one message each: SimGrid's mailboxes deliver in the
+    // order of sending, not of arrival.
     std::vector<simgrid::s4u::Mailbox*> free_boxes;
     int boxes = 0;
   };
@@ -143,13 +143,13 @@ class Wires {
   std::list<Flight> flights_;
   std::unordered_map<Conversation, std::deque<Flight*>, Hash> conversations_;  // none is empty
   Lanes lanes_;  // large messages from one host to another; none is empty
-  std::unordered_map<std::uint64_t, Stream> streams_;  // each has something that moves
+  std::unordered_map<std::uint64_t, Stream> streams_;  // each has something in motion
   std::vector<bool> away_;
   std::set<const simgrid::s4u::Link*> down_;
   std::uint64_t numbers_ = 0;
-  std::size_t under_way_ = 0;  // moving, or waiting for their jitter
+  std::size_t under_way_ = 0;  // moving, or delayed by jitter
   std::vector<Porter> porters_;
-  std::unordered_map<const void*, Flight*> moving_;  // by SimGrid's inner name of their communication
+  std::unordered_map<const void*, Flight*> moving_;  // by SimGrid's internal id of their communication
   bool stopped_ = false;
   std::vector<simgrid::s4u::CommPtr> withdrawn_;
 };

@@ -8,18 +8,18 @@
 
 namespace veche::grid {
 
-// A table that many machines keep together, none of which need be trusted: bytes under a name. Any thread.
+// A distributed table (name to bytes) kept by many untrusted machines. Any thread.
 class Directory {
  public:
   virtual ~Directory() = default;
-  // For a minute; the same member's next one takes the place of this.
+  // Stores for a minute; the same member's next entry replaces this one.
   virtual void put(const std::string& name, const std::string& bytes) = 0;
-  // What is there, from whomever: all that came within the limit.
+  // All entries, from any publisher, that arrive within the limit.
   virtual std::vector<std::string> get(const std::string& name, Time limit) = 0;
 };
 
-// Of the module veche_dht, as extern "C": `bootstrap` has HOST:PORT of machines that take part, separated by
-// commas; the caller owns it. Throws RequestError.
+// Exported by the module veche_dht, as extern "C". `bootstrap` lists HOST:PORT of participating
+// machines, separated by commas. The caller owns the directory. Throws RequestError.
 using MakeDirectory = Directory*(const std::string& bootstrap);
 inline constexpr char kMakeDirectorySymbol[] = "veche_dht_directory";
 

@@ -25,7 +25,7 @@ constexpr std::uint16_t kLanPort = 23169;
 constexpr std::size_t kMostNetworks = 16;
 constexpr int kAnswersASecond = 20;
 
-// The host's own addresses in networks on which others could hear it.
+// The host's own addresses in networks where other machines could hear it.
 std::vector<asio::ip::address_v4> networks_of(const Address& listen) {
   std::vector<asio::ip::address_v4> networks;
   if (!listen.number || !listen.number->is_v4()) return networks;
@@ -132,7 +132,7 @@ class Lan::State {
   udp::endpoint heard_from_, own_from_;
   std::chrono::seconds this_second_{0};
   int answers_ = 0;
-  std::jthread thread_;  // last
+  std::jthread thread_;  // declared last
 };
 
 Lan::Lan(const LanOptions& options) : state_(std::make_shared<State>(options)) { state_->start(); }

@@ -11,23 +11,22 @@ namespace veche::grid {
 
 struct LanOptions {
   MemberId run;
-  std::string listen;  // HOST:PORT of this member, which says on which networks it is heard of; the port
-                       // may be 0: it only looks
-  std::function<void(const std::string& address)> found;  // somebody may be there; by the thread of this
+  std::string listen;  // HOST:PORT of this member, which selects the networks; port 0: only searches
+  // a member may be there; called on this object's thread
+  std::function<void(const std::string& address)> found;
 };
 
-// Finds members of a run on the local network, by multicast (239.255.86.69, port 23169, which no router
-// passes on), and lets others find this one. All that it tells are hints. A thread of its own.
+// Finds members of a run on the local network by multicast (239.255.86.69, port 23169, not routed),
+// and lets other members find this one. All results are hints. Has its own thread.
 class Lan {
  public:
-  // Says at once that it is here. Where there is no network, or the port is somebody else's, nothing is ever
-  // found.
+  // Announces itself at once. Without a network, or if the port is in use, nothing is ever found.
   explicit Lan(const LanOptions& options);
   ~Lan();
 
-  // There is a network on which it could be heard. Any thread.
+  // Whether there is a network on which it could be heard. Any thread.
   bool has_networks() const;
-  // Asks who is there. Any thread.
+  // Asks for members. Any thread.
   void seek();
 
  private:

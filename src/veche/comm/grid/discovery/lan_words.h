@@ -9,15 +9,15 @@
 
 namespace veche::grid {
 
-// A datagram on the local network. It holds nothing secret, and no address: that is where it came from.
+// A datagram on the local network. It contains no secret and no address; the address is its source.
 struct LanWord {
   enum class Kind : std::uint8_t {
-    seek = 1,  // who of this run is there?
-    here,      // I am
+    seek = 1,  // which members of this run are there?
+    here,      // I am here
   } kind = Kind::seek;
-  std::array<std::uint8_t, 32> topic = {};  // a hash of the run's id, by which nobody finds the id
-  std::uint16_t port = 0;                   // where it listens; 0: it does not
-  std::uint64_t sender = 0;                 // drawn at its start: one hears oneself
+  std::array<std::uint8_t, 32> topic = {};  // a hash of the run's id that does not reveal the id
+  std::uint16_t port = 0;                   // listening port; 0: none
+  std::uint64_t sender = 0;                 // random per process, to ignore its own datagrams
 };
 std::string coded(const LanWord& word);
 LanWord read_lan_word(std::string_view bytes);  // throws MalformedMessage

@@ -1,4 +1,4 @@
-// Where miniupnpc is missing.
+// For builds without miniupnpc.
 #include "veche/comm/grid/discovery/port_mapping.h"
 
 namespace veche::grid {

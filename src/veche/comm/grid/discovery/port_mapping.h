@@ -7,16 +7,16 @@
 
 namespace veche::grid {
 
-// A port of the router that leads to one of this host, asked for by UPnP where a router answers and taken
-// back at the end. A thread of its own does it, which nobody waits for longer than a moment: routers are
-// slow, and most networks have none that answers.
+// A router port forwarded to a port of this host, requested by UPnP if a router answers and
+// released at the end. Runs on its own thread, which is never waited for longer than a moment:
+// routers are slow, and most networks have none that answers.
 class PortMapping {
  public:
   struct Outcome {
-    std::string address;  // HOST:PORT outside; empty: there is none, because
+    std::string address;  // external HOST:PORT; empty: none, for the reason given
     std::string why;
   };
-  // `told` is called by the thread, when the first try has ended and when the address has changed.
+  // `told` is called on the thread, after the first attempt and whenever the address changes.
   PortMapping(std::uint16_t port, std::function<void(const Outcome&)> told);
   ~PortMapping();
   PortMapping(const PortMapping&) = delete;

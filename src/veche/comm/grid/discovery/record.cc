@@ -11,14 +11,15 @@ namespace {
 constexpr std::size_t kMostRecorded = 16;
 constexpr std::size_t kLongestRecorded = 256;
 constexpr std::size_t kLongestShown = 4096;
-constexpr std::int64_t kGoodFor = 600;  // seconds, either way: clocks differ
+constexpr std::int64_t kGoodFor = 600;  // seconds in either direction, since clocks differ
 constexpr std::size_t kNonce = 12, kTag = 16;
 
 struct FreeCipher {
   void operator()(EVP_CIPHER_CTX* it) const { EVP_CIPHER_CTX_free(it); }
 };
 
-// AES-128-GCM over all of `text`. Sealing appends the tag, opening checks it: false.
+// AES-128-GCM over all of `text`. Sealing appends the tag; opening checks it and returns false on a
+// mismatch.
 bool crypt(const MemberId& run, bool seals, const std::string& nonce, std::string_view text, std::string& tag,
            std::string& out) {
   const auto key = topic_of(run, "seal");

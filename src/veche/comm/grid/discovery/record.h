@@ -10,10 +10,10 @@
 
 namespace veche::grid {
 
-// Where a member says that it is, for a table that strangers keep: signed by it, and sealed so that only who
-// knows the run's id can read it.
+// The address that a member publishes in a table kept by untrusted machines: signed by the member,
+// and sealed so that only machines with the run's id can read it.
 struct AddressRecord {
-  std::string certificate, warrant;  // of who signs, and of who signed that
+  std::string certificate, warrant;  // of the signer, and of the signer's signer
   std::int64_t time = 0;             // seconds since 1970
   std::vector<std::string> addresses;
   Signature signature = {};
@@ -23,13 +23,13 @@ std::string coded(const AddressRecord& record);
 AddressRecord read_address_record(std::string_view text);
 
 std::string seal(const MemberId& run, const AddressRecord& record);
-// Nothing: it is not one of this run, or was changed.
+// Returns nullopt if it is not of this run or was changed.
 std::optional<AddressRecord> unseal(const MemberId& run, std::string_view sealed);
 
 AddressRecord make_address_record(const MemberId& run, const KeyPair& key, const std::string& certificate,
                                   const std::string& warrant, const std::vector<std::string>& addresses,
                                   Instant now);
-// Whether a member of the run has said it, lately.
+// Whether a member of the run signed it recently.
 bool is_genuine(const AddressRecord& record, const Trust& trust, Instant now);
 
 }  // namespace veche::grid

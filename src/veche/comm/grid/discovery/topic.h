@@ -11,8 +11,8 @@
 
 namespace veche::grid {
 
-// What stands for a run where strangers may look: who knows the run's id can make it, nobody else learns the
-// id from it. `use` keeps the uses apart.
+// A public name for a run: it can be derived from the run's id, but does not reveal the id. `use`
+// separates different uses.
 inline std::array<std::uint8_t, 32> topic_of(const MemberId& run, std::string_view use) {
   std::string text = "veche " + std::string(use) + " ";
   text.append(run.bytes.begin(), run.bytes.end());

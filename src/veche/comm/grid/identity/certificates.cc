@@ -71,7 +71,7 @@ std::string make_warrant_by(const KeyPair& signer, const std::string& name, EVP_
 
 }  // namespace
 
-// At most 64 letters.
+// At most 64 characters.
 std::string run_name(const MemberId& run) { return "run " + hex(run).substr(0, 40); }
 std::string inviter_name(const MemberId& inviter) { return "inviter " + hex(inviter).substr(0, 40); }
 std::string subject_of(X509* certificate) { return text_of(X509_get_subject_name(certificate)); }

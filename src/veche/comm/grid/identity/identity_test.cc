@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::hours;
 
-// A run with its founder, as `found` makes it.
+// A run with its founder, as made by `found`.
 struct TestedRun {
   const Instant now = std::chrono::system_clock::now();
   const KeyPair root = KeyPair::make();
@@ -27,8 +27,8 @@ struct TestedRun {
   }
 };
 
-// FIPS 180-4 of the public key as RFC 8410 codes it: 12 bytes before the 32 of the key. The key pair is the
-// first of RFC 8032, section 7.1.
+// FIPS 180-4 of the public key in RFC 8410 encoding: 12 bytes before the 32 of the key. The key
+// pair is the first of RFC 8032, section 7.1.
 TEST(Identity, AnIdIsTheHashOfThePublicKey) {
   const Seed seed{0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a,
                   0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32,
@@ -62,7 +62,7 @@ TEST(Identity, StrangersAreRefused) {
   }
   EXPECT_NE(run.refusal(run.warrant, run.now), std::nullopt) << "a warrant is no member's";
   EXPECT_NE(run.refusal(run.trust.root(), run.now), std::nullopt);
-  // Whoever has no warrant signs in vain, whatever it brings along.
+  // A signature without a warrant is void, whatever is shown with it.
   const KeyPair member = KeyPair::make(), friend_of_it = KeyPair::make();
   const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
   sk_X509_push(shown.get(), read_certificate(make_member(run.founder, member.get(), run.now)).release());
@@ -104,7 +104,7 @@ TEST(Identity, WhoWasRevokedIsRefusedAndSoIsWhatItSigned) {
   EXPECT_FALSE(run.trust.learn(revoke(run.trust.run(), run.founder.id(), second, run.now)));
 }
 
-// Members that let each other in, one after the other: 0 is the founder.
+// Members that admit each other in turn; 0 is the founder.
 struct TestedChain : TestedRun {
   std::vector<KeyPair> members{founder};
 
@@ -128,7 +128,7 @@ TEST(Chain, WhoWasLetInLetsOthersInAndItsProofsAreEnoughForAStranger) {
   run.grow_to(5);
   const auto proofs = run.trust.proofs_of(run.daily(4));
   ASSERT_EQ(proofs.size(), 5U);
-  const Trust newcomer(run.trust.root());  // knows the root alone
+  const Trust newcomer(run.trust.root());  // knows only the root
   const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
   const auto certificate = read_certificate(run.daily(4));
   for (const std::string& proof : proofs) {
@@ -199,7 +199,7 @@ TEST(Chain, WhomARevokedMemberHadLetInStaysAndMayInvite) {
   EXPECT_TRUE(run.may_invite(5));
   run.grow_to(8);
   EXPECT_TRUE(run.may_invite(7));
-  // Whoever hears of all this later believes the same.
+  // A member that learns all this later reaches the same result.
   Trust other(run.trust.root());
   for (const std::string& warrant : run.trust.warrants()) other.learn(warrant);
   for (const Revocation& told : run.trust.revocations()) EXPECT_TRUE(other.learn(told));
@@ -211,7 +211,7 @@ TEST(Chain, WhatARevokedMemberSignsLaterIsWorthless) {
   TestedChain run;
   run.grow_to(4);
   const KeyPair late = KeyPair::make(), late_friend = KeyPair::make();
-  const std::string unknown = make_warrant(run.members[2], late.get(), run.now);  // nobody has heard of it
+  const std::string unknown = make_warrant(run.members[2], late.get(), run.now);  // unknown to all members
   ASSERT_TRUE(run.revokes(1, 2));
   EXPECT_FALSE(run.trust.learn(unknown));
   const Openssl<STACK_OF(X509)> shown(sk_X509_new_null());
@@ -222,7 +222,7 @@ TEST(Chain, WhatARevokedMemberSignsLaterIsWorthless) {
        {make_member(late, late.get(), run.now), make_member(late_friend, late_friend.get(), run.now),
         make_member(run.members[2], late.get(), run.now)})
     EXPECT_NE(run.trust.refusal(read_certificate(certificate).get(), shown.get(), run.now), std::nullopt);
-  // One that takes part nonetheless is signed for by another.
+  // A member that still takes part gets a signature from another one.
   EXPECT_TRUE(run.trust.learn(make_warrant(run.members[3], late.get(), run.now)));
   EXPECT_EQ(run.refusal(make_member(late, late.get(), run.now), run.now), std::nullopt);
   EXPECT_FALSE(run.revokes(2, 1)) << "who was revoked revokes nobody";
@@ -303,7 +303,7 @@ TEST(Invitation, EveryLetterCounts) {
   for (std::size_t i = 7; i < text.size(); ++i) {
     std::string changed = text;
     changed[i] = changed[i] == 'A' ? 'B' : 'A';
-    // The last letter holds bits that mean nothing.
+    // The last character holds unused bits.
     if (i + 1 < text.size()) {
       EXPECT_THROW(InvitationLine::parse(changed), RequestError) << i;
     }

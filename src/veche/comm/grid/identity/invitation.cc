@@ -12,12 +12,12 @@ namespace veche::grid {
 namespace {
 
 constexpr std::string_view kPrefix = "VECHE1-";
-constexpr std::size_t kLongest = 4096;  // of the text
+constexpr std::size_t kLongest = 4096;  // length of the text
 constexpr std::size_t kMostPlaces = 16;
 constexpr std::size_t kLongestAddress = 256;
-constexpr std::size_t kCheck = 4;  // bytes of a hash: a letter that was lost on the way is noticed
+constexpr std::size_t kCheck = 4;  // bytes of a hash, to detect lost characters
 
-// Base 64 of the kind that survives file names and double clicks.
+// URL-safe base 64, which survives file names and double clicks.
 std::string encoded(std::string_view bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
   const int length =
@@ -99,7 +99,7 @@ Ticket Ticket::read(Reader& reader) {
 std::string Ticket::name() const { return hex(MemberId{secret_of}).substr(0, 32); }
 
 std::string InvitationLine::text() const {
-  // What follows from the secret is left out.
+  // Leaves out what follows from the secret.
   Writer writer;
   writer.bytes(run.bytes).bytes(secret).bytes(ticket.inviter.bytes).number(ticket.expires);
   writer.number(ticket.uses).bytes(ticket.signature);

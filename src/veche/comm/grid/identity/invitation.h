@@ -7,7 +7,7 @@
 
 namespace veche::grid {
 
-// What an inviter promises to who can sign with the key `secret_of`.
+// An inviter's promise to the holder of the key `secret_of`.
 struct Ticket {
   PublicKey secret_of = {};
   MemberId inviter;
@@ -17,12 +17,12 @@ struct Ticket {
 
   std::string coded() const;
   static Ticket read(class Reader& reader);
-  // By which the uses are counted.
+  // The key under which uses are counted.
   std::string name() const;
 };
 
-// An invitation in one line of text that people hand on: where to ask, the secret and the ticket that goes
-// with it. The secret itself is never sent: members who see the ticket cannot use it.
+// An invitation as one line of text: addresses, the secret and its ticket. The secret itself is
+// never sent, so members that see the ticket cannot use it.
 struct InvitationLine {
   MemberId run;
   Seed secret = {};
@@ -37,11 +37,11 @@ struct InvitationLine {
 InvitationLine make_invitation(const MemberId& run, const KeyPair& inviter,
                                std::vector<std::string> addresses, std::uint32_t uses, Instant expires);
 
-// Why a ticket is not good at `now`, after `used` uses; nothing: it is.
+// Why a ticket is invalid at `now`, after `used` uses; nullopt: it is valid.
 std::optional<std::string> refusal(const Trust& trust, const Ticket& ticket, std::uint32_t used, Instant now);
 
-// A newcomer's proof that it has the secret, good for this one session: `session` is what both ends of a TLS
-// connection, and nobody else, can derive from it.
+// A newcomer's proof that it has the secret, valid for one session. `session` is a value that only
+// the two ends of a TLS connection can derive.
 Signature prove(const InvitationLine& invitation, std::string_view session, const MemberId& newcomer,
                 const MemberId& host);
 bool is_proven(const MemberId& run, const Ticket& ticket, std::string_view session, const MemberId& newcomer,

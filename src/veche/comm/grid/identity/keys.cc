@@ -32,7 +32,7 @@ KeyPair KeyPair::of(const Seed& seed) {
 
 KeyPair KeyPair::from_pem(const std::string& text) {
   const Openssl<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  // An empty password: nobody is asked for one.
+  // An empty password, so that no prompt appears.
   Openssl<EVP_PKEY> key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, const_cast<char*>("")));
   if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519) {
     ERR_clear_error();

@@ -14,12 +14,12 @@ using PublicKey = std::array<std::uint8_t, 32>;  // of Ed25519
 using Signature = std::array<std::uint8_t, 64>;
 using Seed = std::array<std::uint8_t, 32>;  // a private key
 
-// A pair of keys. A copy is the same pair.
+// A key pair. A copy is the same pair.
 class KeyPair {
  public:
   static KeyPair make();
   static KeyPair of(const Seed& seed);
-  // Throws RequestError where it is none.
+  // Throws RequestError if the text is not a key.
   static KeyPair from_pem(const std::string& text);
 
   std::string pem() const;
@@ -37,7 +37,7 @@ class KeyPair {
 bool is_signed(std::string_view text, const Signature& signature, EVP_PKEY* by);
 bool is_signed(std::string_view text, const Signature& signature, const PublicKey& by);
 Openssl<EVP_PKEY> as_key(const PublicKey& key);
-// The SHA-256 of the key as certificates hold it.
+// The SHA-256 of the key as encoded in certificates.
 MemberId id_of(EVP_PKEY* key);
 
 }  // namespace veche::grid

@@ -24,9 +24,9 @@ struct OpensslFree {
 template <class T>
 using Openssl = std::unique_ptr<T, OpensslFree>;
 
-// Throws RunError with OpenSSL's own words.
+// Throws RunError with OpenSSL's message.
 [[noreturn]] void openssl_failed(const std::string& what);
-// The first error that OpenSSL has kept for this thread, in its words; the rest is dropped.
+// OpenSSL's first queued error of this thread; the rest is dropped.
 std::string openssl_words();
 
 }  // namespace veche::grid

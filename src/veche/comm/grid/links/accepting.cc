@@ -11,13 +11,13 @@ asio::awaitable<void> LinkTable::accept() {
     asio::ip::tcp::socket socket(context_);
     co_await acceptor_.async_accept(socket, asio::redirect_error(asio::use_awaitable, error));
     if (stopping_) co_return;
-    if (error) {  // no more descriptors, for a while
+    if (error) {  // out of descriptors for a while
       asio::steady_timer timer(context_, std::chrono::milliseconds(100));
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
     const auto remote = socket.remote_endpoint(error);
-    if (error || is_flooded(remote.address())) continue;  // which closes it
+    if (error || is_flooded(remote.address())) continue;  // closes the socket
     const auto connection = std::make_shared<Connection>(
         *this, std::move(socket), tls(),
         [this](X509* shown, STACK_OF(X509) * others) { return refusal(shown, others, {}); }, Route{});
@@ -37,7 +37,7 @@ std::optional<std::string> LinkTable::refusal(X509* shown, STACK_OF(X509) * othe
                                               const std::optional<MemberId>& wanted) {
   auto why = trust_->refusal(shown, others, std::chrono::system_clock::now());
   if (wanted && !why && id_of(shown) != *wanted) return "somebody else answers there";
-  // A newcomer may ask to be let in, and nothing else: see Connection::answer_one.
+  // A newcomer may ask to join, and nothing else: see Connection::answer_one.
   if (why && !wanted && is_newcomer(shown) && !trust_->is_revoked(id_of(shown)) &&
       X509_verify(shown, X509_get0_pubkey(shown)) == 1)
     return {};

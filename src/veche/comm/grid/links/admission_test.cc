@@ -1,4 +1,4 @@
-// Strangers at a member's door: no certificate, a wrong one, too many at once, noise.
+// Untrusted clients: no certificate, a wrong one, too many at once, noise.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@
 namespace veche::grid {
 namespace {
 
-// A connection to a member with any key, certificate and bytes.
+// A connection to a member with arbitrary key, certificate and bytes.
 class Intruder {
  public:
   Intruder(const std::string& address, const KeyPair& key, const std::string& certificate,
@@ -40,13 +40,13 @@ class Intruder {
   OneQuestion question_;
 };
 
-// TRIES says how many (200).
+// The variable TRIES sets the number (200).
 int rounds_of_tries() {
   const char* given = std::getenv("TRIES");
   return (given == nullptr ? 200 : std::stoi(given)) / 5;
 }
 
-// Of this process; sanitizers keep what was freed.
+// Memory of this process; sanitizers keep freed memory.
 std::size_t resident_bytes() {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   return 0;
@@ -68,12 +68,12 @@ TEST(Admission, NoCertificateButAMembersGetsAnAnswer) {
     const auto refused = [&](const std::string& certificate, Service service) {
       EXPECT_THROW(Intruder(at, key, certificate).ask(service, "x"), RequestError);
     };
-    refused(make_member(other.founder, key.get(), run.now), Service::piece);  // foreign
+    refused(make_member(other.founder, key.get(), run.now), Service::piece);  // of another run
     refused(make_member(run.founder, key.get(), run.now - std::chrono::hours(30)),
             Service::piece);                               // expired
     refused(make_newcomer(key, run.now), Service::piece);  // a newcomer may only join
     const std::string good = make_member(run.founder, key.get(), run.now);
-    refused(good, Service::join);  // a member greets first
+    refused(good, Service::join);  // a member must greet first
     a.trust->learn(revoke(a.trust->run(), key.id(), run.founder, run.now));
     refused(good, Service::piece);
     refused(make_newcomer(key, run.now), Service::join);  // revoked: not even that
@@ -113,8 +113,7 @@ TEST(Admission, HalfOpenConnectionsAreFewAndShort) {
   TestMember a(run, few);
   std::vector<int> flood;
   for (int i = 0; i < 200; ++i) flood.push_back(plain_socket(a.links.addresses().front()));
-  for (const int fd :
-       flood) {  // every one is closed: those beyond the limit at once, the others after a second
+  for (const int fd : flood) {  // all are closed: those beyond the limit at once, the others after a second
     char byte = 0;
     EXPECT_LE(recv(fd, &byte, 1, 0), 0);
     close(fd);
@@ -130,7 +129,7 @@ TEST(Admission, WhoComesWithTooManyOthersComesInAfterThem) {
   few.greeting = Time(1);
   TestMember a(run, few);
   const std::string at = a.links.addresses().front();
-  const int first = plain_socket(at);  // says nothing until it is closed
+  const int first = plain_socket(at);  // sends nothing until it is closed
   std::vector<std::future<std::string>> askers;
   for (int i = 0; i < 4; ++i)
     askers.push_back(std::async(std::launch::async, [&] {

@@ -1,2 +1,2 @@
-// Asio's own code, once.
+// Compiles Asio once.
 #include <asio/impl/src.hpp>

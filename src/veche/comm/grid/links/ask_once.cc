@@ -17,13 +17,13 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::chrono::seconds kToConnect{3};  // where nobody is, often nobody says so
+constexpr std::chrono::seconds kToConnect{3};  // an unreachable host often sends no refusal
 
 constexpr std::chrono::milliseconds kPause{100}, kLongestPause{500};
 
 struct Outcome {
   bool connected = false;
-  bool is_busy = false;  // it takes no more connections now, or does not answer in time
+  bool is_busy = false;  // it accepts no more connections now, or does not answer in time
   std::optional<Message> answer;
   std::string why = "it did not answer in time";
 };
@@ -72,7 +72,7 @@ Outcome ask_there(const OneQuestion& question, const std::string& address) {
   return outcome;
 }
 
-// In a thread of its own, which no broken pipe ends.
+// Runs on its own thread, where SIGPIPE is blocked.
 Message ask_in_turn(const OneQuestion& question) {
   block_broken_pipes();
   std::minstd_rand random{std::random_device{}()};

@@ -101,7 +101,7 @@ asio::awaitable<void> Connection::connect() {
     } catch (const std::system_error& error) {
       refused = error.code() == asio::error::connection_refused;
       why = connecting_until_ ? error.code().message() : "it does not answer";
-    } catch (const MalformedMessage& error) {  // no address at all
+    } catch (const MalformedMessage& error) {  // not an address
       why = error.what();
     }
     std::error_code ignored;
@@ -127,7 +127,7 @@ asio::awaitable<void> Connection::connect(const std::string& address) {
   co_await asio::async_connect(stream_.socket(), found, asio::use_awaitable);
 }
 
-// Who begins with a relay's token is no peer of this member.
+// A client that begins with a relay token is not a peer of this member.
 asio::awaitable<bool> Connection::handed_to_relay() {
   auto& socket = stream_.socket();
   co_await socket.async_wait(asio::ip::tcp::socket::wait_read, asio::use_awaitable);
@@ -184,7 +184,7 @@ asio::awaitable<void> Connection::answer_one() {
   const std::string all = frame(Kind::answer, header.number,
                                 std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   co_await stream_.write(all);
-  // Who asked closes when it has read it.
+  // The client closes the connection after reading the answer.
   std::array<char, 1> end{};
   co_await stream_.read(end);
 }
@@ -201,7 +201,7 @@ asio::awaitable<bool> Connection::greet() {
     co_await stream_.write(bye);
     throw MalformedMessage("there is a link already");
   }
-  // Who has the lower id decides: it says so first.
+  // The member with the lower id decides: it sends `use` first.
   const std::string use = frame(Kind::use, owner_.expected(peer_, hello.incarnation));
   const bool first = owner_.me() < peer_;
   if (first) co_await stream_.write(use);
@@ -224,7 +224,7 @@ asio::awaitable<void> Connection::watch() {
     const auto now = Clock::now();
     if (connecting_until_) {
       std::error_code ignored;
-      if (now > *connecting_until_) {  // the next address
+      if (now > *connecting_until_) {  // try the next address
         connecting_until_.reset();
         stream_.socket().close(ignored);
       }
@@ -237,7 +237,7 @@ asio::awaitable<void> Connection::watch() {
 
 void Connection::check_link(Clock::time_point now) {
   const LinkOptions& options = owner_.options();
-  // Who was stopped itself hears nobody: what has come meanwhile is read first.
+  // After this process was suspended, received data is read first, before silence counts.
   if (now - last_tick_ > std::chrono::seconds(1)) excused_until_ = now + std::chrono::seconds(1);
   last_tick_ = now;
   if (const auto read = stream_.last_read(); read != last_seen_read_) {

@@ -14,15 +14,15 @@ namespace veche::grid {
 
 class LinkTable;
 
-// How a connection comes to its peer.
+// How a connection reaches its peer.
 struct Route {
-  std::vector<std::string> addresses;  // to dial, in turn; none: somebody has dialled here
-  std::optional<MemberId> relay;       // answers there
-  Token token = {};                    // for it
-  bool as_server = true;               // of TLS: who wanted the link is the client
+  std::vector<std::string> addresses;  // to dial in turn; empty: the peer dialled
+  std::optional<MemberId> relay;       // the member that relays it
+  Token token = {};                    // for the relay
+  bool as_server = true;               // TLS role: the side that wanted the link is the client
 };
 
-// One encrypted connection, from the first byte until it is closed. The links' thread alone.
+// One encrypted connection, from its first byte until it is closed. Links thread only.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(LinkTable& owner, asio::ip::tcp::socket socket, std::shared_ptr<SSL_CTX> context, Verify verify,
@@ -30,14 +30,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start();
   void close(const std::string& why);
-  // Lets the peer know before.
+  // Sends the reason to the peer first.
   void say_bye(const std::string& why);
   void wake() { wake_.cancel(); }
 
   const MemberId& peer() const { return peer_; }
   const std::string& address() const { return address_; }
   const Route& route() const { return route_; }
-  // The host of the other end, as the kernel sees it.
+  // The address of the other end, as the kernel sees it.
   const asio::ip::address& host() const { return host_; }
   bool was_refused() const { return refused_; }
   bool is_link() const { return outbox_ != nullptr; }
@@ -51,7 +51,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::awaitable<void> connect(const std::string& address);
   asio::awaitable<bool> handed_to_relay();
   asio::awaitable<void> show_token();
-  asio::awaitable<void> answer_one();  // to who is no member, or is this one
+  asio::awaitable<void> answer_one();  // to a newcomer, or to this member itself
   asio::awaitable<bool> greet();
   asio::awaitable<void> read_frames();
   asio::awaitable<void> read_data(Header header);
@@ -62,7 +62,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::awaitable<void> watch();
   void handle_text(const Header& header, std::string text);
   void check_link(Clock::time_point now);
-  // For heartbeats: what this process alone reads.
+  // Clock for heartbeats; only this process reads it.
   static std::uint64_t ticks_now() {
     return static_cast<std::uint64_t>(Clock::now().time_since_epoch().count());
   }
@@ -78,13 +78,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string address_;
   asio::ip::address host_;
   bool closed_ = false;
-  bool refused_ = false;  // by a host where nobody listens
-  std::string bye_;       // when it is said the connection is closed
+  bool refused_ = false;  // connection refused: no listener there
+  std::string bye_;       // the connection is closed after sending it
 
-  // As the link.
+  // State as the link.
   std::shared_ptr<Outbox> outbox_;
   std::optional<Outbox::Item> sending_;
-  std::uint64_t sent_ = 0;  // bytes of it
+  std::uint64_t sent_ = 0;  // bytes of the current message
   struct Arriving {
     Header header;
     DataHead head;
@@ -92,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::uint64_t have = 0;
   };
   std::optional<Arriving> arriving_;
-  std::uint64_t not_acknowledged_ = 0;  // bytes that came
+  std::uint64_t not_acknowledged_ = 0;  // bytes received
   bool owes_acknowledgement_ = false;
   Clock::time_point last_heartbeat_ = {};
   Clock::time_point last_tick_ = Clock::now(), excused_until_ = {}, last_seen_read_ = {};

@@ -18,7 +18,7 @@ asio::awaitable<Header> Connection::next_header() {
 }
 
 asio::awaitable<std::string> Connection::read_text(std::uint32_t length) {
-  // Memory for what has come, not for what was promised.
+  // Allocates for received data, not for announced lengths.
   constexpr std::uint32_t kStep = 64 * 1024;
   std::string text;
   for (std::uint32_t have = 0; have < length;) {
@@ -50,7 +50,7 @@ asio::awaitable<void> Connection::read_frames() {
 void Connection::handle_text(const Header& header, std::string text) {
   switch (header.kind) {
     case Kind::heartbeat:
-      // Not more and more of them for one who does not read.
+      // Does not accumulate echoes for a peer that does not read.
       if (!stream_.write_waits()) outbox_->put(frame(Kind::echo, header.number));
       owner_.events().heartbeat(peer_, text);
       return;

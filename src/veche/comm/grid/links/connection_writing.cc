@@ -8,7 +8,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::size_t kRecord = 16 * 1024;  // of TLS, at most
+constexpr std::size_t kRecord = 16 * 1024;  // maximum TLS record
 
 }  // namespace
 
@@ -51,7 +51,7 @@ asio::awaitable<void> Connection::write_frames() {
   close(why);
 }
 
-// The next piece of the message that is being sent: what is small goes in one record with its header.
+// Sends the next chunk of the current message; a small one shares a record with its header.
 asio::awaitable<void> Connection::write_piece() {
   const Outbox::Item& item = *sending_;
   const auto bytes = item.message.bytes();

@@ -9,10 +9,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookAround{20};
 constexpr std::chrono::milliseconds kLastRetry{2000};
-// Who has the higher id lets the other dial first: else they would meet half-way every time.
+// The member with the higher id lets the other dial first: otherwise both dials would collide every
+// time.
 constexpr std::chrono::milliseconds kAfterYou{300};
-constexpr std::size_t kMostRemembered = 16;  // addresses of a peer
-// Hints: an address is tried again after a while, and so many are at a time.
+constexpr std::size_t kMostRemembered = 16;  // addresses per peer
+// Hints: the pause before an address is tried again, and the number tried at a time.
 constexpr std::chrono::milliseconds kMeetAgain{1500};
 constexpr std::size_t kMostMet = 32;
 
@@ -75,8 +76,8 @@ asio::awaitable<void> LinkTable::dial() {
   }
 }
 
-// The next of all ways to it: its addresses, then to be dialled by it, then through those who relay. What
-// led to it last comes first.
+// Tries the next route to the peer: its addresses, then asking it to dial, then relays. The last
+// successful route comes first.
 void LinkTable::dial(const MemberId& id, Peer& peer) {
   if (trust_->is_revoked(id)) return;
   const auto known = addresses_of(peer);
@@ -116,7 +117,7 @@ std::vector<MemberId> LinkTable::linked_besides(const MemberId& id, bool relays)
   std::vector<MemberId> linked;
   for (const auto& [other, peer] : peers_)
     if (other != id && peer.link && (!relays || peer.hello.relays)) linked.push_back(other);
-  // Others begin with another one.
+  // Members start with different relays.
   if (!linked.empty())
     std::ranges::rotate(linked, linked.begin() + (me_.bytes[0] ^ id.bytes[0]) % std::ssize(linked));
   return linked;

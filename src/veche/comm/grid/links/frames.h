@@ -12,45 +12,45 @@
 
 namespace veche::grid {
 
-// What members write to each other: frames, each a header and so many bytes. See docs/grid-protocol.md.
+// The wire format between members: frames, each a header and a payload. See docs/grid-protocol.md.
 enum class Kind : std::uint8_t {
-  hello = 1,  // who I am: the first frame of both
-  use,        // this connection is the link of the two; number: the first data frame that I have not got
-  heartbeat,  // number: my clock, to be sent back; a text for all who watch
+  hello = 1,  // identity: the first frame of both sides
+  use,        // this connection is the link; number: the first data frame not yet received
+  heartbeat,  // number: sender's clock, to be echoed; text: status for watchers
   echo,       // number: the clock of a heartbeat
-  ack,        // number: the first data frame that I have not got
-  data,       // the beginning of a message between nodes; number: it counts them
-  more,       // the bytes of the message that follow
-  word,       // of the agreement on views
-  request,    // number: for the answer
-  answer,     // number: of the request
-  bye,        // why I close
+  ack,        // number: the first data frame not yet received
+  data,       // start of a message between nodes; number: sequence number
+  more,       // further bytes of the message
+  word,       // membership protocol
+  request,    // number: id for the answer
+  answer,     // number: id of the request
+  bye,        // reason for closing
 };
 
 struct Header {
   Kind kind = Kind::bye;
   std::uint8_t flags = 0;
-  std::uint32_t length = 0;  // of what follows
+  std::uint32_t length = 0;  // of the payload
   std::uint64_t number = 0;
 };
 inline constexpr std::size_t kHeaderBytes = 16;
 std::string coded(const Header& header);
-// A whole frame of so many bytes.
+// A complete frame with this payload.
 std::string frame(Kind kind, std::uint64_t number, std::string_view text = {}, std::uint8_t flags = 0);
-// Throws MalformedMessage for what no member sends: an unknown kind, a length beyond what the kind may have.
+// Throws MalformedMessage for an unknown kind or a length beyond the kind's limit.
 Header read_header(std::span<const char, kHeaderBytes> bytes);
 
-inline constexpr std::uint32_t kPieceBytes = 1U << 20;   // of a message, at a time
+inline constexpr std::uint32_t kPieceBytes = 1U << 20;   // message bytes per frame
 inline constexpr std::uint32_t kLongestText = 4U << 20;  // hello, words, requests
 inline constexpr std::uint32_t kLongestFromStranger = 4096;
 inline constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 36;
 
 // Flags.
 inline constexpr std::uint8_t kNodeEnded = 1;     // data: no message, the node has ended
-inline constexpr std::uint8_t kAnswerAtOnce = 2;  // data: nothing, to be acknowledged at once
+inline constexpr std::uint8_t kAnswerAtOnce = 2;  // data: empty, to be acknowledged at once
 inline constexpr std::uint8_t kNothing = 1;       // answer: there is none
 
-// What stands before the bytes of a message.
+// Precedes the bytes of a message.
 struct DataHead {
   std::uint64_t view = 0;
   std::uint64_t tag = 0;
@@ -69,25 +69,24 @@ struct Hello {
   std::vector<std::string> addresses;
   std::vector<std::string> warrants;
   std::vector<std::string> revocations;
-  bool relays = false;  // it joins others that cannot reach each other
+  bool relays = false;  // it relays for members that cannot reach each other
 };
 std::string coded(const Hello& hello);
 Hello read_hello(std::string_view bytes);  // throws MalformedMessage
 
-// Of a request. Who has no certificate may ask for `join` alone.
+// The kind of a request. A newcomer without certificate may use only `join`.
 enum class Service : std::uint8_t {
   join = 1,
   piece,
   renew,
   console,
   own,
-  introduce,   // tell that one to dial me
-  introduced,  // dial this one
-  relay,       // join me with that one
-  relayed,     // dial me, to be joined with this one
+  introduce,   // ask that member to dial me
+  introduced,  // dial this member
+  relay,       // join me with that member
+  relayed,     // dial me, to be joined with this member
 };
 std::string coded_request(Service service, std::string_view text);
-Service read_service(
-    std::string_view bytes);  // throws MalformedMessage; the text is what follows the first byte
+Service read_service(std::string_view bytes);  // throws MalformedMessage; the text follows the first byte
 
 }  // namespace veche::grid

@@ -29,7 +29,7 @@ void Links::meet(const std::vector<std::string>& addresses) {
 }
 bool Links::lacks() const { return state_->lacks(); }
 void Links::forget(const MemberId& peer, const std::string& why) {
-  state_->outbox(peer)->forget();  // at once: what is sent from now on is for who comes back
+  state_->outbox(peer)->forget();  // at once: later messages are for the peer's next life
   post([state = state_.get(), peer, why] { state->forget(peer, why); });
 }
 void Links::forget_views_before(std::uint64_t view) {

@@ -13,40 +13,41 @@
 
 namespace veche::grid {
 
-// Somebody who asks. A newcomer has shown a key but no certificate; `session` is for its proof.
+// The sender of a request. A newcomer has shown a key but no certificate; `session` is for its
+// proof.
 struct Asker {
   MemberId id;
   bool is_newcomer = false;
   std::string session;
   PublicKey key = {};
 };
-// Once, by any thread; nothing: there is no answer.
+// Call once, from any thread; nullopt: no answer.
 using Answer = std::function<void(std::optional<Message>)>;
 
 class LinkTable;
 
-// Whom a message between nodes is for. With an incarnation it waits for that one, also where an earlier one
-// was linked before.
+// The recipient of a message between nodes. With an incarnation, the message waits for that one,
+// even if an earlier one was linked.
 struct Recipient {
   Recipient(const MemberId& member, std::uint64_t of = 0) : id(member), incarnation(of) {}
   MemberId id;
-  std::uint64_t incarnation;  // 0: the one that is linked, or is linked next
+  std::uint64_t incarnation;  // 0: the one linked now, or next
 };
 
-// What links tell. All are called by the links' thread and must not wait.
+// Events of the links. All are called on the links thread and must not block.
 class LinkEvents {
  public:
   virtual ~LinkEvents() = default;
   virtual void up(const MemberId& peer, const Hello& hello) = 0;
-  // Messages between nodes that had not arrived are kept: they go on when the link is made again with the
-  // same incarnation of the peer.
+  // Messages that had not arrived are kept and sent when the link to the same incarnation of the
+  // peer is restored.
   virtual void down(const MemberId& peer, const std::string& why) = 0;
-  // Nobody listens at an address of a peer that is wanted.
+  // An address of a wanted peer refused the connection.
   virtual void refused(const MemberId& /*peer*/) {}
-  // What was done for one of these events, or by `post`, has thrown.
+  // A handler of these events, or of `post`, has thrown.
   virtual void failed(const std::string& /*why*/) {}
   virtual void word(const MemberId& from, std::string text) = 0;
-  // A whole message, in the order of sending; or that the node has ended.
+  // A complete message, in sending order; or the notice that the node has ended.
   virtual void data(const MemberId& from, const DataHead& head, bool ended, Message message) = 0;
   virtual void request(const Asker& asker, Service service, std::string text, Answer answer) = 0;
   virtual void heartbeat(const MemberId& from, const std::string& text) = 0;
@@ -54,91 +55,94 @@ class LinkEvents {
 
 struct LinkOptions {
   std::string listen = "127.0.0.1:0";
-  int listening = -1;  // a socket that listens already; else one is made
+  int listening = -1;  // an already listening socket; -1: create one
   std::uint64_t incarnation = 1;
   std::string name;
   std::uint32_t nodes = 1;
-  std::vector<std::string> addresses;  // empty: what `listen` says
-  bool relay = false;                  // joins others that cannot reach each other
+  std::vector<std::string> addresses;  // empty: derived from `listen`
+  bool relay = false;                  // relays for members that cannot reach each other
   RelayLimits relay_limits;
   Time heartbeat{0.4};
-  Time silence{3};             // then a link is closed; more where that much was seen on it before
-  Time stall{6};               // that a peer may read nothing
-  Time connect{2};             // to one address
-  Time greeting{5};            // from the connection to both hellos
+  Time silence{3};             // closes a link after this silence; more if longer gaps were seen on it
+  Time stall{6};               // longest time that a peer may read nothing
+  Time connect{2};             // per address
+  Time greeting{5};            // from connect to both hellos
   std::size_t half_open = 64;  // connections that have not greeted
   std::size_t half_open_of_address = 16;
-  std::uint64_t window = 32U << 20;   // bytes of messages on their way
-  std::uint64_t backlog = 64U << 20;  // bytes of messages that wait: then senders do
+  std::uint64_t window = 32U << 20;   // bytes of messages in flight
+  std::uint64_t backlog = 64U << 20;  // bytes of queued messages; senders block beyond it
 };
 
 struct LinkState {
   MemberId peer;
   Hello hello;
-  std::string address;   // or who relays
-  bool dialled = false;  // from here: others may reach it there too
+  std::string address;   // of the peer or its relay
+  bool dialled = false;  // from here, so others may reach it there too
   bool up = false;
-  Time silent{0};      // since the last byte came
+  Time silent{0};      // since the last received byte
   Time round_trip{0};  // of the last heartbeat
   std::uint64_t sent = 0, received = 0;
 };
 
-// The links of this member to others: one each, whoever dials, encrypted, both sides known by their keys.
-// One thread of its own does all that goes in and out. Any thread, unless said otherwise.
+// The links of this member to other members: one per peer, whichever side dials, encrypted and
+// mutually authenticated by keys. Its own thread does all I/O. Any thread may call, unless noted.
 class Links {
  public:
-  // Listens at once: throws RequestError where it cannot. Events come after `start`.
+  // Listens at once; throws RequestError if it cannot. Events start after `start`.
   Links(const KeyPair& key, std::shared_ptr<Trust> trust, const std::string& certificate,
         const LinkOptions& options, LinkEvents& events);
   ~Links();
   void start();
-  // Closes all; when it returns no event comes any more.
+  // Closes all links. No event comes after it returns.
   void stop();
 
   std::vector<std::string> addresses() const;
-  // Others may reach it there too: told to all, and before the other addresses from now on.
+  // Adds an address at which other members may reach this one: announced to all, and preferred from
+  // now on.
   void add_address(const std::string& address);
-  std::string local_address() const;  // by which processes of this host reach it
+  std::string local_address() const;  // for processes of this host
   void set_certificate(const std::string& certificate);
   void set_incarnation(std::uint64_t incarnation);  // before `start`
 
-  // A link to it is wanted: dialled again and again until it is there. The peer's own words about its
-  // addresses are used as well. Where none of them answers, those who are linked are asked to let it dial,
-  // then those who relay.
+  // Keeps dialling the peer until it is linked, also at the addresses that the peer announces. If
+  // none answers, linked members are asked to make it dial, then relays are used.
   void want(const MemberId& peer, const std::vector<std::string>& addresses);
-  // Members may be there: whoever shows a member's certificate is linked. Hints from anywhere, so only while
-  // somebody is missed, and a few at a time.
+  // Hints of addresses where members may be: a host that shows a member's certificate is linked.
+  // Hints may come from anywhere, so they are tried only while a member is missing, a few at a
+  // time.
   void meet(const std::vector<std::string>& addresses);
-  // Somebody who is wanted has no link. The links' thread.
+  // Whether a wanted peer has no link. Links thread only.
   bool lacks() const;
-  // It is not wanted any more; what was to be sent to it is forgotten.
+  // The peer is no longer wanted; its queued messages are dropped.
   void forget(const MemberId& peer, const std::string& why);
-  // What still waits to be sent of views before this one is forgotten.
+  // Drops queued messages of views before this one.
   void forget_views_before(std::uint64_t view);
-  // Closes the link; it may come back.
+  // Closes the link; the peer may come back.
   void close(const MemberId& peer, const std::string& why);
 
-  // A message between nodes. Waits while too much waits already, as long as `go_on` says so.
+  // Sends a message between nodes. Blocks while the backlog is full, as long as `go_on` returns
+  // true.
   void send(const Recipient& to, const DataHead& head, Message message,
             const std::function<bool()>& go_on = {});
   void send_ended(const Recipient& to, const DataHead& head);
-  // Of the agreement on views; dropped where there is no link.
+  // A message of the membership protocol; dropped without a link.
   void tell(const MemberId& to, std::string word);
-  // Nothing: no link, no answer within the limit, or the answer that there is none. Not by the links' thread.
+  // Returns nullopt without a link, without an answer within the limit, or if the peer has no
+  // answer. Not from the links thread.
   std::optional<Message> ask(const MemberId& to, Service service, std::string_view text, Time limit);
-  // The same, told by the links' thread.
+  // The same; `told` is called on the links thread.
   void ask(const MemberId& to, Service service, std::string_view text, Answer told);
-  // Until all messages sent before have arrived; false: not within the limit, or somebody has no link. Not
-  // by the links' thread.
+  // Waits until all earlier messages have arrived. Returns false after the limit, or if a peer has
+  // no link. Not from the links thread.
   bool flush(Time limit);
-  // What heartbeats tell.
+  // The text of heartbeats.
   void set_heartbeat(std::string text);
 
   bool is_up(const MemberId& peer) const;
   std::vector<LinkState> states() const;
-  Time longest_round_trip() const;  // of the links that are up
+  Time longest_round_trip() const;  // over all active links
   MessagePool& pool();
-  // Done by the links' thread, soon or after a while. Not any more when this is destroyed.
+  // Runs a function on the links thread, soon or after a delay; never after destruction.
   void post(std::function<void()> what);
   void after(Time delay, std::function<void()> what);
 
@@ -146,8 +150,8 @@ class Links {
   std::shared_ptr<LinkTable> state_;
 };
 
-// Asks somebody once, over a connection of its own: who has no links yet. `make` gets the session and the
-// host's key. Throws RequestError where nobody answers at any of the addresses, with the last reason.
+// Asks one question over a connection of its own, for a machine without links. `make` receives the
+// session and the host's key. Throws RequestError with the last reason if no address answers.
 struct OneQuestion {
   std::vector<std::string> addresses;
   std::shared_ptr<SSL_CTX> context;
@@ -155,8 +159,7 @@ struct OneQuestion {
   Service service = Service::join;
   std::function<std::string(const std::string& session, const MemberId& host)> make;
   Time limit{10};
-  Time while_busy{
-      0};  // who takes no more connections, or does not answer by then, is asked again for so long
+  Time while_busy{0};  // a busy or silent host is asked again for this long
 };
 Message ask_once(const OneQuestion& question);
 

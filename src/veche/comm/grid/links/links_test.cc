@@ -75,8 +75,8 @@ TEST(Links, APeerThatStartsAnewIsAnotherOne) {
     ASSERT_TRUE(b.wait([&] { return b.messages.size() == 1; }));
   }
   ASSERT_TRUE(a.wait([&] { return a.downs.contains(key.id()); }));
-  a.links.send(key.id(), {1, 2, 3, 0, 0}, filled(a.links.pool(), 3, 0));       // for who is gone
-  a.links.send({key.id(), 2}, {2, 3, 3, 0, 0}, filled(a.links.pool(), 3, 0));  // for who comes
+  a.links.send(key.id(), {1, 2, 3, 0, 0}, filled(a.links.pool(), 3, 0));       // for the previous incarnation
+  a.links.send({key.id(), 2}, {2, 3, 3, 0, 0}, filled(a.links.pool(), 3, 0));  // for the next incarnation
   LinkOptions again;
   again.incarnation = 2;
   TestMember b(run, again, key);
@@ -97,7 +97,7 @@ TEST(Links, RevokedMembersAreClosedOutAndStayOut) {
   a.links.close(b.id(), "revoked");
   ASSERT_TRUE(b.wait_down(a));
   TestMember c(run);
-  link(a, c);  // which takes longer than b's next try
+  link(a, c);  // takes longer than b's next try
   EXPECT_TRUE(c.trust->is_revoked(b.id())) << "told when they greeted";
   EXPECT_EQ(a.ups[b.id()], 1);
   EXPECT_FALSE(a.links.is_up(b.id()));
@@ -122,7 +122,7 @@ TEST(Links, SendersWaitForTheNetworkNotForEver) {
   LinkOptions little;
   little.backlog = 1 << 20;
   TestMember a(run, little), b(run);
-  int asked = 0;  // nobody is linked: nothing leaves
+  int asked = 0;  // no link: nothing is sent
   for (int k = 0; k < 3; ++k)
     a.links.send(b.id(), {1, 0, 1 << 20, 0, 0}, a.links.pool().make(1 << 20), [&] { return ++asked < 3; });
   EXPECT_GT(asked, 0);

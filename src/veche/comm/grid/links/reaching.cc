@@ -1,13 +1,13 @@
-// Members that cannot be dialled: they are asked to dial, or both dial one who joins them.
+// Reaches members that cannot be dialled: they are asked to dial, or both sides dial a relay.
 #include "veche/comm/grid/links/link_table.h"
 #include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
 namespace {
 
-constexpr std::size_t kHelpers = 3;           // that are asked at once
+constexpr std::size_t kHelpers = 3;           // asked at once
 constexpr Time kToBeDialled{1};               // before a relay is asked
-constexpr std::size_t kMostIntroduced = 256;  // whom nobody here wants
+constexpr std::size_t kMostIntroduced = 256;  // members not wanted here
 constexpr std::size_t kMostRelayedHere = 64;  // connections that have not greeted
 constexpr std::string_view kYes = "yes";
 
@@ -21,7 +21,7 @@ void LinkTable::ask_to_be_dialled(const MemberId& id, Peer& peer, std::vector<Me
     ask(helper, coded_request(Service::introduce, coded(id)),
         [this, id, open](const std::optional<Message>& answer) {
           if (answer || --*open > 0) return;
-          dial_again_after(peers_[id], Time(0));  // nobody is linked to it
+          dial_again_after(peers_[id], Time(0));  // no member is linked to it
         });
 }
 
@@ -102,7 +102,7 @@ bool LinkTable::is_linked(const MemberId& id) const {
   return found != peers_.end() && found->second.link;
 }
 
-// A member that means harm could name any number of others.
+// Limits introductions: a malicious member could name any number of others.
 bool LinkTable::may_be_introduced(const MemberId& id) const {
   if (id == me_ || stopping_ || trust_->is_revoked(id)) return false;
   if (peers_.contains(id)) return true;

@@ -1,4 +1,4 @@
-// A member that was let in and then sends what it should not, or nothing.
+// An admitted member that sends invalid data, or nothing.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace veche::grid {
 namespace {
 
-// A member with a good certificate that greets as it should, and then does as the test says.
+// A member with a valid certificate that greets correctly and then does what the test says.
 class Rogue {
  public:
   Rogue(const TestRun& run, const TestMember& host)
@@ -88,21 +88,21 @@ TEST(Links, DamagedFramesCloseTheLinkAndNothingElse) {
   };
   const std::string head = coded(DataHead{1, 1, 100, 0, 0});
   const std::vector<std::string> damaged{
-      frame(0, 0),                                       // no such kind
+      frame(0, 0),                                       // unknown kind
       frame(200, 0),                                     //
-      frame(3, 1025),                                    // too long a heartbeat
-      frame(6, 0xffffffff),                              // too long a piece
-      frame(7, 10, std::string(10, 'x')),                // more of nothing
-      frame(6, 10, std::string(10, 'x')),                // too short for its head
-      frame(6, 32 + 200, head + std::string(200, 'x')),  // more than it said
+      frame(3, 1025),                                    // heartbeat too long
+      frame(6, 0xffffffff),                              // chunk too long
+      frame(7, 10, std::string(10, 'x')),                // continuation without a message
+      frame(6, 10, std::string(10, 'x')),                // too short for its header
+      frame(6, 32 + 200, head + std::string(200, 'x')),  // more bytes than announced
       frame(6, 32 + 10, head + std::string(10, 'x')) +
-          frame(6, 32 + 10, head + std::string(10, 'x')),                 // inside
-      frame(6, 32, head, kNodeEnded),                                     // bytes with what has none
+          frame(6, 32 + 10, head + std::string(10, 'x')),                 // wrong continuation
+      frame(6, 32, head, kNodeEnded),                                     // bytes where none are allowed
       frame(6, 32, coded(DataHead{1, 1, std::uint64_t{1} << 60, 0, 0})),  // a message of an exabyte
       frame(1, 3, "abc"),                                                 // greets again
       frame(2, 0),                                                        //
       frame(9, 1, std::string(1, 1)),                                     // a member does not join
-      frame(9, 1, std::string(1, 99)),                                    // asks for what there is not
+      frame(9, 1, std::string(1, 99)),                                    // unknown request
       std::string(64, static_cast<char>(0xff)),
   };
   for (std::size_t i = 0; i < damaged.size(); ++i) {

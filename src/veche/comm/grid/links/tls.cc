@@ -12,12 +12,13 @@
 namespace veche::grid {
 namespace {
 
-// A loss is noticed in seconds; a healthy link that is full survives: see docs/grid-protocol.md.
+// A loss is noticed within seconds, while a healthy but full link survives: see
+// docs/grid-protocol.md.
 constexpr int kKeepIdle = 2, kKeepInterval = 1, kKeepCount = 1, kUserTimeout = 3000;
-// Unsent bytes that the kernel may hold: what is urgent does not wait behind megabytes.
+// Unsent bytes in the kernel, limited so that urgent frames do not wait behind megabytes.
 constexpr int kUnsent = 256 * 1024;
 constexpr std::size_t kReadAhead = 128 * 1024;
-// After so many bytes others have their turn.
+// After this many bytes other connections get a turn.
 constexpr std::uint64_t kTurn = 512 * 1024;
 
 void set(int socket, int level, int option, int value) {
@@ -77,7 +78,7 @@ int TlsStream::verify(X509_STORE_CTX* context, void* /*unused*/) {
   try {
     why = certificate == nullptr ? "it shows no certificate"
                                  : stream->verify_(certificate, X509_STORE_CTX_get0_untrusted(context));
-  } catch (const std::exception& error) {  // nothing may be thrown through OpenSSL
+  } catch (const std::exception& error) {  // no exception may pass through OpenSSL
     why = error.what();
   }
   if (!why) return 1;

@@ -14,22 +14,24 @@
 
 namespace veche::grid {
 
-// Asked during a handshake, with what the other side shows: why not; nothing: it may go on.
+// Called during a handshake with the peer's certificates. Returns the reason for a refusal, or
+// nullopt to continue.
 using Verify = std::function<std::optional<std::string>(X509* certificate, STACK_OF(X509) * shown)>;
 
-// A key and its certificate for TLS 1.3, with those that prove it. No tickets: a session that was resumed
-// would ask nobody whether the peer was revoked since.
+// A TLS 1.3 context with a key, its certificate and the chain. No session tickets: a resumed
+// session would skip the check for revocation.
 std::shared_ptr<SSL_CTX> make_context(const KeyPair& key, const std::string& certificate,
                                       const std::vector<std::string>& proofs);
 
-// For the thread that calls it: OpenSSL writes to sockets whose peer is gone, and a process shall not end by
-// that.
+// Blocks SIGPIPE for the calling thread: OpenSSL writes to sockets whose peer is gone, which must
+// not end the process.
 void block_broken_pipes();
 
-// A loss of the other end is noticed in seconds, and what is urgent does not wait in the kernel.
+// Sets socket options: a lost peer is noticed within seconds, and urgent frames do not wait in the
+// kernel.
 void prepare(asio::ip::tcp::socket& socket);
 
-// TLS on a socket that does not block. One thread; one reader and one writer at a time. Failures throw
+// TLS on a non-blocking socket. One thread; one reader and one writer at a time. Failures throw
 // std::system_error or MalformedMessage.
 class TlsStream {
  public:
@@ -40,7 +42,7 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   asio::ip::tcp::socket& socket() { return socket_; }
-  // Before the handshake: it is somebody else's.
+  // Before the handshake: hands the socket to another owner.
   asio::ip::tcp::socket release() { return std::move(socket_); }
   // After the socket is connected.
   asio::awaitable<void> handshake(bool as_server);
@@ -49,15 +51,15 @@ class TlsStream {
   void close();
 
   X509* peer() const { return peer_.get(); }
-  // What both ends of this connection know and nobody else.
+  // A secret shared by both ends of this connection only.
   std::string session() const;
 
   std::uint64_t bytes_read() const { return read_; }
   std::uint64_t bytes_written() const { return written_; }
-  // Any byte has come, also of the handshake.
+  // Whether any byte was received, including the handshake.
   bool has_heard() const { return ssl_ && BIO_number_read(SSL_get_rbio(ssl_.get())) > 0; }
   Clock::time_point last_read() const { return last_read_; }
-  // Since when a write waits for the peer to read; nothing: none does.
+  // Since when a write waits for the peer to read; nullopt: no write waits.
   std::optional<Clock::time_point> write_waits() const { return write_waits_; }
 
  private:
@@ -69,7 +71,7 @@ class TlsStream {
   const Verify verify_;
   Openssl<SSL> ssl_;
   Openssl<X509> peer_;
-  std::string refusal_;  // why the handshake was ended here
+  std::string refusal_;  // why this side ended the handshake
   std::uint64_t read_ = 0, written_ = 0;
   std::uint64_t in_a_row_ = 0;  // bytes read without waiting
   Clock::time_point last_read_ = Clock::now();

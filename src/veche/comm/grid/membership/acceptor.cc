@@ -15,7 +15,7 @@ void Membership::State::promise_if_frozen() {
        Promise{next_id(), promised, true, accepted, self, status.value_or(std::vector<NodeStatus>{})});
 }
 
-// Whether this ballot may go on here; what was promised to lower ones is then void.
+// Whether this ballot may proceed here; promises to lower ballots become void.
 bool Membership::State::yield_to(const MemberId& from, const Ballot& ballot, Time now) {
   const auto seat = seat_of(from);
   if (!seat || *seat != ballot.seat || ballot.round == 0) return false;
@@ -39,7 +39,7 @@ void Membership::State::on(const MemberId& from, const Prepare& prepare, ViewId,
     if (yield_to(from, prepare.ballot, now)) promise_if_frozen();
     return;
   }
-  // A newcomer has no vote, but is in no view of which it did not say how far it has come.
+  // A newcomer has no vote, but joins no view before it has reported its status.
   const bool old =
       prepare.next.lineage == present.membership.lineage && prepare.next.number <= present.membership.number;
   if (asking && !old) send(from, Promise{prepare.next, prepare.ballot, false, std::nullopt, self, *status});

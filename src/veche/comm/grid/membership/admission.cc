@@ -13,10 +13,10 @@ void Membership::State::ask(const std::vector<NodeStatus>& where, Time now) {
   status = where;
   asking = true;
   said_ready = now - options.gather;
-  for (const Member& member : present.membership.members)  // their links may take a moment after a restart
+  for (const Member& member : present.membership.members)  // links may take a moment after a restart
     if (!peers.contains(member.id)) peers[member.id].missed_from = now + timeout;
   if (votes()) candidates[self.id] = {self, where, now, kForever};
-  promise_if_frozen();  // who has promised its vote can now take part as well
+  promise_if_frozen();  // a member that promised its vote can now take part too
 }
 
 void Membership::State::say_ready(Time now) {
@@ -34,7 +34,7 @@ void Membership::State::on(const MemberId& from, const Ready& ready, ViewId, Tim
   if (ready.member.id != from || ready.member.incarnation != peer.incarnation || ready.status.empty()) return;
   const auto seat = seat_of(from);
   if (seat && present.membership.members[*seat].incarnation >= ready.member.incarnation)
-    return send(from, Install{present});  // it is in and has not heard of it
+    return send(from, Install{present});  // it is in the view and does not know it
   if (ended) return send(from, Ended{*ended});
   if (!candidates.contains(from) && candidates.size() >= kMostMembers) return;
   const auto [at, fresh] = candidates.try_emplace(from);
@@ -44,7 +44,7 @@ void Membership::State::on(const MemberId& from, const Ready& ready, ViewId, Tim
   at->second.heard = now;
 }
 
-// One that has not repeated its wish has gone away, or its link only leads to it.
+// A candidate that has not repeated its request has gone, or its link works only one way.
 void Membership::State::forget_silent_candidates(Time now) {
   const Time most = std::max(timeout, 4 * options.gather);
   std::erase_if(candidates, [&](const auto& one) { return now > one.second.heard + most; });
@@ -83,7 +83,7 @@ bool spent(const MembershipView& membership, const Invitation& invitation) {
 
 }  // namespace
 
-// Whether the next view may hold it, as far as is known now.
+// Whether the next view may include the candidate, as far as known.
 bool Membership::State::admissible(const Candidate& candidate) const {
   const MemberId& id = candidate.member.id;
   if (revoked(id)) return false;
@@ -92,7 +92,8 @@ bool Membership::State::admissible(const Candidate& candidate) const {
   return voucher != vouchers.end() && !spent(present.membership, voucher->second.invitation);
 }
 
-// Only an agreed view says that an invitation is spent, and who vouched tells the newcomer.
+// Only an agreed view determines that an invitation is spent; the vouching member tells the
+// newcomer.
 void Membership::State::refuse_spent() {
   for (auto at = vouchers.begin(); at != vouchers.end();) {
     const auto& [id, voucher] = *at;

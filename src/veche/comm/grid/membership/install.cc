@@ -4,7 +4,8 @@
 
 namespace veche::grid {
 
-// Who is behind is told the newest view, who is ahead is shown that this member is behind.
+// Sends the newest view to a peer that is behind; tells a peer that is ahead that this member is
+// behind.
 void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId there, Time now) {
   const ViewId here = present_id();
   if (here.number == 0 || there == here) return;
@@ -12,7 +13,7 @@ void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId t
     const auto seat = seat_of(from);
     if (seat && !superseded(*seat)) peer.elsewhere = true;
     if (cut_off && in() && there.number > here.number)
-      step_out();  // nobody is left here: it asks to be let in there
+      step_out();  // no member is left here: asks to be admitted there
     return;
   }
   if (now < peer.answered + options.retry) return;
@@ -23,7 +24,7 @@ void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId t
     send(from, sight(now));
 }
 
-// To everybody whom it concerns: those who are in it, and those who are not any more.
+// Sends the view to its members and to the members it removes.
 void Membership::State::announce(const AgreedView& view) {
   const Bytes bytes = encode(MembershipMessage{run, present_id(), self.incarnation, Install{view}});
   std::set<MemberId> told;
@@ -84,7 +85,7 @@ void Membership::State::install(const AgreedView& view, Time now) {
   }
 }
 
-// Views go on without this member. It comes back, if it does, as somebody who has forgotten nothing.
+// Views continue without this member. If it returns, it does so with all its promises.
 void Membership::State::step_out() {
   ++self.incarnation;
   dirty = true;
@@ -98,7 +99,7 @@ void Membership::State::step_out() {
   candidates.erase(self.id);
 }
 
-// Nobody stays whom the last ones could agree with.
+// Leaves if no other member stays to agree with.
 void Membership::State::leave_if_alone() {
   if (!leaving || !in()) return;
   for (Seat seat = 0; seat < seats(); ++seat)
@@ -125,7 +126,7 @@ void Membership::State::split_when_due(Time now) {
     if (present.membership.members[seat].id == self.id || (peer != peers.end() && peer->second.up))
       up.insert(seat);
   }
-  if (forced && in() && quorum(up)) forced = false;  // no need
+  if (forced && in() && quorum(up)) forced = false;  // not needed
   if (!forced) {
     if (!cut_off || options.fork_after <= Time(0)) return;
     if (now < cut_off_since + options.fork_after) return wake(cut_off_since + options.fork_after);
@@ -134,7 +135,8 @@ void Membership::State::split_when_due(Time now) {
   std::uint64_t own = 0;
   for (std::size_t i = 0; i < sizeof(own); ++i) own = own << 8U | self.id.bytes[i];
   forking = Split{};
-  // Nobody else makes the same one, nor this member again: so there is one view of this lineage and number.
+  // A random lineage: no other member, nor this one again, makes the same. So a lineage and number
+  // identify one view.
   forking->lineage = RandomStream(random.next() ^ own, "lineage", self.incarnation).next();
   forking->begun = now;
   forking->said = now - options.retry;
@@ -176,7 +178,7 @@ void Membership::State::on(const MemberId& from, const Fork& fork, ViewId there,
   if (there != present_id() || !seat || !votes() || !status || fork.lineage == present.membership.lineage)
     return;
   if (!cut_off && quorum_linked(now) && in()) return;
-  if (forking && *voting_seat() < *seat) return;  // follows this one
+  if (forking && *voting_seat() < *seat) return;  // follows this lineage
   forking.reset();
   following = fork.lineage;
   send(from, Follow{fork.lineage, self, *status});

@@ -1,4 +1,4 @@
-// Members that come, leave, are revoked, and come back.
+// Members that join, leave, are revoked and return.
 #include <gtest/gtest.h>
 
 #include "veche/comm/grid/membership/membership.h"
@@ -32,7 +32,7 @@ TEST_F(MembershipTest, NewcomerThatHangsStopsNobodyForLong) {
   members.network().catch_up = Time(0);
   members.join(3, 1, {"1:one", 1});
   members.run_for(Time(0.5));
-  for (const std::size_t who : {0, 1, 2}) members.set_link(who, 3, false);  // it speaks but does not hear
+  for (const std::size_t who : {0, 1, 2}) members.set_link(who, 3, false);  // it sends but does not receive
   const std::uint64_t before = number_at(members, 0);
   members.run_until([&] { return number_at(members, 0) > before; }, Time(3));
   EXPECT_GT(number_at(members, 0), before);
@@ -68,7 +68,7 @@ TEST_F(MembershipTest, WhoeverAsksIsToldThatTheRunHasEnded) {
   members.join(2, 1, {"1:one", 1});  // waits for others to share its view when the run ends
   members.run_for(Time(0.5));
   for (const std::size_t who : {0, 1}) members.end(who, 500);
-  members.join(3, 0, {"1:two", 1});  // comes afterwards
+  members.join(3, 0, {"1:two", 1});  // joins afterwards
   members.run_until([&] { return members[2].ended && members[3].ended; }, kLong);
   EXPECT_EQ(members[2].ended, 500u);
   EXPECT_EQ(members[3].ended, 500u);
@@ -179,7 +179,7 @@ TEST_F(MembershipTest, WhoForgotHasNoVote) {
   members.restart(2, false);
   members.run_for(kLong);
   for (std::size_t who = 0; who < 3; ++who) EXPECT_FALSE(members.in(who));
-  members.force(0);  // a person says so: another lineage, into which the others are let
+  members.force(0);  // forced by a person: a new lineage that admits the others
   members.run_until([&] { return members.settled(3); }, kLong);
   EXPECT_TRUE(members.settled(3));
   EXPECT_NE(members[1].view->membership.lineage, 0u);
@@ -211,10 +211,10 @@ TEST_F(MembershipTest, FiftyNewcomersOfAHundred) {
   EXPECT_EQ(members.wrong(), "");
 }
 
-// 32 members that train in step, one of them killed every 30 s; it is started again after a second with its
-// folder and needs up to a second to catch up. A LAN of half a millisecond, disks that need 5 ms to sync,
-// steps of 0.1 s: a member stops at the end of its part of a step. Nothing counts from the kill until the
-// view without it has been installed, nor from the first stop until the view with it again.
+// 32 members train in lockstep; one of them is killed every 30 s, restarted after a second with its
+// folder, and needs up to a second to catch up. LAN latency 0.5 ms, disk sync 5 ms, steps of 0.1 s;
+// a member stops at the end of its part of a step. Time does not count from the kill until the view
+// without the member is installed, nor from the first stop until the view with it again.
 
 }  // namespace
 }  // namespace veche::grid

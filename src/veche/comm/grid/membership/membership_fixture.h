@@ -6,7 +6,7 @@
 
 namespace veche::grid {
 
-inline constexpr Time kSoon{1};  // of a change among members that hear each other
+inline constexpr Time kSoon{1};  // duration of a change among connected members
 inline constexpr Time kLong{20};
 
 struct MembershipTest : ::testing::Test {

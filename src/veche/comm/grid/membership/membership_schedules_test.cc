@@ -1,7 +1,7 @@
-// Members in bad luck, as seeds make it: links that lose, delay, repeat, reorder and work in one direction
-// only, members that die (also between disk and network), sleep and come back with or without what they had
-// stored, newcomers, leavers, proposers that compete. Whatever happens, there is one view per lineage and
-// number, installed by those who are in it; and when the bad luck ends, all agree within a bounded time.
+// Random faults from seeds: links that lose, delay, repeat, reorder and work in one direction only;
+// members that die (also between disk and network), sleep and return with or without their stored
+// state; newcomers, leaving members, competing proposers. Invariants: one view per lineage and
+// number, installed by its members; and when the faults end, all agree within a bounded time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -57,7 +57,7 @@ class Schedule {
     }
   }
 
-  // Everything works again, who died comes back: how long it took until all were in one view.
+  // Ends all faults and revives dead members; returns the time until all were in one view.
   Time recover() {
     auto& network = members_.network();
     network.loss = network.repeat = network.tear = 0;
@@ -69,7 +69,7 @@ class Schedule {
         members_.kill(who);
         node.gone = true;
       }
-      if (node.disk.empty() && who >= count_) continue;  // never came
+      if (node.disk.empty() && who >= count_) continue;  // never joined
       members_.restart(who, true);
     }
     Time awake = members_.now();
@@ -78,7 +78,7 @@ class Schedule {
     return members_.run_until([&] { return done(); }, kEnough);
   }
 
-  // Newcomers whose voucher died show their invitation to somebody else.
+  // Newcomers whose voucher died show their invitation to another member.
   bool done() {
     if (members_.now() >= next_look_) {
       next_look_ = members_.now() + Time(1);
@@ -125,7 +125,7 @@ class Schedule {
         return members_.set_both(who, other, false);
       case 6:
         return members_.heal();
-      case 7: {  // two sides
+      case 7: {  // a partition into two sides
         const std::uint64_t side = random_.next();
         for (Who a = 0; a < members_.size(); ++a)
           for (Who b = 0; b < a; ++b)
@@ -144,7 +144,7 @@ class Schedule {
       }
       default:
         if (random_.below(3) > 0) return members_.leave(who);
-        if (members_.alive(who)) revoked_.insert(other);  // it may die of it, its word may be out
+        if (members_.alive(who)) revoked_.insert(other);  // it may die of it, and its message may be out
         members_.revoke(who, other);
     }
   }
@@ -157,7 +157,7 @@ class Schedule {
   Time next_look_{0};
 };
 
-// What the whole of the schedules took, for people.
+// Prints the totals of all schedules.
 void tell(const char* what, std::uint64_t count, std::chrono::steady_clock::time_point begun, Time longest) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   std::printf("%s: %.0f schedules/s, longest %.2f s of virtual time\n", what,
@@ -179,7 +179,7 @@ TEST(MembershipSchedules, OneViewPerNumberAndAllAgreeWhenFaultsEnd) {
     if (schedule.done()) {
       longest = std::max(longest, took);
     } else {
-      // Only where too many forgot what they promised, or went for good, may it end so.
+      // Allowed only if too many members lost their promises or left for good.
       ASSERT_FALSE(schedule.members().quorum_remembers())
           << "seed " << seed << ": never agreed" << schedule.members().picture();
       ++excused;

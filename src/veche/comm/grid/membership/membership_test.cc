@@ -1,4 +1,5 @@
-// What members agree on when one thing goes wrong, each by name. membership_schedules_test has all at once.
+// What members agree on under single faults, one test each. membership_schedules_test combines
+// them.
 #include "veche/comm/grid/membership/membership.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ TEST_F(MembershipTest, LossOfOneIsAgreedWithoutDelay) {
 
 TEST_F(MembershipTest, HalfOfTheMembersLostAtOnce) {
   for (const std::size_t count : {2, 4, 6, 8, 20}) {
-    // Every second one, and all behind the middle: seat 0 stays, exactly half with it decide.
+    // Every second member, and the whole upper half: seat 0 stays, and exactly half with it decide.
     for (const bool alternate : {false, true}) {
       VirtualMembers members = world(count);
       members.form(count);
@@ -86,7 +87,7 @@ TEST_F(MembershipTest, TwoAtTheSameTime) {
 }
 
 TEST_F(MembershipTest, LowestSeatDiesDuringAChange) {
-  // At every moment of the change that the loss of another begins: a millisecond is a hop of a message.
+  // At every moment of the change caused by another loss: a millisecond is one message hop.
   for (int moment = 0; moment < 60; ++moment) {
     VirtualMembers members = world(5);
     members.form(5);
@@ -103,7 +104,7 @@ TEST_F(MembershipTest, LowestSeatDiesDuringAChange) {
 }
 
 TEST_F(MembershipTest, LinkUpInOneDirectionOnly) {
-  // Whoever does not hear whom: in the end both cannot be in, and all others are.
+  // For every pair with a broken direction: in the end not both are in, and all others are.
   for (const std::size_t count : {3, 5}) {
     for (std::size_t from = 0; from < count; ++from) {
       for (std::size_t to = 0; to < count; ++to) {
@@ -187,9 +188,10 @@ TEST_F(MembershipTest, FaultEveryThirtySecondsKeepsNinetyNinePercent) {
     members[who].trained = Time(0);
     members[who].trains_since = begun;
   }
-  std::vector<double> stood;  // from a kill to the next view
+  std::vector<double> stood;  // times from a kill to the next view
   for (std::size_t fault = 0; fault < kFaults; ++fault) {
-    const std::size_t victim = fault % 4 == 0 ? 0 : members.random().below(kMembers);  // also who is lowest
+    // including the lowest seat
+    const std::size_t victim = fault % 4 == 0 ? 0 : members.random().below(kMembers);
     const Time killed = members.now();
     members.kill(victim);
     members.hold();
@@ -215,8 +217,8 @@ TEST_F(MembershipTest, FaultEveryThirtySecondsKeepsNinetyNinePercent) {
 }
 
 TEST_F(MembershipTest, OneSlowRoundRemovesNobody) {
-  // Each pair in turn misses each other for less than the timeout; also when one observer does so again and
-  // again.
+  // Each pair in turn misses each other for less than the timeout; also if one observer does so
+  // repeatedly.
   VirtualMembers members = world(6);
   members.form(6);
   const std::uint64_t before = number_at(members, 0);
@@ -238,7 +240,7 @@ TEST_F(MembershipTest, OneSlowRoundRemovesNobody) {
 TEST_F(MembershipTest, SlowMemberIsWaitedFor) {
   VirtualMembers members = world(4);
   members.form(4);
-  members.network().stop = Time(4);  // a step takes so long
+  members.network().stop = Time(4);  // duration of a step
   members.kill(3);
   members[3].gone = true;
   members.run_until([&] { return members.settled(3); }, kLong);

@@ -34,7 +34,7 @@ void put(Writer& out, const ViewId& id) {
   out.number(id.lineage);
   out.number(id.number);
 }
-// Names and addresses are cut to what fits: they are for people and for dialling.
+// Truncates names and addresses to the limits: they are for people and for dialling.
 void put(Writer& out, const Member& member) {
   put(out, member.id);
   out.number(member.incarnation);
@@ -63,7 +63,7 @@ void put(Writer& out, const MembershipView& membership) {
 }
 void put(Writer& out, const AgreedView& view) {
   put(out, view.membership);
-  for (const auto& status : view.statuses) put(out, status);  // as many as members
+  for (const auto& status : view.statuses) put(out, status);  // one per member
 }
 void put(Writer& out, const std::optional<AcceptedView>& accepted) {
   out.number(std::uint8_t{accepted.has_value()});
@@ -73,7 +73,7 @@ void put(Writer& out, const std::optional<AcceptedView>& accepted) {
 }
 
 MemberId get_id(Reader& in) { return {in.bytes<kIdBytes>()}; }
-// How what is read was written: files of an earlier version do not tell epochs.
+// The format version: files of an earlier version have no epochs.
 enum class With { epochs, no_epochs };
 std::vector<NodeStatus> get_status(Reader& in, With with = With::epochs) {
   std::vector<NodeStatus> status(in.count(kMostNodes, kStatusBytes));
@@ -279,7 +279,7 @@ void get_body(Reader& in, std::size_t wanted, Body& body) {
   }
 }
 
-// FNV-1a: against a file that was cut off or damaged, not against people.
+// FNV-1a: detects truncation and damage, not attacks.
 std::uint64_t checksum(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char each : text) hash = (hash ^ static_cast<std::uint8_t>(each)) * 0x100000001b3;

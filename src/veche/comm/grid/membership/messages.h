@@ -12,16 +12,16 @@
 
 namespace veche::grid {
 
-// What members say to each other about who takes part; docs/grid-membership.md has the bytes. Who sent a
-// message, the link knows.
+// Messages of the membership protocol; byte layout in docs/grid-membership.md. The link identifies
+// the sender.
 
 struct Ballot {
   std::uint64_t round = 0;  // 0: none
-  std::uint32_t seat = 0;   // of who proposes, in the present view
+  std::uint32_t seat = 0;   // of the proposer, in the current view
   auto operator<=>(const Ballot&) const = default;
 };
 
-// The place of a view among all.
+// The position of a view among all views.
 struct ViewId {
   std::uint64_t lineage = 0, number = 0;
   bool operator==(const ViewId&) const = default;
@@ -33,14 +33,14 @@ struct AcceptedView {
   bool operator==(const AcceptedView&) const = default;
 };
 
-// Whom the sender misses of the present view, all of them each time.
+// All members of the current view that the sender misses.
 struct Sight {
   std::uint64_t sequence = 0;  // a later one replaces it
   bool stopped = false;        // its training has stopped: it wants another view
   bool leaving = false;
-  std::vector<std::uint32_t> missed;  // seats, in order
+  std::vector<std::uint32_t> missed;  // seats, sorted
 };
-struct Ready {  // has caught up and wants to be let in
+struct Ready {  // has caught up and asks to be admitted
   Member member;
   std::vector<NodeStatus> status;
 };
@@ -55,7 +55,7 @@ struct Prepare {
 struct Promise {
   ViewId next;
   Ballot ballot;
-  bool vote = false;  // of a member of the present view who remembers all that it promised
+  bool vote = false;  // a member of the current view that remembers all its promises
   std::optional<AcceptedView> accepted;
   Member member;
   std::vector<NodeStatus> status;  // empty: votes, but cannot take part
@@ -68,7 +68,7 @@ struct Accepted {
   ViewId next;
   Ballot ballot;
 };
-struct Outbid {  // has promised more to another
+struct Outbid {  // has promised a higher ballot
   ViewId next;
   Ballot promised;
 };
@@ -82,7 +82,7 @@ struct Revoke {
 struct Refused {
   std::string why;
 };
-struct Fork {  // those without a quorum go on as another lineage
+struct Fork {  // members without a quorum continue as another lineage
   std::uint64_t lineage = 0;
 };
 struct Follow {
@@ -90,7 +90,7 @@ struct Follow {
   Member member;
   std::vector<NodeStatus> status;
 };
-struct Ended {  // the run has, after so many steps: nobody is let in any more
+struct Ended {  // the run ended after this many steps: no more admissions
   std::uint64_t step = 0;
 };
 
@@ -99,17 +99,17 @@ using Body = std::variant<Sight, Ready, Vouch, Prepare, Promise, Accept, Accepte
 
 struct MembershipMessage {
   std::uint64_t run = 0;
-  ViewId present;                 // the newest view that the sender knows
+  ViewId present;                 // the newest view known to the sender
   std::uint64_t incarnation = 0;  // of the sender
   Body body;
 };
 
-// What a member keeps across starts.
+// State that a member keeps across restarts.
 struct StoredMembership {
   std::uint64_t run = 0, incarnation = 0;
-  std::uint64_t since = 0;  // the first incarnation from which on it remembers everything
+  std::uint64_t since = 0;  // the first incarnation from which it remembers everything
   AgreedView present;
-  Ballot promised;  // for the view after the present one
+  Ballot promised;  // for the view after the current one
   std::optional<AcceptedView> accepted;
 };
 
@@ -119,7 +119,8 @@ constexpr std::size_t kMostAdmitted = 16384;
 constexpr std::size_t kMostInvitations = 1024;
 
 Bytes encode(const MembershipMessage& message);
-// Nothing where they are not the bytes of a message: cut off, too long, out of bounds, of another version.
+// Returns nullopt unless the bytes are a valid message: truncated, too long, out of range, another
+// version.
 std::optional<MembershipMessage> parse_membership_message(std::span<const std::uint8_t> bytes);
 Bytes encode(const StoredMembership& stored);
 std::optional<StoredMembership> parse_stored_membership(std::span<const std::uint8_t> bytes);

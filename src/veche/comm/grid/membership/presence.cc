@@ -39,7 +39,7 @@ void Membership::State::greet(const MemberId& id, Time now) {
   if (asking) send(id, Ready{self, *status});
   for (const auto& [whom, voucher] : vouchers)
     if (voucher.own) send(id, Vouch{whom, voucher.invitation});
-  if (proposal && seat_of(id)) proposal->said = now - options.retry;  // said again at once
+  if (proposal && seat_of(id)) proposal->said = now - options.retry;  // repeat at once
 }
 
 void Membership::State::miss(const MemberId& id, Time now) {
@@ -47,7 +47,7 @@ void Membership::State::miss(const MemberId& id, Time now) {
   peer.up = false;
   peer.missed_from = now;
   candidates.erase(id);
-  // Who was changing the view does so no longer: the next one does at once.
+  // The proposer is gone: the next member proposes at once.
   if (promised.round > 0 && promised.seat < seats() && present.membership.members[promised.seat].id == id)
     propose_at.reset();
 }
@@ -83,7 +83,7 @@ void Membership::State::look_round(Time now) {
   if (cut_off) freeze();
 }
 
-// Who observes somebody says at once that it misses it, the others when nothing has come of that.
+// Observers report a missed member at once; others only if that had no effect.
 Sight Membership::State::sight(Time now) {
   Sight said;
   if (in()) {
@@ -114,19 +114,19 @@ void Membership::State::say_sight(Time now) {
     sight_changed = now;
   } else {
     const bool quiet = !said.stopped && !said.leaving && said.missed.empty();
-    if (quiet && now >= sight_changed + timeout) return;  // what was taken back is repeated for a while
+    if (quiet && now >= sight_changed + timeout) return;  // retractions are repeated for a while
     if (now < said_sight + options.retry) return wake(said_sight + options.retry);
   }
   said_sight = now;
   send_members(last_sight);
-  if (cut_off)  // somebody else may know that views went on
+  if (cut_off)  // another member may know that views have continued
     for (const auto& [id, peer] : peers)
       if (peer.up && !seat_of(id)) send(id, last_sight);
   wake(now + options.retry);
 }
 
-// Now and then one of the others, whoever it is, is shown which view is known here: who missed that views
-// went on, and misses nobody, learns it from the answer.
+// Occasionally shows the known view to some other peer: a member that missed newer views, and
+// misses no member, learns of them from the answer.
 void Membership::State::say_view(Time now) {
   if (present.membership.number == 0) return;
   if (now >= said_view + timeout) {

@@ -20,7 +20,7 @@ bool Membership::State::change_wanted(Time now) {
   return due;
 }
 
-// The lowest seat that can be reached and will stay.
+// Whether this is the lowest seat that is reachable and will stay.
 bool Membership::State::leads(Time now) const {
   for (Seat seat = 0; seat < seats(); ++seat) {
     const MemberId& id = present.membership.members[seat].id;
@@ -53,7 +53,7 @@ void Membership::State::propose(Time now) {
 void Membership::State::pursue(Time now) {
   if (!proposal) return;
   if (!quorum_linked(now)) return proposal.reset();
-  if (now >= proposal->said + options.retry) {  // also tells the others that the proposer is alive
+  if (now >= proposal->said + options.retry) {  // also shows the others that the proposer is alive
     proposal->said = now;
     if (proposal->view) {
       send_members(Accept{proposal->ballot, *proposal->view});
@@ -68,7 +68,7 @@ void Membership::State::pursue(Time now) {
   if (!proposal->view) finish_first_phase(now);
 }
 
-// Everybody who shall be in the next view has promised, or had its time.
+// Ends when every member of the next view has promised or timed out.
 void Membership::State::finish_first_phase(Time now) {
   const auto& promises = proposal->promises;
   std::set<Seat> voters;
@@ -81,7 +81,7 @@ void Membership::State::finish_first_phase(Time now) {
       newest = &promise.accepted;
   }
   if (!quorum(voters)) return;
-  if (newest != nullptr) {  // it may have been decided already
+  if (newest != nullptr) {  // it may already have been decided
     proposal->view = (*newest)->view;
   } else {
     const auto here = [&](const Member& member) {

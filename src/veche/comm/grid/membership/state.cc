@@ -46,7 +46,7 @@ bool Membership::State::in() const {
   return seat && present.membership.members[*seat].incarnation == self.incarnation;
 }
 
-// An earlier incarnation's vote is this one's, where it remembers what that one promised.
+// An earlier incarnation's vote belongs to this one if it remembers the promises.
 std::optional<Membership::State::Seat> Membership::State::voting_seat() const {
   const auto seat = seat_of(self.id);
   return seat && present.membership.members[*seat].incarnation >= since ? seat : std::nullopt;
@@ -98,7 +98,7 @@ void Membership::State::take_in(const MemberId& from, const MembershipMessage& m
   if (message.run != run || revoked(from)) return;
   if (from != self.id) {
     Peer& peer = peers[from];
-    if (message.incarnation < peer.incarnation) return;  // from a life before
+    if (message.incarnation < peer.incarnation) return;  // from an earlier life
     peer.incarnation = message.incarnation;
     compare_views(from, peer, message.present, now);
   }

@@ -13,8 +13,8 @@
 
 namespace veche::grid {
 
-// Everything that a member knows, and what it does about it, in files by concern: state.cc (inputs, time, the
-// output), presence.cc (links, who is lost), admission.cc (newcomers, revocations), acceptor.cc and
+// The state and logic of a member, in files by concern: state.cc (inputs, time, output),
+// presence.cc (links, lost members), admission.cc (newcomers, revocations), acceptor.cc and
 // proposer.cc (the two roles of Paxos), install.cc (the next view, other lineages).
 struct Membership::State {
   using Seat = std::uint32_t;
@@ -22,11 +22,11 @@ struct Membership::State {
   struct Peer {
     bool up = false;
     Time missed_from{0};            // while it is not up
-    std::uint64_t incarnation = 0;  // the newest that was heard of
-    Time answered{-1e9};            // when it was last sent what it needs to learn that it is behind
-    bool elsewhere = false;         // has gone on in another lineage
+    std::uint64_t incarnation = 0;  // the newest one heard of
+    Time answered{-1e9};            // when it was last told that it is behind
+    bool elsewhere = false;         // has continued in another lineage
   };
-  // What a member of the present view last told of whom it misses.
+  // The last report of a member of the current view about members it misses.
   struct Report {
     std::uint64_t sequence = 0;
     bool stopped = false, leaving = false;
@@ -48,7 +48,7 @@ struct Membership::State {
     std::optional<AgreedView> view;  // the second phase
     std::set<Seat> accepted;
   };
-  struct Split {  // an attempt to go on without a quorum
+  struct Split {  // an attempt to continue without a quorum
     std::uint64_t lineage = 0;
     Time begun, said;
     std::map<MemberId, Follow> follows;
@@ -57,7 +57,7 @@ struct Membership::State {
   State(std::uint64_t run, Member self, const Bytes& stored, MembershipOptions options, std::uint64_t seed);
 
   // state.cc
-  void settle(Time now);  // ends every input: acts on what has become due, until nothing is
+  void settle(Time now);  // ends every input: acts on everything due, until nothing is
   void act(Time now);
   void wake(Time at) { next = std::min(next, at); }
   void send(const MemberId& to, Body body);
@@ -68,13 +68,13 @@ struct Membership::State {
   std::size_t seats() const { return present.membership.members.size(); }
   std::optional<Seat> seat_of(const MemberId& id) const;
   bool in() const;
-  bool votes() const;  // has a say on the next view
+  bool votes() const;  // has a vote on the next view
   std::optional<Seat> voting_seat() const;
   StoredMembership durable() const;
 
   // presence.cc
   bool missed(Seat seat, Time now) const;
-  void look_round(Time now);  // lost, missed and cut_off follow from links and reports
+  void look_round(Time now);  // derives lost, missed and cut_off from links and reports
   bool quorum(const std::set<Seat>& members) const;
   bool quorum_linked(Time now) const;
   bool superseded(Seat seat) const;  // a newer incarnation was heard of
@@ -141,23 +141,23 @@ struct Membership::State {
   Time timeout;
   RandomStream random;
 
-  // Durable: written before what follows from it is said.
+  // Durable: written before anything that follows from it is sent.
   std::uint64_t since = 0;
   AgreedView present;
   Ballot promised;
   std::optional<AcceptedView> accepted;
-  bool dirty = true;  // since it was last handed out
+  bool dirty = true;  // since it was last output
 
-  // What this member itself is up to.
-  std::optional<std::vector<NodeStatus>> status;  // stopped in the present view, or waits to be let in
+  // The state of this member itself.
+  std::optional<std::vector<NodeStatus>> status;  // stopped in the current view, or waits to be admitted
   bool asking = false, leaving = false, freeze_said = false;
   Time said_ready{-1e9};
-  std::optional<std::uint64_t> ended;  // the run has, here, after so many steps
+  std::optional<std::uint64_t> ended;  // the run ended here after this many steps
 
-  // Of the others.
+  // The state of the other members.
   std::map<MemberId, Peer> peers;
-  std::vector<Report> reports;                // by seat of the present view
-  std::vector<std::vector<Missed>> reported;  // by seat; those of this member too
+  std::vector<Report> reports;                // by seat of the current view
+  std::vector<std::vector<Missed>> reported;  // by seat; includes this member's own
   std::vector<bool> lost;                     // by seat
   bool cut_off = false;
   Time cut_off_since{0};
@@ -174,14 +174,14 @@ struct Membership::State {
   std::optional<Time> propose_at;
   std::optional<Split> forking;
   bool forced = false;
-  std::uint64_t following = 0;  // the lineage that was promised to somebody who forks
+  std::uint64_t following = 0;  // the lineage promised to a forking member
 
-  std::deque<MembershipMessage> inbox;  // to itself
+  std::deque<MembershipMessage> inbox;  // messages to itself
   Time next = kForever;
   Output output;
 };
 
-// The step that the members go on from, by their statuses.
+// The step from which the members continue, by their statuses.
 void note_first_step(AgreedView& view);
 
 }  // namespace veche::grid

@@ -22,7 +22,7 @@ bool majority_misses(std::uint32_t seat, const std::vector<bool>& lost,
   return 2 * missing > watching;
 }
 
-// In how many pairs each is that have long been broken.
+// For each seat, the number of its pairs that have been broken for long.
 std::vector<std::size_t> broken_pairs(const std::vector<bool>& lost,
                                       std::span<const std::vector<Missed>> reports, Time now, Time timeout) {
   std::vector<std::size_t> pairs(lost.size(), 0);

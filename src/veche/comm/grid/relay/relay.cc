@@ -34,7 +34,7 @@ struct Relay::Pair {
   std::array<MemberId, 2> members;
   std::array<Token, 2> tokens;
   std::array<std::optional<asio::ip::tcp::socket>, 2> sockets;
-  RelayClock::time_point last = RelayClock::now();  // that something came
+  RelayClock::time_point last = RelayClock::now();  // of the last received data
   bool joined = false, ended = false;
   asio::steady_timer ticks;
 };
@@ -62,7 +62,7 @@ std::optional<std::pair<Token, Token>> Relay::expect(const MemberId& first, cons
 
 void Relay::arrived(const Token& token, asio::ip::tcp::socket socket) {
   const auto found = expected_.find(token);
-  if (found == expected_.end()) return;  // which closes it
+  if (found == expected_.end()) return;  // closes the socket
   const auto [pair, which] = found->second;
   expected_.erase(found);
   std::error_code ignored;
@@ -87,7 +87,7 @@ asio::awaitable<void> Relay::join(std::shared_ptr<Pair> pair) {
         context_, [this, pair, from] { return forward(pair, from); }, asio::detached);
 }
 
-// As much is read as was written: who does not read is not read for.
+// Reads only as much as it has written: backpressure reaches the sender.
 asio::awaitable<void> Relay::forward(std::shared_ptr<Pair> pair, std::size_t from) {
   std::vector<char> bytes(limits_.buffer);
   std::error_code error;

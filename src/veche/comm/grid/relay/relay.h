@@ -14,9 +14,9 @@
 
 namespace veche::grid {
 
-// Joins connections of members that cannot reach each other. What it forwards is theirs, encrypted from end
-// to end: it has no key. Who does not read stops the other from writing, by TCP. One thread, that of the
-// context.
+// Joins connections of members that cannot reach each other. The forwarded data are encrypted end
+// to end; the relay has no key. A side that does not read blocks the other by TCP flow control.
+// Runs on the context's thread.
 class Relay {
  public:
   Relay(asio::io_context& context, const RelayLimits& limits);
@@ -24,11 +24,11 @@ class Relay {
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
-  // The tokens of the two ends, in that order; nothing: it has enough.
+  // Returns the tokens of the two ends, in order; nullopt if the limit is reached.
   std::optional<std::pair<Token, Token>> expect(const MemberId& first, const MemberId& second);
-  // Somebody has dialled and shown it. One that is not expected is closed.
+  // A connection has shown this token. Closes it if the token is not expected.
   void arrived(const Token& token, asio::ip::tcp::socket socket);
-  // Closes what it has at one end.
+  // Closes all pairs with this member.
   void forget(const MemberId& member);
   void close();
 
@@ -44,7 +44,7 @@ class Relay {
   asio::io_context& context_;
   const RelayLimits limits_;
   std::set<std::shared_ptr<Pair>> pairs_;
-  std::map<Token, std::pair<std::shared_ptr<Pair>, std::size_t>> expected_;  // and which end it is
+  std::map<Token, std::pair<std::shared_ptr<Pair>, std::size_t>> expected_;  // and the index of the end
 };
 
 }  // namespace veche::grid

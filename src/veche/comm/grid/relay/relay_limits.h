@@ -6,13 +6,13 @@
 
 namespace veche::grid {
 
-// How much a member does for others that cannot reach each other.
+// Limits of relaying for other members.
 struct RelayLimits {
-  std::size_t pairs = 64;            // of connections, waiting ones too
-  std::size_t pairs_of_member = 16;  // that have it at one of their ends
-  std::size_t buffer = 128U << 10;   // bytes of one direction that have come and are not sent on yet
-  Time wait{5};                      // for both to dial
-  Time idle{15};                     // that nothing may come: members send heartbeats
+  std::size_t pairs = 64;            // pairs of connections, including waiting ones
+  std::size_t pairs_of_member = 16;  // pairs with one member at an end
+  std::size_t buffer = 128U << 10;   // bytes per direction received but not yet forwarded
+  Time wait{5};                      // for both sides to dial
+  Time idle{15};                     // without data; members send heartbeats
 };
 
 }  // namespace veche::grid

@@ -21,7 +21,7 @@ namespace {
 
 using asio::ip::tcp;
 
-// Where nobody listens: as good as behind a NAT.
+// An address without a listener, as if behind a NAT.
 LinkOptions unreachable() {
   LinkOptions options;
   options.addresses = {"127.0.0.1:1"};
@@ -76,7 +76,7 @@ TEST(Reaching, WhoCannotBeDialledIsAskedToDial) {
   link(middle, newcomer);
   hidden.links.want(middle.id(), middle.links.addresses());
   ASSERT_TRUE(hidden.wait_up(middle));
-  // It does not know of the newcomer, and cannot be reached by it.
+  // It does not know the newcomer and cannot be reached by it.
   newcomer.links.want(hidden.id(), hidden.links.addresses());
   ASSERT_TRUE(newcomer.wait_up(hidden));
   EXPECT_TRUE(address_of_link(newcomer, hidden).starts_with("127.0.0.1:"));
@@ -104,7 +104,7 @@ TEST(Relay, TwoWhoCannotReachEachOtherAreJoinedAndNothingIsLostWhenTheRelayDies)
     hidden->links.want(second.id(), second.links.addresses());
     ASSERT_TRUE(hidden->wait_up(second));
   }
-  // Some are on their way when the relay dies.
+  // Some messages are in flight when the relay dies.
   constexpr std::size_t kCount = 30;
   for (std::size_t k = 0; k < kCount; ++k) {
     Message message = filled(a.links.pool(), 400'000, k);
@@ -131,7 +131,7 @@ TEST(Relay, ARevokedMembersBytesAreForwardedNoMore) {
   ASSERT_TRUE(a.wait_down(b));
 }
 
-// Everything that goes through the host that relays, recorded by one who stands before it.
+// Records all traffic through the relaying host.
 class Wiretap {
  public:
   explicit Wiretap(int port) : port_(static_cast<std::uint16_t>(port)), thread_([this] { run(); }) {}
@@ -143,9 +143,9 @@ class Wiretap {
     explicit Call(asio::io_context& context) : ends{tcp::socket(context), tcp::socket(context)} {}
     std::array<tcp::socket, 2> ends;
     std::array<std::array<char, 65536>, 2> buffer;
-    std::array<std::string, 2> said;  // by who called, by the host
+    std::array<std::string, 2> said;  // by the caller, by the host
   };
-  // Those that began with a relay's token.
+  // The recordings that begin with a relay token.
   std::vector<std::array<std::string, 2>> relayed() {
     std::vector<std::array<std::string, 2>> found;
     const std::lock_guard lock(mutex_);
@@ -210,11 +210,11 @@ TEST(Relay, ForwardsTheBytesOfATlsSessionThatIsNotItsOwn) {
   EXPECT_TRUE(relay.messages.empty());
   a.links.close(b.id(), "enough");
   ASSERT_TRUE(b.wait_down(a));
-  a.links.stop();  // nothing new is made: what was recorded is all
+  a.links.stop();  // no new traffic: the recording is complete
   auto calls = tap.relayed();
   ASSERT_GE(calls.size(), 2U);
-  // The two halves of the first: what one said after its token, the other was told after `joined`. One of
-  // them may have been cut off earlier.
+  // The two halves of the first pair: data of one side after its token is received by the other
+  // after `joined`. One may have been cut off earlier.
   const bool b_first = calls[0][0].substr(kPreambleBytes) != "" && calls[0][0][kPreambleBytes] == 0x16 &&
                        static_cast<unsigned char>(calls[0][0][kPreambleBytes + 5]) == 2;  // a ServerHello
   const auto& client = calls[b_first ? 1 : 0];
@@ -222,8 +222,8 @@ TEST(Relay, ForwardsTheBytesOfATlsSessionThatIsNotItsOwn) {
   const std::string sent = client[0].substr(kPreambleBytes), got = server[1].substr(1);
   EXPECT_EQ(client[1].front(), kJoined);
   ASSERT_GT(sent.size(), 3'000'000U) << "both messages of 1.5 MB went this way";
-  EXPECT_EQ(sent[0], 0x16);  // a handshake of TLS, with
-  EXPECT_EQ(sent[5], 1);     // a ClientHello: the session begins here, at the two ends
+  EXPECT_EQ(sent[0], 0x16);  // a TLS handshake, with
+  EXPECT_EQ(sent[5], 1);     // a ClientHello: the session is end to end
   const std::size_t both = std::min(sent.size(), got.size());
   EXPECT_GT(both, 3'000'000U);
   EXPECT_EQ(sent.substr(0, both), got.substr(0, both)) << "not a byte was changed";
@@ -278,7 +278,7 @@ TEST_F(RelayAlone, WhoDoesNotReadStopsTheOther) {
   std::string block(1 << 20, 0);
   std::string sent;
   std::error_code error;
-  for (int idle = 0; idle < 3;) {  // until nothing more goes in
+  for (int idle = 0; idle < 3;) {  // until the buffers are full
     for (char& each : block)
       each = static_cast<char>((sent.size() + static_cast<std::size_t>(&each - block.data())) % 249);
     const std::size_t count = a.write_some(asio::buffer(block), error);
@@ -333,7 +333,7 @@ TEST_F(FewPairs, AreAllThatItTakes) {
   ASSERT_TRUE(third);
   EXPECT_FALSE(relay.expect(member(7), member(8))) << "enough for all";
   tcp::socket a = dialled(third->first);
-  // Nobody comes: they are given up, and the one that did come is closed.
+  // The other side never comes: the pairs expire, and the waiting socket is closed.
   for (int k = 0; k < 400 && relay.pairs() > 0; ++k) run_a_while();
   EXPECT_EQ(relay.pairs(), 0U);
   EXPECT_TRUE(is_closed(a));

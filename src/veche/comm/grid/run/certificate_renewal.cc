@@ -33,7 +33,7 @@ void CertificateRenewal::renew() {
           if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
           take(certificates.certificate);
         } catch (const MalformedMessage&) {
-          // Asked again later.
+          // Retried later.
         }
       });
 }

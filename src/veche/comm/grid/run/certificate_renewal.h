@@ -6,16 +6,16 @@
 
 namespace veche::grid {
 
-// This member's certificate: renewed at half of its life by itself, or, where its warrant counts no more
-// because who signed that was revoked, with a new one by another. The links' thread.
+// Renews this member's certificate at half of its life. If its warrant is void because the signer
+// was revoked, another member signs a new one. Links thread.
 class CertificateRenewal {
  public:
   CertificateRenewal(OwnPart& own, Agreement& agreement)
       : own_(own), agreement_(agreement), certificate_(own.files.certificate()) {}
 
-  // From now on.
+  // Starts.
   void watch();
-  // Where it is needed.
+  // Renews if needed.
   void renew();
 
  private:

@@ -24,7 +24,7 @@ constexpr std::size_t kLongestProof = 4096;
                  " cannot be written: " + std::error_code(errno, std::system_category()).message());
 }
 
-// Closed at its end.
+// Closed by the destructor.
 struct Descriptor {
   int fd = -1;
   ~Descriptor() {
@@ -54,8 +54,8 @@ std::string GridFolder::read(const char* name) const {
   return text.str();
 }
 
-// As base/files/files.h does, which lives in the program that loads this module; and a secret is one from its
-// first byte on.
+// Like base/files/files.h, which is in the program that loads this module. A secret is protected
+// from its first byte on.
 void GridFolder::write(const char* name, const std::string& bytes, bool secret) const {
   const std::filesystem::path file = folder_ / name, unfinished = folder_ / (std::string(name) + ".new");
   {

@@ -10,23 +10,23 @@
 
 namespace veche::grid {
 
-// Who might be where: all that is remembered of members. Only a certificate lets somebody in.
+// A remembered member and its addresses. Only a certificate admits it.
 struct Known {
   MemberId id;
   std::vector<std::string> addresses;
 };
 
-// What a member keeps in the folder grid/ of its run, each file written whole and synced:
-//   key.pem          its key, for its owner alone
+// The files of a member in the folder grid/ of its run, each written atomically and synced:
+//   key.pem          its key, readable by its owner only
 //   root.der, certificate.der, trust.bin   the run's certificate, its own, warrants and revocations
-//   configuration.toml   what the founder gave
-//   members.bin      who was seen where
-//   promised.bin     what it must not forget of the agreement on views
+//   configuration.toml   from the founder
+//   members.bin      members and their addresses
+//   promised.bin     promises in the agreement on views
 //   address          where this process listens, while it runs
-// All throw RunError naming the file; what is not there or damaged: RequestError.
+// All functions throw RunError naming the file; a missing or damaged file is a RequestError.
 class GridFolder {
  public:
-  // Makes it where it is missing.
+  // Creates the folder if it is missing.
   explicit GridFolder(const std::filesystem::path& run);
 
   bool holds_a_member() const;
@@ -56,7 +56,7 @@ class GridFolder {
 
 std::string coded(const std::vector<Known>& members);
 std::vector<Known> read_members(std::string_view text);  // throws MalformedMessage
-// Warrants and revocations, and the same learned.
+// Warrants and revocations as bytes, and back.
 std::string coded_trust(const Trust& trust);
 void learn_trust(Trust& trust, std::string_view text);  // throws MalformedMessage
 

@@ -7,13 +7,13 @@
 
 namespace veche::grid {
 
-// As grid.h says, inside the module.
+// The functions of grid.h, inside the module.
 std::unique_ptr<Grid> found_here(const GridOptions& options, const std::string& configuration);
 std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& invitation);
 std::unique_ptr<Grid> resume_here(const GridOptions& options);
 
 enum class WayIn { found, join, resume };
-// With what these have written into the folder.
+// Uses the files that these have written.
 std::unique_ptr<Grid> make_member_of_run(const GridOptions& options, WayIn way);
 
 }  // namespace veche::grid

@@ -33,7 +33,8 @@ JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, Joi
   OneQuestion question;
   question.addresses = invitation.addresses;
   question.context = make_context(key, make_newcomer(key, std::chrono::system_clock::now()), {});
-  // Who answers must be a member of the run that the invitation names: the chain ends at that run's key.
+  // The answering host must be a member of the invitation's run: its chain must end at that run's
+  // key.
   question.verify = [&](X509* certificate, STACK_OF(X509) * shown) -> std::optional<std::string> {
     for (int i = 0; shown != nullptr && i < sk_X509_num(shown); ++i)
       if (id_of(sk_X509_value(shown, i)) == invitation.run)

@@ -10,7 +10,7 @@
 
 namespace veche::grid {
 
-// What a newcomer says, to whoever it reaches.
+// A newcomer's request to any member.
 struct JoinRequest {
   Ticket ticket;
   Signature proof = {};
@@ -22,11 +22,11 @@ struct JoinRequest {
 std::string coded(const JoinRequest& request);
 JoinRequest read_join_request(std::string_view text);  // throws MalformedMessage
 
-// What it is told.
+// The answer to a newcomer.
 struct JoinAnswer {
   enum class Verdict : std::uint8_t { welcome = 1, refused, wait } verdict = Verdict::refused;
-  std::string sentence;  // why not, or what is waited for
-  // Where it is welcome:
+  std::string sentence;  // the reason, or what is awaited
+  // If it is welcome:
   std::string root, certificate, warrant;
   std::string trust;  // warrants and revocations
   std::string configuration;
@@ -35,7 +35,7 @@ struct JoinAnswer {
 std::string coded(const JoinAnswer& answer);
 JoinAnswer read_join_answer(std::string_view text);  // throws MalformedMessage
 
-// What one without a warrant asks of one with, for a newcomer that it has heard.
+// A member without a warrant asks one with a warrant to sign for a newcomer.
 struct SignRequest {
   PublicKey key = {};
   Ticket ticket;
@@ -48,12 +48,12 @@ struct Signed {
 std::string coded(const Signed& certificates);
 Signed read_signed(std::string_view text);  // throws MalformedMessage
 
-// Certificates for a key, by one with a warrant.
+// Signs certificates for a key; the signer has a warrant.
 Signed sign_for(const KeyPair& inviter, const PublicKey& key, Instant now);
 
-// Goes from address to address until one lets the newcomer in; waits where approval is waited for, as long as
-// `go_on` says so. Where none of the addresses answers, `search` may know others. Throws RequestError with
-// the reason.
+// Asks one address after the other until a member admits the newcomer. Waits for approval as long
+// as `go_on` returns true. If no address answers, `search` may provide others. Throws RequestError
+// with the reason.
 JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, JoinRequest request,
                        const std::function<bool(const std::string& sentence)>& go_on,
                        const std::function<std::vector<std::string>()>& search = {});

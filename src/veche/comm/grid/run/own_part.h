@@ -17,8 +17,7 @@ std::string name_of(const GridOptions& options);
 Message as_message(const std::string& text);
 std::string_view letters_of(const Message& message);
 
-// What this member is and has: all that its parts have in common. Constant once `links` is there, so any
-// thread.
+// State shared by all parts of a member. Constant once `links` is set, so any thread may read.
 struct OwnPart {
   using Clock = std::chrono::steady_clock;
 

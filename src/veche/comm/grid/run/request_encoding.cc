@@ -1,4 +1,4 @@
-// How members write what they ask each other, and read it: nothing here trusts what it reads.
+// Encoding of requests between members; the readers trust no input.
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
 #include "veche/comm/grid/wire_encoding.h"

@@ -13,14 +13,14 @@
 
 namespace veche::grid {
 
-// Lets others find and reach this member (a port of the router, where one is asked for), and looks for them
-// where the addresses that are known do not answer: on the local network and in the table that
-// `GridOptions::directory` is. What is found are hints, which the links try.
+// Makes this member reachable (a router port, if requested), and searches for members whose known
+// addresses do not answer: on the local network and in `GridOptions::directory`. Results are hints
+// for the links.
 class Searching {
  public:
   explicit Searching(OwnPart& own);
 
-  // Begins. Once, by any thread.
+  // Starts. Once, from any thread.
   void watch();
   // After the links have stopped.
   void stop();
@@ -33,16 +33,16 @@ class Searching {
 
   OwnPart& own_;
   const std::string name_;  // of the run, in the table
-  // The links' thread's.
+  // Links thread only.
   Time next_look_{0}, pause_{0}, next_announcement_{0};
 
   std::optional<PortMapping> port_;
   std::optional<Lan> lan_;
-  Worker worker_;  // last: waits for the table
+  Worker worker_;  // declared last: waits for the table
 };
 
-// For a newcomer that knows a run's id alone: where members may be. Waits until somebody is found, at most
-// for the limit.
+// For a newcomer that knows only a run's id: addresses of possible members. Waits until one is
+// found, at most for the limit.
 std::vector<std::string> search_for(const MemberId& run, const GridOptions& options, Time limit);
 
 }  // namespace veche::grid

@@ -31,7 +31,7 @@ std::unique_ptr<Grid> found_here(const GridOptions& options, const std::string& 
   files.write_configuration(configuration);
   files.write_trust(trust);
   files.write_certificate(make_member(key, key.get(), now));
-  return make_member_of_run(options, WayIn::found);  // the root's key is nowhere any more: nobody is special
+  return make_member_of_run(options, WayIn::found);  // the root's key is discarded: no member is special
 }
 
 std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& text) {
@@ -78,7 +78,7 @@ std::unique_ptr<Grid> resume_here(const GridOptions& options) {
   const KeyPair key = files.key();
   if (trust->is_revoked(key.id()))
     throw RequestError("the member of " + options.folder.string() + " was revoked: ask for a new invitation");
-  // It may have been away for longer than a day, as may all others.
+  // It may have been away for more than a day, as may all others.
   if (trust->inviter(key.id()))
     files.write_certificate(make_member(key, key.get(), std::chrono::system_clock::now()));
   return make_member_of_run(options, WayIn::resume);
