@@ -1,9 +1,9 @@
 #pragma once
 
 #include <array>
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 
 namespace veche {
@@ -45,8 +45,8 @@ class CountedEndpoint final : public Endpoint {
     std::uint64_t bytes;
   };
   Endpoint& inner_;
-  mutable std::mutex mutex_;   // helpers send too; never held across a call
-  std::vector<Count> counts_;  // guarded by the mutex
+  mutable Mutex mutex_;  // helpers send too; never held across a call
+  std::vector<Count> counts_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

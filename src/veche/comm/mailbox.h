@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "veche/base/module/module_api.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 
 namespace veche {
@@ -64,22 +64,22 @@ class VECHE_MODULE_API Mailbox {
   struct Waiter {
     std::optional<NodeId> from;
     std::optional<Tag> tag;  // none: any event
-    std::condition_variable called;
+    ConditionVariable called;
   };
 
-  std::optional<Received> find(std::optional<NodeId> from, Tag tag);
+  std::optional<Received> find(std::optional<NodeId> from, Tag tag) VECHE_REQUIRES(mutex_);
   // Sleeps until notified, or until `until`.
-  std::cv_status wait(std::unique_lock<std::mutex>& lock, Waiter& waiter, Clock::time_point until);
-  void call(NodeId from, Tag tag);
+  std::cv_status wait(Waiter& waiter, Clock::time_point until) VECHE_REQUIRES(mutex_);
+  void call(NodeId from, Tag tag) VECHE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::deque<Entry> entries_;              // guarded by mutex_
-  std::vector<Waiter*> waiters_;           // guarded by mutex_
-  std::uint64_t numbers_ = 0;              // guarded by mutex_
-  std::uint64_t events_ = 0;               // guarded by mutex_
-  std::atomic<int> losses_ = 0;            // calls of wake_all
-  std::mutex told_mutex_;                  // taken after mutex_
-  std::map<Tag, std::vector<bool>> told_;  // by peer: loss reported; guarded by told_mutex_
+  mutable Mutex mutex_;
+  std::deque<Entry> entries_ VECHE_GUARDED_BY(mutex_);
+  std::vector<Waiter*> waiters_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t numbers_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t events_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> losses_ = 0;                                          // calls of wake_all
+  Mutex told_mutex_;                                                     // taken after mutex_
+  std::map<Tag, std::vector<bool>> told_ VECHE_GUARDED_BY(told_mutex_);  // by peer: loss reported
 };
 
 }  // namespace veche

@@ -37,7 +37,7 @@ void move_to(int core, pthread_t thread, const cpu_set_t& cores) {
 
 struct Slots::Waiter {
   std::optional<std::size_t> slot;  // given by the one who leaves it
-  std::condition_variable called;
+  ConditionVariable called;
   const pthread_t thread = pthread_self();
   const cpu_set_t cores = cores_of(thread);  // once it runs where it should, it may be moved again
 };
@@ -63,13 +63,13 @@ Slots::Away::~Away() {
 }
 
 std::size_t Slots::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.size();
 }
 
 std::size_t Slots::take(std::uint64_t step) {
   const int core = sched_getcpu();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!std::ranges::all_of(slots_, &Slot::busy)) {
     const std::size_t slot = take_free(core);
     const int target = slots_[slot].core;
@@ -83,7 +83,7 @@ std::size_t Slots::take(std::uint64_t step) {
   }
   Waiter me;
   waiting_.emplace(std::pair{step, tickets_++}, &me);
-  me.called.wait(lock, [&] { return me.slot.has_value(); });
+  me.called.wait(mutex_, [&]() VECHE_REQUIRES(mutex_) { return me.slot.has_value(); });
   lock.unlock();
   allow(me.thread, me.cores);
   return *me.slot;
@@ -104,7 +104,7 @@ bool Slots::computes_on(int core) const {
 
 void Slots::give(std::size_t slot) {
   const int core = sched_getcpu();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   slots_[slot].core = core;
   if (waiting_.empty()) {
     slots_[slot].busy = false;

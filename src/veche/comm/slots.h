@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "veche/base/module/module_api.h"
+#include "veche/base/thread/mutex.h"
 
 namespace veche {
 
@@ -62,14 +61,15 @@ class VECHE_MODULE_API Slots {
   struct Waiter;
 
   std::size_t take(std::uint64_t step);
-  std::size_t take_free(int core);
-  bool computes_on(int core) const;
+  std::size_t take_free(int core) VECHE_REQUIRES(mutex_);
+  bool computes_on(int core) const VECHE_REQUIRES(mutex_);
   void give(std::size_t slot);
 
-  mutable std::mutex mutex_;
-  std::vector<Slot> slots_;                                             // guarded by mutex_
-  std::uint64_t tickets_ = 0;                                           // guarded by mutex_
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Waiter*> waiting_;  // (step, ticket); guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<Slot> slots_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t tickets_ VECHE_GUARDED_BY(mutex_) = 0;
+  // By step and ticket.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Waiter*> waiting_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

@@ -42,6 +42,8 @@ class VECHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   explicit MutexLock(Mutex& mutex) VECHE_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
     mutex_.lock();
   }
+  // For a mutex that the caller has locked, as with try_lock.
+  MutexLock(Mutex& mutex, std::adopt_lock_t /*adopt*/) VECHE_REQUIRES(mutex) : mutex_(mutex) {}
   ~MutexLock() VECHE_THREAD_ATTRIBUTE(release_capability()) {
     if (held_) mutex_.unlock();
   }

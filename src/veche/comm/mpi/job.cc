@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "veche/base/module/module_api.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/mpi/endpoint.h"
 #include "veche/comm/mpi/mpi.h"
 #include "veche/comm/mpi/ranks.h"
@@ -38,19 +38,19 @@ class Unused {
  public:
   void add(std::unique_ptr<MpiShared> shared) {
     for (NodeThreads& threads : shared->threads) threads.end();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     unused_.push_back(std::move(shared));
   }
   // Collective, and with the same `keep` on all ranks: whether MPI may still write to it.
   void close(bool keep) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (keep) leave_behind(std::move(unused_));
     unused_.clear();
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<MpiShared>> unused_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<MpiShared>> unused_ VECHE_GUARDED_BY(mutex_);
 };
 
 class MpiJob : public Job {

@@ -184,7 +184,7 @@ void Lifeline::send_all(std::int32_t kind, const FailureReport& failure, int exc
   std::string bytes(sizeof frame, '\0');
   std::memcpy(bytes.data(), &frame, sizeof frame);
   bytes += report;
-  const std::lock_guard lock(sending_);
+  const MutexLock lock(sending_);
   for (const Line& line : lines_)
     if (line.rank != except) send(line.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }

@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche {
 
@@ -57,7 +58,7 @@ class Lifeline {
 
   const Calls calls_;
   std::vector<Line> lines_;  // constant once made
-  std::mutex sending_;       // one frame after the other
+  Mutex sending_;            // one frame after the other
   std::jthread watcher_;
 };
 

@@ -70,7 +70,7 @@ MpiSums::Key MpiSums::next(std::map<std::pair<NodeId, Tag>, std::uint64_t>& coun
 
 void MpiSums::begin(NodeId node, Tag tag, std::span<const float> data) {
   Message copy = pool_.copy_of(data);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Sum& sum = sums_[next(begun_, node, tag)];
   sum.copies.resize(nodes_here_);
   sum.copies[index(node)] = std::move(copy);
@@ -78,7 +78,7 @@ void MpiSums::begin(NodeId node, Tag tag, std::span<const float> data) {
 }
 
 bool MpiSums::has_begun(NodeId node, Tag tag) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return begun_[{node, tag}] > finished_[{node, tag}];
 }
 
@@ -107,7 +107,7 @@ void MpiSums::leave(const Key& key, Sum& sum) {
 }
 
 MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock::time_point until) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const Key key = next(finished_, node, tag);
   Sum& sum = sums_.at(key);
   Limit limit(progress_engine_, until);
@@ -118,7 +118,7 @@ MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock:
     if (const auto end = limit.reached()) return *end;  // MPI keeps the copy
     const auto length = backoff.next();
     if (length > Backoff::Duration::zero()) {
-      changed_.wait_for(lock, length);
+      changed_.wait_for(mutex_, length);
     } else {
       lock.unlock();
       lock.lock();
@@ -133,7 +133,7 @@ MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock:
 
 MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Clock::time_point until) {
   if (nodes_here_ == 1) return sum_now(std::span(&data, 1), until);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const Key key = next(begun_, node, tag);
   next(finished_, node, tag);
   Sum& sum = sums_[key];
@@ -150,7 +150,7 @@ MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Clock::
   for (Limit limit(progress_engine_, until); !sum.end;) {
     // The first who leaves ends it for all: nobody touches its data then.
     if (sum.come < nodes_here_) sum.end = limit.reached();
-    if (!sum.end) changed_.wait_for(lock, std::chrono::milliseconds(100));
+    if (!sum.end) changed_.wait_for(mutex_, std::chrono::milliseconds(100));
   }
   const End end = *sum.end;
   changed_.notify_all();

@@ -2,14 +2,13 @@
 
 #include <mpi.h>
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/mpi/backoff.h"
 #include "veche/comm/mpi/progress_engine.h"
 
@@ -55,7 +54,7 @@ class MpiSums {
   std::size_t index(NodeId node) const;
   void start(Sum& sum);
   void test(Sum& sum);
-  void leave(const Key& key, Sum& sum);
+  void leave(const Key& key, Sum& sum) VECHE_REQUIRES(mutex_);
   End sum_now(std::span<const std::span<float>> parts, Clock::time_point until);
   End sum_copy(std::span<const std::span<float>> parts, Clock::time_point until);
   End wait(std::vector<MPI_Request>& requests, Clock::time_point until);
@@ -65,11 +64,11 @@ class MpiSums {
   const std::size_t nodes_here_;
   MessagePool pool_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::map<Key, Sum> sums_;
-  std::map<std::pair<NodeId, Tag>, std::uint64_t> begun_, finished_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::map<Key, Sum> sums_ VECHE_GUARDED_BY(mutex_);
+  std::map<std::pair<NodeId, Tag>, std::uint64_t> begun_ VECHE_GUARDED_BY(mutex_);
+  std::map<std::pair<NodeId, Tag>, std::uint64_t> finished_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/mailbox.h"
 #include "veche/comm/mpi/backoff.h"
 #include "veche/comm/mpi/job_state.h"
@@ -66,11 +66,12 @@ class ProgressEngine {
     int parts = 1;  // requests of this message still under way
   };
 
-  void post(int rank, const Header& header, std::span<const std::byte> inside, const Message& keep);
-  bool read_envelopes();
-  void read(const std::byte* envelope, int from_rank);
-  bool finish_arriving();
-  bool finish_sending();
+  void post(int rank, const Header& header, std::span<const std::byte> inside, const Message& keep)
+      VECHE_REQUIRES(mutex_);
+  bool read_envelopes() VECHE_REQUIRES(mutex_);
+  void read(const std::byte* envelope, int from_rank) VECHE_REQUIRES(mutex_);
+  bool finish_arriving() VECHE_REQUIRES(mutex_);
+  bool finish_sending() VECHE_REQUIRES(mutex_);
   bool mark_gone(NodeId node);  // tells whether it was there
   void poll_in_background(const std::stop_token& stop);
   bool under_way();  // messages
@@ -84,17 +85,17 @@ class ProgressEngine {
   std::vector<std::atomic<bool>> alive_;
   MessagePool pool_;
 
-  std::mutex mutex_;  // taken before a mailbox's
-  // Guarded by mutex_: receives that wait for envelopes, in a ring, the next to complete at next_envelope_;
+  Mutex mutex_;  // taken before a mailbox's
+  // Receives that wait for envelopes, in a ring, the next to complete at next_envelope_;
   // then what is on its way, requests and what they are for side by side.
-  std::vector<Message> envelopes_;
-  std::vector<MPI_Request> envelope_requests_;
-  std::size_t next_envelope_ = 0;
-  std::vector<MPI_Request> arriving_requests_;
-  std::vector<std::shared_ptr<Arriving>> arriving_;
-  std::vector<MPI_Request> sending_requests_;
-  std::vector<Message> sending_;
-  std::vector<int> finished_;  // scratch
+  std::vector<Message> envelopes_ VECHE_GUARDED_BY(mutex_);
+  std::vector<MPI_Request> envelope_requests_ VECHE_GUARDED_BY(mutex_);
+  std::size_t next_envelope_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::vector<MPI_Request> arriving_requests_ VECHE_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Arriving>> arriving_ VECHE_GUARDED_BY(mutex_);
+  std::vector<MPI_Request> sending_requests_ VECHE_GUARDED_BY(mutex_);
+  std::vector<Message> sending_ VECHE_GUARDED_BY(mutex_);
+  std::vector<int> finished_ VECHE_GUARDED_BY(mutex_);  // scratch
 
   std::jthread poller_;
 };

@@ -55,7 +55,7 @@ MpiRanks::~MpiRanks() {
 }
 
 void MpiRanks::on_loss(std::function<void(const std::string&)> told) {
-  const std::lock_guard lock(telling_);
+  const MutexLock lock(telling_);
   told_ = std::move(told);
 }
 
@@ -83,7 +83,7 @@ std::vector<std::string> MpiRanks::agree(const std::string& mine, Time limit, co
   auto brought = all_texts(comm_, mine, [&](MPI_Request& request) { return wait(request, until); });
   std::optional<Failure> failure;
   if (brought) failure = common_failure(*brought, [this](int rank) { return name_of(rank); });
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!brought) {
     state_.given_up = true;
     failure = known_ && known_->kind < otherwise.kind ? *known_ : otherwise;
@@ -105,7 +105,7 @@ bool MpiRanks::wait(MPI_Request& request, Clock::time_point until) {
     if (done != 0) return true;
     if (Clock::now() > until) return false;
     if (state_.failed >= 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (known_ && Clock::now() > learned_ + kToAgree) return false;
     }
     std::this_thread::sleep_for(backoff.next());
@@ -119,7 +119,7 @@ void MpiRanks::tell_all(const Failure& mine, std::uint64_t exchange) {
 }
 
 void MpiRanks::learn(const Lifeline::FailureReport& report) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (report.exchange < exchanges_) return;  // all have agreed on it since
   const Failure failure{static_cast<Failure::Kind>(report.report.front()),
                         name_of(report.rank) + ": " + text_of(report.report)};
@@ -137,7 +137,7 @@ void MpiRanks::heartbeat() {
               "a sum over all ranks does not end though all have come: a rank or the network hangs"},
              kNever);
   if (state_.failed < 0) return;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!known_ || Clock::now() < learned_ + kToEnd) return;
   const Failure failure = *known_;
   lock.unlock();
@@ -145,7 +145,7 @@ void MpiRanks::heartbeat() {
 }
 
 void MpiRanks::lose(int rank) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const std::optional<Failure> cause = known_;  // which the first rank knows too, and tells
   lock.unlock();
   if (cause) return end_job(*cause, 0);
@@ -155,11 +155,11 @@ void MpiRanks::lose(int rank) {
 
 void MpiRanks::end_job(const Failure& failure, int speaker) {
   if (rank_ == speaker) {
-    const std::lock_guard lock(telling_);
+    const MutexLock lock(telling_);
     if (told_) told_(failure.sentence);
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     exit_code_ = failure.exit_code();
   }
   end_job(speaker);
@@ -179,7 +179,7 @@ void MpiRanks::end_job(int speaker) {
   std::this_thread::sleep_for(rank_ == speaker ? kToBeRead : kToSpeak);
   int code = 1;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     code = exit_code_;
   }
   MPI_Abort(MPI_COMM_WORLD, code);

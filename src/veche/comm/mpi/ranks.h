@@ -3,11 +3,11 @@
 #include <mpi.h>
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/failure.h"
 #include "veche/comm/mpi/job_state.h"
 #include "veche/comm/mpi/lifeline.h"
@@ -64,17 +64,17 @@ class MpiRanks {
   std::optional<Failure> agreed_;
   std::optional<Failure> verdict_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_: exchanges done, and the failure that was told beside them, since when, and the number
-  // of the exchange in which all agree on it.
-  std::uint64_t exchanges_ = 0;
-  std::optional<Failure> known_;
-  JobState::Clock::time_point learned_;
-  std::uint64_t agreed_in_ = 0;
-  int exit_code_ = 1;
+  Mutex mutex_;
+  // Exchanges done, and the failure that was told beside them, since when, and the number of the exchange in
+  // which all agree on it.
+  std::uint64_t exchanges_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::optional<Failure> known_ VECHE_GUARDED_BY(mutex_);
+  JobState::Clock::time_point learned_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t agreed_in_ VECHE_GUARDED_BY(mutex_) = 0;
+  int exit_code_ VECHE_GUARDED_BY(mutex_) = 1;
 
-  std::mutex telling_;
-  std::function<void(const std::string&)> told_;  // guarded by telling_
+  Mutex telling_;
+  std::function<void(const std::string&)> told_ VECHE_GUARDED_BY(telling_);
 
   std::optional<Lifeline> lifeline_;  // last: its thread uses the others
 };

@@ -15,20 +15,20 @@ constexpr Time kLongestCall{20e-6};
 }  // namespace
 
 void Scheduler::Turn::give() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   here_ = true;
   given_.notify_one();
 }
 
 void Scheduler::Turn::await() {
-  std::unique_lock lock(mutex_);
-  given_.wait(lock, [this] { return here_; });
+  MutexLock lock(mutex_);
+  given_.wait(mutex_, [this]() VECHE_REQUIRES(mutex_) { return here_; });
   here_ = false;
 }
 
 bool Scheduler::Turn::await_for(std::chrono::duration<double> limit) {
-  std::unique_lock lock(mutex_);
-  return given_.wait_for(lock, limit, [this] { return here_; });
+  MutexLock lock(mutex_);
+  return given_.wait_for(mutex_, limit, [this]() VECHE_REQUIRES(mutex_) { return here_; });
 }
 
 Scheduler::Scheduler(std::uint64_t seed, Limits limits) : limits_(limits), random_(seed, "schedule") {}

@@ -2,14 +2,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 #include "veche/random.h"
 
@@ -58,9 +57,9 @@ class Scheduler {
     bool await_for(std::chrono::duration<double> limit);
 
    private:
-    std::mutex mutex_;
-    std::condition_variable given_;
-    bool here_ = false;  // guarded by mutex_
+    Mutex mutex_;
+    ConditionVariable given_;
+    bool here_ VECHE_GUARDED_BY(mutex_) = false;
   };
   struct Task {
     std::string name;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/shared_memory_sum.h"
 
 namespace veche {
@@ -45,8 +45,8 @@ class ThreadSum {
   SharedMemorySum::State state_{};
   std::vector<std::atomic<std::uint64_t>> came_;
   SharedMemorySum shared_sum_;
-  std::mutex scratch_mutex_;
-  std::vector<Parts> scratch_;  // not in use; guarded by scratch_mutex_
+  Mutex scratch_mutex_;
+  std::vector<Parts> scratch_ VECHE_GUARDED_BY(scratch_mutex_);  // not in use
 };
 
 }  // namespace veche

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/real_time_endpoint.h"
 #include "veche/comm/threads/thread_sum.h"
 
@@ -45,7 +45,7 @@ struct ThreadsCluster::Shared {
     lost_any = true;
     for (std::size_t i = 0; i < mailboxes.size(); ++i)
       if (waiting[i] > 0) mailboxes[i].wake_all();
-    const std::lock_guard lock(sums_mutex);
+    const MutexLock lock(sums_mutex);
     for (auto& [tag, sum] : sums) sum.wake_all();
   }
 
@@ -57,7 +57,7 @@ struct ThreadsCluster::Shared {
 
   // One for each conversation; stays where it is.
   ThreadSum& sum(Tag tag) {
-    const std::lock_guard lock(sums_mutex);
+    const MutexLock lock(sums_mutex);
     return sums.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
   }
 
@@ -77,10 +77,10 @@ struct ThreadsCluster::Shared {
   std::vector<std::atomic<int>> waiting;
   std::vector<std::atomic<bool>> alive;
   std::atomic<bool> lost_any = false;
-  std::mutex sums_mutex;
-  std::map<Tag, ThreadSum> sums;                        // guarded by sums_mutex; each then guards itself
-  std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by sums_mutex
-  std::deque<NodeThreads> threads;                      // last: helpers use all of the above
+  Mutex sums_mutex;
+  std::map<Tag, ThreadSum> sums VECHE_GUARDED_BY(sums_mutex);  // each then guards itself
+  std::map<Tag, std::vector<std::max_align_t>> memory VECHE_GUARDED_BY(sums_mutex);
+  std::deque<NodeThreads> threads;  // last: helpers use all of the above
 };
 
 class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private EngineCollectives {
@@ -126,7 +126,7 @@ class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private 
   bool one_process() const override { return true; }
 
   std::span<std::byte> shared_memory(Tag tag, std::size_t bytes) override {
-    const std::lock_guard lock(shared_->sums_mutex);
+    const MutexLock lock(shared_->sums_mutex);
     std::vector<std::max_align_t>& memory = shared_->memory[tag];
     if (memory.empty()) memory.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
     return std::as_writable_bytes(std::span(memory)).first(bytes);
@@ -136,7 +136,7 @@ class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private 
   ThreadSum& sum(Tag tag) {
     if (const Known* last = last_.load(std::memory_order_acquire); last != nullptr && last->tag == tag)
       return *last->sum;
-    const std::lock_guard lock(known_mutex_);
+    const MutexLock lock(known_mutex_);
     const auto [at, added] = known_.try_emplace(tag, Known{tag, nullptr});
     if (added) at->second.sum = &shared_->sum(tag);
     last_.store(&at->second, std::memory_order_release);
@@ -150,8 +150,8 @@ class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private 
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
   std::atomic<int>& waiting_;
-  std::mutex known_mutex_;
-  std::map<Tag, Known> known_;  // guarded by known_mutex_; an item stays as it is
+  Mutex known_mutex_;
+  std::map<Tag, Known> known_ VECHE_GUARDED_BY(known_mutex_);  // an item stays as it is
   std::atomic<const Known*> last_ = nullptr;
 };
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/packed.h"
 #include "veche/random.h"
 #include "veche/train/compression/copies.h"
@@ -60,7 +60,7 @@ class AsyncGossip : public Strategy,
   }
 
   void before_backward(std::uint64_t /*step*/) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
     seen_ = averaged_;
   }
@@ -69,7 +69,7 @@ class AsyncGossip : public Strategy,
   void after_step(std::uint64_t step) override {
     const std::span<const float> before = context_.learner.parameters();
     if (context_.samples.count(context_.me(), step) > 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += stepped_[i] - before[i];
       staleness_.note(averaged_ - seen_);
     }
@@ -84,12 +84,12 @@ class AsyncGossip : public Strategy,
     left_.receive(now() + patience_);
   }
   void finish() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
   }
 
   void look_at_rest(const std::function<void()>& look) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
     look();
   }
@@ -122,7 +122,7 @@ class AsyncGossip : public Strategy,
   // A code of how the model differs from this neighbour's copy of it.
   Message told(Kind kind, NodeId to) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       change_ = model_;
     }
     const Message code = copies_->tell(change_, to);
@@ -132,7 +132,7 @@ class AsyncGossip : public Strategy,
   void meet(NodeId other) {
     const double behind = copies_->remembered_squared(other, change_);
     const Pull pull{copies_->of(other), copies_->own(other), 0.5};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     move(model_, coder_.how().gamma, {&pull, 1});
     behind_ = behind;
     ++averaged_;
@@ -163,7 +163,7 @@ class AsyncGossip : public Strategy,
 
   void skip() {
     waits_for_.reset();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++staleness_.dropped;
   }
   void drop(NodeId gone) {
@@ -178,7 +178,7 @@ class AsyncGossip : public Strategy,
     if (copies_) {
       message = told(kAsk, other);
     } else {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       message = written(kAsk, model_);
     }
     waits_for_ = other;
@@ -219,7 +219,7 @@ class AsyncGossip : public Strategy,
         if (waits_for_) return talk_.send(from, written(kBusy, {}));
         Message answer;
         {
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           change_.resize(model_.size());
           for (std::size_t i = 0; i < model_.size(); ++i) {
             change_[i] = (model_[i] - theirs[i]) / 2;
@@ -232,14 +232,14 @@ class AsyncGossip : public Strategy,
       }
       case kAnswer: {
         close(open_.find(from));
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += theirs[i];
         ++averaged_;
         return;
       }
       default:
         close(open_.find(from));
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         ++staleness_.dropped;
     }
   }
@@ -251,7 +251,7 @@ class AsyncGossip : public Strategy,
     const Message sent = asked->second;
     const std::span<const float> ours = numbers_of(sent);
     close(asked);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += (theirs[i] - ours[i]) / 2;
     ++averaged_;
   }
@@ -271,14 +271,15 @@ class AsyncGossip : public Strategy,
   const std::uint64_t every_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
-  bool alone_ = false;          // starts without waiting for the others
-  std::mutex mutex_;            // never held across a message
-  std::vector<float> model_;    // guarded by mutex_
-  std::uint64_t averaged_ = 0;  // times; guarded by mutex_
-  double behind_ = 0;       // squared distance of the last neighbour's copy from the model; guarded by mutex_
-  Staleness staleness_;     // guarded by mutex_; dropped: asked a busy or silent neighbour
-  std::uint64_t seen_ = 0;  // averaged_ when the copy was made
-  std::vector<float> stepped_;  // the optimiser's result for the copy
+  bool alone_ = false;  // starts without waiting for the others
+  Mutex mutex_;         // never held across a message
+  std::vector<float> model_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t averaged_ VECHE_GUARDED_BY(mutex_) = 0;  // times
+  double behind_ VECHE_GUARDED_BY(mutex_) =
+      0;  // squared distance of the last neighbour's copy from the model
+  Staleness staleness_ VECHE_GUARDED_BY(mutex_);  // dropped: asked a busy or silent neighbour
+  std::uint64_t seen_ = 0;                        // averaged_ when the copy was made
+  std::vector<float> stepped_;                    // the optimiser's result for the copy
   // Of the helper:
   std::optional<Copies> copies_;  // none without a codec
   RandomStream random_;

@@ -6,9 +6,9 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche::grid {
 namespace {
@@ -71,12 +71,13 @@ class Router {
 struct PortMapping::State {
   std::uint16_t port = 0;
   std::function<void(const Outcome&)> told;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stopping = false, ended = false;  // guarded by mutex
+  Mutex mutex;
+  ConditionVariable changed;
+  bool stopping VECHE_GUARDED_BY(mutex) = false;
+  bool ended VECHE_GUARDED_BY(mutex) = false;
 
   void tell(const Outcome& outcome) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!stopping) told(outcome);
   }
 
@@ -96,8 +97,8 @@ struct PortMapping::State {
         return tell({"", "the router refuses: " + std::string(words != nullptr ? words : "no reason")});
       }
       if (!address.empty() && address != last) tell({last = address, ""});
-      std::unique_lock lock(mutex);
-      if (changed.wait_for(lock, kRenew, [this] { return stopping; })) break;
+      MutexLock lock(mutex);
+      if (changed.wait_for(mutex, kRenew, [this]() VECHE_REQUIRES(mutex) { return stopping; })) break;
     }
     router.unmap(outer);
   }
@@ -110,17 +111,18 @@ PortMapping::PortMapping(std::uint16_t port, std::function<void(const Outcome&)>
   // It may be waiting for a router when this ends: it keeps what it uses.
   std::thread([state = state_] {
     state->run();
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     state->ended = true;
     state->changed.notify_all();
   }).detach();
 }
 
 PortMapping::~PortMapping() {
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, kAtTheEnd, [this] { return state_->ended; });
+  state_->changed.wait_for(state_->mutex, kAtTheEnd,
+                           [this]() VECHE_REQUIRES(state_->mutex) { return state_->ended; });
 }
 
 }  // namespace veche::grid

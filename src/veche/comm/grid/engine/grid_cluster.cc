@@ -168,7 +168,7 @@ void GridCluster::end_view() {
 }
 
 void ViewRouter::present(std::shared_ptr<GridCluster> cluster) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   present_ = std::move(cluster);
   if (!present_) return;
   const std::uint64_t view = present_->seating().view;
@@ -180,12 +180,12 @@ void ViewRouter::present(std::shared_ptr<GridCluster> cluster) {
 }
 
 std::shared_ptr<GridCluster> ViewRouter::present() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return present_;
 }
 
 bool ViewRouter::deliver(const MemberId& from, const DataHead& head, bool ended, Message message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t view = present_ ? present_->seating().view : 0;
   if (head.view < view) return true;
   if (head.view == view && present_) {

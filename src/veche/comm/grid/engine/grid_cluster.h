@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/cluster.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/mailbox.h"
@@ -79,10 +80,10 @@ class ViewRouter {
     bool ended = false;
     Message message;
   };
-  mutable std::mutex mutex_;
-  std::shared_ptr<GridCluster> present_;  // guarded by mutex_
-  std::deque<Held> held_;                 // guarded by mutex_, in the order of arrival
-  std::uint64_t held_bytes_ = 0;          // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<GridCluster> present_ VECHE_GUARDED_BY(mutex_);
+  std::deque<Held> held_ VECHE_GUARDED_BY(mutex_);  // in the order of arrival
+  std::uint64_t held_bytes_ VECHE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace veche::grid

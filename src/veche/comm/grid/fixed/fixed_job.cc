@@ -5,10 +5,10 @@
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
-#include <condition_variable>
 #include <map>
 #include <set>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/failure.h"
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/identity/names.h"
@@ -48,9 +48,9 @@ class FixedJob : public Job, private LinkEvents {
     endpoint_ = texts_->endpoint(NodeId{rank_});
     links_->start();
     for (std::size_t i = 0; i < ids_.size(); ++i) links_->want(ids_[i], {given.addresses[i]});
-    std::unique_lock lock(mutex_);
-    const bool all =
-        changed_.wait_for(lock, kToLink, [&] { return static_cast<int>(up_.size()) == size() - 1; });
+    MutexLock lock(mutex_);
+    const bool all = changed_.wait_for(
+        mutex_, kToLink, [&]() VECHE_REQUIRES(mutex_) { return static_cast<int>(up_.size()) == size() - 1; });
     lock.unlock();
     if (all) return;
     links_->stop();  // no event comes to what is no job
@@ -98,7 +98,7 @@ class FixedJob : public Job, private LinkEvents {
   std::unique_ptr<Cluster> cluster(int nodes, int slots) override {
     auto made = std::make_shared<GridCluster>(links_, seating(++views_, nodes), slots, ranks_on_this_host());
     router_.present(made);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const MemberId& lost : lost_) made->lose(lost);
     for (const MemberId& failed : failed_) made->lose(failed);
     return std::make_unique<Handle>(std::move(made));
@@ -154,7 +154,7 @@ class FixedJob : public Job, private LinkEvents {
     }
     failure = common_failure(brought, [this](int rank) { return name_of(rank); });
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++exchanges_;
       failed_.clear();
     }
@@ -165,7 +165,7 @@ class FixedJob : public Job, private LinkEvents {
 
   // By the links' thread.
   void up(const MemberId& peer, const Hello& hello) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (ids_[i] == peer && hosts_[i].empty()) hosts_[i] = hello.name;
     up_.insert(peer);
@@ -178,7 +178,7 @@ class FixedJob : public Job, private LinkEvents {
   }
   void lose(const MemberId& peer) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       lost_.insert(peer);
     }
     texts_->lose(peer);
@@ -186,7 +186,7 @@ class FixedJob : public Job, private LinkEvents {
   }
   void word(const MemberId& from, std::string text) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (std::stoull(text) < exchanges_) return;  // all have agreed on it since
       failed_.insert(from);
     }
@@ -211,11 +211,12 @@ class FixedJob : public Job, private LinkEvents {
   std::uint64_t views_ = kExchanges;
   std::optional<Failure> agreed_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::set<MemberId> up_, lost_, failed_;
-  std::uint64_t exchanges_ = 0;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::set<MemberId> up_ VECHE_GUARDED_BY(mutex_);
+  std::set<MemberId> lost_ VECHE_GUARDED_BY(mutex_);
+  std::set<MemberId> failed_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t exchanges_ VECHE_GUARDED_BY(mutex_) = 0;
 
   std::shared_ptr<Links> links_;  // last: its thread uses all of the above
 };

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/identity/certificates.h"
 
 namespace veche::grid {
@@ -65,23 +65,22 @@ class Trust {
     std::string by;  // name
     std::string der;
   };
-  // All that lead from this one to the root's; nothing: it does not count. With mutex_, as are the next two.
-  std::vector<const Warrant*> chain(const std::string& name) const;
-  bool stands(const MemberId& signer, const MemberId& whom) const;
-  // The root or a warrant that counts. Takes mutex_.
-  Openssl<X509> good_one(const std::string& name) const;
+  // All that lead from this one to the root's; nothing: it does not count.
+  std::vector<const Warrant*> chain(const std::string& name) const VECHE_REQUIRES(mutex_);
+  bool stands(const MemberId& signer, const MemberId& whom) const VECHE_REQUIRES(mutex_);
+  // The root or a warrant that counts.
+  Openssl<X509> good_one(const std::string& name) const VECHE_EXCLUDES(mutex_);
 
   const std::string root_;
   Openssl<X509> root_certificate_;
   MemberId run_;
   std::string root_name_;
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::map<std::string, Warrant> warrants_;  // by the holder's name
-  std::unordered_set<std::string> known_;    // the same, as they came
-  std::map<MemberId, Revocation> revocations_;
-  std::size_t revoked_bytes_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, Warrant> warrants_ VECHE_GUARDED_BY(mutex_);  // by the holder's name
+  std::unordered_set<std::string> known_ VECHE_GUARDED_BY(mutex_);    // the same, as they came
+  std::map<MemberId, Revocation> revocations_ VECHE_GUARDED_BY(mutex_);
+  std::size_t revoked_bytes_ VECHE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace veche::grid

@@ -19,7 +19,7 @@ std::string LinkTable::hello() {
   return coded(mine);
 }
 std::string LinkTable::heartbeat() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return heartbeat_;
 }
 
@@ -109,7 +109,7 @@ void LinkTable::closed(const std::shared_ptr<Connection>& connection, const std:
     if (peer.link != connection) continue;
     peer.link.reset();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       published_[id].up = false;
     }
     outbox(id)->disconnect();

@@ -3,11 +3,11 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <map>
-#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/links/connection.h"
 #include "veche/comm/grid/relay/relay.h"
 
@@ -129,12 +129,12 @@ class LinkTable {
   LinkEvents& events_;
   MessagePool pool_;
 
-  mutable std::mutex mutex_;
-  std::vector<std::string> addresses_;                    // guarded by mutex_
-  std::shared_ptr<SSL_CTX> tls_;                          // guarded by mutex_
-  std::map<MemberId, std::shared_ptr<Outbox>> outboxes_;  // guarded by mutex_; each then guards itself
-  std::map<MemberId, LinkState> published_;               // guarded by mutex_
-  std::string heartbeat_;                                 // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<std::string> addresses_ VECHE_GUARDED_BY(mutex_);
+  std::shared_ptr<SSL_CTX> tls_ VECHE_GUARDED_BY(mutex_);
+  std::map<MemberId, std::shared_ptr<Outbox>> outboxes_ VECHE_GUARDED_BY(mutex_);  // each then guards itself
+  std::map<MemberId, LinkState> published_ VECHE_GUARDED_BY(mutex_);
+  std::string heartbeat_ VECHE_GUARDED_BY(mutex_);
 
   // The links' thread's.
   asio::ip::tcp::acceptor acceptor_;

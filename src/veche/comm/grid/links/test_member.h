@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/links/links.h"
 
 namespace veche::grid {
@@ -40,8 +39,8 @@ class TestMember : public LinkEvents {
 
   template <class Condition>
   bool wait(Condition condition, std::chrono::milliseconds limit = kLimit) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, limit, condition);
+    MutexLock lock(mutex);
+    return changed.wait_for(mutex, limit, condition);
   }
   bool wait_up(const TestMember& other) {
     return wait([&] { return ups.contains(other.key.id()); });
@@ -81,8 +80,8 @@ class TestMember : public LinkEvents {
   };
   const KeyPair key;
   const std::shared_ptr<Trust> trust;
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  ConditionVariable changed;
   std::map<MemberId, int> ups;
   std::map<MemberId, std::string> downs, heartbeats;
   std::vector<std::string> words;
@@ -93,7 +92,7 @@ class TestMember : public LinkEvents {
  private:
   template <class Change>
   void note(Change change) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     change();
     changed.notify_all();
   }

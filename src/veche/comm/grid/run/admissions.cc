@@ -35,7 +35,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
   if (!is_proven(own_.trust->run(), request.ticket, asker.session, asker.id, own_.id(), request.proof))
     return reply(refused, "whoever asks does not know the invitation's secret");
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (own_.options.approve && !admitted_.contains(asker.id)) {
       if (waiting_.size() < 1000 && waiting_.emplace(asker.id, request).second)
         own_.say(short_name(asker.id) + " (" + request.name +
@@ -66,7 +66,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
         if (known.id == link.peer && link.up) known.addresses = link.hello.addresses;
     answer(as_message(coded(said)));
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       welcomed_[asker.id] = own_.now();
     }
     agreement_.act();
@@ -90,7 +90,7 @@ void Admissions::sign(const SignRequest& wanted, Answer answer) {
 }
 
 void Admissions::admit(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto at = waiting_.begin(); !id.empty() && at != waiting_.end(); ++at)
     if (hex(at->first).starts_with(id)) {
       admitted_.insert(at->first);
@@ -101,18 +101,18 @@ void Admissions::admit(const std::string& id) {
 }
 
 void Admissions::linked(const MemberId& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   welcomed_.erase(id);
 }
 
 bool Admissions::awaits_link() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(welcomed_, [this](const auto& one) { return own_.now() > one.second + kToLink; });
   return !welcomed_.empty();
 }
 
 std::map<MemberId, JoinRequest> Admissions::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_;
 }
 

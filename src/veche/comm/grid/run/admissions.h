@@ -1,10 +1,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/joining.h"
 
@@ -36,10 +36,10 @@ class Admissions {
   int joins_ = 0;  // in this minute
   Time joins_since_{0};
 
-  mutable std::mutex mutex_;
-  std::map<MemberId, JoinRequest> waiting_;  // guarded by mutex_, as are
-  std::set<MemberId> admitted_;
-  std::map<MemberId, Time> welcomed_;  // and not linked yet
+  mutable Mutex mutex_;
+  std::map<MemberId, JoinRequest> waiting_ VECHE_GUARDED_BY(mutex_);
+  std::set<MemberId> admitted_ VECHE_GUARDED_BY(mutex_);
+  std::map<MemberId, Time> welcomed_ VECHE_GUARDED_BY(mutex_);  // and not linked yet
 };
 
 }  // namespace veche::grid

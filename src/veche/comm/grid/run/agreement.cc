@@ -50,12 +50,12 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
     if (first && own_.options.force) membership_->force(now());
     act();
   });
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const bool newcomer = way_ == WayIn::join && !since_.contains(own_.id());
   for (Time said = now(), answered = now();;) {
     // A signal tells nobody that waits here.
-    const bool changed =
-        changed_.wait_for(lock, kLookUp, [this] { return pending_ || ended_ || !end_.empty(); });
+    const bool changed = changed_.wait_for(
+        mutex_, kLookUp, [this]() VECHE_REQUIRES(mutex_) { return pending_ || ended_ || !end_.empty(); });
     if (!end_.empty()) throw RunError(end_);
     if (ended_) throw RunEnded{*std::exchange(ended_, {})};
     if (changed) break;
@@ -82,7 +82,7 @@ void Agreement::never_stop() {
 }
 
 bool Agreement::has_view_for_next() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return pending_.has_value();
 }
 
@@ -97,7 +97,7 @@ void Agreement::at_step(std::uint64_t step, double epochs) {
 void Agreement::end(std::uint64_t step) {
   on_links(*own_.links, [&] {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ended_in_ = membership_->present();
     }
     membership_->end(step, now());
@@ -113,10 +113,10 @@ bool Agreement::leave() {
     membership_->leave(now());
     act();
   });
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // With nobody to agree with, it just goes: the others see its links close.
-  changed_.wait_for(lock, longest_timeout_ + kToHearIt,
-                    [this] { return removed_ || cut_off_ || !failed_.empty(); });
+  changed_.wait_for(mutex_, longest_timeout_ + kToHearIt,
+                    [this]() VECHE_REQUIRES(mutex_) { return removed_ || cut_off_ || !failed_.empty(); });
   lock.unlock();
   own_.links->flush(Time(1));
   bool others = false;
@@ -174,12 +174,12 @@ void Agreement::act() {
     if (output.freeze && (leaving_ || goes_on())) membership_->frozen(last_status_, now());
     if (output.installed) install(*output.installed);
     if (output.refused) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       end_ = "not let in: " + *output.refused;
       changed_.notify_all();
     }
     if (output.ended) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ended_ = output.ended;
       changed_.notify_all();
     }
@@ -189,7 +189,7 @@ void Agreement::act() {
   if (const auto present = router_.present(); present && never_stops_ && membership_->cut_off())
     present->end_view();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     known_view_ = membership_->present();
     cut_off_ = membership_->cut_off();
   }
@@ -242,7 +242,7 @@ void Agreement::install(const AgreedView& agreed) {
   cluster->on_compute([this](Time took) { stopped_after(took); });
   router_.present(cluster);
   view.cluster = cluster;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Member& member : membership.members) since_.try_emplace(member.id, seconds_since_1970());
   pending_ = std::move(view);
   known_view_ = membership;  // before `next` returns: its caller asks who is in the view
@@ -254,14 +254,14 @@ void Agreement::removed() {
   if (const auto present = router_.present()) present->end_view();
   // Left behind while it waited, by those who did not hear of it: it asks to be let in again.
   if (waits_ && !leaving_ && !own_.trust->is_revoked(own_.id())) membership_->ready(last_status_, now());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   removed_ = true;
   changed_.notify_all();
 }
 
 void Agreement::fail(const std::string& why) {
   if (const auto present = router_.present()) present->end_view();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failed_ = end_ = why;
   changed_.notify_all();
 }
@@ -279,17 +279,17 @@ bool Agreement::is_seated(const MemberId& id) const {
 }
 
 MembershipView Agreement::membership() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return known_view_;
 }
 
 MembershipView Agreement::last_trained_in() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_in_;
 }
 
 double Agreement::since(const MemberId& member) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = since_.find(member);
   return found == since_.end() ? 0 : found->second;
 }

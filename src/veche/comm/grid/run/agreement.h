@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/membership/membership.h"
 #include "veche/comm/grid/round_timeout.h"
@@ -93,18 +92,20 @@ class Agreement : public Views {
   Time frozen_at_{-1};               // it was told to stop then, and has not yet
   std::map<MemberId, Time> closed_;  // links that may be made again at once
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  MembershipView known_view_, ended_in_;
-  std::optional<View> pending_;
-  RoundTimeout round_timeout_{kFirstTimeout, kLeastTimeout};
-  Time longest_timeout_{kFirstTimeout};
-  bool cut_off_ = false;
-  std::string end_, failed_;
-  bool removed_ = false;
-  std::optional<std::uint64_t> ended_;  // the run has, as a member says that this one asked to be let in
-  std::map<MemberId, double> since_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  MembershipView known_view_ VECHE_GUARDED_BY(mutex_);
+  MembershipView ended_in_ VECHE_GUARDED_BY(mutex_);
+  std::optional<View> pending_ VECHE_GUARDED_BY(mutex_);
+  RoundTimeout round_timeout_ VECHE_GUARDED_BY(mutex_){kFirstTimeout, kLeastTimeout};
+  Time longest_timeout_ VECHE_GUARDED_BY(mutex_){kFirstTimeout};
+  bool cut_off_ VECHE_GUARDED_BY(mutex_) = false;
+  std::string end_ VECHE_GUARDED_BY(mutex_);
+  std::string failed_ VECHE_GUARDED_BY(mutex_);
+  bool removed_ VECHE_GUARDED_BY(mutex_) = false;
+  // The run has ended, as a member says that this one asked to be let in.
+  std::optional<std::uint64_t> ended_ VECHE_GUARDED_BY(mutex_);
+  std::map<MemberId, double> since_ VECHE_GUARDED_BY(mutex_);
 };
 
 // Done by the links' thread, and waited for. Throws what it throws.

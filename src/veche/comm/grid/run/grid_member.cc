@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/run/admissions.h"
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/certificate_renewal.h"
@@ -100,7 +100,7 @@ class GridMember : public Grid, private LinkEvents {
       agreement_->at_step(step, epochs);
     });
     own_.links->set_heartbeat(Writer().number(step).real(speed).real(agreement_->to_stop().count()).take());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_[me()] = {step, speed};
   }
 
@@ -132,7 +132,7 @@ class GridMember : public Grid, private LinkEvents {
   void admit(const std::string& id) override { admissions_->admit(id); }
 
   void serve(Serve serve) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     serve_ = std::move(serve);
   }
 
@@ -203,7 +203,7 @@ class GridMember : public Grid, private LinkEvents {
     it.state = member.id == me() ? "here" : "silent";
     it.since = agreement_->since(member.id);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const auto report = reports_.find(member.id); report != reports_.end()) {
         it.step = report->second.step;
         it.member.speed = report->second.speed;
@@ -249,7 +249,7 @@ class GridMember : public Grid, private LinkEvents {
     const auto step = reader.number<std::uint64_t>();
     const auto speed = reader.real();
     agreement_->needs(from, Time(reader.real()));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_[from] = {step, speed};
   }
 
@@ -306,7 +306,7 @@ class GridMember : public Grid, private LinkEvents {
     const bool taken = worker_.add([this, offset, length, piece, answer] {
       Serve serve;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         serve = serve_;
       }
       answer(serve ? serve(piece, offset, length) : std::nullopt);
@@ -322,9 +322,9 @@ class GridMember : public Grid, private LinkEvents {
   std::optional<Admissions> admissions_;
   std::optional<Searching> searching_;
 
-  mutable std::mutex mutex_;
-  std::map<MemberId, Report> reports_;  // guarded by mutex_, as is
-  Serve serve_;
+  mutable Mutex mutex_;
+  std::map<MemberId, Report> reports_ VECHE_GUARDED_BY(mutex_);
+  Serve serve_ VECHE_GUARDED_BY(mutex_);
 
   Worker worker_;  // last: its work uses all of the above
 };

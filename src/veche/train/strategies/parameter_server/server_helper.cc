@@ -90,7 +90,7 @@ void ServerHelper::handle(ServerMessage message) {
   }
   if (message.server != network_.me()) return pass_up(std::move(message));
   if (network_.coder.on()) message = decoded(std::move(message));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   server_->take(message);
 }
 

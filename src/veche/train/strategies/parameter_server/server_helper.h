@@ -4,9 +4,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/train/strategies/parameter_server/server.h"
 #include "veche/train/strategies/parameter_server/server_network.h"
 
@@ -27,7 +27,7 @@ class ServerHelper {
   // Before start, on the grid: a lost node fails nobody, since the next view goes on without it.
   void tolerate_losses() { tolerates_losses_ = true; }
   void look_at_rest(const std::function<void()>& look) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     look();
   }
   Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
@@ -72,8 +72,8 @@ class ServerHelper {
 
   ServerNetwork& network_;
   bool tolerates_losses_ = false;
-  std::mutex mutex_;                // never held across a message
-  std::unique_ptr<Server> server_;  // of this node's part, if it serves one; guarded by mutex_
+  Mutex mutex_;                                              // never held across a message
+  std::unique_ptr<Server> server_ VECHE_GUARDED_BY(mutex_);  // of this node's part, if it serves one
   // Of the helper only:
   std::deque<ServerMessage> backlog_;
   std::vector<Outgoing> outgoing_;
