@@ -13,16 +13,16 @@ struct PeerBytes {
   std::int32_t peer = 0;
   float bytes = 0;
 };
-// The number of peers counted one by one. Bytes to other peers are only in the total: a full table of peers
-// for each of ten thousand nodes would not fit in memory.
+// The number of peers counted one by one. Bytes to other peers are only in the total: a full table
+// of peers for each of ten thousand nodes would not fit in memory.
 inline constexpr std::size_t kPeersTold = 40;
 using BytesByPeer = std::array<PeerBytes, kPeersTold>;  // unused items have 0 bytes
 
-// An endpoint around another that counts bytes by peer. Collectives without messages (EngineCollectives) and
-// messages of a node to itself are not counted.
+// An endpoint around another that counts bytes by peer. Collectives without messages
+// (EngineCollectives) and messages of a node to itself are not counted.
 class CountedEndpoint final : public Endpoint {
  public:
-  explicit CountedEndpoint(Endpoint& inner) : Endpoint(inner), inner_(inner) {}  // which outlives it
+  explicit CountedEndpoint(Endpoint& inner) : Endpoint(inner), inner_(inner) {}  // must outlive it
 
   BytesByPeer by_peer() const;  // any thread
 

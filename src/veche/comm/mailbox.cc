@@ -87,7 +87,7 @@ void Mailbox::wait_for_event(std::uint64_t seen, Clock::time_point until) {
 }
 
 void Mailbox::wake_all() {
-  const MutexLock lock(mutex_);  // else a waiter that has just checked would miss it
+  const MutexLock lock(mutex_);  // otherwise a waiter that has just checked would miss it
   ++losses_;
   ++events_;
   for (Waiter* waiter : waiters_) waiter->called.notify_one();

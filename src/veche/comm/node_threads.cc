@@ -15,7 +15,7 @@ void NodeThreads::spawn(std::function<void()> helper) {
     try {
       helper();
     } catch (const NodeEnded&) {
-      // As it should be.
+      // The expected end.
     } catch (...) {
       fail(std::current_exception());
     }

@@ -16,13 +16,14 @@ namespace veche {
 // The threads of one node and its helpers, for engines that run in real time. Thread-safe.
 class VECHE_MODULE_API NodeThreads {
  public:
-  // `lost` is called when the node has failed or ended: it must wake all waits, so that they check again.
+  // `lost` is called when the node has failed or ended: it must wake all waits, so that they check
+  // again.
   explicit NodeThreads(std::function<void()> lost) : lost_(std::move(lost)) {}
   ~NodeThreads() { end(); }
 
   void spawn(std::function<void()> helper);
-  // Called before every wait of the node and its helpers, and when a wait is woken. Throws the exception of a
-  // failed helper, or NodeEnded.
+  // Called before every wait of the node and its helpers, and when a wait is woken. Throws the
+  // exception of a failed helper, or NodeEnded.
   void check() const;
   // The node's body has returned: ends and joins its helpers.
   void end();
@@ -40,7 +41,8 @@ class VECHE_MODULE_API NodeThreads {
   std::vector<std::jthread> helpers_ VECHE_GUARDED_BY(mutex_);
 };
 
-// Runs `body` for each node, each in a thread of its own. `threads` returns the NodeThreads of a node.
+// Runs `body` for each node, each in a thread of its own. `threads` returns the NodeThreads of a
+// node.
 VECHE_MODULE_API void run_as_threads(std::span<const NodeId> nodes, const std::function<void(NodeId)>& body,
                                      const std::function<NodeThreads&(NodeId)>& threads);
 

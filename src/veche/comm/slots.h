@@ -10,18 +10,19 @@
 
 namespace veche {
 
-// Limits how many nodes of a process compute at the same time. A process may run many nodes as threads, but
-// each slot runs one forward and backward pass at a time. So many nodes on few cores neither thrash nor hold
-// all their activations at once. Of the waiting nodes the one with the lowest step goes first, because others
-// wait for it; at equal steps, the one that came first.
+// Limits how many nodes of a process compute at the same time. A process may run many nodes as
+// threads, but each slot runs one forward and backward pass at a time. So many nodes on few cores
+// neither thrash nor hold all their activations at once. Of the waiting nodes the one with the
+// lowest step goes first, because others wait for it; at equal steps, the one that came first.
 //
 // A node that waits for messages during its turn gives its slot back for that time.
 //
-// A slot stays on its core. Otherwise Linux often wakes the next node on the core of another slot: two nodes
-// then share a core for many milliseconds while the freed core idles.
+// A slot stays on its core. Otherwise Linux often wakes the next node on the core of another slot:
+// two nodes then share a core for many milliseconds while the freed core idles.
 class VECHE_MODULE_API Slots {
  public:
-  // 0: one slot per core that this process may use, divided by the number of `processes` that share them.
+  // 0: one slot per core that this process may use, divided by the number of `processes` that share
+  // them.
   explicit Slots(int slots, int processes = 1);
   std::size_t count() const { return slots_.size(); }
   std::size_t waiting() const;  // threads that wait for a slot now

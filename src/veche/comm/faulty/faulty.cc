@@ -25,7 +25,7 @@ class FaultyEndpoint : public Endpoint {
         throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
       ++sends_;
       if (random_.uniform() < plan_.drop_probability) return;
-      // Those of one conversation stay in order.
+      // Messages of one conversation stay in order.
       if (held_ && held_->to == to && held_->tag == tag) release(leaving);
       if (!held_ && random_.uniform() < plan_.overtake_probability) {
         held_.emplace(Held{to, tag, std::move(message)});
@@ -48,7 +48,7 @@ class FaultyEndpoint : public Endpoint {
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    flush();  // the answer that is waited for may depend on it
+    flush();  // the awaited answer may depend on it
     Received received = inner_->receive(from, tag, deadline);
     Time delay{0};
     {
@@ -61,7 +61,8 @@ class FaultyEndpoint : public Endpoint {
 
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
-  // What it has sent last must not be held until the node's next call: that may be the wait for its answer.
+  // A helper's last message must not be held until the node's next call, which may wait for the
+  // answer.
   void spawn(std::function<void()> helper) override {
     inner_->spawn([this, helper = std::move(helper)] {
       helper();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kEnvelopeTag = 1;
 constexpr int kBytesTag = 2;
-constexpr std::size_t kEnvelopeBytes = 2048;              // below every MPI's limit for sending at once
+constexpr std::size_t kEnvelopeBytes = 2048;              // below every MPI's eager limit
 constexpr std::size_t kEnvelopesAwaited = 32;             // more wait inside MPI
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts with int
 
@@ -179,7 +179,7 @@ void ProgressEngine::read(const std::byte* envelope, int from_rank) {
 
 namespace {
 
-// Which of the requests are done, the highest first, so that the last can take an erased one's place.
+// The completed requests, highest first, so that the last can take an erased one's place.
 void find_finished(std::vector<MPI_Request>& requests, std::vector<int>& finished) {
   finished.resize(requests.size());
   int count = 0;

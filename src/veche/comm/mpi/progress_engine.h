@@ -14,11 +14,11 @@
 
 namespace veche {
 
-// Which nodes live on which rank: blocks, as even as possible.
+// The placement of nodes on ranks: blocks, as even as possible.
 struct Placement {
   int nodes = 0;
   int ranks = 1;
-  int rank = 0;  // this one
+  int rank = 0;  // this rank
 
   int first_of(int rank) const;
   int first_here() const { return first_of(rank); }
@@ -27,13 +27,13 @@ struct Placement {
   bool is_here(NodeId node) const { return rank_of(node) == rank; }
 };
 
-// Everything between the nodes of this rank and MPI. A message is sent as an envelope: a header, and the
-// bytes with it when they are few; else they follow on their own, straight from the sender's buffer into the
-// reader's. Envelopes of a rank arrive in the order of sending. Any thread may send and poll; whoever waits
-// polls, and a thread of its own polls now and then while everybody computes.
+// Everything between the nodes of this rank and MPI. A message is sent as an envelope: a header,
+// with the bytes if they are few; otherwise the bytes follow separately, directly from the sender's
+// buffer into the reader's. Envelopes of a rank arrive in sending order. Any thread may send and
+// poll; a waiter polls, and a separate thread polls occasionally while all nodes compute.
 class ProgressEngine {
  public:
-  // Collective. The communicator is its own and freed at the end.
+  // Collective. Owns the communicator.
   ProgressEngine(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job);
   // Collective: returns when every node of every rank has left.
   ~ProgressEngine();
@@ -50,12 +50,12 @@ class ProgressEngine {
   std::optional<NodeId> first_lost() const;
 
   void send(NodeId from, NodeId to, Tag tag, Message message);
-  // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
+  // A local node ends: the others learn it after its last messages. Once is enough.
   void leave(NodeId node);
-  // Asks MPI once what has come and gone; true when something did.
+  // Polls MPI once; returns true if something completed.
   bool poll();
 
-  std::atomic<int> sums_under_way = 0;  // which MPI gets on with only when polled
+  std::atomic<int> sums_under_way = 0;  // which MPI advances only when polled
 
  private:
   struct Header;
@@ -63,7 +63,7 @@ class ProgressEngine {
     NodeId to;
     std::uint64_t announced = 0;
     Message message;
-    int parts = 1;  // requests of this message still under way
+    int parts = 1;  // pending requests of this message
   };
 
   void post(int rank, const Header& header, std::span<const std::byte> inside, const Message& keep)
@@ -72,7 +72,7 @@ class ProgressEngine {
   void read(const std::byte* envelope, int from_rank) VECHE_REQUIRES(mutex_);
   bool finish_arriving() VECHE_REQUIRES(mutex_);
   bool finish_sending() VECHE_REQUIRES(mutex_);
-  bool mark_gone(NodeId node);  // tells whether it was there
+  bool mark_gone(NodeId node);  // returns whether it was alive
   void poll_in_background(const std::stop_token& stop);
   bool under_way();  // messages
   bool idle();
@@ -81,7 +81,7 @@ class ProgressEngine {
   const Placement placement_;
   const bool oversubscribed_;
   JobState& job_;
-  std::deque<Mailbox> mailboxes_;  // of the nodes here; each guards itself
+  std::deque<Mailbox> mailboxes_;  // of the local nodes; each guards itself
   std::vector<std::atomic<bool>> alive_;
   MessagePool pool_;
 

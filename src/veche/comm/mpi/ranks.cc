@@ -17,14 +17,14 @@ namespace {
 
 using Clock = JobState::Clock;
 
-// For those who know of a failure to come to the exchange in which all agree on it.
+// For ranks that know of a failure to reach the exchange in which all agree on it.
 constexpr std::chrono::seconds kToAgree{8};
-// Then the job is ended, wherever its ranks are. The first one speaks; the others give it the time: one who
-// could not agree must not end the job before the first has spoken.
+// Then the job is ended, wherever its ranks are. The first rank speaks, and the others give it the
+// time: a rank that could not agree must not end the job before that.
 constexpr std::chrono::seconds kToEnd{11};
 constexpr std::chrono::seconds kToSpeak{5};
 static_assert(kToAgree + kToSpeak > kToEnd);
-constexpr std::chrono::milliseconds kToBeRead{300};  // launchers drop what they have not read yet
+constexpr std::chrono::milliseconds kToBeRead{300};  // launchers drop output that they have not read yet
 constexpr auto kNever = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
@@ -68,14 +68,14 @@ std::vector<std::string> MpiRanks::exchange(const std::string& mine, Time limit)
 
 void MpiRanks::fail(const std::exception& why) {
   const Failure mine = Failure::of(why);
-  // All know it: it was thrown by an exchange. Some may have been at another one then, further out.
+  // An exchange has thrown it, so all ranks know. Some may have been at another, outer exchange.
   if (agreed_ && agreed_->sentence == mine.sentence) agreed_->raise();
   if (!verdict_) tell_all(mine, exchanges_);
   agree(as_failure(mine), kToAgree, {mine.kind, name_of(rank_) + ": " + mine.sentence});
-  mine.raise();  // not reached: there is a failure among what was brought
+  mine.raise();  // not reached: some rank has reported a failure
 }
 
-// One exchange: throws what ranks have failed with. When not all come, what is known to have failed; else
+// One exchange: throws the ranks' failure. If not all ranks come, throws the known failure, or else
 // `otherwise`.
 std::vector<std::string> MpiRanks::agree(const std::string& mine, Time limit, const Failure& otherwise) {
   if (verdict_) verdict_->raise();
@@ -146,7 +146,7 @@ void MpiRanks::heartbeat() {
 
 void MpiRanks::lose(int rank) {
   MutexLock lock(mutex_);
-  const std::optional<Failure> cause = known_;  // which the first rank knows too, and tells
+  const std::optional<Failure> cause = known_;  // the first rank knows it too, and reports it
   lock.unlock();
   if (cause) return end_job(*cause, 0);
   end_job({Failure::Kind::failed, name_of(rank) + " is gone: its process was killed or crashed"},

@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// The sum of the vectors of the nodes of one process, in place and without copies. The node that takes
-// a block sums it in the order of nodes and writes the sum into the vectors of all nodes.
+// The sum of the vectors of the nodes of one process, in place and without copies. The node that
+// takes a block sums it in the order of nodes and writes the sum into the vectors of all nodes.
 class ThreadSum {
  public:
   using Clock = SharedMemorySum::Clock;
@@ -34,7 +34,7 @@ class ThreadSum {
   class Sum;
   struct alignas(64) Node {
     std::span<float> data;             // written before arriving, read when all have arrived
-    SharedMemorySum::NodeState state;  // its own
+    SharedMemorySum::NodeState state;  // private to the node
   };
   // One list per concurrent caller, not per node: each list is as long as the number of nodes.
   using Parts = std::vector<std::span<float>>;

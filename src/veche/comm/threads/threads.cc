@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Counted as long as it lives.
+// Counted while it lives.
 class Waiting {
  public:
   explicit Waiting(std::atomic<int>& count) : count_(count) { ++count_; }
@@ -39,7 +39,7 @@ struct ThreadsCluster::Shared {
     for (int i = 0; i < nodes; ++i) threads.emplace_back([this, i] { lose(NodeId{i}); });
   }
 
-  // Whoever waits for it, or is its own helper, checks again.
+  // Waiters for the node, and its own helpers, check again.
   void lose(NodeId node) {
     alive[static_cast<std::size_t>(node.value)] = false;
     lost_any = true;
@@ -55,7 +55,7 @@ struct ThreadsCluster::Shared {
     return mailboxes[static_cast<std::size_t>(node.value)];
   }
 
-  // One for each conversation; stays where it is.
+  // One per conversation; never moves.
   ThreadSum& sum(Tag tag) {
     const MutexLock lock(sums_mutex);
     return sums.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
@@ -71,16 +71,16 @@ struct ThreadsCluster::Shared {
   const Clock::time_point start = Clock::now();
   Slots slots;
   std::vector<Mailbox> mailboxes;
-  // By node: its threads that wait for messages, or are about to. Who is lost looks here, so that the end of
-  // ten thousand nodes does not take ten thousand mutexes each. A waiter counts itself before it asks who is
-  // alive; who is lost says so before it looks.
+  // By node: its threads that wait for messages, or are about to. A lost node reads this, so that
+  // the end of ten thousand nodes does not lock ten thousand mutexes each. A waiter counts itself
+  // before it asks which nodes are alive; a lost node says so before it reads.
   std::vector<std::atomic<int>> waiting;
   std::vector<std::atomic<bool>> alive;
   std::atomic<bool> lost_any = false;
   Mutex sums_mutex;
   std::map<Tag, ThreadSum> sums VECHE_GUARDED_BY(sums_mutex);  // each then guards itself
   std::map<Tag, std::vector<std::max_align_t>> memory VECHE_GUARDED_BY(sums_mutex);
-  std::deque<NodeThreads> threads;  // last: helpers use all of the above
+  std::deque<NodeThreads> threads;  // declared last: helpers use all of the above
 };
 
 class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private EngineCollectives {
@@ -132,7 +132,7 @@ class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private 
     return std::as_writable_bytes(std::span(memory)).first(bytes);
   }
 
-  // Remembered here, so that nodes do not queue for the map of all; mostly it is the one they used last.
+  // Cached here, so that nodes do not queue for the shared map; mostly the last one is used again.
   ThreadSum& sum(Tag tag) {
     if (const Known* last = last_.load(std::memory_order_acquire); last != nullptr && last->tag == tag)
       return *last->sum;

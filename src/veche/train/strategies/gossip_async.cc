@@ -14,20 +14,21 @@
 namespace veche {
 namespace {
 
-// AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the model with a
-// random neighbour's after every q-th step. The asking node sends its model x; the asked node takes (x + y)/2
-// and answers with (y - x)/2, which the asking node adds to its own model. Updates by the training threads in
-// between stay, so the sum over nodes changes by gradients only.
+// AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the
+// model with a random neighbour's after every q-th step. The asking node sends its model x; the
+// asked node takes (x + y)/2 and answers with (y - x)/2, which the asking node adds to its own
+// model. Updates by the training threads in between stay, so the sum over nodes changes by
+// gradients only.
 //
-// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer refuses other
-// requests at once. So no third node disturbs a pair, an asked node answers without waiting, and no circle of
-// waiting nodes can form. The price is an average skipped now and then. Two nodes that have asked each other
-// already have each other's models and need no answer.
+// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer
+// refuses other requests at once. So no third node disturbs a pair, an asked node answers without
+// waiting, and no circle of waiting nodes can form. The price is an average skipped now and then.
+// Two nodes that have asked each other already have each other's models and need no answer.
 //
-// With a codec both ends of an edge keep copies of both models. The asking node sends how its model has
-// changed, the asked node answers with its own change, and each moves by gamma/2 of the difference of the
-// copies, which are the same at both ends: what one node gains the other loses. A node that refuses still
-// takes the change.
+// With a codec both ends of an edge keep copies of both models. The asking node sends how its model
+// has changed, the asked node answers with its own change, and each moves by gamma/2 of the
+// difference of the copies, which are the same at both ends: what one node gains the other loses. A
+// node that refuses still takes the change.
 class AsyncGossip : public Strategy,
                     public BeforeBackward,
                     public InPlaceStep,
@@ -76,8 +77,8 @@ class AsyncGossip : public Strategy,
     if (due(step, every_) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
   }
 
-  // This node's helper asks no more and has all answers, but still answers others. So once all nodes have
-  // left, no model changes.
+  // This node's helper asks no more and has all answers, but still answers others. So once all
+  // nodes have left, no model changes.
   void leave() override {
     if (neighbours_.empty()) return;
     talk_.send(me(), written(kLeave, {}));

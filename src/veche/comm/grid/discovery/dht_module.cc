@@ -14,7 +14,7 @@
 namespace veche::grid {
 namespace {
 
-// OpenDHT's own types live for ten minutes, also when who put them is gone.
+// OpenDHT's own types live for ten minutes, even if their publisher is gone.
 const dht::ValueType kRecords(0x5643, "veche address", std::chrono::seconds(60));
 constexpr std::chrono::seconds kToEnd{2};
 

@@ -16,10 +16,10 @@ namespace {
 constexpr int kToDiscover = 2000;  // milliseconds
 constexpr std::chrono::seconds kLease{600}, kRenew{240}, kAtTheEnd{2};
 constexpr int kPortsTried = 8;
-constexpr int kTakenByAnother = 718;  // what routers answer
+constexpr int kTakenByAnother = 718;  // error code of routers
 constexpr int kOnlyForEver = 725;
 
-// The router that answers, while this lives.
+// The router that answers, while this object lives.
 class Router {
  public:
   Router() {
@@ -37,14 +37,14 @@ class Router {
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  bool answers() const { return found_ == 1; }  // others are not connected, or no routers
+  bool answers() const { return found_ == 1; }  // other values: not connected, or not a router
   std::string outer() const {
     std::array<char, 64> address{};
     return UPNP_GetExternalIPAddress(urls_.controlURL, data_.first.servicetype, address.data()) == 0
                ? address.data()
                : "";
   }
-  // Its answer: 0, or why not.
+  // Returns 0 or the router's error code.
   int map(std::uint16_t outer, std::uint16_t inner) {
     const auto ask = [&](const std::string& lease) {
       return UPNP_AddPortMapping(urls_.controlURL, data_.first.servicetype, std::to_string(outer).c_str(),
@@ -108,7 +108,7 @@ PortMapping::PortMapping(std::uint16_t port, std::function<void(const Outcome&)>
     : state_(std::make_shared<State>()) {
   state_->port = port;
   state_->told = std::move(told);
-  // It may be waiting for a router when this ends: it keeps what it uses.
+  // The thread may still wait for a router when this object is destroyed, so it shares the state.
   std::thread([state = state_] {
     state->run();
     const MutexLock lock(state->mutex);

@@ -19,10 +19,10 @@
 namespace veche::grid {
 namespace {
 
-constexpr Time kMadeAnew{0.5};  // a link that is there again by then was not lost
+constexpr Time kMadeAnew{0.5};  // a link restored within this time was not lost
 constexpr Time kToLink{60};
 constexpr Time kToSayFarewell{10};
-constexpr std::uint64_t kExchanges = 1;  // the view of texts; those of clusters follow
+constexpr std::uint64_t kExchanges = 1;  // the view number of exchanges; clusters use the following numbers
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -53,7 +53,7 @@ class FixedJob : public Job, private LinkEvents {
         mutex_, kToLink, [&]() VECHE_REQUIRES(mutex_) { return static_cast<int>(up_.size()) == size() - 1; });
     lock.unlock();
     if (all) return;
-    links_->stop();  // no event comes to what is no job
+    links_->stop();  // no event reaches a destroyed job
     throw RunError("not all members of the job can be reached");
   }
 
@@ -61,7 +61,7 @@ class FixedJob : public Job, private LinkEvents {
     try {
       agree(as_end(), kToSayFarewell);
     } catch (const Error&) {
-      // The others know why, or are gone.
+      // The others know the reason, or are gone.
     }
     links_->flush(kToSayFarewell);
     endpoint_.reset();
@@ -76,7 +76,7 @@ class FixedJob : public Job, private LinkEvents {
   }
   std::string host_of(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
 
-  // Who waits for it is told by its endpoint; nobody is ended.
+  // Waiting nodes learn it from their endpoint; the job does not end.
   void on_loss(std::function<void(const std::string&)> /*told*/) override {}
 
   std::vector<std::string> exchange(const std::string& mine, Time limit) override {
@@ -88,7 +88,7 @@ class FixedJob : public Job, private LinkEvents {
   void fail(const std::exception& why) override {
     const Failure mine = Failure::of(why);
     if (agreed_ && agreed_->sentence == mine.sentence)
-      agreed_->raise();  // an exchange has thrown it: all know
+      agreed_->raise();  // an exchange has thrown it: all ranks know
     const std::string word = std::to_string(exchanges_);
     for (const MemberId& id : ids_) links_->tell(id, word);
     agree(as_failure(mine), kToSayFarewell);
@@ -163,7 +163,7 @@ class FixedJob : public Job, private LinkEvents {
     return brought;
   }
 
-  // By the links' thread.
+  // On the links thread.
   void up(const MemberId& peer, const Hello& hello) override {
     const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
@@ -218,7 +218,7 @@ class FixedJob : public Job, private LinkEvents {
   std::set<MemberId> failed_ VECHE_GUARDED_BY(mutex_);
   std::uint64_t exchanges_ VECHE_GUARDED_BY(mutex_) = 0;
 
-  std::shared_ptr<Links> links_;  // last: its thread uses all of the above
+  std::shared_ptr<Links> links_;  // declared last: its thread uses all of the above
 };
 
 }  // namespace

@@ -92,10 +92,9 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
     return error.what();
   }
   if (is_revoked(id)) return "its member was revoked";
-  // A warrant is no member's: it lives for years.
+  // A warrant is not a member's certificate: it lives for years.
   if (X509_check_ca(certificate) != 0) return "it is no member's certificate";
-  // From who signed it to one who is known to be good, or the root: however much is shown, nothing else is
-  // looked at.
+  // From its signer to a known valid warrant or the root. Other shown certificates are ignored.
   const Openssl<STACK_OF(X509)> shown_ones(sk_X509_new_null()), known_one(sk_X509_new_null());
   for (std::string name = issuer_of(certificate); sk_X509_num(known_one.get()) == 0;) {
     if (auto known = good_one(name)) {
@@ -168,7 +167,7 @@ void Trust::keep(const std::vector<MemberId>& present) {
 bool Trust::learn(const std::string& warrant) {
   if (warrant.size() > kLongestWarrant) return false;
   {
-    // Everybody brings those of all: to read them again would take longer than all else in a greeting.
+    // Every peer sends all warrants; parsing them again would dominate the greeting.
     const MutexLock lock(mutex_);
     if (known_.contains(warrant)) return false;
   }

@@ -89,7 +89,7 @@ void LinkTable::stop() {
     peers_.clear();
     work_.reset();
   });
-  // What is left are the ends of coroutines; a name that is being looked up is not waited for.
+  // Only the ends of coroutines remain; a pending name lookup is not waited for.
   asio::post(context_, [this] { after(Time(0.2), [this] { context_.stop(); }); });
   thread_.join();
 }
@@ -184,7 +184,7 @@ void LinkTable::wake(const MemberId& id) {
 bool LinkTable::arrived(const MemberId& id, std::uint64_t number) {
   Peer& peer = peers_[id];
   if (number < peer.expected) return false;
-  peer.expected = number + 1;  // one that the sender has forgotten does not come
+  peer.expected = number + 1;  // skips messages that the sender has forgotten
   return true;
 }
 
@@ -221,7 +221,7 @@ void LinkTable::measured(Connection& connection, Time round_trip, Time silent) {
 }
 
 Time LinkTable::heartbeat_every() const {
-  constexpr Time kOfALink{0.01}, kLongest{1};  // with many links, so that they do not take the processor
+  constexpr Time kOfALink{0.01}, kLongest{1};  // longer with many links, to limit CPU use
   return std::max<Time>(options_.heartbeat,
                         std::min<Time>(kLongest, kOfALink * static_cast<double>(connections_.size())));
 }

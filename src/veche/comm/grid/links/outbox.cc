@@ -51,13 +51,13 @@ void Outbox::drop_before(std::uint64_t number) {
 
 void Outbox::acknowledged(std::uint64_t next) {
   MutexLock lock(mutex_);
-  if (next > next_number_) return;  // nobody can have what was not sent
+  if (next > next_number_) return;  // acknowledges a message that was never sent
   drop_before(next);
   call_writer(lock);
 }
 
 bool Outbox::wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until) {
-  // A connection that is there again by then was not lost.
+  // A connection restored within this time was not lost.
   constexpr std::chrono::milliseconds kMadeAnew{500};
   MutexLock lock(mutex_);
   const auto arrived = [&]() VECHE_REQUIRES(mutex_) { return acknowledged_ > number; };

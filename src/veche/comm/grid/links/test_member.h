@@ -10,7 +10,8 @@
 
 namespace veche::grid {
 
-inline constexpr std::chrono::seconds kLimit{30};  // for what must happen; nothing waits for it to pass
+// deadline for events that must happen; no test waits for it to pass
+inline constexpr std::chrono::seconds kLimit{30};
 
 // A run and the keys of its members.
 struct TestRun {
@@ -26,7 +27,7 @@ struct TestRun {
   }
 };
 
-// A member that writes down what its links tell.
+// A member that records the events of its links.
 class TestMember : public LinkEvents {
  public:
   explicit TestMember(const TestRun& run, LinkOptions options = {}, const KeyPair& own = KeyPair::make())

@@ -6,7 +6,7 @@ namespace veche::grid {
 
 namespace {
 constexpr int kJoinsAMinute = 120;
-constexpr Time kToLink{10};  // a newcomer links at once; one that has not by then is gone
+constexpr Time kToLink{10};  // a newcomer links at once; after this time it is considered gone
 }  // namespace
 
 std::uint32_t Admissions::uses_of(const Ticket& ticket) const {
@@ -28,7 +28,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
     joins_ = 0;
   }
   if (++joins_ > kJoinsAMinute) return reply(wait, "too many want to join at once");
-  // A member that was let in before may ask again: what it got was lost on the way.
+  // A member admitted earlier may ask again if the answer was lost.
   const std::uint32_t used = agreement_.is_seated(asker.id) ? 0 : uses_of(request.ticket);
   if (const auto why = refusal(*own_.trust, request.ticket, used, std::chrono::system_clock::now()))
     return reply(refused, *why);
@@ -60,7 +60,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
     said.members.push_back({own_.id(), own_.links->addresses()});
     for (const Member& member : agreement_.membership().present().members)
       if (member.id != own_.id()) said.members.push_back({member.id, member.addresses});
-    // What they have said since is newer.
+    // Later announcements are newer.
     for (const LinkState& link : own_.links->states())
       for (Known& known : said.members)
         if (known.id == link.peer && link.up) known.addresses = link.hello.addresses;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Time kLookEvery{0.5};
 constexpr Time kFirstPause{1}, kLastPause{30};
-constexpr Time kAnnounceEvery{20};  // what is in the table lives for a minute
+constexpr Time kAnnounceEvery{20};  // table entries live for a minute
 constexpr Time kToLookUp{3};
 
 std::string name_in_table(const MemberId& run) {
@@ -26,7 +26,7 @@ std::string host_of(const GridOptions& options) {
   return options.listen.substr(0, options.listen.rfind(':'));
 }
 
-// The host that it listens at, and the port that it got.
+// The host it listens on, and the assigned port.
 std::string listening_at(const GridOptions& options, const Links& links) {
   return host_of(options) + ":" + std::to_string(parse_address(links.local_address()).port);
 }
@@ -73,7 +73,7 @@ void Searching::look() {
   }
   if (!own_.links->lacks()) {
     pause_ = kFirstPause;
-    next_look_ = now + pause_;  // a link that broke is made again by itself first
+    next_look_ = now + pause_;  // a broken link is first restored by itself
     return;
   }
   if (now < next_look_) return;
@@ -131,7 +131,7 @@ std::vector<std::string> search_for(const MemberId& run, const GridOptions& opti
                                 [&]() VECHE_REQUIRES(shared.mutex) { return !shared.found.empty(); }))
       break;
   }
-  lan.reset();  // before what it tells goes
+  lan.reset();  // before its callback's target
   const MutexLock lock(shared.mutex);
   return shared.found;
 }

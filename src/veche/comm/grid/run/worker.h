@@ -9,13 +9,13 @@
 
 namespace veche::grid {
 
-// Work that the links' thread must not wait for, done one after the other by a thread of its own. Any thread.
+// A queue of work that must not block the links thread, run in order by its own thread. Any thread.
 class Worker {
  public:
-  static constexpr std::size_t kMost = 1024;  // that wait
+  static constexpr std::size_t kMost = 1024;  // queued items
 
   Worker() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  // False: too much waits already.
+  // Returns false if the queue is full.
   bool add(std::function<void()> work) {
     const MutexLock lock(mutex_);
     if (work_.size() >= kMost) return false;
