@@ -104,8 +104,8 @@ class Membership {
   GridTraining training_;
 };
 
-// Prints the invitation on standard output, for a file or a pipe. With --json standard output holds the
-// summary, and the invitation goes to standard error.
+// Prints the invitation on standard output, for a file or a pipe. With --json standard output holds
+// the summary, and the invitation goes to standard error.
 void give_invitation(const GridArguments& arguments, grid::Grid& grid) {
   const grid::Terms terms;
   const std::string invitation = grid.invite(terms);

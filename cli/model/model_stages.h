@@ -16,8 +16,8 @@ struct StagesWords {
   std::string schedule = "1f1b";
 };
 
-// `veche model show --stages`: where the model would be cut, and the costs of each stage. Measures the blocks
-// on this machine.
+// `veche model show --stages`: where the model would be cut, and the costs of each stage. Measures
+// the blocks on this machine.
 void show_stages(const ModelSpec& model, const StagesWords& words, bool json);
 
 }  // namespace veche::cli

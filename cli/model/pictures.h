@@ -13,8 +13,9 @@ namespace veche::cli {
 
 // The pictures that arguments of a command name, as samples for a model.
 //
-// An argument is a picture (JPEG, PNG), a folder of pictures, which is searched recursively, or a set: packed
-// (`veche data pack`), an archive, or another kind that `data.path` takes and that is a file.
+// An argument is a picture (JPEG, PNG), a folder of pictures, which is searched recursively, or a
+// set: packed (`veche data pack`), an archive, or another kind that `data.path` takes and that is a
+// file.
 class Pictures {
  public:
   // Throws RequestError for an argument that names nothing, before anything is read.
@@ -45,7 +46,8 @@ class Pictures {
   std::size_t size_ = 0;
 };
 
-// The samples of one part of a set, as input of the model. Throws RequestError where their shape differs.
+// The samples of one part of a set, as input of the model. Throws RequestError where their shape
+// differs.
 void check_shape(const Dataset& set, const ModelInput& input, const std::string& name);
 std::vector<float> sample_of(const Dataset& set, std::size_t index, const PictureReader& reader);
 

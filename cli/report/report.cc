@@ -21,8 +21,8 @@ struct ReportWords {
   std::string out = "report.html", csv, figures, gallery;
 };
 
-// Draws the topology of a summary, such as "ring:4, metropolis"; empty where it cannot be drawn, such as a
-// graph whose file is gone.
+// Draws the topology of a summary, such as "ring:4, metropolis"; empty where it cannot be drawn,
+// such as a graph whose file is gone.
 std::string graph_of(const web::RunRecord& run) {
   const std::string words = run.text("topology");
   const std::size_t comma = words.rfind(", ");

@@ -19,9 +19,9 @@ struct Comparison {
   Job* job = nullptr;  // whose ranks all make the same comparison; rank 0 writes and prints
 };
 
-// Runs the variants one after the other with the same seeds, prints one table, and keeps every run and
-// compare.json in one folder under run.out. `view` shows the runs. Returns the exit code. All variants are
-// checked before the first one runs.
+// Runs the variants one after the other with the same seeds, prints one table, and keeps every run
+// and compare.json in one folder under run.out. `view` shows the runs. Returns the exit code. All
+// variants are checked before the first one runs.
 int compare(const Comparison& comparison, ProgressView& view);
 
 }  // namespace veche::cli

@@ -10,8 +10,9 @@
 
 namespace veche {
 
-// How long a node waits for a peer before it reports the peer lost: many times the longest wait so far, and
-// never less than `least`. So slow networks and large models get the time they need, and no wait is endless.
+// How long a node waits for a peer before it reports the peer lost: many times the longest wait so
+// far, and never less than `least`. So slow networks and large models get the time they need, and
+// no wait is endless.
 class AdaptiveTimeout {
  public:
   explicit AdaptiveTimeout(Time least = Time(120)) : least_(least) {}
@@ -25,15 +26,16 @@ class AdaptiveTimeout {
   Time longest_{0};
 };
 
-// One conversation of a node with its peers: an endpoint, a tag, and what every collective needs. All nodes
-// use the collectives of a channel in the same order. Belongs to one thread; helpers may send.
+// One conversation of a node with its peers: an endpoint, a tag, and what every collective needs.
+// All nodes use the collectives of a channel in the same order. Belongs to one thread; helpers may
+// send.
 class VECHE_API Channel {
  public:
   Channel(Endpoint& endpoint, MessagePool& pool, AdaptiveTimeout& timeout, Tag tag)
       : endpoint(endpoint), pool(pool), timeout(timeout), tag(tag), used_(std::make_shared<Used>()) {}
 
-  // A conversation inside this one, with a child of its tag; its traffic and waits are counted here too.
-  // `among`: the endpoint of a group that has the conversation among its members.
+  // A conversation inside this one, with a child of its tag; its traffic and waits are counted here
+  // too. `among`: the endpoint of a group that has the conversation among its members.
   Channel child(std::uint64_t which) const { return child(which, endpoint); }
   Channel child(std::uint64_t which, Endpoint& among) const {
     return {among, pool, timeout, tag.child(which), used_};
@@ -49,9 +51,11 @@ class VECHE_API Channel {
   }
   // The next message from `from`. Throws PeerLost when none arrives.
   Message expect(NodeId from);
-  // The same for a message of exactly this size; throws BadMessage, which names the peer, for any other.
+  // The same for a message of exactly this size; throws BadMessage, which names the peer, for any
+  // other.
   Message expect(NodeId from, std::size_t bytes);
-  // The next message from any peer, or why there is none. Not counted as waiting: helpers wait all the time.
+  // The next message from any peer, or why there is none. Not counted as waiting: helpers wait all
+  // the time.
   Received receive(Time deadline = kForever) { return endpoint.receive({}, tag, deadline); }
   // Throws PeerLost as `expect` does.
   [[noreturn]] void give_up(NodeId peer, Received::Outcome outcome) const;

@@ -8,9 +8,10 @@
 
 namespace veche {
 
-// Operations in which all nodes take part, made of sends and receives. All nodes call the same operations in
-// the same order. They throw PeerLost when a node they need is lost, and BadMessage when a node sends a
-// vector of another length. docs/algorithms.md lists the steps and bytes of each.
+// Operations in which all nodes take part, made of sends and receives. All nodes call the same
+// operations in the same order. They throw PeerLost when a node they need is lost, and BadMessage
+// when a node sends a vector of another length. docs/algorithms.md lists the steps and bytes of
+// each.
 
 // Returns when all nodes have called it.
 VECHE_API void barrier(Channel& channel);
@@ -21,8 +22,8 @@ VECHE_API void broadcast(Channel& channel, NodeId root, std::span<float> data);
 // Returns the items of all nodes, by node. Items may differ in size.
 VECHE_API std::vector<Message> all_gather(Channel& channel, Message mine);
 
-// Replaces the data of every node by the sum over all nodes, the same bits on every node, by the ring
-// algorithm. `strategy.algorithm` of all-reduce chooses others.
+// Replaces the data of every node by the sum over all nodes, the same bits on every node, by the
+// ring algorithm. `strategy.algorithm` of all-reduce chooses others.
 VECHE_API void all_reduce(Channel& channel, std::span<float> data);
 
 }  // namespace veche

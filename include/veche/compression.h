@@ -18,9 +18,10 @@ class CodedSum;
 class CodedStream;
 class Copies;
 
-// A node's side of the [compress] section: a strategy makes one from its context and passes it to the
-// exchanges below. It counts and times the coding. Without a codec it is off, and the strategy sends floats.
-// The node and its helpers may call it at the same time; an exchange belongs to one of them.
+// A node's side of the [compress] section: a strategy makes one from its context and passes it to
+// the exchanges below. It counts and times the coding. Without a codec it is off, and the strategy
+// sends floats. The node and its helpers may call it at the same time; an exchange belongs to one
+// of them.
 class VECHE_API Compressor {
  public:
   explicit Compressor(const StrategyContext& context);
@@ -45,8 +46,9 @@ class VECHE_API Compressor {
   const std::unique_ptr<Coder> coder_;
 };
 
-// Sums of a vector as long as the parameters over all nodes of a channel, such as of gradients. All nodes get
-// the same bits. A node remembers what its codes leave out (compress.error_feedback). Throws PeerLost.
+// Sums of a vector as long as the parameters over all nodes of a channel, such as of gradients. All
+// nodes get the same bits. A node remembers what its codes leave out (compress.error_feedback).
+// Throws PeerLost.
 class VECHE_API CompressedSum {
  public:
   // Of a compressor that is on.
@@ -61,9 +63,9 @@ class VECHE_API CompressedSum {
   const std::unique_ptr<CodedSum> sum_;
 };
 
-// Vectors like parameters()[from, from + length) that one node sends again and again to others. With
-// Memory::codec it remembers what a code leaves out (compress.error_feedback) and adds it to the next; with
-// Memory::caller the caller does.
+// Vectors like parameters()[from, from + length) that one node sends again and again to others.
+// With Memory::codec it remembers what a code leaves out (compress.error_feedback) and adds it to
+// the next; with Memory::caller the caller does.
 class VECHE_API CompressedStream {
  public:
   enum class Memory { codec, caller };
@@ -73,8 +75,8 @@ class VECHE_API CompressedStream {
   ~CompressedStream();
 
   Message encode(std::span<const float> x);
-  // into += weight * the vector in `code`, which `from` encoded in a stream of the same shape. Throws
-  // RunError that names the node when the code is damaged.
+  // into += weight * the vector in `code`, which `from` encoded in a stream of the same shape.
+  // Throws RunError that names the node when the code is damaged.
   void add(NodeId from, const Message& code, float weight, std::span<float> into);
   // Sends a code of this stream, and counts what it saves.
   void send(NodeId to, Message code);
@@ -88,19 +90,20 @@ class VECHE_API CompressedStream {
   const std::unique_ptr<CodedStream> stream_;
 };
 
-// CHOCO: this node and each of its neighbours keep equal copies of each other's vectors. A code tells how a
-// vector differs from its copy, and both ends then change the copy alike, so what a code leaves out is sent
-// later. Vectors are as long as the parameters. There is one pair of copies per neighbour.
+// CHOCO: this node and each of its neighbours keep equal copies of each other's vectors. A code
+// tells how a vector differs from its copy, and both ends then change the copy alike, so what a
+// code leaves out is sent later. Vectors are as long as the parameters. There is one pair of copies
+// per neighbour.
 class VECHE_API ModelCopies {
  public:
   // Of a compressor that is on. The channel outlives it.
   ModelCopies(Compressor& compressor, Channel& channel, const std::vector<NodeId>& neighbours);
   ~ModelCopies();
 
-  // Before the first exchange, one of these. `start`, in step: all nodes of the channel call it together, and
-  // a run that goes on from a checkpoint has its copies. `start_async`: the same for asynchronous strategies,
-  // whose copies no checkpoint keeps. `start_alone` waits for nobody, and the first message to each neighbour
-  // is the full vector (StartsAlone).
+  // Before the first exchange, one of these. `start`, in step: all nodes of the channel call it
+  // together, and a run that goes on from a checkpoint has its copies. `start_async`: the same for
+  // asynchronous strategies, whose copies no checkpoint keeps. `start_alone` waits for nobody, and
+  // the first message to each neighbour is the full vector (StartsAlone).
   void start(std::span<const float> x);
   void start_async(std::span<const float> x);
   void start_alone();

@@ -26,7 +26,8 @@ struct VECHE_API Settings {
   NetworkSettings network;
   GridSettings grid;
   bool brings_data = false;  // the learner needs no data set
-  // The sections as they were given, completed with defaults: to_toml repeats how a value was written.
+  // The sections as they were given, completed with defaults: to_toml repeats how a value was
+  // written.
   std::map<std::string, Options, std::less<>> written;
 
   int nodes() const { return cluster.nodes; }
@@ -39,9 +40,9 @@ struct VECHE_API Settings {
   std::string to_toml() const;
 };
 
-// Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so the order
-// in which keys are given does not matter. All errors are RequestErrors: one sentence naming the key and the
-// nearest valid choice.
+// Configuration as given: a file, then single keys on top. Nothing is checked before `resolve`, so
+// the order in which keys are given does not matter. All errors are RequestErrors: one sentence
+// naming the key and the nearest valid choice.
 class VECHE_API Config {
  public:
   static Config from_file(const std::filesystem::path& file);

@@ -16,8 +16,8 @@
 
 namespace veche {
 
-// Time since the cluster started, as the endpoint tells it: real on a machine, virtual in a simulation.
-// Never read another clock.
+// Time since the cluster started, as the endpoint tells it: real on a machine, virtual in a
+// simulation. Never read another clock.
 using Time = std::chrono::duration<double>;
 
 inline constexpr Time kForever{1e9};
@@ -40,17 +40,17 @@ struct Work {
   double flops = 0;        // its cost, where time is virtual; 0: unknown
 };
 
-// Thrown by the waits of a helper whose node has ended. Not a std::exception, so that no handler of failures
-// catches it.
+// Thrown by the waits of a helper whose node has ended. Not a std::exception, so that no handler of
+// failures catches it.
 struct NodeEnded {};
 
 class EngineCollectives;  // comm/engine_collectives.h
 
-// A node's only view of the network and of time. A node is a plain blocking program over it, so the same
-// strategy runs on threads, MPI, the grid and in virtual time. The engine decides what a thread, a wait and a
-// second are: hold no mutex across a call. Threads: an endpoint belongs to one node; the node and its helpers
-// may call it at the same time. Errors: a lost peer is a value. Sending to a lost peer does nothing. An id
-// out of range throws std::out_of_range.
+// A node's only view of the network and of time. A node is a plain blocking program over it, so the
+// same strategy runs on threads, MPI, the grid and in virtual time. The engine decides what a
+// thread, a wait and a second are: hold no mutex across a call. Threads: an endpoint belongs to one
+// node; the node and its helpers may call it at the same time. Errors: a lost peer is a value.
+// Sending to a lost peer does nothing. An id out of range throws std::out_of_range.
 class VECHE_API Endpoint {
  public:
   virtual ~Endpoint() = default;
@@ -66,8 +66,8 @@ class VECHE_API Endpoint {
 
   // Never waits for the receiver. The message must not be changed afterwards.
   virtual void send(NodeId to, Tag tag, Message message) = 0;
-  // Waits until `deadline` for a message with this tag from `from`, or from anyone. A caller that waits for
-  // anyone is told of each lost peer once per tag, after the messages of that peer.
+  // Waits until `deadline` for a message with this tag from `from`, or from anyone. A caller that
+  // waits for anyone is told of each lost peer once per tag, after the messages of that peer.
   virtual Received receive(std::optional<NodeId> from, Tag tag, Time deadline) = 0;
   // Sends anything buffered. A node calls it before it ends.
   virtual void flush() {}
@@ -75,12 +75,13 @@ class VECHE_API Endpoint {
   virtual Time now() const = 0;
   virtual bool alive(NodeId peer) const = 0;
 
-  // Starts a helper of this node, which runs beside it on the same endpoint. When a helper throws, its node
-  // ends with that cause: the node's next wait throws it, and the other nodes lose the node. When the node
-  // ends, the waits of its helpers throw NodeEnded, and the helpers are joined.
+  // Starts a helper of this node, which runs beside it on the same endpoint. When a helper throws,
+  // its node ends with that cause: the node's next wait throws it, and the other nodes lose the
+  // node. When the node ends, the waits of its helpers throw NodeEnded, and the helpers are joined.
   virtual void spawn(std::function<void()> helper) = 0;
-  // Does the work when the engine has a free core. Returns the time the work took, without the wait for the
-  // core. The core is given back during every wait inside the work. Only inside Cluster::run.
+  // Does the work when the engine has a free core. Returns the time the work took, without the wait
+  // for the core. The core is given back during every wait inside the work. Only inside
+  // Cluster::run.
   virtual Time compute(const Work& what, const std::function<void()>& work) = 0;
 
   // Collectives that the engine does without messages; null: use messages.

@@ -8,11 +8,12 @@
 
 namespace veche {
 
-// One key of a configuration section: what it may be, what it is when nobody says, and a line for `--help`
-// and docs. A part of Veche lists its own keys; the configuration checks them all in one place.
+// One key of a configuration section: what it may be, what it is when nobody says, and a line for
+// `--help` and docs. A part of Veche lists its own keys; the configuration checks them all in one
+// place.
 struct KeySpec {
-  // wholes, reals: lists of them; texts: a word or a list of words; tables: one such as {nodes = 2}, or a
-  // list of them. What holds a table is of no other kind.
+  // wholes, reals: lists of them; texts: a word or a list of words; tables: one such as {nodes =
+  // 2}, or a list of them. What holds a table is of no other kind.
   enum class Kind { flag, whole, real, text, list, wholes, reals, texts, tables, any };
 
   std::string name;

@@ -11,9 +11,9 @@
 
 namespace veche {
 
-// Immutable bytes, shared by reference count: between threads a message is a pointer. Aligned for vector
-// instructions. Made by a MessagePool and written once, before it is sent. For messages that hold a struct
-// and a payload see veche/packed.h.
+// Immutable bytes, shared by reference count: between threads a message is a pointer. Aligned for
+// vector instructions. Made by a MessagePool and written once, before it is sent. For messages that
+// hold a struct and a payload see veche/packed.h.
 class Message {
  public:
   Message() = default;
@@ -44,9 +44,9 @@ class Message {
   std::size_t size_ = 0;
 };
 
-// Makes messages, and reuses their memory when the last reader has released it, so that a run in its steady
-// state allocates nothing large. Keeps as much memory as was needed lately and frees the rest. Thread-safe;
-// messages may outlive the pool. A copy is the same pool.
+// Makes messages, and reuses their memory when the last reader has released it, so that a run in
+// its steady state allocates nothing large. Keeps as much memory as was needed lately and frees the
+// rest. Thread-safe; messages may outlive the pool. A copy is the same pool.
 class VECHE_API MessagePool {
  public:
   MessagePool();

@@ -20,8 +20,9 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// The keys of one section, already checked against the section's list of keys and completed with defaults:
-// `get` of a key that is not there, or is of another kind, is a mistake in the program and throws.
+// The keys of one section, already checked against the section's list of keys and completed with
+// defaults: `get` of a key that is not there, or is of another kind, is a mistake in the program
+// and throws.
 class VECHE_API Options {
  public:
   Options() = default;

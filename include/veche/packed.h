@@ -15,9 +15,9 @@
 
 namespace veche {
 
-// Messages that hold a plain struct and a payload of bytes or floats. Packing writes both without padding;
-// unpacking checks the size first. `from` is the peer as people know it (Endpoint::known_as), and `what` says
-// what was expected of it, such as "a snapshot".
+// Messages that hold a plain struct and a payload of bytes or floats. Packing writes both without
+// padding; unpacking checks the size first. `from` is the peer as people know it
+// (Endpoint::known_as), and `what` says what was expected of it, such as "a snapshot".
 
 // A peer sent a message that cannot be what was expected of it. The sentence names the peer.
 class VECHE_API BadMessage : public RunError {

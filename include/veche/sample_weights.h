@@ -13,11 +13,13 @@ class VECHE_API SampleWeights {
  public:
   virtual ~SampleWeights() = default;
 
-  // Samples behind the gradient of `node` at this step; 0 when it did not train, or its result is lost.
+  // Samples behind the gradient of `node` at this step; 0 when it did not train, or its result is
+  // lost.
   virtual std::size_t count(std::size_t node, std::uint64_t step) const = 0;
   // Whether the result of this node is lost at this step (cluster.lose).
   virtual bool lost(std::size_t node, std::uint64_t step) const = 0;
-  // The node's part of all samples of this step: the weight of its gradient in the mean over samples.
+  // The node's part of all samples of this step: the weight of its gradient in the mean over
+  // samples.
   virtual double share(std::size_t node, std::size_t nodes, std::uint64_t step) const = 0;
 
   // Whether the node trains at all, and how many nodes do.

@@ -23,16 +23,16 @@ struct StrategyContext {
   Optimizer& optimizer;  // the training loop's, for a strategy that mixes or resets its state
   // The learning rate of a step, the same on every node.
   std::function<double(std::uint64_t step)> learning_rate;
-  // Another optimiser like the loop's, for parameters()[from, from + length): for a strategy whose nodes make
-  // the step for others.
+  // Another optimiser like the loop's, for parameters()[from, from + length): for a strategy whose
+  // nodes make the step for others.
   std::function<std::unique_ptr<Optimizer>(std::size_t from, std::size_t length)> make_optimizer;
   std::shared_ptr<const Topology> topology;  // null when the strategy uses no graph
   const SampleWeights& samples;
   std::vector<std::uint64_t> mix_every = {};  // cluster.mix_every by node; empty: the strategy's own period
   Options options = {};                       // the [strategy] section, checked against the strategy's keys
   std::uint64_t seed = 1;
-  // Prunes and clips the learner's gradient, as the loop does before its own step. For a strategy that sends
-  // gradients to a node that makes the step.
+  // Prunes and clips the learner's gradient, as the loop does before its own step. For a strategy
+  // that sends gradients to a node that makes the step.
   std::function<void()> limit_gradient = [] {};
   const Compression* compression = nullptr;  // null: vectors are sent as floats
 

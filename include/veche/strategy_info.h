@@ -55,7 +55,8 @@ struct CodecRequest {
 // What a strategy can do with the [compress] section.
 struct CodedAbility {
   CodedExchange exchange = CodedExchange::undeclared;
-  // Whether, with these options, it can exchange differences along edges (powergossip); empty: never.
+  // Whether, with these options, it can exchange differences along edges (powergossip); empty:
+  // never.
   std::function<bool(const Options&)> edges = {};
   // Whether it can take the majority of the nodes' signs (compress.vote).
   bool votes = false;
@@ -76,24 +77,25 @@ struct StrategyInfo {
     directed
   } graph = Graph::none;  // that it talks along; directed: one-way edges are allowed
   std::function<Pace(const Options&)> pace = [](const Options&) { return Pace::in_step; };
-  // How many of the first nodes have no data and do not train (default: none), and how many nodes the graph
-  // has (default: all).
+  // How many of the first nodes have no data and do not train (default: none), and how many nodes
+  // the graph has (default: all).
   std::function<int(const Options&)> idle_nodes = [](const Options&) { return 0; };
   std::function<int(const Options&, int nodes)> graph_nodes = [](const Options&, int nodes) { return nodes; };
   std::function<Replicas(const Options&)> replicas = [](const Options&) { return Replicas::own; };
-  // Whether state() is the same on all nodes and belongs to the common model, such as an outer optimiser's.
+  // Whether state() is the same on all nodes and belongs to the common model, such as an outer
+  // optimiser's.
   std::function<bool(const Options&)> common_state = [](const Options&) { return false; };
 
   CodedAbility coded = {};
-  // Why these options cannot be used on the grid, where members join and leave. The message is "REASON cannot
-  // be used where members come and go; INSTEAD". None: they can. Strategies with one_learner or
-  // Replicas::bound are refused without being asked.
+  // Why these options cannot be used on the grid, where members join and leave. The message is
+  // "REASON cannot be used where members come and go; INSTEAD". None: they can. Strategies with
+  // one_learner or Replicas::bound are refused without being asked.
   std::function<std::optional<Refusal>(const Options&)> refuses_grid = [](const Options&) {
     return std::optional<Refusal>();
   };
-  // Why these options cannot be used with a model cut into stages. The message is "strategy.name = NAME
-  // REASON: with pipeline.stages = N choose another, INSTEAD". None: they can. Strategies with one_learner
-  // are refused without being asked.
+  // Why these options cannot be used with a model cut into stages. The message is "strategy.name =
+  // NAME REASON: with pipeline.stages = N choose another, INSTEAD". None: they can. Strategies with
+  // one_learner are refused without being asked.
   std::function<std::optional<Refusal>(const Options&)> refuses_pipeline = [](const Options&) {
     return std::optional<Refusal>();
   };

@@ -13,24 +13,26 @@
 
 namespace veche {
 
-// Optional interfaces of a strategy. A strategy class derives from Strategy and from those of these that it
-// needs; the training loop looks for them once, by dynamic_cast, when the strategy is made. Threads: as for
-// Strategy, all methods are called by the strategy's own node.
+// Optional interfaces of a strategy. A strategy class derives from Strategy and from those of these
+// that it needs; the training loop looks for them once, by dynamic_cast, when the strategy is made.
+// Threads: as for Strategy, all methods are called by the strategy's own node.
 
-// A strategy that acts before the backward pass, for example to begin sending finished parts of the gradient
-// during it (Learner::on_gradient_ready).
+// A strategy that acts before the backward pass, for example to begin sending finished parts of the
+// gradient during it (Learner::on_gradient_ready).
 class VECHE_API BeforeBackward {
  public:
   virtual ~BeforeBackward() = default;
   virtual void before_backward(std::uint64_t step) = 0;
 };
 
-// A strategy that wants the optimiser to write the new parameters elsewhere, so that it saves a copy.
+// A strategy that wants the optimiser to write the new parameters elsewhere, so that it saves a
+// copy.
 class VECHE_API InPlaceStep {
  public:
   virtual ~InPlaceStep() = default;
-  // Called before the optimiser's step. Empty: the optimiser overwrites the learner's parameters, as usual.
-  // Otherwise after_step must put the parameters that the learner shall have into the learner.
+  // Called before the optimiser's step. Empty: the optimiser overwrites the learner's parameters,
+  // as usual. Otherwise after_step must put the parameters that the learner shall have into the
+  // learner.
   virtual std::span<float> step_target(std::uint64_t step) = 0;
 };
 
@@ -52,8 +54,9 @@ class VECHE_API MeasuredStrategy {
   virtual Coding coding() const { return {}; }
 };
 
-// An asynchronous strategy for the grid, where the members of a view start it one after the other and a lost
-// member stays in the view for a while. A strategy without this interface may wait for all nodes in `start`.
+// An asynchronous strategy for the grid, where the members of a view start it one after the other
+// and a lost member stays in the view for a while. A strategy without this interface may wait for
+// all nodes in `start`.
 class VECHE_API StartsAlone {
  public:
   virtual ~StartsAlone() = default;
@@ -61,20 +64,21 @@ class VECHE_API StartsAlone {
   virtual void start_alone() = 0;
 };
 
-// An asynchronous strategy (Replicas::served) for the grid whose nodes each serve a part of the model.
+// An asynchronous strategy (Replicas::served) for the grid whose nodes each serve a part of the
+// model.
 class VECHE_API AsyncServer {
  public:
   virtual ~AsyncServer() = default;
-  // Called before `start`: the step that the run is at, and the gradients that this node had not pushed when
-  // the previous view ended (empty: none).
+  // Called before `start`: the step that the run is at, and the gradients that this node had not
+  // pushed when the previous view ended (empty: none).
   virtual void resume_at(std::uint64_t step, std::vector<float> unpushed) = 0;
-  // Called at the end of a view: copies the part that this node serves into `parameters`, a whole model.
-  // Returns the sum of this node's gradients that it has sent to no server.
+  // Called at the end of a view: copies the part that this node serves into `parameters`, a whole
+  // model. Returns the sum of this node's gradients that it has sent to no server.
   virtual std::vector<float> put_back(std::span<float> parameters) = 0;
 };
 
-// A strategy in step (Replicas::served) for the grid with a model in stages: a node may make the steps of a
-// part of the model for all nodes, with an optimiser of its own.
+// A strategy in step (Replicas::served) for the grid with a model in stages: a node may make the
+// steps of a part of the model for all nodes, with an optimiser of its own.
 class VECHE_API ServesPart {
  public:
   struct Part {
@@ -85,7 +89,8 @@ class VECHE_API ServesPart {
   virtual Part served_part() = 0;
 };
 
-// A strategy whose state() differs from that of an earlier version: checkpoints of that version still resume.
+// A strategy whose state() differs from that of an earlier version: checkpoints of that version
+// still resume.
 class VECHE_API ReadsOlderState {
  public:
   virtual ~ReadsOlderState() = default;

@@ -6,8 +6,9 @@
 
 namespace veche {
 
-// The conversation that a message belongs to. Messages with the same sender, receiver and tag arrive in the
-// order of sending. A tag may have children, three levels deep; comm/tags.h names those of a run.
+// The conversation that a message belongs to. Messages with the same sender, receiver and tag
+// arrive in the order of sending. A tag may have children, three levels deep; comm/tags.h names
+// those of a run.
 struct Tag {
   std::uint64_t value = 0;
   auto operator<=>(const Tag&) const = default;

@@ -186,7 +186,8 @@ TEST(Single, SeesWhatTheNodesItStandsForSee) {
   EXPECT_GT(repeating, 4U);
 }
 
-// Four quadratics on a ring (Q4 of docs/oracles.md): the limits are the fixed points of the rules, exactly.
+// Four quadratics on a ring (Q4 of docs/oracles.md): the limits are the fixed points of the rules,
+// exactly.
 const std::vector<std::string> kQ4 = {"model.name=quadratic",   "model.a=[1,2,3,4]", "model.b=[1,-1,2,0]",
                                       "optimizer.name=sgd",     "optimizer.lr=0.05", "run.steps=3000",
                                       "strategy.name=consensus"};

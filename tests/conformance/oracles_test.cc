@@ -166,7 +166,8 @@ TEST(Moshpit, AFullGridIsExactAfterOneRoundOfItsAxes) {
   EXPECT_NEAR(sum, 15, 1e-5);
 }
 
-// E|x-mean|^2 contracts by 1 - lambda2(L)/(2|E|) per random edge: ring8 .963388; complete8 6/7 for any x.
+// E|x-mean|^2 contracts by 1 - lambda2(L)/(2|E|) per random edge: ring8 .963388; complete8 6/7 for
+// any x.
 TEST(Gossip, ContractsAsPredicted) {
   const std::vector<float> start{1, 0, 0, 0, 0, 0, 0, 0};
   const auto spread = [](const std::vector<std::vector<float>>& nodes) {

@@ -16,7 +16,8 @@ namespace {
 using testing::Assignments;
 using testing::ToyLearner;
 
-// Node i pulls number j towards (j + 1) (1 + i / 10), with the sign of j's parity: sizes grow with j.
+// Node i pulls number j towards (j + 1) (1 + i / 10), with the sign of j's parity: sizes grow with
+// j.
 std::unique_ptr<Learner> puller(NodeId node) {
   const double own = 1 + 0.1 * node.value;
   return std::make_unique<ToyLearner>(

@@ -1,6 +1,6 @@
-// Virtual seconds against closed forms: a star of split-duplex links of B bytes/s and L seconds, SimGrid's
-// plain model without cross-traffic, where a message alone takes S/B + 2L and flows share a link equally. See
-// docs/oracles.md.
+// Virtual seconds against closed forms: a star of split-duplex links of B bytes/s and L seconds,
+// SimGrid's plain model without cross-traffic, where a message alone takes S/B + 2L and flows share
+// a link equally. See docs/oracles.md.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,8 +60,8 @@ TEST(SimTimes, HalvingAndDoubling) {
                  2 * (kBytes * (1 - 1.0 / nodes) / kBandwidth + 2 * kLatency * std::log2(nodes)));
 }
 
-// Sums go to node 0 in d = log2 N rounds, one message each. It sends the result to its d children at once,
-// the first of them to d-1, and so on: their messages share a link.
+// Sums go to node 0 in d = log2 N rounds, one message each. It sends the result to its d children
+// at once, the first of them to d-1, and so on: their messages share a link.
 TEST(SimTimes, Tree) {
   for (const int nodes : {2, 4, 8, 16}) {
     const double d = std::log2(nodes);

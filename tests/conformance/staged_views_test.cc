@@ -1,6 +1,6 @@
-// Models in stages whose members die, leave and join at random points of a run, in many orders on the seeded
-// engine: complete replicas go on, no step is lost, and each view ends with the bits of a run that never
-// changes.
+// Models in stages whose members die, leave and join at random points of a run, in many orders on
+// the seeded engine: complete replicas go on, no step is lost, and each view ends with the bits of
+// a run that never changes.
 #include "tests/support/staged_views.h"
 
 #include <gtest/gtest.h>
@@ -96,9 +96,9 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
     return compared;
   }
 
-  // Replicas that never talk are not equally far, and a whole one may be behind. It makes the step for which
-  // all its stages have gradients. Without them it goes on where the others are, from the model it has: how
-  // many steps it will then have made.
+  // Replicas that never talk are not equally far, and a whole one may be behind. It makes the step
+  // for which all its stages have gradients. Without them it goes on where the others are, from the
+  // model it has: how many steps it will then have made.
   static std::uint64_t made_alone(const StagesComingAndGoing::Past& view, std::size_t stages,
                                   std::size_t place, std::uint64_t next) {
     const auto replica = std::span(view.end).subspan(place / stages * stages, stages);
@@ -108,9 +108,9 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
     return std::min(next, completes ? most + 1 : most);
   }
 
-  // A view that ended between stages, and lost nobody: who had not made the step completes it when the next
-  // view begins, as it would have been made. Where each has a model of its own that holds for those who never
-  // talk.
+  // A view that ended between stages, and lost nobody: who had not made the step completes it when
+  // the next view begins, as it would have been made. Where each has a model of its own that holds
+  // for those who never talk.
   static std::uint64_t compare_torn(const StagesComingAndGoing& run, int stages, bool alone) {
     std::uint64_t compared = 0;
     for (std::size_t v = 0; v + 1 < run.past.size(); ++v) {
@@ -229,7 +229,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Assignments{"strategy.name=gossip"}),
     [](const auto& info) { return testing::test_name_of(info.param); });
 
-// Stage 0 has made a step that nobody of stage 1 has: these make it of the gradients they have kept.
+// Stage 0 has made a step that nobody of stage 1 has: these make it of the gradients they have
+// kept.
 TEST(StagedViews, AStageCompletesTheStepThatAnotherHasMade) {
   StagesComingAndGoing run({"strategy.name=allreduce"}, 2, 1);
   for (int i = 0; i < 4; ++i) run.add(true);

@@ -1,5 +1,6 @@
-// Members die, leave and join at random points of a run, in many orders on the seeded engine: the run goes
-// on, no step is lost or made twice, and where models are equal they are so at every view's start and end.
+// Members die, leave and join at random points of a run, in many orders on the seeded engine: the
+// run goes on, no step is lost or made twice, and where models are equal they are so at every
+// view's start and end.
 #include "tests/support/views.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ struct Totals : ::testing::Environment {
 };
 const auto* const totals = ::testing::AddGlobalTestEnvironment(new Totals);
 
-// The same steps by the members of one view alone, from where it began, in a run that never changes.
+// The same steps by the members of one view alone, from where it began, in a run that never
+// changes.
 std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::Past& view,
                                std::uint64_t until) {
   Settings settings = run.settings(view.members.size());
@@ -154,7 +156,8 @@ TEST_P(ViewsTest, TheRunGoesOn) {
         ASSERT_EQ(state_hash(member->part->self()), state_hash(run.members.front()->part->self()));
       }
       if (!member->founded || member->took) continue;
-      // Who was in from the beginning and never behind has measured and saved whatever was due, once.
+      // Who was in from the beginning and never behind has measured and saved whatever was due,
+      // once.
       std::vector<std::uint64_t> due{5, 10, 15, kSteps};
       if (equal) {
         EXPECT_EQ(member->evaluated, due);
@@ -224,7 +227,8 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
     deaths += run.deaths;
     ASSERT_FALSE(run.members.empty());
     ASSERT_LT(run.views, 59);
-    // From one view to the next nobody goes back, and who takes a state takes a model that somebody had.
+    // From one view to the next nobody goes back, and who takes a state takes a model that somebody
+    // had.
     for (std::size_t v = 0; v + 1 < run.past.size(); ++v)
       for (std::size_t i = 0; i < run.past[v].members.size(); ++i)
         for (std::size_t k = 0; k < run.past[v + 1].members.size(); ++k)
@@ -256,8 +260,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Assignments{"strategy.name=consensus", "strategy.async=true", "optimizer.momentum=0.9"},
                       Assignments{"strategy.name=consensus", "strategy.async=true", "compress.codec=int8"},
                       Assignments{"strategy.name=parameter-server", "strategy.update=async"},
-                      // A small rate: with 0.1 nine workers' stale gradients, added up with momentum, swing
-                      // beyond the bound in one order of a thousand; with this one in none of two thousand.
+                      // A small rate: with 0.1 nine workers' stale gradients, added up with
+                      // momentum, swing beyond the bound in one order of a thousand; with this one
+                      // in none of two thousand.
                       Assignments{"strategy.name=parameter-server", "strategy.update=async",
                                   "optimizer.momentum=0.5", "optimizer.lr=0.01"},
                       Assignments{"strategy.name=parameter-server", "strategy.update=ssp",

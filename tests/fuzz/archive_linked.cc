@@ -1,5 +1,5 @@
-// In the fuzz programs libarchive is linked, so that the fuzzer sees into the code around it; there is no
-// module to load.
+// In the fuzz programs libarchive is linked, so that the fuzzer sees into the code around it; there
+// is no module to load.
 #include "veche/data/formats/archive/archive.h"
 
 extern "C" void veche_read_archive(std::span<const std::uint8_t> bytes, const std::string& name,

@@ -1,6 +1,6 @@
-// A member of a grid that does nothing but go in step with the others: in every step each node sends its
-// number to all and adds up what comes. What it sees it prints: a line a view, when its first step was made,
-// and one every so many steps.
+// A member of a grid that does nothing but go in step with the others: in every step each node
+// sends its number to all and adds up what comes. What it sees it prints: a line a view, when its
+// first step was made, and one every so many steps.
 //   member found FOLDER | join FOLDER INVITATION | resume FOLDER      until its input is closed
 //   member invite FOLDER USES SECONDS | status FOLDER | revoke FOLDER ID
 #include <poll.h>

@@ -1,6 +1,6 @@
-// A member of a grid that trains a small model at a pace of its own: each pass takes so many seconds,
-// whatever the machine does besides. Prints when each pass began and of which step it was, and what people
-// are told.
+// A member of a grid that trains a small model at a pace of its own: each pass takes so many
+// seconds, whatever the machine does besides. Prints when each pass began and of which step it was,
+// and what people are told.
 //   trainer found FOLDER SECONDS KEY=VALUE...                first prints an invitation
 //   trainer join FOLDER SECONDS INVITATION KEY=VALUE...      all until their input is closed
 //   trainer found-later ..., trainer join-later ...          print "linked" when they can be talked to, and

@@ -1,5 +1,5 @@
-// Sums by MPI's own collectives, on their own: two ranks, also in the ways that only clusters of several
-// hosts go.
+// Sums by MPI's own collectives, on their own: two ranks, also in the ways that only clusters of
+// several hosts go.
 #include <gtest/gtest.h>
 
 #include <thread>

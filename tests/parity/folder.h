@@ -12,7 +12,8 @@
 
 namespace veche {
 
-// What another program reads: raw numbers, a file for each list, and index.json, which tells what they are.
+// What another program reads: raw numbers, a file for each list, and index.json, which tells what
+// they are.
 class Folder {
  public:
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}

@@ -1,6 +1,6 @@
-// parity DIR: trains small cases for 20 steps and writes to DIR what another program needs to repeat them,
-// and the losses it should see. index.json lists the cases; numbers are raw float32 (labels int64), tensors
-// in PyTorch's names and plain order, images NCHW.
+// parity DIR: trains small cases for 20 steps and writes to DIR what another program needs to
+// repeat them, and the losses it should see. index.json lists the cases; numbers are raw float32
+// (labels int64), tensors in PyTorch's names and plain order, images NCHW.
 #include <iostream>
 #include <optional>
 
@@ -30,9 +30,9 @@ struct Case {
   int micro_batches = 1;
 };
 
-// The residual network is chaotic at the rates of real training: one ReLU that rounding switches changes the
-// losses ten steps later by percents, in PyTorch with itself in another memory layout too. Hence its small
-// rates.
+// The residual network is chaotic at the rates of real training: one ReLU that rounding switches
+// changes the losses ten steps later by percents, in PyTorch with itself in another memory layout
+// too. Hence its small rates.
 const Case kCases[] = {
     {"cnn", "sgd", 0.01, {1, 28, 28}, 25},
     {"cnn", "adam", 0.0003, {1, 28, 28}, 25},

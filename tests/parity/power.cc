@@ -1,6 +1,7 @@
-// power_parity DIR: two nodes train `cnn` for 20 steps with all-reduce, the gradients by PowerSGD from the
-// third step on, and write to DIR what another program needs to repeat it, and the losses it should see: as
-// parity.cc, with the batches and losses of each node, and the first Q of every matrix.
+// power_parity DIR: two nodes train `cnn` for 20 steps with all-reduce, the gradients by PowerSGD
+// from the third step on, and write to DIR what another program needs to repeat it, and the losses
+// it should see: as parity.cc, with the batches and losses of each node, and the first Q of every
+// matrix.
 #include <iostream>
 
 #include "tests/parity/folder.h"
@@ -70,8 +71,8 @@ class Trained : public Learner {
   std::vector<double>& losses_;
 };
 
-// The Q that the codec begins with, as a vector as long as the model's where each matrix holds in row k of
-// its first rows the k-th column of its own: so it is written as a tensor is.
+// The Q that the codec begins with, as a vector as long as the model's where each matrix holds in
+// row k of its first rows the k-th column of its own: so it is written as a tensor is.
 std::vector<float> first_factors(Learner& learner) {
   StreamShape shape;
   shape.length = learner.parameters().size();

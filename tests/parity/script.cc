@@ -1,6 +1,6 @@
-// script MODULE DIR: four nodes train the TorchScript module of that file by all-reduce, each on batches of
-// its own. Writes to DIR images (NCHW float32) and labels (int64) by step and node, and index.json with the
-// losses that each node saw.
+// script MODULE DIR: four nodes train the TorchScript module of that file by all-reduce, each on
+// batches of its own. Writes to DIR images (NCHW float32) and labels (int64) by step and node, and
+// index.json with the losses that each node saw.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

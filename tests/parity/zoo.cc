@@ -1,7 +1,8 @@
-// zoo DIR: DIR/index.json lists networks, each with a safetensors file of its weights and a file of images
-// (float32, NCHW). Gives each of ours those weights, as model.init does, and writes to DIR/N.safetensors what
-// it has then and what came out: `weight.*`, `outputs` (log-probabilities outside training), and where a
-// gradient is asked for `loss`, `gradient.*` and `after.*` (the buffers after that pass).
+// zoo DIR: DIR/index.json lists networks, each with a safetensors file of its weights and a file of
+// images (float32, NCHW). Gives each of ours those weights, as model.init does, and writes to
+// DIR/N.safetensors what it has then and what came out: `weight.*`, `outputs` (log-probabilities
+// outside training), and where a gradient is asked for `loss`, `gradient.*` and `after.*` (the
+// buffers after that pass).
 #include "veche/model/zoo.h"
 
 #include <filesystem>

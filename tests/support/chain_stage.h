@@ -7,8 +7,8 @@
 
 namespace veche::testing {
 
-// The cheapest chain: block k multiplies a number by w_k, and the loss is half the squared distance from the
-// label. With y = x w_0 .. w_n the gradient of w_k is the mean of (y - label) y / w_k.
+// The cheapest chain: block k multiplies a number by w_k, and the loss is half the squared distance
+// from the label. With y = x w_0 .. w_n the gradient of w_k is the mean of (y - label) y / w_k.
 class ChainStage : public Stage {
  public:
   ChainStage(std::vector<float> w, bool first, bool last)

@@ -15,7 +15,8 @@ inline constexpr std::uint64_t kStepsInStages = 14;
 inline constexpr std::uint64_t kVeryManyCalls = 30000;  // of endpoints: more than the whole run makes
 inline constexpr std::size_t kWeightsOfAStage = 3;
 
-// A run of a model in stages whose members come, go and die, on the seeded engine, one process for all.
+// A run of a model in stages whose members come, go and die, on the seeded engine, one process for
+// all.
 class StagesComingAndGoing {
  public:
   struct Member : Observer, Checkpointer {
@@ -260,8 +261,8 @@ inline void StagesComingAndGoing::look_back() {
       most = std::max(most, member->part->self().step);
       steps.insert(member->part->self().step);
     }
-  // Who is behind another stage of its replica has what it needs to make that step; where models are equal,
-  // all have.
+  // Who is behind another stage of its replica has what it needs to make that step; where models
+  // are equal, all have.
   const bool equal = plan(2).replicas() != Replicas::own;
   for (std::size_t i = 0; i < view.members.size(); ++i)
     for (std::size_t k = 0; k < view.members.size(); ++k) {

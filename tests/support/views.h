@@ -18,8 +18,8 @@
 
 namespace veche::testing {
 
-// f(x) = 1/2 sum_d a_d (x_d - b_d)^2 with a and b of a member. Tells of its gradient in two parts, the last
-// first.
+// f(x) = 1/2 sum_d a_d (x_d - b_d)^2 with a and b of a member. Tells of its gradient in two parts,
+// the last first.
 class MembersLearner : public Learner {
  public:
   static constexpr std::size_t kLength = 40;
@@ -56,8 +56,8 @@ class MembersLearner : public Learner {
 
 struct Died {};
 
-// What happens in a view, counted in calls of endpoints: a node dies at one of its own, or the view ends at
-// one of anybody's.
+// What happens in a view, counted in calls of endpoints: a node dies at one of its own, or the view
+// ends at one of anybody's.
 struct Fate {
   std::optional<NodeId> dies;
   std::uint64_t dies_at = 0;
@@ -110,7 +110,8 @@ struct Snapshot {
   std::vector<std::vector<float>> common = {};  // of all, by their strategy
 };
 
-// A node of a run that never changes: an ordinary one, or one that begins with the kept work of a step.
+// A node of a run that never changes: an ordinary one, or one that begins with the kept work of a
+// step.
 class NodeAlone {
  public:
   NodeAlone(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, bool with_work) {
@@ -255,7 +256,8 @@ class ComingAndGoing {
     const std::vector<std::unique_ptr<Member>>& members_;
   };
 
-  // A newcomer who has asked for copies before the view that has just ended, and now takes what was made.
+  // A newcomer who has asked for copies before the view that has just ended, and now takes what was
+  // made.
   void let_in_who_follows() {
     const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
     if (coming_) {

@@ -6,7 +6,8 @@
 namespace veche {
 namespace {
 
-// A node that wakes up this long after its deadline was stopped, as by Ctrl-Z, and its peers perhaps with it.
+// A node that wakes up this long after its deadline was stopped, as by Ctrl-Z, and its peers
+// perhaps with it.
 constexpr Time kStopped(2);
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace veche {
 
 void barrier(Channel& channel) {
-  // Dissemination: after the round with distance d, a node knows that the 2d-1 nodes before it have arrived.
+  // Dissemination: after the round with distance d, a node knows that the 2d-1 nodes before it have
+  // arrived.
   for (int distance = 1; distance < channel.size(); distance *= 2) {
     channel.send(wrapped(channel.me().value + distance, channel.size()), channel.pool.make(0));
     channel.expect(wrapped(channel.me().value - distance, channel.size()));
@@ -18,8 +19,8 @@ void barrier(Channel& channel) {
 }
 
 Message broadcast(Channel& channel, NodeId root, Message message) {
-  // A binomial tree over the distance from the root: receive from the node that differs in the lowest set
-  // bit, then send to the nodes that differ in a lower bit.
+  // A binomial tree over the distance from the root: receive from the node that differs in the
+  // lowest set bit, then send to the nodes that differ in a lower bit.
   const int size = channel.size();
   const int rank = wrapped(channel.me().value - root.value, size).value;
   int bit = 1;

@@ -6,7 +6,7 @@ namespace veche {
 
 void CountedEndpoint::send(NodeId to, Tag tag, Message message) {
   if (to != id()) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::ranges::find(counts_, to, &Count::to);
     if (found != counts_.end())
       found->bytes += message.size();
@@ -18,7 +18,7 @@ void CountedEndpoint::send(NodeId to, Tag tag, Message message) {
 
 BytesByPeer CountedEndpoint::by_peer() const {
   BytesByPeer told{};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < counts_.size(); ++i)
     told[i] = {known_as(counts_[i].to).value, static_cast<float>(counts_[i].bytes)};
   return told;

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <array>
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 
 namespace veche {
@@ -13,16 +13,16 @@ struct PeerBytes {
   std::int32_t peer = 0;
   float bytes = 0;
 };
-// The number of peers counted one by one. Bytes to other peers are only in the total: a full table of peers
-// for each of ten thousand nodes would not fit in memory.
+// The number of peers counted one by one. Bytes to other peers are only in the total: a full table
+// of peers for each of ten thousand nodes would not fit in memory.
 inline constexpr std::size_t kPeersTold = 40;
 using BytesByPeer = std::array<PeerBytes, kPeersTold>;  // unused items have 0 bytes
 
-// An endpoint around another that counts bytes by peer. Collectives without messages (EngineCollectives) and
-// messages of a node to itself are not counted.
+// An endpoint around another that counts bytes by peer. Collectives without messages
+// (EngineCollectives) and messages of a node to itself are not counted.
 class CountedEndpoint final : public Endpoint {
  public:
-  explicit CountedEndpoint(Endpoint& inner) : Endpoint(inner), inner_(inner) {}  // which outlives it
+  explicit CountedEndpoint(Endpoint& inner) : Endpoint(inner), inner_(inner) {}  // must outlive it
 
   BytesByPeer by_peer() const;  // any thread
 
@@ -45,8 +45,8 @@ class CountedEndpoint final : public Endpoint {
     std::uint64_t bytes;
   };
   Endpoint& inner_;
-  mutable std::mutex mutex_;   // helpers send too; never held across a call
-  std::vector<Count> counts_;  // guarded by the mutex
+  mutable Mutex mutex_;  // helpers send too; never held across a call
+  std::vector<Count> counts_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

@@ -11,10 +11,10 @@
 
 namespace veche {
 
-// Sleeps until the next event or a deadline, like std::atomic::wait with a deadline. Unlike a condition
-// variable it has no mutex that woken threads queue for. May be in memory shared by processes, all zero
-// at first. To wait: make a Waiter, check again that there is nothing to do, sleep. An event after the
-// waiter was made ends the sleep.
+// Sleeps until the next event or a deadline, like std::atomic::wait with a deadline. Unlike a
+// condition variable it has no mutex that woken threads queue for. May be in memory shared by
+// processes, all zero at first. To wait: make a Waiter, check again that there is nothing to do,
+// sleep. An event after the waiter was made ends the sleep.
 class EventCount {
  public:
   class Waiter {

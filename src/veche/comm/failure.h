@@ -30,8 +30,8 @@ VECHE_MODULE_API std::string as_end(const std::string& word = "");
 VECHE_MODULE_API bool is_end(const std::string& brought);
 VECHE_MODULE_API std::string text_of(const std::string& brought);
 
-// The common failure of all ranks, from their contributions: the root cause, with its rank unless all
-// ranks failed alike. Nothing when all contributed texts, or all have ended.
+// The common failure of all ranks, from their contributions: the root cause, with its rank unless
+// all ranks failed alike. Nothing when all contributed texts, or all have ended.
 VECHE_MODULE_API std::optional<Failure> common_failure(std::span<const std::string> brought,
                                                        const std::function<std::string(int rank)>& name_of);
 

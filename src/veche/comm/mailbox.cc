@@ -5,19 +5,19 @@
 namespace veche {
 
 void Mailbox::put(NodeId from, Tag tag, Message message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   entries_.push_back({numbers_++, from, tag, std::move(message), true});
   call(from, tag);
 }
 
 std::uint64_t Mailbox::announce(NodeId from, Tag tag) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   entries_.push_back({numbers_, from, tag, {}, false});
   return numbers_++;
 }
 
 void Mailbox::fill(std::uint64_t announced, Message message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = std::ranges::find(entries_, announced, &Entry::number);
   entry->message = std::move(message);
   entry->complete = true;
@@ -41,29 +41,29 @@ std::optional<Received> Mailbox::find(std::optional<NodeId> from, Tag tag) {
 }
 
 std::optional<Received> Mailbox::take(std::optional<NodeId> from, Tag tag) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return find(from, tag);
 }
 
 bool Mailbox::expects(NodeId from, Tag tag) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::any_of(entries_,
                              [&](const Entry& entry) { return entry.from == from && entry.tag == tag; });
 }
 
 Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point until, const Lost& lost) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Waiter waiter{from, tag, {}};
   for (;;) {
     if (auto entry = find(from, tag)) return std::move(*entry);
     if (const auto peer = lost()) return {Received::Outcome::peer_lost, *peer, {}};
-    if (wait(lock, waiter, until) == std::cv_status::timeout && Clock::now() >= until)
+    if (wait(waiter, until) == std::cv_status::timeout && Clock::now() >= until)
       return {Received::Outcome::timed_out, from.value_or(NodeId{}), {}};
   }
 }
 
 std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive) {
-  const std::lock_guard lock(told_mutex_);
+  const MutexLock lock(told_mutex_);
   std::vector<bool>& told = told_[tag];
   told.resize(static_cast<std::size_t>(peers));
   for (int peer = 0; peer < peers; ++peer) {
@@ -75,27 +75,27 @@ std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function
 }
 
 std::uint64_t Mailbox::event_count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return events_;
 }
 
 void Mailbox::wait_for_event(std::uint64_t seen, Clock::time_point until) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Waiter waiter;
-  while (events_ == seen && wait(lock, waiter, until) != std::cv_status::timeout) {
+  while (events_ == seen && wait(waiter, until) != std::cv_status::timeout) {
   }
 }
 
 void Mailbox::wake_all() {
-  const std::lock_guard lock(mutex_);  // else a waiter that has just checked would miss it
+  const MutexLock lock(mutex_);  // otherwise a waiter that has just checked would miss it
   ++losses_;
   ++events_;
   for (Waiter* waiter : waiters_) waiter->called.notify_one();
 }
 
-std::cv_status Mailbox::wait(std::unique_lock<std::mutex>& lock, Waiter& waiter, Clock::time_point until) {
+std::cv_status Mailbox::wait(Waiter& waiter, Clock::time_point until) {
   waiters_.push_back(&waiter);
-  const std::cv_status status = waiter.called.wait_until(lock, until);
+  const std::cv_status status = waiter.called.wait_until(mutex_, until);
   std::erase(waiters_, &waiter);
   return status;
 }

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "veche/base/module/module_api.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 
 namespace veche {
@@ -22,8 +22,8 @@ class VECHE_MODULE_API Mailbox {
   using Clock = std::chrono::steady_clock;
 
   void put(NodeId from, Tag tag, Message message);
-  // Reserves the place of a message whose bytes have not arrived yet, which keeps the order of sending. The
-  // message is not read before `fill` is called with the returned number.
+  // Reserves the place of a message whose bytes have not arrived yet, which keeps the order of
+  // sending. The message is not read before `fill` is called with the returned number.
   std::uint64_t announce(NodeId from, Tag tag);
   void fill(std::uint64_t announced, Message message);
 
@@ -31,18 +31,18 @@ class VECHE_MODULE_API Mailbox {
   std::optional<Received> take(std::optional<NodeId> from, Tag tag);
   // Whether there is a message, or one was announced.
   bool expects(NodeId from, Tag tag) const;
-  // Waits for a message until `until`, or until `lost` returns a peer that will send no more. `lost` is
-  // called with the mailbox locked when there is no message; it may throw.
+  // Waits for a message until `until`, or until `lost` returns a peer that will send no more.
+  // `lost` is called with the mailbox locked when there is no message; it may throw.
   using Lost = std::function<std::optional<NodeId>()>;
   Received receive(std::optional<NodeId> from, Tag tag, Clock::time_point until, const Lost& lost);
 
-  // For waits for anyone: returns a peer that is not `alive` and was not returned for this tag before. Call
-  // it with or without the mailbox locked, from one thread per tag. It asks about all peers: call it only
-  // when a peer was lost.
+  // For waits for anyone: returns a peer that is not `alive` and was not returned for this tag
+  // before. Call it with or without the mailbox locked, from one thread per tag. It asks about all
+  // peers: call it only when a peer was lost.
   std::optional<NodeId> next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive);
 
-  // The number of events so far: messages and losses. Read it before polling; wait_for_event then misses
-  // nothing that happens in between.
+  // The number of events so far: messages and losses. Read it before polling; wait_for_event then
+  // misses nothing that happens in between.
   std::uint64_t event_count() const;
   void wait_for_event(std::uint64_t seen, Clock::time_point until);
   // A peer was lost: all waits check again.
@@ -50,7 +50,8 @@ class VECHE_MODULE_API Mailbox {
   bool told_of_losses() const { return losses_ > 0; }
 
  private:
-  // Few messages wait at a time: a linear search is the fastest index, and it keeps the order of sending.
+  // Few messages wait at a time: a linear search is the fastest index, and it keeps the order of
+  // sending.
   struct Entry {
     std::uint64_t number = 0;
     NodeId from;
@@ -59,27 +60,27 @@ class VECHE_MODULE_API Mailbox {
     bool complete = true;
   };
 
-  // A waiting thread is woken only by the message it waits for. With many nodes on few cores, useless
-  // wake-ups would take the cores from nodes that compute.
+  // A waiting thread is woken only by the message it waits for. With many nodes on few cores,
+  // useless wake-ups would take the cores from nodes that compute.
   struct Waiter {
     std::optional<NodeId> from;
-    std::optional<Tag> tag;  // none: any event
-    std::condition_variable called;
+    std::optional<Tag> tag;  // nullopt: any event
+    ConditionVariable called;
   };
 
-  std::optional<Received> find(std::optional<NodeId> from, Tag tag);
+  std::optional<Received> find(std::optional<NodeId> from, Tag tag) VECHE_REQUIRES(mutex_);
   // Sleeps until notified, or until `until`.
-  std::cv_status wait(std::unique_lock<std::mutex>& lock, Waiter& waiter, Clock::time_point until);
-  void call(NodeId from, Tag tag);
+  std::cv_status wait(Waiter& waiter, Clock::time_point until) VECHE_REQUIRES(mutex_);
+  void call(NodeId from, Tag tag) VECHE_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::deque<Entry> entries_;              // guarded by mutex_
-  std::vector<Waiter*> waiters_;           // guarded by mutex_
-  std::uint64_t numbers_ = 0;              // guarded by mutex_
-  std::uint64_t events_ = 0;               // guarded by mutex_
-  std::atomic<int> losses_ = 0;            // calls of wake_all
-  std::mutex told_mutex_;                  // taken after mutex_
-  std::map<Tag, std::vector<bool>> told_;  // by peer: loss reported; guarded by told_mutex_
+  mutable Mutex mutex_;
+  std::deque<Entry> entries_ VECHE_GUARDED_BY(mutex_);
+  std::vector<Waiter*> waiters_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t numbers_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t events_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::atomic<int> losses_ = 0;                                          // calls of wake_all
+  Mutex told_mutex_;                                                     // taken after mutex_
+  std::map<Tag, std::vector<bool>> told_ VECHE_GUARDED_BY(told_mutex_);  // by peer: loss reported
 };
 
 }  // namespace veche

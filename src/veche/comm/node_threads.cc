@@ -9,13 +9,13 @@
 namespace veche {
 
 void NodeThreads::spawn(std::function<void()> helper) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return;
   helpers_.emplace_back([this, helper = std::move(helper)] {
     try {
       helper();
     } catch (const NodeEnded&) {
-      // As it should be.
+      // The expected end.
     } catch (...) {
       fail(std::current_exception());
     }
@@ -24,7 +24,7 @@ void NodeThreads::spawn(std::function<void()> helper) {
 
 void NodeThreads::fail(std::exception_ptr error) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     errors_.push_back(std::move(error));
   }
   failed_ = true;
@@ -34,14 +34,14 @@ void NodeThreads::fail(std::exception_ptr error) {
 void NodeThreads::check() const {
   if (ended_) throw NodeEnded();
   if (!failed_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::rethrow_exception(errors_.front());
 }
 
 void NodeThreads::end() {
   std::vector<std::jthread> helpers;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_.exchange(true)) return;
     helpers = std::move(helpers_);
   }

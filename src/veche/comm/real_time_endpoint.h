@@ -17,10 +17,10 @@
 
 namespace veche {
 
-// What the endpoints of threads, MPI and the grid have in common: the node is a thread of this process, its
-// messages arrive in a mailbox, it computes in a slot, and time is the steady clock. `Engine` is the derived
-// class; its functions are called directly, so a message costs no virtual call more than one `send` or
-// `receive`. An engine provides
+// What the endpoints of threads, MPI and the grid have in common: the node is a thread of this
+// process, its messages arrive in a mailbox, it computes in a slot, and time is the steady clock.
+// `Engine` is the derived class; its functions are called directly, so a message costs no virtual
+// call more than one `send` or `receive`. An engine provides
 //   alive(peer)                 as in Endpoint
 //   deliver(to, tag, message)   hands over a message to a peer that is alive
 //   lost_any()                  whether any peer was lost yet: cheap, and may be true too early
@@ -97,8 +97,9 @@ class RealTimeEndpoint : public Endpoint {
     return start_ + std::chrono::duration_cast<Clock::duration>(deadline);
   }
 
-  // The outcome of an all-reduce that the engine did without messages. It counts as the fewest bytes that
-  // messages could do it with: each part to its owner, and the sum of the own part to everybody.
+  // The outcome of an all-reduce that the engine did without messages. It counts as the fewest
+  // bytes that messages would need: each part to its owner, and the sum of the own part to every
+  // node.
   EngineCollectives::Outcome count_all_reduce(std::span<float> data, Time waited) {
     const std::size_t own = part_of(data, size(), id().value).size();
     const auto others = static_cast<std::size_t>(size() - 1);

@@ -12,10 +12,10 @@
 namespace veche {
 
 // The sum of the vectors of nodes that share memory, in one process or in several. The last node to
-// arrive starts the work, which is divided into blocks: each node that is awake takes the next block
-// and sums it over all nodes. So two cores do the work of sixteen nodes without waking sixteen threads,
-// and the last node alone sums short vectors. One operation at a time: a node begins the next one after
-// it has left the last.
+// arrive starts the work, which is divided into blocks: each node that is awake takes the next
+// block and sums it over all nodes. So two cores do the work of sixteen nodes without waking
+// sixteen threads, and the last node alone sums short vectors. One operation at a time: a node
+// begins the next one after it has left the last.
 class VECHE_MODULE_API SharedMemorySum {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,13 +24,13 @@ class VECHE_MODULE_API SharedMemorySum {
   class Work {
    public:
     virtual ~Work() = default;
-    // Sums items [from, to) over all nodes. The result does not depend on the caller or the order of
-    // calls.
+    // Sums items [from, to) over all nodes. The result does not depend on the caller or the order
+    // of calls.
     virtual void add_up(std::size_t from, std::size_t to) = 0;
     virtual std::optional<NodeId> first_lost() const = 0;
     // Whether the nodes are in several processes, any of which may stop or end at any time. Waiting
-    // nodes then wake up now and then to check, and leave at their deadline even if all have arrived:
-    // no other node touches their memory.
+    // nodes then wake up now and then to check, and leave at their deadline even if all have
+    // arrived: no other node touches their memory.
     virtual bool between_processes() const { return false; }
   };
 

@@ -11,10 +11,10 @@
 namespace veche {
 namespace {
 
-// Turns belong to threads, and who waits does not know who computes around it.
+// Thread-local, since a wait does not know about the computation around it.
 thread_local Slots::Turn* turn_of_thread = nullptr;
 
-// Empty where it cannot be told.
+// Empty if unknown.
 cpu_set_t cores_of(pthread_t thread) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -24,7 +24,8 @@ cpu_set_t cores_of(pthread_t thread) {
 
 void allow(pthread_t thread, const cpu_set_t& cores) { pthread_setaffinity_np(thread, sizeof cores, &cores); }
 
-// Until it is allowed `cores` again, which it may use. Advice only: else it runs where the kernel likes.
+// Moves the thread to a core until it is given back `cores`. Advice only: otherwise it runs where
+// the kernel decides.
 void move_to(int core, pthread_t thread, const cpu_set_t& cores) {
   if (core < 0 || core >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(core), &cores)) return;
   cpu_set_t only;
@@ -36,10 +37,10 @@ void move_to(int core, pthread_t thread, const cpu_set_t& cores) {
 }  // namespace
 
 struct Slots::Waiter {
-  std::optional<std::size_t> slot;  // given by the one who leaves it
-  std::condition_variable called;
+  std::optional<std::size_t> slot;  // handed over by the node that leaves it
+  ConditionVariable called;
   const pthread_t thread = pthread_self();
-  const cpu_set_t cores = cores_of(thread);  // once it runs where it should, it may be moved again
+  const cpu_set_t cores = cores_of(thread);  // once it runs there, it may be moved again
 };
 
 Slots::Slots(int slots, int processes)
@@ -63,13 +64,13 @@ Slots::Away::~Away() {
 }
 
 std::size_t Slots::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.size();
 }
 
 std::size_t Slots::take(std::uint64_t step) {
   const int core = sched_getcpu();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!std::ranges::all_of(slots_, &Slot::busy)) {
     const std::size_t slot = take_free(core);
     const int target = slots_[slot].core;
@@ -83,7 +84,7 @@ std::size_t Slots::take(std::uint64_t step) {
   }
   Waiter me;
   waiting_.emplace(std::pair{step, tickets_++}, &me);
-  me.called.wait(lock, [&] { return me.slot.has_value(); });
+  me.called.wait(mutex_, [&]() VECHE_REQUIRES(mutex_) { return me.slot.has_value(); });
   lock.unlock();
   allow(me.thread, me.cores);
   return *me.slot;
@@ -104,7 +105,7 @@ bool Slots::computes_on(int core) const {
 
 void Slots::give(std::size_t slot) {
   const int core = sched_getcpu();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   slots_[slot].core = core;
   if (waiting_.empty()) {
     slots_[slot].busy = false;

@@ -1,28 +1,28 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "veche/base/module/module_api.h"
+#include "veche/base/thread/mutex.h"
 
 namespace veche {
 
-// Limits how many nodes of a process compute at the same time. A process may run many nodes as threads, but
-// each slot runs one forward and backward pass at a time. So many nodes on few cores neither thrash nor hold
-// all their activations at once. Of the waiting nodes the one with the lowest step goes first, because others
-// wait for it; at equal steps, the one that came first.
+// Limits how many nodes of a process compute at the same time. A process may run many nodes as
+// threads, but each slot runs one forward and backward pass at a time. So many nodes on few cores
+// neither thrash nor hold all their activations at once. Of the waiting nodes the one with the
+// lowest step goes first, because others wait for it; at equal steps, the one that came first.
 //
 // A node that waits for messages during its turn gives its slot back for that time.
 //
-// A slot stays on its core. Otherwise Linux often wakes the next node on the core of another slot: two nodes
-// then share a core for many milliseconds while the freed core idles.
+// A slot stays on its core. Otherwise Linux often wakes the next node on the core of another slot:
+// two nodes then share a core for many milliseconds while the freed core idles.
 class VECHE_MODULE_API Slots {
  public:
-  // 0: one slot per core that this process may use, divided by the number of `processes` that share them.
+  // 0: one slot per core that this process may use, divided by the number of `processes` that share
+  // them.
   explicit Slots(int slots, int processes = 1);
   std::size_t count() const { return slots_.size(); }
   std::size_t waiting() const;  // threads that wait for a slot now
@@ -62,14 +62,15 @@ class VECHE_MODULE_API Slots {
   struct Waiter;
 
   std::size_t take(std::uint64_t step);
-  std::size_t take_free(int core);
-  bool computes_on(int core) const;
+  std::size_t take_free(int core) VECHE_REQUIRES(mutex_);
+  bool computes_on(int core) const VECHE_REQUIRES(mutex_);
   void give(std::size_t slot);
 
-  mutable std::mutex mutex_;
-  std::vector<Slot> slots_;                                             // guarded by mutex_
-  std::uint64_t tickets_ = 0;                                           // guarded by mutex_
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Waiter*> waiting_;  // (step, ticket); guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<Slot> slots_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t tickets_ VECHE_GUARDED_BY(mutex_) = 0;
+  // By step and ticket.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Waiter*> waiting_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// All conversations of a run. The tags and the numbers of children are part of the protocol between nodes:
-// never change them. A strategy numbers the children of `strategy` in its own file.
+// All conversations of a run. The tags and the numbers of children are part of the protocol between
+// nodes: never change them. A strategy numbers the children of `strategy` in its own file.
 namespace tags {
 inline constexpr Tag strategy{1};          // what strategies exchange
 inline constexpr Tag control{2};           // barriers, evaluations and checkpoints of all nodes
@@ -39,7 +39,7 @@ inline constexpr Tag step_settled =
 // Children of `state`, and of its child kStates.
 enum StateTalk : std::uint64_t {
   kDataWords = 0,    // what every node tells about its data
-  kStates = 1,       // who copies whose state; has the children of StateFetchTalk
+  kStates = 1,       // roles in a state transfer; has the children of StateFetchTalk
   kRolesTaken = 8,   // models in stages: which node trains which stage
   kStageStates = 9,  // as kStates, among the nodes of a stage
   kCompleted = 10,   // the status of the nodes of a stage

@@ -4,7 +4,8 @@
 
 namespace veche {
 
-// A learner that passes every call on to another one: a base for learners that change a single call.
+// A learner that passes every call on to another one: a base for learners that change a single
+// call.
 class ForwardingLearner : public Learner {
  public:
   explicit ForwardingLearner(Learner& inner) : inner_(inner) {}  // which outlives it

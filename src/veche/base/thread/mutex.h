@@ -4,9 +4,9 @@
 #include <condition_variable>
 #include <mutex>
 
-// Mutexes that clang can check: a field declared with VECHE_GUARDED_BY(mutex_) may only be used while mutex_
-// is held, and `make tidy` fails where it is not. GCC sees plain std::mutex and std::condition_variable. The
-// standard library's own types carry no such attributes.
+// Mutexes that clang can check: a field declared with VECHE_GUARDED_BY(mutex_) may only be used
+// while mutex_ is held, and `make tidy` fails where it is not. GCC sees plain std::mutex and
+// std::condition_variable. The standard library's own types carry no such attributes.
 
 #if defined(__clang__)
 #define VECHE_THREAD_ATTRIBUTE(attribute) __attribute__((attribute))
@@ -17,7 +17,8 @@
 // After a field: the mutex that protects it; with PT, what the field points to.
 #define VECHE_GUARDED_BY(mutex) VECHE_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define VECHE_PT_GUARDED_BY(mutex) VECHE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
-// After a function or the parameter list of a lambda: the caller holds the mutex, or must not hold it.
+// After a function or the parameter list of a lambda: the caller holds the mutex, or must not hold
+// it.
 #define VECHE_REQUIRES(...) VECHE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define VECHE_EXCLUDES(...) VECHE_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 // After a function that the check cannot follow. A comment says why it is right.
@@ -42,6 +43,8 @@ class VECHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   explicit MutexLock(Mutex& mutex) VECHE_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
     mutex_.lock();
   }
+  // For a mutex that the caller has locked, as with try_lock.
+  MutexLock(Mutex& mutex, std::adopt_lock_t /*adopt*/) VECHE_REQUIRES(mutex) : mutex_(mutex) {}
   ~MutexLock() VECHE_THREAD_ATTRIBUTE(release_capability()) {
     if (held_) mutex_.unlock();
   }
@@ -76,8 +79,8 @@ class VECHE_THREAD_ATTRIBUTE(scoped_lockable) MutexUnlock {
   Mutex& mutex_;
 };
 
-// The caller of each wait holds the mutex, before and after. `ready` is asked with the mutex held: a lambda
-// that reads guarded fields says so, [&]() VECHE_REQUIRES(mutex_) { return ... }.
+// The caller of each wait holds the mutex, before and after. `ready` is asked with the mutex held:
+// a lambda that reads guarded fields says so, [&]() VECHE_REQUIRES(mutex_) { return ... }.
 class ConditionVariable {
  public:
   void notify_one() noexcept { condition_.notify_one(); }

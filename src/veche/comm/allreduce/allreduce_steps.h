@@ -11,13 +11,13 @@
 
 namespace veche {
 
-// One algorithm of comm/allreduce/allreduce.h, in two moments, for at least two nodes. Nothing is kept in
-// between. Without a wire, floats are sent as they are.
+// One algorithm of comm/allreduce/allreduce.h, in two moments, for at least two nodes. Nothing is
+// kept in between. Without a wire, floats are sent as they are.
 struct AllReduceSteps {
   void (*begin)(Channel&, std::span<float>, Wire*);
   void (*complete)(Channel&, std::span<float>, Wire*);
-  // An algorithm that waits many times for a neighbour completes in rounds, so that the rounds of several
-  // sums can alternate; null: it completes at once.
+  // An algorithm that waits many times for a neighbour completes in rounds, so that the rounds of
+  // several sums can alternate; null: it completes at once.
   int (*rounds)(int nodes) = nullptr;
   void (*round)(Channel&, std::span<float>, Wire*, int round) = nullptr;
 };
@@ -54,8 +54,8 @@ inline Message written_finished(Channel& channel, Wire* wire, std::span<float> d
   return message;
 }
 
-// data <- the sum over all nodes, in the order of nodes. received[i] is from node i; the data stands for this
-// node's.
+// data <- the sum over all nodes, in the order of nodes. received[i] is from node i; the data
+// stands for this node's.
 void sum_in_order(const Channel& channel, std::span<float> data, std::span<const Message> received,
                   Wire* wire);
 

@@ -32,9 +32,9 @@ class AllReduceTable {
   std::vector<Row> rows_;
 };
 
-// The built-in table: the engine's own collective where there is one, else an algorithm by messages. Up
-// to 16 nodes both sum in the order of nodes, so the result does not depend on the choice.
-// `overlapping`: for sums that begin while nodes compute.
+// The built-in table: the engine's own collective where there is one, else an algorithm by
+// messages. Up to 16 nodes both sum in the order of nodes, so the result does not depend on the
+// choice. `overlapping`: for sums that begin while nodes compute.
 const AllReduceTable& default_table(Endpoint& endpoint, bool overlapping = false);
 
 }  // namespace veche

@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// How the floats of a sum are encoded, for example in fewer bits. Decoding and encoding again gives the
-// same numbers, so a finished sum can be passed on many times and is the same on all nodes. Belongs to
-// one node.
+// How the floats of a sum are encoded, for example in fewer bits. Decoding and encoding again gives
+// the same numbers, so a finished sum can be passed on many times and is the same on all nodes.
+// Belongs to one node.
 class Wire {
  public:
   virtual ~Wire() = default;

@@ -1,8 +1,8 @@
 #include "veche/comm/faulty/faulty.h"
 
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/sleep.h"
 #include "veche/random.h"
 
@@ -20,12 +20,12 @@ class FaultyEndpoint : public Endpoint {
   void send(NodeId to, Tag tag, Message message) override {
     std::vector<Held> leaving;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (plan_.dies_after && sends_ >= *plan_.dies_after)
         throw NodeKilled("node " + std::to_string(id().value) + " was killed by the fault plan");
       ++sends_;
       if (random_.uniform() < plan_.drop_probability) return;
-      // Those of one conversation stay in order.
+      // Messages of one conversation stay in order.
       if (held_ && held_->to == to && held_->tag == tag) release(leaving);
       if (!held_ && random_.uniform() < plan_.overtake_probability) {
         held_.emplace(Held{to, tag, std::move(message)});
@@ -40,7 +40,7 @@ class FaultyEndpoint : public Endpoint {
   void flush() override {
     std::vector<Held> leaving;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       release(leaving);
     }
     send_all(leaving);
@@ -48,11 +48,11 @@ class FaultyEndpoint : public Endpoint {
   }
 
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
-    flush();  // the answer that is waited for may depend on it
+    flush();  // the awaited answer may depend on it
     Received received = inner_->receive(from, tag, deadline);
     Time delay{0};
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (random_.uniform() < plan_.delay_probability) delay = random_.uniform() * plan_.longest_delay;
     }
     sleep_for(*inner_, delay);
@@ -61,7 +61,8 @@ class FaultyEndpoint : public Endpoint {
 
   Time now() const override { return inner_->now(); }
   bool alive(NodeId peer) const override { return inner_->alive(peer); }
-  // What it has sent last must not be held until the node's next call: that may be the wait for its answer.
+  // A helper's last message must not be held until the node's next call, which may wait for the
+  // answer.
   void spawn(std::function<void()> helper) override {
     inner_->spawn([this, helper = std::move(helper)] {
       helper();
@@ -78,7 +79,7 @@ class FaultyEndpoint : public Endpoint {
     Tag tag;
     Message message;
   };
-  void release(std::vector<Held>& leaving) {
+  void release(std::vector<Held>& leaving) VECHE_REQUIRES(mutex_) {
     if (held_) leaving.push_back(std::move(*held_));
     held_.reset();
   }
@@ -88,10 +89,10 @@ class FaultyEndpoint : public Endpoint {
 
   const std::unique_ptr<Endpoint> inner_;
   const FaultPlan plan_;
-  std::mutex mutex_;
-  RandomStream random_;       // guarded by mutex_
-  std::uint64_t sends_ = 0;   // guarded by mutex_
-  std::optional<Held> held_;  // overtaken by what is sent next; guarded by mutex_
+  Mutex mutex_;
+  RandomStream random_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t sends_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::optional<Held> held_ VECHE_GUARDED_BY(mutex_);  // overtaken by what is sent next
 };
 
 }  // namespace

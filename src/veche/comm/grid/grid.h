@@ -37,8 +37,8 @@ struct GridOptions {
   bool force = false;                    // resume: continues without a quorum of the last view
   const std::atomic<bool>* interrupted = nullptr;        // set it to leave while this member waits
   std::function<void(const std::string& sentence)> say;  // messages for people; any thread
-  // When joining: sets the options that the run's configuration decides, also `folder`, before anything
-  // is written and before other members hear of this one.
+  // When joining: sets the options that the run's configuration decides, also `folder`, before
+  // anything is written and before other members hear of this one.
   std::function<void(const std::string& configuration, GridOptions& options)> configured;
 };
 
@@ -86,20 +86,22 @@ class Grid {
   virtual void report(std::uint64_t step, double speed, double epochs) = 0;
   // An invitation: one line of text.
   virtual std::string invite(const Terms& terms) = 0;
-  // Excludes a member for ever: all members close their links to it. `id`: the first digits suffice.
+  // Excludes a member for ever: all members close their links to it. `id`: the first digits
+  // suffice.
   virtual void revoke(const std::string& id) = 0;
   // Admits a newcomer that waits for approval.
   virtual void admit(const std::string& id) = 0;
 
-  // Pieces of state, by name: `serve` is called, on a thread of its own, for every piece that others
-  // fetch here; nothing: there is no such piece (any more). A piece has at most kMostOfAPiece bytes.
+  // Pieces of state, by name: `serve` is called, on a thread of its own, for every piece that
+  // others fetch here; nothing: there is no such piece (any more). A piece has at most
+  // kMostOfAPiece bytes.
   using Serve = std::function<std::optional<Message>(const std::string& name, std::uint64_t offset,
                                                      std::uint32_t length)>;
   virtual void serve(Serve serve) = 0;
   // The members that can be asked now: linked members of the present view.
   virtual std::vector<MemberId> donors() const = 0;
-  // Nothing: the member is lost, does not have the piece, or did not answer within `limit`. Any number
-  // of calls at a time.
+  // Nothing: the member is lost, does not have the piece, or did not answer within `limit`. Any
+  // number of calls at a time.
   virtual std::optional<Message> fetch(const MemberId& from, const std::string& name, std::uint64_t offset,
                                        std::uint32_t length, Time limit) = 0;
   // Many requests at once, by one thread; answers come in the order of arrival.
@@ -122,14 +124,14 @@ class Grid {
 };
 inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 
-// The engine is a module: throws RequestError where it is missing. Founds a run: this process is its
-// only member, seat 0 of view 1. Newcomers get the `configuration`.
+// The engine is a module: throws RequestError where it is missing. Founds a run: this process is
+// its only member, seat 0 of view 1. Newcomers get the `configuration`.
 std::unique_ptr<Grid> found(const GridOptions& options, const std::string& configuration);
-// Joins by an invitation. Returns when this process has its certificate and the configuration of the
-// run.
+// Joins by an invitation. Returns when this process has its certificate and the configuration of
+// the run.
 std::unique_ptr<Grid> join(const GridOptions& options, const std::string& invitation);
-// Returns to a run with the files of the folder: into a run that goes on, or together with a quorum of
-// the last view.
+// Returns to a run with the files of the folder: into a run that goes on, or together with a quorum
+// of the last view.
 std::unique_ptr<Grid> resume(const GridOptions& options);
 
 // Requests of another process to the member that runs in this folder. Throw RequestError where none

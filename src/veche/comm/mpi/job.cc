@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "veche/base/module/module_api.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/mpi/endpoint.h"
 #include "veche/comm/mpi/mpi.h"
 #include "veche/comm/mpi/ranks.h"
@@ -32,25 +32,25 @@ class MpiCluster : public Cluster {
   std::shared_ptr<MpiShared> shared_;
 };
 
-// What nodes shared that have all ended here. It is closed when all ranks are sure to come: whoever leaves it
-// because it has failed must not wait for the others.
+// Shared state of nodes that have all ended here. It is closed when all ranks are certain to come:
+// a failed rank must not wait for the others.
 class Unused {
  public:
   void add(std::unique_ptr<MpiShared> shared) {
     for (NodeThreads& threads : shared->threads) threads.end();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     unused_.push_back(std::move(shared));
   }
-  // Collective, and with the same `keep` on all ranks: whether MPI may still write to it.
+  // Collective, with the same `keep` on all ranks: whether MPI may still write to it.
   void close(bool keep) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (keep) leave_behind(std::move(unused_));
     unused_.clear();
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<MpiShared>> unused_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<MpiShared>> unused_ VECHE_GUARDED_BY(mutex_);
 };
 
 class MpiJob : public Job {
@@ -83,13 +83,13 @@ class MpiJob : public Job {
   void fail(const std::exception& why) override { ranks_->fail(why); }
 
   std::unique_ptr<Cluster> cluster(int nodes, int slots) override {
-    // What follows waits inside MPI: nobody comes to it when one has failed.
+    // The following call waits inside MPI, which no rank may enter after a failure.
     const std::vector<std::string> given_up = exchange(ranks_->state().given_up ? "gave up" : "");
     unused_->close(std::ranges::any_of(given_up, [](const std::string& word) { return !word.empty(); }));
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(ranks_->comm(), &comm);
     const Placement placement{nodes, size(), rank()};
-    // The same everywhere: ranks must agree on how they wait in a collective.
+    // Equal on all ranks: they must agree on how they wait in a collective.
     int oversubscribed = static_cast<long>(std::max(1, placement.nodes_here())) * ranks_->ranks_here() >
                                  sysconf(_SC_NPROCESSORS_ONLN)
                              ? 1

@@ -21,13 +21,13 @@ namespace veche {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kTimeout = std::chrono::seconds(5);  // for all to come; then those who did not are not watched
+constexpr auto kTimeout = std::chrono::seconds(5);  // for all ranks to connect; later ones are not watched
 constexpr int kConnectMilliseconds = 2000;
 constexpr int kPollMilliseconds = 100;  // between checks whether to stop
-constexpr int kFrameSeconds = 10;       // for the rest of what has begun to come
+constexpr int kFrameSeconds = 10;       // for the rest of a frame
 constexpr std::uint32_t kLongestReport = 1 << 16;
 
-// What is told over a line, before the report of a failure.
+// Frame kinds, before the report of a failure.
 enum FrameKind : std::int32_t { kGoodbye, kLost, kFailed };
 struct Frame {
   std::int32_t kind = kGoodbye;
@@ -38,7 +38,7 @@ struct Frame {
 };
 
 struct Greeting {
-  std::uint64_t word = 0;  // strangers do not know it
+  std::uint64_t word = 0;  // a secret, against strangers
   std::int32_t rank = 0;
   std::int32_t unused = 0;
 };
@@ -60,7 +60,7 @@ bool read_frame(int socket, Frame& frame, std::string& report) {
   return report.empty() || read_all(socket, report.data(), report.size());
 }
 
-// What has begun to come is waited for, a host that is gone is noticed though nothing is sent to it.
+// Sets timeouts: a frame in progress is waited for, and a dead host is noticed without sending.
 void make_patient(int socket, int seconds) {
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) & ~O_NONBLOCK);
   const timeval timeout{seconds, 0};
@@ -90,7 +90,7 @@ int connected(const std::string& address, std::uint16_t port) {
   return -1;
 }
 
-// This host's, those that others can reach first.
+// This host's addresses, externally reachable ones first.
 std::vector<std::string> addresses() {
   std::vector<std::string> found;
   ifaddrs* list = nullptr;
@@ -184,7 +184,7 @@ void Lifeline::send_all(std::int32_t kind, const FailureReport& failure, int exc
   std::string bytes(sizeof frame, '\0');
   std::memcpy(bytes.data(), &frame, sizeof frame);
   bytes += report;
-  const std::lock_guard lock(sending_);
+  const MutexLock lock(sending_);
   for (const Line& line : lines_)
     if (line.rank != except) send(line.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
@@ -200,7 +200,7 @@ void Lifeline::watch(const std::stop_token& stop) {
       Frame frame{kLost, lines_[i].rank, 0, 0, 0};
       FailureReport failure;
       if (!read_frame(polled[i].fd, frame, failure.report))
-        frame = {kLost, lines_[i].rank, 0, 0, 0};  // it is cut
+        frame = {kLost, lines_[i].rank, 0, 0, 0};  // the line is cut
       failure.rank = frame.rank;
       failure.exchange = frame.exchange;
       if (frame.kind == kGoodbye) {

@@ -9,14 +9,14 @@ namespace {
 using Clock = MpiSums::Clock;
 
 constexpr std::size_t kMostFloats = std::size_t{1} << 30;  // floats: MPI counts with int
-// Floats up to which MPI adds up a copy that it can be left with. Longer sums take MPI's blocking call, which
-// is faster and in place, but cannot be left: it begins when all have come. Where ranks outnumber cores, also
-// because it polls without pause.
+// Up to this many floats MPI sums a copy that may be abandoned. Longer sums use MPI's blocking
+// call, which is faster and in place but cannot be abandoned; it starts when all have arrived. It
+// also polls without pause, which matters with more ranks than cores.
 constexpr std::size_t kSmall = std::size_t{1} << 11;
 constexpr std::size_t kSmallOversubscribed = std::size_t{1} << 16;
-// Those waited for are often just not on a core: it is offered to them many times before sleeping.
+// Awaited nodes are often just not on a core: yield many times before sleeping.
 constexpr int kOffers = 500;
-// What was sent by one who is gone may still be on its way.
+// Messages of a node that is gone may still be in transit.
 constexpr std::chrono::seconds kSumOnItsWay{1};
 
 template <class Call>
@@ -29,7 +29,7 @@ void add_to(std::span<float> sum, std::span<const float> data) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += data[i];
 }
 
-// A wait that ends at its deadline, or soon after somebody was lost.
+// A wait that ends at its deadline, or soon after a loss.
 class Limit {
  public:
   Limit(const ProgressEngine& progress_engine, Clock::time_point until)
@@ -70,7 +70,7 @@ MpiSums::Key MpiSums::next(std::map<std::pair<NodeId, Tag>, std::uint64_t>& coun
 
 void MpiSums::begin(NodeId node, Tag tag, std::span<const float> data) {
   Message copy = pool_.copy_of(data);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Sum& sum = sums_[next(begun_, node, tag)];
   sum.copies.resize(nodes_here_);
   sum.copies[index(node)] = std::move(copy);
@@ -78,7 +78,7 @@ void MpiSums::begin(NodeId node, Tag tag, std::span<const float> data) {
 }
 
 bool MpiSums::has_begun(NodeId node, Tag tag) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return begun_[{node, tag}] > finished_[{node, tag}];
 }
 
@@ -107,7 +107,7 @@ void MpiSums::leave(const Key& key, Sum& sum) {
 }
 
 MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock::time_point until) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const Key key = next(finished_, node, tag);
   Sum& sum = sums_.at(key);
   Limit limit(progress_engine_, until);
@@ -118,7 +118,7 @@ MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock:
     if (const auto end = limit.reached()) return *end;  // MPI keeps the copy
     const auto length = backoff.next();
     if (length > Backoff::Duration::zero()) {
-      changed_.wait_for(lock, length);
+      changed_.wait_for(mutex_, length);
     } else {
       lock.unlock();
       lock.lock();
@@ -133,7 +133,7 @@ MpiSums::End MpiSums::finish(NodeId node, Tag tag, std::span<float> data, Clock:
 
 MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Clock::time_point until) {
   if (nodes_here_ == 1) return sum_now(std::span(&data, 1), until);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const Key key = next(begun_, node, tag);
   next(finished_, node, tag);
   Sum& sum = sums_[key];
@@ -141,16 +141,16 @@ MpiSums::End MpiSums::whole(NodeId node, Tag tag, std::span<float> data, Clock::
   sum.parts[index(node)] = data;
   sum.until = std::min(sum.until, until);
   if (++sum.come == nodes_here_ && !sum.end) {
-    lock.unlock();  // the others of this sum wait for it, whatever their deadlines: these are kept here
+    lock.unlock();  // the others of this sum wait for it, whatever their deadlines, which are checked here
     const End end = sum_now(sum.parts, sum.until);
     lock.lock();
     sum.end = end;
     changed_.notify_all();
   }
   for (Limit limit(progress_engine_, until); !sum.end;) {
-    // The first who leaves ends it for all: nobody touches its data then.
+    // The first node that leaves ends the sum for all: its data are not touched then.
     if (sum.come < nodes_here_) sum.end = limit.reached();
-    if (!sum.end) changed_.wait_for(lock, std::chrono::milliseconds(100));
+    if (!sum.end) changed_.wait_for(mutex_, std::chrono::milliseconds(100));
   }
   const End end = *sum.end;
   changed_.notify_all();
@@ -166,7 +166,7 @@ MpiSums::End MpiSums::sum_now(std::span<const std::span<float>> parts, Clock::ti
   std::vector<MPI_Request> requests(1);
   MPI_Ibarrier(comm_, requests.data());
   if (const End end = wait(requests, until); end != End::done) return end;
-  // From here on only one who is gone or hangs can be missing. The job ends it all if that takes as long
+  // From here on only a dead or hanging node can be missing. The job is ended if that takes as long
   // again.
   progress_engine_.job().call_ends = (Clock::now() + (until - start)).time_since_epoch().count();
   for (const std::span<float>& part : parts.subspan(1)) add_to(total, part);

@@ -2,23 +2,22 @@
 
 #include <mpi.h>
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/mpi/backoff.h"
 #include "veche/comm/mpi/progress_engine.h"
 
 namespace veche {
 
-// Sums over all nodes by MPI's own collectives: the nodes of a rank add up among themselves, then the ranks.
-// Sums are begun in the same order on every node, whatever their tags, as MPI wants it. Who leaves without
-// the sum leaves nothing of its caller's that MPI or another thread would still touch; the job is at its end.
-// Any thread.
+// Sums over all nodes by MPI's collectives: the nodes of a rank sum among themselves, then the
+// ranks. Sums are begun in the same order on every node, whatever their tags, as MPI requires. A
+// node that leaves without the sum leaves no memory of its caller to MPI or another thread; the job
+// then ends. Any thread.
 class MpiSums {
  public:
   using Clock = Mailbox::Clock;
@@ -29,11 +28,11 @@ class MpiSums {
 
   enum class End { done, timed_out, lost };
 
-  // Two moments, to compute in between: MPI adds up a copy.
+  // In two steps, to compute in between: MPI sums a copy.
   void begin(NodeId node, Tag tag, std::span<const float> data);
   bool has_begun(NodeId node, Tag tag);
   End finish(NodeId node, Tag tag, std::span<float> data, Clock::time_point until);
-  // All at once, in place where that pays.
+  // In one step, in place if that is faster.
   End whole(NodeId node, Tag tag, std::span<float> data, Clock::time_point until);
 
  private:
@@ -41,21 +40,21 @@ class MpiSums {
     std::size_t come = 0;
     std::size_t left = 0;
     std::optional<End> end;
-    // One that was begun: what the nodes here brought, then all of it.
+    // For begun sums: the local nodes' contributions, then the total.
     std::vector<Message> copies;
     Message total;
     std::vector<MPI_Request> requests;
-    // One that is done as a whole: the nodes' own, and the earliest of their deadlines.
+    // For whole sums: the nodes' own data, and the earliest of their deadlines.
     std::vector<std::span<float>> parts;
     Clock::time_point until = Clock::time_point::max();
   };
-  using Key = std::pair<Tag, std::uint64_t>;  // which of the sums with this tag
+  using Key = std::pair<Tag, std::uint64_t>;  // number among the sums with this tag
 
   Key next(std::map<std::pair<NodeId, Tag>, std::uint64_t>& counts, NodeId node, Tag tag);
   std::size_t index(NodeId node) const;
   void start(Sum& sum);
   void test(Sum& sum);
-  void leave(const Key& key, Sum& sum);
+  void leave(const Key& key, Sum& sum) VECHE_REQUIRES(mutex_);
   End sum_now(std::span<const std::span<float>> parts, Clock::time_point until);
   End sum_copy(std::span<const std::span<float>> parts, Clock::time_point until);
   End wait(std::vector<MPI_Request>& requests, Clock::time_point until);
@@ -65,11 +64,11 @@ class MpiSums {
   const std::size_t nodes_here_;
   MessagePool pool_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::map<Key, Sum> sums_;
-  std::map<std::pair<NodeId, Tag>, std::uint64_t> begun_, finished_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::map<Key, Sum> sums_ VECHE_GUARDED_BY(mutex_);
+  std::map<std::pair<NodeId, Tag>, std::uint64_t> begun_ VECHE_GUARDED_BY(mutex_);
+  std::map<std::pair<NodeId, Tag>, std::uint64_t> finished_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

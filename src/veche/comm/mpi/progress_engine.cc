@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/check_id.h"
 #include "veche/comm/parts.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kEnvelopeTag = 1;
 constexpr int kBytesTag = 2;
-constexpr std::size_t kEnvelopeBytes = 2048;              // below every MPI's limit for sending at once
+constexpr std::size_t kEnvelopeBytes = 2048;              // below every MPI's eager limit
 constexpr std::size_t kEnvelopesAwaited = 32;             // more wait inside MPI
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts with int
 
@@ -93,7 +94,7 @@ void ProgressEngine::send(NodeId from, NodeId to, Tag tag, Message message) {
   if (rank == placement_.rank) return mailbox(to).put(from, tag, std::move(message));
   const bool inside = sizeof(Header) + message.size() <= kEnvelopeBytes;
   const Header header{inside ? Kind::inside : Kind::follows, from.value, to.value, tag.value, message.size()};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (inside)
     post(rank, header, message.bytes(), {});
   else
@@ -102,7 +103,7 @@ void ProgressEngine::send(NodeId from, NodeId to, Tag tag, Message message) {
 
 void ProgressEngine::leave(NodeId node) {
   if (!mark_gone(node)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (int rank = 0; rank < placement_.ranks; ++rank)
     if (rank != placement_.rank) post(rank, {Kind::leave, node.value, 0, 0, 0}, {}, {});
 }
@@ -126,8 +127,8 @@ void ProgressEngine::post(int rank, const Header& header, std::span<const std::b
 }
 
 bool ProgressEngine::poll() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return false;
+  if (!mutex_.try_lock()) return false;
+  const MutexLock lock(mutex_, std::adopt_lock);
   bool moved = read_envelopes();
   moved = finish_arriving() || moved;
   moved = finish_sending() || moved;
@@ -178,7 +179,7 @@ void ProgressEngine::read(const std::byte* envelope, int from_rank) {
 
 namespace {
 
-// Which of the requests are done, the highest first, so that the last can take an erased one's place.
+// The completed requests, highest first, so that the last can take an erased one's place.
 void find_finished(std::vector<MPI_Request>& requests, std::vector<int>& finished) {
   finished.resize(requests.size());
   int count = 0;
@@ -239,7 +240,7 @@ void ProgressEngine::poll_in_background(const std::stop_token& stop) {
 }
 
 bool ProgressEngine::under_way() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !arriving_.empty() || !sending_.empty();
 }
 

@@ -4,21 +4,21 @@
 
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/mailbox.h"
 #include "veche/comm/mpi/backoff.h"
 #include "veche/comm/mpi/job_state.h"
 
 namespace veche {
 
-// Which nodes live on which rank: blocks, as even as possible.
+// The placement of nodes on ranks: blocks, as even as possible.
 struct Placement {
   int nodes = 0;
   int ranks = 1;
-  int rank = 0;  // this one
+  int rank = 0;  // this rank
 
   int first_of(int rank) const;
   int first_here() const { return first_of(rank); }
@@ -27,13 +27,13 @@ struct Placement {
   bool is_here(NodeId node) const { return rank_of(node) == rank; }
 };
 
-// Everything between the nodes of this rank and MPI. A message is sent as an envelope: a header, and the
-// bytes with it when they are few; else they follow on their own, straight from the sender's buffer into the
-// reader's. Envelopes of a rank arrive in the order of sending. Any thread may send and poll; whoever waits
-// polls, and a thread of its own polls now and then while everybody computes.
+// Everything between the nodes of this rank and MPI. A message is sent as an envelope: a header,
+// with the bytes if they are few; otherwise the bytes follow separately, directly from the sender's
+// buffer into the reader's. Envelopes of a rank arrive in sending order. Any thread may send and
+// poll; a waiter polls, and a separate thread polls occasionally while all nodes compute.
 class ProgressEngine {
  public:
-  // Collective. The communicator is its own and freed at the end.
+  // Collective. Owns the communicator.
   ProgressEngine(MPI_Comm comm, Placement placement, bool oversubscribed, JobState& job);
   // Collective: returns when every node of every rank has left.
   ~ProgressEngine();
@@ -50,12 +50,12 @@ class ProgressEngine {
   std::optional<NodeId> first_lost() const;
 
   void send(NodeId from, NodeId to, Tag tag, Message message);
-  // A node that lives here ends: everybody learns it after what it sent before. Once is enough.
+  // A local node ends: the others learn it after its last messages. Once is enough.
   void leave(NodeId node);
-  // Asks MPI once what has come and gone; true when something did.
+  // Polls MPI once; returns true if something completed.
   bool poll();
 
-  std::atomic<int> sums_under_way = 0;  // which MPI gets on with only when polled
+  std::atomic<int> sums_under_way = 0;  // which MPI advances only when polled
 
  private:
   struct Header;
@@ -63,15 +63,16 @@ class ProgressEngine {
     NodeId to;
     std::uint64_t announced = 0;
     Message message;
-    int parts = 1;  // requests of this message still under way
+    int parts = 1;  // pending requests of this message
   };
 
-  void post(int rank, const Header& header, std::span<const std::byte> inside, const Message& keep);
-  bool read_envelopes();
-  void read(const std::byte* envelope, int from_rank);
-  bool finish_arriving();
-  bool finish_sending();
-  bool mark_gone(NodeId node);  // tells whether it was there
+  void post(int rank, const Header& header, std::span<const std::byte> inside, const Message& keep)
+      VECHE_REQUIRES(mutex_);
+  bool read_envelopes() VECHE_REQUIRES(mutex_);
+  void read(const std::byte* envelope, int from_rank) VECHE_REQUIRES(mutex_);
+  bool finish_arriving() VECHE_REQUIRES(mutex_);
+  bool finish_sending() VECHE_REQUIRES(mutex_);
+  bool mark_gone(NodeId node);  // returns whether it was alive
   void poll_in_background(const std::stop_token& stop);
   bool under_way();  // messages
   bool idle();
@@ -80,21 +81,21 @@ class ProgressEngine {
   const Placement placement_;
   const bool oversubscribed_;
   JobState& job_;
-  std::deque<Mailbox> mailboxes_;  // of the nodes here; each guards itself
+  std::deque<Mailbox> mailboxes_;  // of the local nodes; each guards itself
   std::vector<std::atomic<bool>> alive_;
   MessagePool pool_;
 
-  std::mutex mutex_;  // taken before a mailbox's
-  // Guarded by mutex_: receives that wait for envelopes, in a ring, the next to complete at next_envelope_;
+  Mutex mutex_;  // taken before a mailbox's
+  // Receives that wait for envelopes, in a ring, the next to complete at next_envelope_;
   // then what is on its way, requests and what they are for side by side.
-  std::vector<Message> envelopes_;
-  std::vector<MPI_Request> envelope_requests_;
-  std::size_t next_envelope_ = 0;
-  std::vector<MPI_Request> arriving_requests_;
-  std::vector<std::shared_ptr<Arriving>> arriving_;
-  std::vector<MPI_Request> sending_requests_;
-  std::vector<Message> sending_;
-  std::vector<int> finished_;  // scratch
+  std::vector<Message> envelopes_ VECHE_GUARDED_BY(mutex_);
+  std::vector<MPI_Request> envelope_requests_ VECHE_GUARDED_BY(mutex_);
+  std::size_t next_envelope_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::vector<MPI_Request> arriving_requests_ VECHE_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Arriving>> arriving_ VECHE_GUARDED_BY(mutex_);
+  std::vector<MPI_Request> sending_requests_ VECHE_GUARDED_BY(mutex_);
+  std::vector<Message> sending_ VECHE_GUARDED_BY(mutex_);
+  std::vector<int> finished_ VECHE_GUARDED_BY(mutex_);  // scratch
 
   std::jthread poller_;
 };

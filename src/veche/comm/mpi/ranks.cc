@@ -17,14 +17,14 @@ namespace {
 
 using Clock = JobState::Clock;
 
-// For those who know of a failure to come to the exchange in which all agree on it.
+// For ranks that know of a failure to reach the exchange in which all agree on it.
 constexpr std::chrono::seconds kToAgree{8};
-// Then the job is ended, wherever its ranks are. The first one speaks; the others give it the time: one who
-// could not agree must not end the job before the first has spoken.
+// Then the job is ended, wherever its ranks are. The first rank speaks, and the others give it the
+// time: a rank that could not agree must not end the job before that.
 constexpr std::chrono::seconds kToEnd{11};
 constexpr std::chrono::seconds kToSpeak{5};
 static_assert(kToAgree + kToSpeak > kToEnd);
-constexpr std::chrono::milliseconds kToBeRead{300};  // launchers drop what they have not read yet
+constexpr std::chrono::milliseconds kToBeRead{300};  // launchers drop output that they have not read yet
 constexpr auto kNever = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
@@ -55,7 +55,7 @@ MpiRanks::~MpiRanks() {
 }
 
 void MpiRanks::on_loss(std::function<void(const std::string&)> told) {
-  const std::lock_guard lock(telling_);
+  const MutexLock lock(telling_);
   told_ = std::move(told);
 }
 
@@ -68,14 +68,14 @@ std::vector<std::string> MpiRanks::exchange(const std::string& mine, Time limit)
 
 void MpiRanks::fail(const std::exception& why) {
   const Failure mine = Failure::of(why);
-  // All know it: it was thrown by an exchange. Some may have been at another one then, further out.
+  // An exchange has thrown it, so all ranks know. Some may have been at another, outer exchange.
   if (agreed_ && agreed_->sentence == mine.sentence) agreed_->raise();
   if (!verdict_) tell_all(mine, exchanges_);
   agree(as_failure(mine), kToAgree, {mine.kind, name_of(rank_) + ": " + mine.sentence});
-  mine.raise();  // not reached: there is a failure among what was brought
+  mine.raise();  // not reached: some rank has reported a failure
 }
 
-// One exchange: throws what ranks have failed with. When not all come, what is known to have failed; else
+// One exchange: throws the ranks' failure. If not all ranks come, throws the known failure, or else
 // `otherwise`.
 std::vector<std::string> MpiRanks::agree(const std::string& mine, Time limit, const Failure& otherwise) {
   if (verdict_) verdict_->raise();
@@ -83,7 +83,7 @@ std::vector<std::string> MpiRanks::agree(const std::string& mine, Time limit, co
   auto brought = all_texts(comm_, mine, [&](MPI_Request& request) { return wait(request, until); });
   std::optional<Failure> failure;
   if (brought) failure = common_failure(*brought, [this](int rank) { return name_of(rank); });
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!brought) {
     state_.given_up = true;
     failure = known_ && known_->kind < otherwise.kind ? *known_ : otherwise;
@@ -105,7 +105,7 @@ bool MpiRanks::wait(MPI_Request& request, Clock::time_point until) {
     if (done != 0) return true;
     if (Clock::now() > until) return false;
     if (state_.failed >= 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (known_ && Clock::now() > learned_ + kToAgree) return false;
     }
     std::this_thread::sleep_for(backoff.next());
@@ -119,7 +119,7 @@ void MpiRanks::tell_all(const Failure& mine, std::uint64_t exchange) {
 }
 
 void MpiRanks::learn(const Lifeline::FailureReport& report) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (report.exchange < exchanges_) return;  // all have agreed on it since
   const Failure failure{static_cast<Failure::Kind>(report.report.front()),
                         name_of(report.rank) + ": " + text_of(report.report)};
@@ -137,7 +137,7 @@ void MpiRanks::heartbeat() {
               "a sum over all ranks does not end though all have come: a rank or the network hangs"},
              kNever);
   if (state_.failed < 0) return;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!known_ || Clock::now() < learned_ + kToEnd) return;
   const Failure failure = *known_;
   lock.unlock();
@@ -145,8 +145,8 @@ void MpiRanks::heartbeat() {
 }
 
 void MpiRanks::lose(int rank) {
-  std::unique_lock lock(mutex_);
-  const std::optional<Failure> cause = known_;  // which the first rank knows too, and tells
+  MutexLock lock(mutex_);
+  const std::optional<Failure> cause = known_;  // the first rank knows it too, and reports it
   lock.unlock();
   if (cause) return end_job(*cause, 0);
   end_job({Failure::Kind::failed, name_of(rank) + " is gone: its process was killed or crashed"},
@@ -155,11 +155,11 @@ void MpiRanks::lose(int rank) {
 
 void MpiRanks::end_job(const Failure& failure, int speaker) {
   if (rank_ == speaker) {
-    const std::lock_guard lock(telling_);
+    const MutexLock lock(telling_);
     if (told_) told_(failure.sentence);
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     exit_code_ = failure.exit_code();
   }
   end_job(speaker);
@@ -179,7 +179,7 @@ void MpiRanks::end_job(int speaker) {
   std::this_thread::sleep_for(rank_ == speaker ? kToBeRead : kToSpeak);
   int code = 1;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     code = exit_code_;
   }
   MPI_Abort(MPI_COMM_WORLD, code);

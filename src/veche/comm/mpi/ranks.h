@@ -3,11 +3,11 @@
 #include <mpi.h>
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/failure.h"
 #include "veche/comm/mpi/job_state.h"
 #include "veche/comm/mpi/lifeline.h"
@@ -15,10 +15,11 @@
 
 namespace veche {
 
-// The ranks of a job, which agree on how something ended and learn who cannot go on. A failure goes
-// two ways: at once over the lifeline, so that those who wait for messages come to the next exchange; and in
-// that exchange, where all agree on it. Ranks that do not come to it, since they compute or hang inside MPI,
-// are ended with the job: the sentence is known by then. Methods as those of Job.
+// The ranks of a job, which agree on how something ended and learn which rank cannot continue. A
+// failure travels two ways: at once over the lifeline, so that waiting ranks come to the next
+// exchange; and in that exchange, where all agree on it. Ranks that do not come, because they
+// compute or hang inside MPI, are ended with the job; the sentence is known by then. Methods as in
+// Job.
 class MpiRanks {
  public:
   // Collective.
@@ -36,9 +37,10 @@ class MpiRanks {
   std::vector<std::string> exchange(const std::string& mine, Time limit);
   [[noreturn]] void fail(const std::exception& why);
 
-  // Collective and last. True when all ranks have come to their end and nothing is left behind inside MPI.
+  // Collective and last. Returns true if all ranks have reached their end and no memory is left to
+  // MPI.
   bool all_end_well();
-  // Ends the job by MPI_Abort. The first rank speaks before; the others give it the time.
+  // Ends the job by MPI_Abort. The first rank speaks first; the others give it the time.
   [[noreturn]] void end_job(int speaker = 0);
 
  private:
@@ -48,7 +50,7 @@ class MpiRanks {
   void learn(const Lifeline::FailureReport& report);
   std::string name_of(int rank) const { return "rank " + std::to_string(rank) + " on " + host_of(rank); }
 
-  // By the lifeline's thread. The others may be anywhere, even inside MPI for ever: nothing is unwound.
+  // On the lifeline's thread. The other threads may hang inside MPI, so nothing is unwound.
   void heartbeat();
   void lose(int rank);
   void end_job(const Failure& failure, int speaker);
@@ -60,23 +62,23 @@ class MpiRanks {
   std::vector<std::string> hosts_;
   JobState state_;
 
-  // The main thread's: what all have agreed on last, and why there are no more exchanges.
+  // Main thread: the last agreed failure, and why there are no more exchanges.
   std::optional<Failure> agreed_;
   std::optional<Failure> verdict_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_: exchanges done, and the failure that was told beside them, since when, and the number
-  // of the exchange in which all agree on it.
-  std::uint64_t exchanges_ = 0;
-  std::optional<Failure> known_;
-  JobState::Clock::time_point learned_;
-  std::uint64_t agreed_in_ = 0;
-  int exit_code_ = 1;
+  Mutex mutex_;
+  // Exchanges done, and the failure that was told beside them, since when, and the number of the
+  // exchange in which all agree on it.
+  std::uint64_t exchanges_ VECHE_GUARDED_BY(mutex_) = 0;
+  std::optional<Failure> known_ VECHE_GUARDED_BY(mutex_);
+  JobState::Clock::time_point learned_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t agreed_in_ VECHE_GUARDED_BY(mutex_) = 0;
+  int exit_code_ VECHE_GUARDED_BY(mutex_) = 1;
 
-  std::mutex telling_;
-  std::function<void(const std::string&)> told_;  // guarded by telling_
+  Mutex telling_;
+  std::function<void(const std::string&)> told_ VECHE_GUARDED_BY(telling_);
 
-  std::optional<Lifeline> lifeline_;  // last: its thread uses the others
+  std::optional<Lifeline> lifeline_;  // declared last: its thread uses the others
 };
 
 }  // namespace veche

@@ -13,16 +13,16 @@
 
 namespace veche {
 
-// The messages to one node of a seeded cluster that are under way or not read yet. Only for the running
-// task.
+// The messages to one node of a seeded cluster that are under way or not read yet. Only for the
+// running task.
 class InFlight {
  public:
   // The message arrives at `at`, but never before earlier messages of the same sender and tag.
   void put(NodeId from, Tag tag, Message message, Time at);
 
   using Lost = std::function<bool(NodeId)>;
-  // When `take` will return a message or a loss; kForever: not in the present state. `lost`: whether a
-  // peer sends no more.
+  // When `take` will return a message or a loss; kForever: not in the present state. `lost`:
+  // whether a peer sends no more.
   Time due(std::optional<NodeId> from, Tag tag, const Lost& lost, int nodes) const;
   // A message or loss that has arrived by `now`; `random` chooses among senders and lost peers.
   std::optional<Received> take(std::optional<NodeId> from, Tag tag, const Lost& lost, int nodes, Time now,

@@ -15,20 +15,20 @@ constexpr Time kLongestCall{20e-6};
 }  // namespace
 
 void Scheduler::Turn::give() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   here_ = true;
   given_.notify_one();
 }
 
 void Scheduler::Turn::await() {
-  std::unique_lock lock(mutex_);
-  given_.wait(lock, [this] { return here_; });
+  MutexLock lock(mutex_);
+  given_.wait(mutex_, [this]() VECHE_REQUIRES(mutex_) { return here_; });
   here_ = false;
 }
 
 bool Scheduler::Turn::await_for(std::chrono::duration<double> limit) {
-  std::unique_lock lock(mutex_);
-  return given_.wait_for(lock, limit, [this] { return here_; });
+  MutexLock lock(mutex_);
+  return given_.wait_for(mutex_, limit, [this]() VECHE_REQUIRES(mutex_) { return here_; });
 }
 
 Scheduler::Scheduler(std::uint64_t seed, Limits limits) : limits_(limits), random_(seed, "schedule") {}
@@ -37,12 +37,12 @@ std::size_t Scheduler::start(std::string name, std::function<void()> work) {
   auto made = std::make_unique<Task>();
   Task& task = *made;
   task.name = std::move(name);
-  // Under some seeds a task hardly ever gets its turn: what others do meanwhile is then seen.
+  // Under some seeds a task rarely gets its turn, which exposes what others do meanwhile.
   task.weight = random_.below(4) == 0 ? 0.03 : 1;
   task.thread = std::jthread([this, &task, work = std::move(work)]() mutable {
     task.turn.await();
     if (given_up_.empty()) work();
-    work = {};  // what it holds goes while the task still counts
+    work = {};  // destroys its captures while the task still counts
     task.ended = true;
     hand_over();
   });
@@ -96,14 +96,15 @@ void Scheduler::hand_over() {
   const bool comes_back = me != nullptr && !me->ended;
   running_ = next;
   (next == nullptr ? all_ended_ : next->turn).give();
-  if (comes_back) me->turn.await();  // `me` is not to be touched otherwise: the run may be over
+  if (comes_back) me->turn.await();  // otherwise `me` must not be touched: the run may be over
 }
 
 Time Scheduler::due(const Task& task) const {
   return task.wait == nullptr || !given_up_.empty() ? Time(0) : task.wait->due();
 }
 
-// Time stands still while anybody can go on, but for what calls take; then it jumps to when somebody can.
+// Time stands still while any task can continue, except for the cost of calls; then it jumps to the
+// next due time.
 Scheduler::Task* Scheduler::choose() {
   Time earliest = kForever;
   std::vector<Task*> ready;
@@ -146,7 +147,7 @@ std::string Scheduler::who_waits() const {
   return all;
 }
 
-// A thread that is kept from going on by a mutex cannot be ended: nothing but the process can.
+// A thread blocked by a mutex cannot be ended; only the process can.
 void Scheduler::abort_in_silence() {
   const Task* const task = running_;
   fmt::print(stderr,

@@ -2,22 +2,21 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 #include "veche/random.h"
 
 namespace veche {
 
-// Runs tasks one at a time, in an order decided by a seed, and keeps their virtual time. Each task is a
-// thread that runs only while it holds the baton. The holder may call every method, and what tasks
-// share needs no other lock. Other threads may call only `now`.
+// Runs tasks one at a time, in an order decided by a seed, and keeps their virtual time. Each task
+// is a thread that runs only while it holds the baton. The holder may call every method, and what
+// tasks share needs no other lock. Other threads may call only `now`.
 class Scheduler {
  public:
   struct Limits {
@@ -35,18 +34,18 @@ class Scheduler {
   void run();
   // From now on waits return at once, and the waiting tasks must end. The first reason counts.
   void give_up(std::string why);
-  const std::string& given_up() const { return given_up_; }  // empty: it was not
+  const std::string& given_up() const { return given_up_; }  // empty: not given up
 
   Time now() const { return Time(now_.load()); }
   RandomStream& random() { return random_; }
 
   struct Wait {
     std::function<Time()> due;          // the earliest time it can go on, in the present state
-    std::function<std::string()> what;  // it waits for
+    std::function<std::string()> what;  // what it waits for
   };
   // A little time passes. Returns when the wait is due and the task was chosen again.
   void wait(const Wait& wait);
-  // Another task may go first.
+  // Another task may run first.
   void pass();
 
  private:
@@ -58,15 +57,15 @@ class Scheduler {
     bool await_for(std::chrono::duration<double> limit);
 
    private:
-    std::mutex mutex_;
-    std::condition_variable given_;
-    bool here_ = false;  // guarded by mutex_
+    Mutex mutex_;
+    ConditionVariable given_;
+    bool here_ VECHE_GUARDED_BY(mutex_) = false;
   };
   struct Task {
     std::string name;
     double weight = 1;
     Turn turn;
-    const Wait* wait = nullptr;  // null: it could go on at once
+    const Wait* wait = nullptr;  // null: it could continue at once
     bool ended = false;
     std::jthread thread;
   };
@@ -87,7 +86,7 @@ class Scheduler {
   std::atomic<Task*> running_ = nullptr;
   std::string given_up_;
   Turn all_ended_;
-  std::vector<std::unique_ptr<Task>> tasks_;  // last: their threads use all of the above
+  std::vector<std::unique_ptr<Task>> tasks_;  // declared last: their threads use all of the above
 };
 
 }  // namespace veche

@@ -17,14 +17,15 @@ struct SeededOptions {
   std::chrono::duration<double> real_silence{30};  // without a call to the engine; see below
 };
 
-// An engine for tests. Nodes and helpers are threads of this process, but only one runs at a time, and
-// at every call of its endpoint the seed may choose another to run next. Time is virtual: it advances
-// in calls and in `compute`, and jumps ahead when no node can go on. So even an asynchronous run is
-// repeated to the bit, and other seeds show other orders of the same run, rare ones too.
+// An engine for tests. Nodes and helpers are threads of this process, but only one runs at a time,
+// and at every call of its endpoint the seed may choose another to run next. Time is virtual: it
+// advances in calls and in `compute`, and jumps ahead when no node can go on. So even an
+// asynchronous run is repeated to the bit, and other seeds show other orders of the same run, rare
+// ones too.
 //
 // A wait that cannot end is an error: `run` throws a RunError that names the waiting nodes and what
-// they wait for. A message that its sender changes after sending is an error too. A node that holds a
-// mutex across a wait blocks the others for real: the process is then aborted with a message. The
+// they wait for. A message that its sender changes after sending is an error too. A node that holds
+// a mutex across a wait blocks the others for real: the process is then aborted with a message. The
 // engine has no collectives of its own (comm/engine_collectives.h).
 class SeededCluster : public Cluster {
  public:

@@ -26,7 +26,7 @@ ThreadSum::ThreadSum(int nodes)
     : nodes_(static_cast<std::size_t>(nodes)), came_(nodes_.size()), shared_sum_(state_, came_) {}
 
 ThreadSum::Parts ThreadSum::take_scratch() {
-  const std::lock_guard lock(scratch_mutex_);
+  const MutexLock lock(scratch_mutex_);
   if (scratch_.empty()) return {};
   Parts parts = std::move(scratch_.back());
   scratch_.pop_back();
@@ -35,7 +35,7 @@ ThreadSum::Parts ThreadSum::take_scratch() {
 
 void ThreadSum::give_back(Parts parts) {
   parts.clear();
-  const std::lock_guard lock(scratch_mutex_);
+  const MutexLock lock(scratch_mutex_);
   scratch_.push_back(std::move(parts));
 }
 

@@ -1,16 +1,16 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/shared_memory_sum.h"
 
 namespace veche {
 
-// The sum of the vectors of the nodes of one process, in place and without copies. The node that takes
-// a block sums it in the order of nodes and writes the sum into the vectors of all nodes.
+// The sum of the vectors of the nodes of one process, in place and without copies. The node that
+// takes a block sums it in the order of nodes and writes the sum into the vectors of all nodes.
 class ThreadSum {
  public:
   using Clock = SharedMemorySum::Clock;
@@ -34,7 +34,7 @@ class ThreadSum {
   class Sum;
   struct alignas(64) Node {
     std::span<float> data;             // written before arriving, read when all have arrived
-    SharedMemorySum::NodeState state;  // its own
+    SharedMemorySum::NodeState state;  // private to the node
   };
   // One list per concurrent caller, not per node: each list is as long as the number of nodes.
   using Parts = std::vector<std::span<float>>;
@@ -45,8 +45,8 @@ class ThreadSum {
   SharedMemorySum::State state_{};
   std::vector<std::atomic<std::uint64_t>> came_;
   SharedMemorySum shared_sum_;
-  std::mutex scratch_mutex_;
-  std::vector<Parts> scratch_;  // not in use; guarded by scratch_mutex_
+  Mutex scratch_mutex_;
+  std::vector<Parts> scratch_ VECHE_GUARDED_BY(scratch_mutex_);  // not in use
 };
 
 }  // namespace veche

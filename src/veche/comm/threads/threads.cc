@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/real_time_endpoint.h"
 #include "veche/comm/threads/thread_sum.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Counted as long as it lives.
+// Counted while it lives.
 class Waiting {
  public:
   explicit Waiting(std::atomic<int>& count) : count_(count) { ++count_; }
@@ -39,13 +39,13 @@ struct ThreadsCluster::Shared {
     for (int i = 0; i < nodes; ++i) threads.emplace_back([this, i] { lose(NodeId{i}); });
   }
 
-  // Whoever waits for it, or is its own helper, checks again.
+  // Waiters for the node, and its own helpers, check again.
   void lose(NodeId node) {
     alive[static_cast<std::size_t>(node.value)] = false;
     lost_any = true;
     for (std::size_t i = 0; i < mailboxes.size(); ++i)
       if (waiting[i] > 0) mailboxes[i].wake_all();
-    const std::lock_guard lock(sums_mutex);
+    const MutexLock lock(sums_mutex);
     for (auto& [tag, sum] : sums) sum.wake_all();
   }
 
@@ -55,9 +55,9 @@ struct ThreadsCluster::Shared {
     return mailboxes[static_cast<std::size_t>(node.value)];
   }
 
-  // One for each conversation; stays where it is.
+  // One per conversation; never moves.
   ThreadSum& sum(Tag tag) {
-    const std::lock_guard lock(sums_mutex);
+    const MutexLock lock(sums_mutex);
     return sums.try_emplace(tag, static_cast<int>(mailboxes.size())).first->second;
   }
 
@@ -71,16 +71,16 @@ struct ThreadsCluster::Shared {
   const Clock::time_point start = Clock::now();
   Slots slots;
   std::vector<Mailbox> mailboxes;
-  // By node: its threads that wait for messages, or are about to. Who is lost looks here, so that the end of
-  // ten thousand nodes does not take ten thousand mutexes each. A waiter counts itself before it asks who is
-  // alive; who is lost says so before it looks.
+  // By node: its threads that wait for messages, or are about to. A lost node reads this, so that
+  // the end of ten thousand nodes does not lock ten thousand mutexes each. A waiter counts itself
+  // before it asks which nodes are alive; a lost node says so before it reads.
   std::vector<std::atomic<int>> waiting;
   std::vector<std::atomic<bool>> alive;
   std::atomic<bool> lost_any = false;
-  std::mutex sums_mutex;
-  std::map<Tag, ThreadSum> sums;                        // guarded by sums_mutex; each then guards itself
-  std::map<Tag, std::vector<std::max_align_t>> memory;  // the map is guarded by sums_mutex
-  std::deque<NodeThreads> threads;                      // last: helpers use all of the above
+  Mutex sums_mutex;
+  std::map<Tag, ThreadSum> sums VECHE_GUARDED_BY(sums_mutex);  // each then guards itself
+  std::map<Tag, std::vector<std::max_align_t>> memory VECHE_GUARDED_BY(sums_mutex);
+  std::deque<NodeThreads> threads;  // declared last: helpers use all of the above
 };
 
 class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private EngineCollectives {
@@ -126,17 +126,17 @@ class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private 
   bool one_process() const override { return true; }
 
   std::span<std::byte> shared_memory(Tag tag, std::size_t bytes) override {
-    const std::lock_guard lock(shared_->sums_mutex);
+    const MutexLock lock(shared_->sums_mutex);
     std::vector<std::max_align_t>& memory = shared_->memory[tag];
     if (memory.empty()) memory.resize((bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
     return std::as_writable_bytes(std::span(memory)).first(bytes);
   }
 
-  // Remembered here, so that nodes do not queue for the map of all; mostly it is the one they used last.
+  // Cached here, so that nodes do not queue for the shared map; mostly the last one is used again.
   ThreadSum& sum(Tag tag) {
     if (const Known* last = last_.load(std::memory_order_acquire); last != nullptr && last->tag == tag)
       return *last->sum;
-    const std::lock_guard lock(known_mutex_);
+    const MutexLock lock(known_mutex_);
     const auto [at, added] = known_.try_emplace(tag, Known{tag, nullptr});
     if (added) at->second.sum = &shared_->sum(tag);
     last_.store(&at->second, std::memory_order_release);
@@ -150,8 +150,8 @@ class ThreadsEndpoint final : public RealTimeEndpoint<ThreadsEndpoint>, private 
 
   const std::shared_ptr<ThreadsCluster::Shared> shared_;
   std::atomic<int>& waiting_;
-  std::mutex known_mutex_;
-  std::map<Tag, Known> known_;  // guarded by known_mutex_; an item stays as it is
+  Mutex known_mutex_;
+  std::map<Tag, Known> known_ VECHE_GUARDED_BY(known_mutex_);  // an item stays as it is
   std::atomic<const Known*> last_ = nullptr;
 };
 

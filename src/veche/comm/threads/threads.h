@@ -6,9 +6,9 @@
 
 namespace veche {
 
-// The engine whose nodes are threads of this process: a message is a pointer. A node is alive from the
-// construction of the cluster until it ends or its endpoint is destroyed; then its peers learn that it
-// is lost, after they have read what it sent. Endpoints keep their shared state alive.
+// The engine whose nodes are threads of this process: a message is a pointer. A node is alive from
+// the construction of the cluster until it ends or its endpoint is destroyed; then its peers learn
+// that it is lost, after they have read what it sent. Endpoints keep their shared state alive.
 class ThreadsCluster : public Cluster {
  public:
   // `slots` nodes compute at a time; 0: one per core.

@@ -106,7 +106,8 @@ void CheckpointStore::commit(std::uint64_t step) {
           "that not all hosts share",
           saved.string(), node));
   sync_folder(unfinished(step));
-  // The same step may have been saved by another number of nodes, whose average this run was resumed from.
+  // The same step may have been saved by another number of nodes, whose average this run was
+  // resumed from.
   remove_folder(step_folder(step));
   rename_durably(unfinished(step), step_folder(step));
   std::size_t kept = 0;

@@ -25,13 +25,13 @@ struct DamagedPiece {
   std::string sentence() const;
 };
 
-// For a run that is to be resumed and has only damaged checkpoints: its user must decide whether to start
-// again, as `remedy` says. Throws a RequestError that says what is wrong with each file.
+// For a run that is to be resumed and has only damaged checkpoints: its user must decide whether to
+// start again, as `remedy` says. Throws a RequestError that says what is wrong with each file.
 [[noreturn]] void refuse_damaged(const std::vector<DamagedPiece>& damaged, const std::string& remedy);
 
-// Checkpoints in a folder: step-K/ with one file per node. A checkpoint gets its name only when all its files
-// are synced, so a kill at any moment leaves the earlier checkpoints intact. The last two are kept. The
-// format is in docs/checkpoints.md.
+// Checkpoints in a folder: step-K/ with one file per node. A checkpoint gets its name only when all
+// its files are synced, so a kill at any moment leaves the earlier checkpoints intact. The last two
+// are kept. The format is in docs/checkpoints.md.
 class CheckpointStore : public Checkpointer {
  public:
   using Warn = std::function<void(const DamagedPiece&)>;
@@ -52,23 +52,24 @@ class CheckpointStore : public Checkpointer {
 
   // The step of the newest checkpoint, damaged or not.
   std::optional<std::uint64_t> latest() const;
-  // The newest checkpoint whose files are all undamaged and belong together. Calls `warn` with what is wrong
-  // with each newer one.
+  // The newest checkpoint whose files are all undamaged and belong together. Calls `warn` with what
+  // is wrong with each newer one.
   std::optional<std::uint64_t> newest(const Warn& warn) const;
-  // Renames the damaged checkpoints to damaged-step-K, so that they are not removed. Returns the new paths.
+  // Renames the damaged checkpoints to damaged-step-K, so that they are not removed. Returns the
+  // new paths.
   std::vector<std::filesystem::path> set_aside(const std::vector<DamagedPiece>& damaged) const;
   // The id of the run that saved the checkpoint; 0: the file does not contain one.
   std::uint64_t run_at(std::uint64_t step) const;
-  // Reads a node's file into the vectors and numbers of `state`. Throws RequestError where their count or
-  // sizes differ: the file is of another model. A file of an older version of Veche has no numbers; they then
-  // keep their values.
+  // Reads a node's file into the vectors and numbers of `state`. Throws RequestError where their
+  // count or sizes differ: the file is of another model. A file of an older version of Veche has no
+  // numbers; they then keep their values.
   void read(std::uint64_t step, NodeId node, NodeState& state) const;
   // The model of one replica, which each of `stages` nodes has a part of.
   SavedModel read_model(std::uint64_t step, NodeId replica, int stages = 1) const;
   // The number of nodes that saved the checkpoint.
   int nodes_at(std::uint64_t step) const;
-  // The lengths of the parts, one per stage, in which a model of `parameters` numbers was saved. Throws
-  // RequestError where the checkpoint is of another model.
+  // The lengths of the parts, one per stage, in which a model of `parameters` numbers was saved.
+  // Throws RequestError where the checkpoint is of another model.
   std::vector<std::size_t> parts_at(std::uint64_t step, std::size_t parameters) const;
 
   // Where a stage's vectors start in those of the whole model.
@@ -76,9 +77,10 @@ class CheckpointStore : public Checkpointer {
     std::size_t parameter = 0;
     std::size_t buffer = 0;
   };
-  // Reads the average over the replicas that train, each saved in `stages` parts, into the vectors of
-  // `state`: as many of the first vectors as `state` has, or the part of them that starts at `place`. The
-  // step is the mean of their steps; counters are not read. Returns the number of replicas.
+  // Reads the average over the replicas that train, each saved in `stages` parts, into the vectors
+  // of `state`: as many of the first vectors as `state` has, or the part of them that starts at
+  // `place`. The step is the mean of their steps; counters are not read. Returns the number of
+  // replicas.
   int read_average(std::uint64_t step, NodeState& state, int stages = 1,
                    std::optional<Place> place = {}) const;
   SavedModel read_average_model(std::uint64_t step, int stages = 1) const;

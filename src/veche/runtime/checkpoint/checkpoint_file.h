@@ -45,13 +45,13 @@ struct CheckpointPiece {
 void write_checkpoint(const std::filesystem::path& file, const CheckpointPiece& piece,
                       const NodeState& state);
 
-// Reads a whole file. Returns what is wrong with it, such as "its checksum is wrong"; empty: it is undamaged
-// and the expected piece. Fills in what was unknown of that piece. Throws RequestError for a file of a later
-// version.
+// Reads a whole file. Returns what is wrong with it, such as "its checksum is wrong"; empty: it is
+// undamaged and the expected piece. Fills in what was unknown of that piece. Throws RequestError
+// for a file of a later version.
 std::string damage_of(const std::filesystem::path& file, CheckpointPiece& expected);
 
-// Reads an undamaged file. Throws RunError where it is damaged after all, RequestError where it is no regular
-// file or of a later version.
+// Reads an undamaged file. Throws RunError where it is damaged after all, RequestError where it is
+// no regular file or of a later version.
 class CheckpointReader {
  public:
   explicit CheckpointReader(std::filesystem::path file);

@@ -141,7 +141,7 @@ TEST_F(Checkpoints, OfSomethingElseAreRefused) {
   EXPECT_THROW(CheckpointStore(path, 3).read(5, NodeId{0}, same), RequestError);
 }
 
-// The same bits for everybody who asks.
+// Every caller gets the same bits.
 TEST_F(Checkpoints, HaveOneAverageOfThoseWhoTrain) {
   save(5, 4, {false, true, true, true});
   std::vector<double> expected(Node(1).parameters.size());

@@ -11,9 +11,10 @@
 
 namespace veche {
 
-// The checkpoints of a member of a grid. Nodes are numbered from 0, whatever their seats are, and view.json
-// says from which view the last checkpoint is. For a model in stages the files are the stages of the member's
-// replica, and stage/ holds the stage that the member had when it left without the others.
+// The checkpoints of a member of a grid. Nodes are numbered from 0, whatever their seats are, and
+// view.json says from which view the last checkpoint is. For a model in stages the files are the
+// stages of the member's replica, and stage/ holds the stage that the member had when it left
+// without the others.
 class MemberCheckpoints : public Checkpointer {
  public:
   // Both outlive it. `staged` is null where every node has the whole model.
@@ -24,17 +25,18 @@ class MemberCheckpoints : public Checkpointer {
   void write(std::uint64_t number, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t number) override;
   CheckpointStore& store() { return store_; }
-  // Passes over the data that had been made at the checkpoint of this step; nothing: view.json does not say.
+  // Passes over the data that had been made at the checkpoint of this step; nothing: view.json does
+  // not say.
   std::optional<double> epochs(std::uint64_t step) const;
   NodeId seat(std::size_t index) const { return NodeId{first_ + static_cast<int>(index)}; }
 
-  // For a model in stages: the stage that this member had; none: nothing was saved yet. Throws RequestError
-  // where view.json is damaged.
+  // For a model in stages: the stage that this member had; none: nothing was saved yet. Throws
+  // RequestError where view.json is damaged.
   std::optional<int> stage() const;
   // Saves this member's stage without the others.
   void write_stage(NodeSelf& self);
-  // Reads the newest checkpoint of this stage into `state`; false: there is none. Calls `warn` for damaged
-  // ones and sets them aside. Throws RequestError where all are damaged.
+  // Reads the newest checkpoint of this stage into `state`; false: there is none. Calls `warn` for
+  // damaged ones and sets them aside. Throws RequestError where all are damaged.
   bool read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn);
   // The newest checkpoint of nodes with whole models, in the same way.
   std::optional<std::uint64_t> newest(const CheckpointStore::Warn& warn);

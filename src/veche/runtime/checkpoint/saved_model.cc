@@ -151,7 +151,8 @@ std::string portable_model_keys(const RunFolder& run) {
   return kept;
 }
 
-// A run that is still training may remove the checkpoint that is being read. There is a newer one then.
+// A run that is still training may remove the checkpoint that is being read. There is a newer one
+// then.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node) {
   const CheckpointStore store(run.checkpoints(), 1);
   for (int attempt = 0;; ++attempt) {

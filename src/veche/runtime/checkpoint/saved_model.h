@@ -14,8 +14,8 @@
 
 namespace veche {
 
-// layout.json: which part of a checkpoint's vectors is which tensor, and what the input of the model is. With
-// it a checkpoint can be read without the model's code and without the data.
+// layout.json: which part of a checkpoint's vectors is which tensor, and what the input of the
+// model is. With it a checkpoint can be read without the model's code and without the data.
 struct RunLayout {
   std::string model;
   std::vector<TensorLayout> parameters;
@@ -29,8 +29,8 @@ void write_layout(const RunFolder& run, const std::string& model, const std::vec
 // Throws RequestError where the layout is missing, damaged or of another model.
 RunLayout layout_for(const RunFolder& run, const SavedModel& model);
 
-// The text of one section of the run's config.toml; empty: there is none. The other sections are not read,
-// since they may name things that only the program knows that made the run.
+// The text of one section of the run's config.toml; empty: there is none. The other sections are
+// not read, since they may name things that only the program knows that made the run.
 std::string config_section(const RunFolder& run, const std::string& name);
 // The [model] section without the keys about the start of the run and about its machine.
 std::string portable_model_keys(const RunFolder& run);
@@ -43,11 +43,13 @@ struct FoundModel {
   std::vector<std::string> notices = {};  // sentences about newer checkpoints, damaged and passed over
 };
 
-// Reads the newest undamaged checkpoint of a run, which may still be training. Without `node` the model is
-// the mean over the nodes that train, to the bit the one that evaluations call the average model. For a model
-// in stages `node` is a replica. Throws RequestError where there is no checkpoint or no such node.
+// Reads the newest undamaged checkpoint of a run, which may still be training. Without `node` the
+// model is the mean over the nodes that train, to the bit the one that evaluations call the average
+// model. For a model in stages `node` is a replica. Throws RequestError where there is no
+// checkpoint or no such node.
 FoundModel newest_model(const RunFolder& run, const std::optional<NodeId>& node);
-// Says how many numbers of a model are NaN or infinite, as the rest of a sentence about it; empty: none.
+// Says how many numbers of a model are NaN or infinite, as the rest of a sentence about it; empty:
+// none.
 std::string not_finite(std::span<const float> parameters, std::span<const float> buffers);
 // For people: "node 2", "the average of 4 nodes".
 std::string who_of(const std::optional<NodeId>& node, int averaged, int stages);

@@ -9,8 +9,9 @@
 #include "veche/train/optim/rate_schedule.h"
 #include "veche/train/pipeline/schedule.h"
 
-// The table of keys. A line: the key's name, the member of the section's struct (veche/settings.h) that it
-// fills, its description, and what its value may be. The member gives the type and the default.
+// The table of keys. A line: the key's name, the member of the section's struct (veche/settings.h)
+// that it fills, its description, and what its value may be. The member gives the type and the
+// default.
 
 namespace veche {
 namespace {

@@ -26,14 +26,14 @@ struct SectionSpec {
   std::vector<SectionKey> keys;
 };
 
-// Every section but [strategy], whose keys depend on the strategy's name. The one place where keys, their
-// checks and their descriptions are written down.
+// Every section but [strategy], whose keys depend on the strategy's name. The one place where keys,
+// their checks and their descriptions are written down.
 const std::vector<SectionSpec>& sections();
 // Of sections(): `name` is one of them.
 const SectionSpec& find_section(std::string_view name);
 
-// The values of one section, checked against `keys` and completed with defaults. Throws RequestError naming
-// section.key, what is wrong and the nearest valid choice.
+// The values of one section, checked against `keys` and completed with defaults. Throws
+// RequestError naming section.key, what is wrong and the nearest valid choice.
 Options checked(const std::string& section, const std::map<std::string, Value, std::less<>>& given,
                 const std::vector<KeySpec>& keys);
 

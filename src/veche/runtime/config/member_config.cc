@@ -32,8 +32,8 @@ void set_own(Config& config, const std::vector<std::string>& assignments) {
   }
 }
 
-// A member has one node unless cluster.nodes says more; the number of nodes of the whole run is not known.
-// With stages a member has one node, too, and cluster.nodes counts the nodes of one replica.
+// A member has one node unless cluster.nodes says more; the number of nodes of the whole run is not
+// known. With stages a member has one node, too, and cluster.nodes counts the nodes of one replica.
 Settings with_own_nodes(Config config) {
   if (config.has("cluster", "nodes")) return config.resolve();
   if (Settings settings = config.resolve(); settings.stages() > 1) {

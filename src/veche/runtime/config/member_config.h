@@ -10,12 +10,12 @@
 
 namespace veche {
 
-// The settings of one member of a grid run: which keys all members share, which each member chooses for
-// itself, and what the grid makes of them. `assignments` are "section.key=value"; a key that a member may not
-// choose is a RequestError.
+// The settings of one member of a grid run: which keys all members share, which each member chooses
+// for itself, and what the grid makes of them. `assignments` are "section.key=value"; a key that a
+// member may not choose is a RequestError.
 
-// What the founder gives to every member that joins: the configuration without the keys that each member
-// chooses for itself, and what the members' data must have in common.
+// What the founder gives to every member that joins: the configuration without the keys that each
+// member chooses for itself, and what the members' data must have in common.
 struct SharedConfig {
   std::string toml;
   DataTraits data;

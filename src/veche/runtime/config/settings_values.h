@@ -13,8 +13,8 @@ namespace veche {
 
 // Fills the section's struct; `values` are checked.
 void fill_section(Settings& settings, const SectionSpec& section, Options values);
-// The section's present values, each written as it was given unless it has changed since; with the keys of
-// models and data sets that a program has registered.
+// The section's present values, each written as it was given unless it has changed since; with the
+// keys of models and data sets that a program has registered.
 Options values_of(const Settings& settings, const SectionSpec& section);
 // Settings::to_toml without the keys of `left_out`, such as "run.name".
 std::string toml_without(const Settings& settings, std::span<const std::string_view> left_out);

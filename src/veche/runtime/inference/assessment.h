@@ -32,7 +32,8 @@ class Assessment {
   std::int64_t of_class(std::size_t truth) const;
   std::int64_t answers(std::size_t answer) const;
   const std::vector<Bin>& bins() const { return bins_; }
-  // Expected calibration error: |accuracy - mean probability| of the bins, weighted by their counts.
+  // Expected calibration error: |accuracy - mean probability| of the bins, weighted by their
+  // counts.
   double calibration_error() const;
 
   // `names`: one per class.

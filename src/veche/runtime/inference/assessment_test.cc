@@ -36,7 +36,8 @@ TEST(Assessment, LossIsCrossEntropy) {
 }
 
 TEST(Assessment, CalibrationIsTheDistanceOfProbabilityAndTruth) {
-  // From 0.9: one of two right at 1.9 in all; from 0.5: one of one at 0.5; from 0.7: one of one at 0.75.
+  // From 0.9: one of two right at 1.9 in all; from 0.5: one of one at 0.5; from 0.7: one of one at
+  // 0.75.
   EXPECT_NEAR(four_answers().calibration_error(), (0.9 + 0.5 + 0.25) / 4, 1e-7);
 }
 

@@ -12,8 +12,8 @@ namespace veche {
 struct ExportRequest {
   std::filesystem::path run;  // its folder; for export_onnx also a file that export_model has written
   std::filesystem::path out;
-  // For a model in stages, a replica. None: the mean over the nodes that train, to the bit the one that
-  // evaluations call the average model.
+  // For a model in stages, a replica. None: the mean over the nodes that train, to the bit the one
+  // that evaluations call the average model.
   std::optional<NodeId> node = {};
   std::string version;  // of the program, for the file's metadata
 };
@@ -30,12 +30,13 @@ struct ExportResult {
 inline constexpr char kModelKeys[] = "veche.model";   // the section [model] of the run, as TOML
 inline constexpr char kModelInput[] = "veche.input";  // its input (model_input.h), as JSON
 
-// Writes the newest undamaged checkpoint as safetensors. Throws RequestError where the run, the node or the
-// path is wrong, before anything is written. A failure leaves an existing file as it was.
+// Writes the newest undamaged checkpoint as safetensors. Throws RequestError where the run, the
+// node or the path is wrong, before anything is written. A failure leaves an existing file as it
+// was.
 ExportResult export_model(const ExportRequest& request);
 
-// The same as ONNX: from pixels (where the run normalised any) to logits, for batches of any size. Throws
-// RequestError also for a model that ONNX cannot express.
+// The same as ONNX: from pixels (where the run normalised any) to logits, for batches of any size.
+// Throws RequestError also for a model that ONNX cannot express.
 ExportResult export_onnx(const ExportRequest& request);
 
 }  // namespace veche

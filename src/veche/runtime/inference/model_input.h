@@ -12,7 +12,8 @@
 
 namespace veche {
 
-// The input that a model was trained on: enough to turn a picture into a sample without the training data.
+// The input that a model was trained on: enough to turn a picture into a sample without the
+// training data.
 struct ModelInput {
   Shape shape;
   int classes = 0;
@@ -27,15 +28,15 @@ nlohmann::json to_json(const ModelInput& input);
 // Throws nlohmann::json::exception or RequestError for anything that `to_json` has not written.
 ModelInput model_input(const nlohmann::json& json);
 
-// Turns pictures into samples in the way of the test set: resizes the shorter side to the model's input size
-// and crops the middle. Any thread.
+// Turns pictures into samples in the way of the test set: resizes the shorter side to the model's
+// input size and crops the middle. Any thread.
 class PictureReader {
  public:
   // Throws RequestError when the samples are not images.
   explicit PictureReader(const ModelInput& input);
 
-  // `file`: the bytes of a JPEG or PNG. Throws Damaged with a sentence without its subject, also for more
-  // than kMostPixels, before memory is allocated for them.
+  // `file`: the bytes of a JPEG or PNG. Throws Damaged with a sentence without its subject, also
+  // for more than kMostPixels, before memory is allocated for them.
   std::vector<float> read(std::span<const std::uint8_t> file) const;
   // For pixels that have the right shape already, channels interleaved.
   std::vector<float> normalize(std::span<const std::uint8_t> pixels) const;

@@ -30,8 +30,8 @@ void copy_into(Learner& learner, const SavedModel& model, const fs::path& place)
   std::ranges::copy(model.buffers, learner.buffers().begin());
 }
 
-// Opens the data as the run did. Reads these sections only: others may name things that this program does not
-// know.
+// Opens the data as the run did. Reads these sections only: others may name things that this
+// program does not know.
 DataSource data_of(const RunFolder& run) {
   std::string text;
   for (const char* section : {"run", "model", "data", "cluster"}) text += config_section(run, section);

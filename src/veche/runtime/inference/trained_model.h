@@ -17,13 +17,13 @@
 
 namespace veche {
 
-// A trained model that answers questions. Read from a run's folder, in which another process may be training,
-// or from a safetensors file that `veche model export` has written. One thread at a time.
+// A trained model that answers questions. Read from a run's folder, in which another process may be
+// training, or from a safetensors file that `veche model export` has written. One thread at a time.
 class TrainedModel {
  public:
-  // `node`: the node whose model to take; none: the averaged model. `threads`: how many an answer may use.
-  // Throws RequestError where there is no such run, file or node, or the model has no classes; RunError where
-  // weights are NaN or infinite.
+  // `node`: the node whose model to take; none: the averaged model. `threads`: how many an answer
+  // may use. Throws RequestError where there is no such run, file or node, or the model has no
+  // classes; RunError where weights are NaN or infinite.
   explicit TrainedModel(const std::filesystem::path& place, std::optional<NodeId> node = {}, int threads = 1);
 
   const ModelInput& input() const { return input_; }
@@ -36,19 +36,19 @@ class TrainedModel {
   const std::vector<std::string>& notices() const { return notices_; }
   std::size_t parameters() const { return learner_->parameters().size(); }
 
-  // Becomes the model of another node of the same checkpoint, or the average again; false: the run has
-  // removed the checkpoint.
+  // Becomes the model of another node of the same checkpoint, or the average again; false: the run
+  // has removed the checkpoint.
   bool become(std::optional<NodeId> node);
 
   // As Predictor::predict. Throws RunError where the answer is NaN.
   void predict(std::span<const float> images, std::span<float> probabilities);
 
-  // The model as standard operators, from normalised samples to logits. Throws RequestError for a model that
-  // they cannot express.
+  // The model as standard operators, from normalised samples to logits. Throws RequestError for a
+  // model that they cannot express.
   OperatorGraph operators() const;
 
-  // Opens the data that the run was trained on, from the path in its configuration. Throws RequestError, also
-  // for a file of weights.
+  // Opens the data that the run was trained on, from the path in its configuration. Throws
+  // RequestError, also for a file of weights.
   DataSource data() const;
 
  private:

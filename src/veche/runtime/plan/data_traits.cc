@@ -13,8 +13,8 @@
 namespace veche {
 namespace {
 
-// Two sets of the same kind of images have slightly different statistics; sets whose pixels mean something
-// else have very different ones.
+// Two sets of the same kind of images have slightly different statistics; sets whose pixels mean
+// something else have very different ones.
 constexpr double kLargestShift = 0.5;  // between the means, in standard deviations
 constexpr double kLargestRatio = 1.5;  // of the standard deviations
 

@@ -74,7 +74,8 @@ NodeSpeeds read_replica_speeds(const ClusterSettings& cluster, std::vector<doubl
 
 }  // namespace
 
-// Replicas have data and steps, as fast as their nodes together. Each node of a stage is slow by itself.
+// Replicas have data and steps, as fast as their nodes together. Each node of a stage is slow by
+// itself.
 NodeSpeeds read_speeds(const Settings& settings, bool one_machine) {
   const ClusterSettings& cluster = settings.cluster;
   if (settings.stages() == 1)

@@ -11,15 +11,16 @@
 
 namespace veche {
 
-// What [pipeline] says of a run, cut by what is known without measuring; none: every node has the whole
-// model. Throws RequestError for what does not go together.
+// What [pipeline] says of a run, cut by what is known without measuring; none: every node has the
+// whole model. Throws RequestError for what does not go together.
 std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelSpec& model,
                                           const std::optional<SimulationPlan>& simulation);
 
 // Whether pipeline.cut asks for times, which are measured where they are real.
 bool is_cut_by_time(const Settings& settings);
 
-// Seconds of each block, forward and backward, in micro-batches of so many samples, in this process.
+// Seconds of each block, forward and backward, with micro-batches of this many samples, in this
+// process.
 std::vector<double> measure_blocks(const ModelSpec& model, std::size_t samples);
 
 // Of the stages, by cluster.speed: the mean of the nodes that have it.

@@ -18,13 +18,14 @@ struct NodesInView {
   // By node, where each member has data of its own; empty: all have the same set, which is divided.
   std::vector<std::size_t> samples = {};
   bool test = true;  // all have samples to test with
-  // So many passes over the data had been made at this step, in views before, when an epoch had other steps.
+  // The passes over the data made up to this step, in earlier views, where an epoch had another
+  // number of steps.
   std::uint64_t epochs_at = 0;
   double epochs_before = 0;
 };
 
-// All that follows from the settings before the first node is made: data opened and divided, the graph built,
-// the steps counted. Making it checks the request and throws RequestError.
+// All that follows from the settings before the first node is made: data opened and divided, the
+// graph built, the steps counted. Making it checks the request and throws RequestError.
 struct RunPlan {
   // `processes`: of this host, that make the same plan; `one_machine`: they are all.
   explicit RunPlan(const Settings& settings, int processes = 1, bool one_machine = true);

@@ -20,7 +20,7 @@ namespace {
 constexpr int kMostInFull = 1000;              // nodes: there is a link for every two
 constexpr std::uint64_t kShortFloats = 16384;  // about how many, where vectors stand for longer ones
 constexpr std::uint64_t kWordsOfItsOwn = 16;   // floats a part at most: what messages say beside numbers
-constexpr int kPartsOfWhole = 64;              // of vectors that nobody needs to divide
+constexpr int kPartsOfWhole = 64;              // of vectors that need not be divided
 constexpr double kOperationsPerProduct = 2;    // a multiplication and an addition
 
 const Value* find(const Value::Table& table, const std::string& key) {
@@ -144,8 +144,8 @@ std::vector<SimLoss> read_losses(const Value& value, int nodes) {
   return losses;
 }
 
-// Into how many equal parts nodes may divide what they send. Along the edges of a graph vectors go whole, and
-// a message is to cost no more among thousands of nodes than among a few.
+// Into how many equal parts nodes may divide what they send. Along the edges of a graph vectors go
+// whole, and a message is to cost no more among thousands of nodes than among a few.
 std::uint64_t parts_of(const Settings& settings) {
   const StrategyInfo& info = find_strategy(settings.strategy.name);
   const int nodes = settings.nodes();
@@ -153,9 +153,9 @@ std::uint64_t parts_of(const Settings& settings) {
   return static_cast<std::uint64_t>(whole ? std::min(nodes, kPartsOfWhole) : nodes);
 }
 
-// Each part has the same share of a short vector, of a length that is no fraction of a float: so a part of
-// it is to it what the part of the long vector is to that, and a few words beside numbers are less than a
-// share.
+// Each part has the same share of a short vector, of a length that is no fraction of a float: so a
+// part of it is to it what the part of the long vector is to that, and a few words beside numbers
+// are less than a share.
 void shorten(SimulationPlan& plan, std::uint64_t parts) {
   const std::uint64_t share = std::clamp<std::uint64_t>(kShortFloats / parts, 1, kWordsOfItsOwn);
   plan.short_length = std::min<std::size_t>(plan.parameters, share * parts);
@@ -221,7 +221,7 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
   plan.network = read_network(settings.network, settings.nodes(), settings.seed());
   plan.learns = settings.network.learning == "real";
   const bool measured = settings.network.seconds_per_step.has_value();
-  // Those without data cost nothing, unless somebody says so.
+  // Models without data cost nothing, unless the configuration gives a cost.
   const bool counted = !measured && !settings.brings_data;
   ModelDescription described;
   if (counted || !plan.learns) described = describe_model(model);

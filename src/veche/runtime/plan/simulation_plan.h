@@ -20,7 +20,8 @@ struct SimulationPlan {
   std::size_t short_length = 0;  // of the vectors then
 };
 
-// The network of [network] for so many nodes. Throws RequestError for what does not fit or makes no sense.
+// The network of the [network] section for this many nodes. Throws RequestError for values that do
+// not fit or make no sense.
 SimNetwork read_network(const NetworkSettings& network, int nodes, std::uint64_t seed);
 
 // `model` says what the nodes train, with the input of its data set.

@@ -7,11 +7,11 @@
 
 namespace veche {
 
-// The graph of [topology] between the replicas of a run. Null where the strategy uses none, or where its
-// nodes form one group. Throws RequestError for a graph or weights that cannot be made.
+// The graph of [topology] between the replicas of a run. Null where the strategy uses none, or
+// where its nodes form one group. Throws RequestError for a graph or weights that cannot be made.
 std::shared_ptr<const Topology> build_topology(const Settings& settings);
-// The same in a view of a run whose members come and go: a complete graph where the family has no graph of
-// this size.
+// The same in a view of a run whose members come and go: a complete graph where the family has no
+// graph of this size.
 std::shared_ptr<const Topology> build_topology_of_view(const Settings& settings);
 
 // Whether topology.graph fixes the number of nodes.

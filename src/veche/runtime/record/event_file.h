@@ -9,17 +9,18 @@
 
 namespace veche {
 
-// Scalars in TensorBoard's event format (TFRecord frames around protocol-buffer messages). The few fields
-// used are encoded by hand: the schema is not packaged, and it is three messages. A test decodes them with
-// protoc.
+// Scalars in TensorBoard's event format (TFRecord frames around protocol-buffer messages). The few
+// fields used are encoded by hand: the schema is not packaged, and it is three messages. A test
+// decodes them with protoc.
 class EventFile {
  public:
-  // `from_step`: what TensorBoard has of later steps, from a run that was interrupted, is to be forgotten.
-  // Throws RunError when the file cannot be made.
+  // `from_step`: what TensorBoard has of later steps, from a run that was interrupted, is to be
+  // forgotten. Throws RunError when the file cannot be made.
   EventFile(const std::filesystem::path& folder, std::uint64_t from_step);
 
   void scalar(std::string_view name, std::uint64_t step, double value);
-  // Hands over what was said since, to be in the file whole or not at all: readers stop at half a record.
+  // Hands over what was said since, to be in the file whole or not at all: readers stop at half a
+  // record.
   void flush();
   AppendFile& file() { return file_; }
 

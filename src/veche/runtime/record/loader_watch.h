@@ -8,8 +8,9 @@
 
 namespace veche {
 
-// Passes everything on to the next observer. Gives one notice where the nodes of this process spend a large
-// part of the time waiting for batches: training is then limited by the preparation of samples.
+// Passes everything on to the next observer. Gives one notice where the nodes of this process spend
+// a large part of the time waiting for batches: training is then limited by the preparation of
+// samples.
 class LoaderWatch final : public Observer {
  public:
   struct Watched {

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// nodes.json of a run's folder: the present state of every node, for processes that watch the run. Replaced
-// about twice a second; a reader never finds half of it. Best effort, as progress.jsonl.
+// nodes.json of a run's folder: the present state of every node, for processes that watch the run.
+// Replaced about twice a second; a reader never finds half of it. Best effort, as progress.jsonl.
 class NodesFile {
  public:
   explicit NodesFile(std::filesystem::path file);
@@ -20,7 +20,7 @@ class NodesFile {
   static constexpr std::size_t kMostNodes = 500;  // as many as a page can draw; with more there is no file
 
   const std::filesystem::path file_, unfinished_;
-  // In virtual time a run makes many reports a second, which nobody could read.
+  // In virtual time a run makes more reports per second than a reader could follow.
   std::chrono::steady_clock::time_point next_{};
 };
 

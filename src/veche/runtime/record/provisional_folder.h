@@ -10,8 +10,8 @@
 
 namespace veche {
 
-// The folder of a run that may not come about. Unless it is kept, the folder is removed, and so are the
-// folders above it that were made for it.
+// The folder of a run that may not come about. Unless it is kept, the folder is removed, and so are
+// the folders above it that were made for it.
 class ProvisionalFolder {
  public:
   explicit ProvisionalFolder(const Settings& settings);
@@ -29,8 +29,8 @@ class ProvisionalFolder {
   bool kept_ = false;
 };
 
-// The folder of a member that joins the run called `run`. Unless the settings name it, it gets the name of
-// the run; where another member on this machine has that one, `member` follows.
+// The folder of a member that joins the run called `run`. Unless the settings name it, it gets the
+// name of the run; where another member on this machine has that one, `member` follows.
 std::unique_ptr<ProvisionalFolder> make_member_folder(Settings settings, const std::string& run,
                                                       const std::string& member);
 

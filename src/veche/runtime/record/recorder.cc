@@ -14,7 +14,8 @@
 namespace veche {
 namespace {
 
-// Also removes the measurement at the end of the run, which is made again, and a line cut short by a kill.
+// Also removes the measurement at the end of the run, which is made again, and a line cut short by
+// a kill.
 void remove_after(const std::filesystem::path& file, std::uint64_t step) {
   std::ifstream in(file);
   if (!in) throw RunError(cannot_be(file, "read", errno));

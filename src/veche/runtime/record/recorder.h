@@ -11,13 +11,14 @@
 
 namespace veche {
 
-// Writes every evaluation to metrics.jsonl and to TensorBoard's events, and progress to progress.jsonl and
-// nodes.json. Passes everything on to the next observer. While the disk is full the run goes on: the recorder
-// keeps in memory what it cannot write, and tells the observer so, and tells what is lost in the end.
+// Writes every evaluation to metrics.jsonl and to TensorBoard's events, and progress to
+// progress.jsonl and nodes.json. Passes everything on to the next observer. While the disk is full
+// the run goes on: the recorder keeps in memory what it cannot write, and tells the observer so,
+// and tells what is lost in the end.
 class Recorder : public Observer {
  public:
-  // When a run is resumed, measurements after its checkpoint are removed, since they will be made again.
-  // Throws RunError where the files cannot be written. `next` may be null.
+  // When a run is resumed, measurements after its checkpoint are removed, since they will be made
+  // again. Throws RunError where the files cannot be written. `next` may be null.
   Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* next);
   ~Recorder() override;
 

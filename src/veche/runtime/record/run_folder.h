@@ -11,8 +11,8 @@
 
 namespace veche {
 
-// runs/NAME/: everything that a run keeps. It is made only after everything else about the run has been
-// checked. The process that trains holds the folder's lock through every copy of this object.
+// runs/NAME/: everything that a run keeps. It is made only after everything else about the run has
+// been checked. The process that trains holds the folder's lock through every copy of this object.
 class RunFolder {
  public:
   using Notice = std::function<void(const std::string& sentence)>;
@@ -20,18 +20,18 @@ class RunFolder {
   // Makes a new folder and writes the resolved configuration. Refuses a name that is taken; without
   // run.name it makes one up. A failure leaves no folder.
   static RunFolder create(const Settings& settings, const Notice& notice = {});
-  // An existing folder, to train in. Refuses a folder in which another process trains, or in which something
-  // else has the place of a run's file.
+  // An existing folder, to train in. Refuses a folder in which another process trains, or in which
+  // something else has the place of a run's file.
   static RunFolder resume(const std::filesystem::path& path, const Notice& notice = {});
   // An existing folder, to read. Another process may be training in it.
   static RunFolder open(const std::filesystem::path& path);
 
-  // Moves everything but the configuration into a new folder aside-N in this one, and returns that. From now
-  // on this is a new run. Needs the lock.
+  // Moves everything but the configuration into a new folder aside-N in this one, and returns that.
+  // From now on this is a new run. Needs the lock.
   std::filesystem::path put_aside();
 
-  // Identifies the run, also after its folder was renamed or copied. 0: unknown, as in folders of earlier
-  // versions.
+  // Identifies the run, also after its folder was renamed or copied. 0: unknown, as in folders of
+  // earlier versions.
   std::uint64_t id() const { return id_; }
   // Sets an unknown id: to `found`, which its checkpoints contain, or to a new one where that is 0.
   void settle_id(std::uint64_t found);
@@ -51,8 +51,8 @@ class RunFolder {
 
  private:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  // Takes the lock and returns whether this process may train here. A file system without locks is taken to
-  // be free.
+  // Takes the lock and returns whether this process may train here. A file system without locks is
+  // taken to be free.
   bool take(const Notice& notice);
 
   std::filesystem::path path_;

@@ -7,8 +7,8 @@
 
 namespace veche {
 
-// The object of `veche train --json` and summary.json; docs/runs.md describes its keys. The summary of a run
-// with the quadratic learner also holds every node's parameters.
+// The object of `veche train --json` and summary.json; docs/runs.md describes its keys. The summary
+// of a run with the quadratic learner also holds every node's parameters.
 nlohmann::ordered_json summary(const RunResult& result);
 
 // One line of metrics.jsonl.

@@ -12,8 +12,9 @@
 namespace veche {
 namespace {
 
-// Nodes whose gradients would fill this part of the free memory free them while they are idle. Other nodes
-// keep them, since allocating them again costs a small model a twentieth of the time of a pass.
+// Nodes whose gradients would fill this part of the free memory free them while they are idle.
+// Other nodes keep them, since allocating them again costs a small model a twentieth of the time of
+// a pass.
 constexpr double kLargePartOfMemory = 0.125;
 
 // Parameters of all nodes that are still gathered on every rank.

@@ -22,12 +22,12 @@ class ClusterNodes {
   const std::vector<std::unique_ptr<Node>>& all() const { return nodes_; }  // a rank may have none
   std::size_t parameters() const;                                           // of each; 0 without nodes
 
-  // Collective: trains until the run ends. Returns the last evaluation. Frees the nodes and leaves their
-  // parameters, by node of the whole run, in `parameters`. `checkpointer` may be null.
+  // Collective: trains until the run ends. Returns the last evaluation. Frees the nodes and leaves
+  // their parameters, by node of the whole run, in `parameters`. `checkpointer` may be null.
   Evaluation train(TrainingSession& session, Checkpointer* checkpointer,
                    std::vector<std::vector<float>>& parameters);
-  // Collective, after `train`: the parameters of other ranks' nodes, unless they are large, and the reason
-  // why the run stopped for ranks without a node.
+  // Collective, after `train`: the parameters of other ranks' nodes, unless they are large, and the
+  // reason why the run stopped for ranks without a node.
   void gather(RunResult& result) const;
   // Collective, after `train`: writes what the nodes did when.
   void write_trace(TrainingSession& session) const;

@@ -9,8 +9,8 @@ namespace veche {
 
 // Collective calls of all ranks of a job. `job` may be null: this process is then the only rank.
 
-// Runs `work` on every rank. Where it fails on one rank it fails on all, with the cause: RequestError or
-// RunError naming rank and host, unless all failed alike.
+// Runs `work` on every rank. Where it fails on one rank it fails on all, with the cause:
+// RequestError or RunError naming rank and host, unless all failed alike.
 void run_collectively(Job* job, const std::function<void()>& work);
 
 inline bool is_rank_zero(const Job* job) { return job == nullptr || job->rank() == 0; }

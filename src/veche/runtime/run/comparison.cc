@@ -35,8 +35,8 @@ std::vector<std::string> split_values(std::string_view text) {
   return parts;
 }
 
-// "strategy=local-sgd:8" sets the strategy and the key that its name takes after a colon; "compress=fp16"
-// sets the codec.
+// "strategy=local-sgd:8" sets the strategy and the key that its name takes after a colon;
+// "compress=fp16" sets the codec.
 std::vector<std::string> assignments_of(const std::string& key, const std::string& value) {
   if (key == "compress") return {"compress.codec=" + value};
   if (key != "strategy") return {key + "=" + value};
@@ -62,7 +62,8 @@ void refuse_equal_names(const std::vector<Variant>& variants) {
       throw RequestError(fmt::format("--compare has '{}' twice, or two that are named alike", variant.name));
 }
 
-// Strategies on different numbers of nodes cannot be compared, unless the comparison is about that number.
+// Strategies on different numbers of nodes cannot be compared, unless the comparison is about that
+// number.
 void refuse_unequal_nodes(const std::vector<Variant>& variants, const std::vector<Settings>& settings) {
   const int nodes = settings.front().nodes();
   const auto other =

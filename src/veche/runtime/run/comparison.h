@@ -16,15 +16,17 @@ struct Variant {
   std::vector<std::string> assignments;  // for Config::set
 };
 
-// Every combination of the values in words such as "strategy=allreduce,local-sgd:8", "compress=none,fp16" and
-// "section.key=a,b". Throws RequestError for another word, and where two variants would have the same folder.
+// Every combination of the values in words such as "strategy=allreduce,local-sgd:8",
+// "compress=none,fp16" and "section.key=a,b". Throws RequestError for another word, and where two
+// variants would have the same folder.
 std::vector<Variant> expand_variants(const std::vector<std::string>& words);
 
 // Which runs a comparison consists of, with which settings and in which folders.
 class ComparisonPlan {
  public:
-  // Collective over the ranks of the job, which may be null: plans every variant, so that what is wrong with
-  // any of them throws RequestError before the first one runs. `common` is what all runs have in common.
+  // Collective over the ranks of the job, which may be null: plans every variant, so that what is
+  // wrong with any of them throws RequestError before the first one runs. `common` is what all runs
+  // have in common.
   ComparisonPlan(Config common, const std::vector<std::string>& words, Job* job);
 
   const std::vector<Variant>& variants() const { return variants_; }

@@ -222,8 +222,8 @@ class GridTraining::Member {
     grid_->views().end(last.step);
   }
 
-  // The run ended before this member was let in, or while it was away: keeps the final model and the files
-  // that a member which took part keeps.
+  // The run ended before this member was let in, or while it was away: keeps the final model and
+  // the files that a member which took part keeps.
   RunResult take_end(std::uint64_t step) {
     const EndOfRun end = fetch_final_model(*grid_, step, plan_, nodes_, session_);
     RunInfo& info = session_.info();

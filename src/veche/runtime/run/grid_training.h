@@ -22,8 +22,8 @@ struct GridRequest {
   MakeLearner learner = {};                        // none: the model that the settings name
 };
 
-// This process as a member of a run on a grid, whose members come and go. The constructor checks the request,
-// opens the data and makes the learners: RequestError. It writes nothing.
+// This process as a member of a run on a grid, whose members come and go. The constructor checks
+// the request, opens the data and makes the learners: RequestError. It writes nothing.
 class GridTraining {
  public:
   explicit GridTraining(GridRequest request);
@@ -32,12 +32,12 @@ class GridTraining {
   DataTraits data() const;
 
   enum class As { founder, newcomer, returned };
-  // Trains in one view after the other until the run has ended or this member leaves it. A member that is not
-  // the founder first catches up with the others while they train. One that has returned starts from what its
-  // folder holds. Without a folder nothing is kept.
-  // A newcomer that comes after the end takes the final model, and its result is the run's. With
-  // grid.wait_for, training starts when that many members are in a view; RunError after grid.wait_limit.
-  // A failure is a RunError: the others go on, and what this member had is saved.
+  // Trains in one view after the other until the run has ended or this member leaves it. A member
+  // that is not the founder first catches up with the others while they train. One that has
+  // returned starts from what its folder holds. Without a folder nothing is kept. A newcomer that
+  // comes after the end takes the final model, and its result is the run's. With grid.wait_for,
+  // training starts when that many members are in a view; RunError after grid.wait_limit. A failure
+  // is a RunError: the others go on, and what this member had is saved.
   RunResult run(grid::Grid& grid, As how, const RunFolder* folder);
   // After an interruption: whether other members were left when this one left.
   bool others_go_on() const;

@@ -4,7 +4,8 @@
 
 namespace veche {
 
-// Passes everything on to an observer that is known only after training has started. Until then it drops it.
+// Passes everything on to an observer that is known only after training has started. Until then it
+// drops it.
 class LateObserver : public Observer {
  public:
   void pass_to(Observer* next) { next_ = next; }  // may be null

@@ -15,8 +15,8 @@ namespace veche {
 // Makes one node's learner; given by a program that trains a learner of its own.
 using MakeLearner = std::function<std::unique_ptr<Learner>(NodeId)>;
 
-// Makes the learners of a run: the caller's own, or the model that the settings name, with its initial
-// weights. The plan outlives the factory.
+// Makes the learners of a run: the caller's own, or the model that the settings name, with its
+// initial weights. The plan outlives the factory.
 class LearnerFactory {
  public:
   struct Source {

@@ -10,7 +10,8 @@
 
 namespace veche {
 
-// The nodes of this process, which is a member of a grid, through the views of the run. The plan outlives it.
+// The nodes of this process, which is a member of a grid, through the views of the run. The plan
+// outlives it.
 class MemberNodes {
  public:
   // Makes the learners. Throws RequestError.

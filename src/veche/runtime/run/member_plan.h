@@ -14,8 +14,8 @@
 
 namespace veche {
 
-// What a member of a grid knows before it has joined: its settings and its data. Makes its learners and the
-// plan of each view.
+// What a member of a grid knows before it has joined: its settings and its data. Makes its learners
+// and the plan of each view.
 class MemberPlan {
  public:
   // Checks the settings and opens the data. Throws RequestError.

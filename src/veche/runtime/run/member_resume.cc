@@ -10,7 +10,8 @@
 namespace veche {
 namespace {
 
-// Whether the run starts with this member: no other member was ever in its view, which has saved no step.
+// Whether the run starts with this member: no other member was ever in its view, which has saved no
+// step.
 bool founded_alone(const grid::Grid& grid) {
   const grid::Status status = grid.status();
   return status.view > 0 && status.first_step == 0 &&

@@ -10,9 +10,9 @@
 
 namespace veche {
 
-// A member that returns: puts its nodes where the newest checkpoint in its folder left them, and returns the
-// epochs made until then, unless they are not known. Without a checkpoint the nodes have no state. Throws
-// RequestError where the checkpoint does not fit.
+// A member that returns: puts its nodes where the newest checkpoint in its folder left them, and
+// returns the epochs made until then, unless they are not known. Without a checkpoint the nodes
+// have no state. Throws RequestError where the checkpoint does not fit.
 std::optional<EpochCount> resume_member(const grid::Grid& grid, const MemberPlan& plan, MemberNodes& nodes,
                                         MemberCheckpoints& checkpoints, TrainingSession& session);
 

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// grid.wait_for: keeps members from training until enough of them are in a view. A run that has made a step
-// waits for no member.
+// grid.wait_for: keeps members from training until enough of them are in a view. A run that has
+// made a step waits for no member.
 class MemberWait {
  public:
   // grid.wait_limit counts from now.

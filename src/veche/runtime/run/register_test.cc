@@ -20,7 +20,8 @@ namespace {
 using testing::refusal;
 using ::testing::Test;
 
-// One parameter that follows the samples it is given, and half the square of how far it is from them.
+// One parameter that follows the samples it is given, and half the square of how far it is from
+// them.
 class Follower : public Learner {
  public:
   std::span<float> parameters() override { return x_; }

@@ -35,8 +35,8 @@ void check_transport(const TrainingRequest& request) {
 // Rank 0 measures the blocks for all ranks, since no two measurements are equal.
 void cut_by_time(RunPlan& plan, Job* job) {
   if (!is_cut_by_time(plan.settings)) return;
-  // In virtual time the cut follows from counted operations. The settings then hold the places of the cut, so
-  // that config.toml repeats the run on any engine.
+  // In virtual time the cut follows from counted operations. The settings then hold the places of
+  // the cut, so that config.toml repeats the run on any engine.
   if (plan.simulation) return plan.cut_at(Cut(plan.training.pipeline->cut));
   std::string places;
   run_on_rank_zero(job, [&] {

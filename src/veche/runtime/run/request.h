@@ -22,9 +22,9 @@ struct TrainingRequest {
   RunObserver* observer = nullptr;
   const std::atomic<bool>* interrupted = nullptr;  // set it to stop and save after the current step
   bool keep = true;                                // false: leave no folder behind
-  // The job whose ranks train; none: all nodes are threads of this process. Every rank makes the same
-  // request. Rank 0 alone observes and writes the run's folder, except for the checkpoints of other ranks'
-  // nodes.
+  // The job whose ranks train; none: all nodes are threads of this process. Every rank makes the
+  // same request. Rank 0 alone observes and writes the run's folder, except for the checkpoints of
+  // other ranks' nodes.
   Job* job = nullptr;
   // Makes another engine than threads for that many nodes, where there is no job.
   std::function<std::unique_ptr<Cluster>(int nodes)> cluster = {};
@@ -33,12 +33,12 @@ struct TrainingRequest {
   std::function<std::unique_ptr<Endpoint>(std::unique_ptr<Endpoint>)> network = {};
 };
 
-// The settings of a run by all ranks of a job, or by this process alone. Throws RequestError, also where a
-// launcher has started several processes that cannot communicate.
+// The settings of a run by all ranks of a job, or by this process alone. Throws RequestError, also
+// where a launcher has started several processes that cannot communicate.
 Settings settings_for(Config config, const Job* job);
 
-// Collective over the ranks of the job: checks the request, opens the data and plans the run. Throws
-// RequestError.
+// Collective over the ranks of the job: checks the request, opens the data and plans the run.
+// Throws RequestError.
 std::unique_ptr<const RunPlan> plan_request(const TrainingRequest& request);
 
 }  // namespace veche

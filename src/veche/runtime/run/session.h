@@ -18,10 +18,10 @@
 
 namespace veche {
 
-// What surrounds the training of every run, whichever engine trains it: the run's folder, its description,
-// notices and measurements for the observer, the record of them, the damage found in the data, and the
-// summary. One thread calls it. In a job every rank has a session, and methods marked "collective" are called
-// by all of them.
+// What surrounds the training of every run, whichever engine trains it: the run's folder, its
+// description, notices and measurements for the observer, the record of them, the damage found in
+// the data, and the summary. One thread calls it. In a job every rank has a session, and methods
+// marked "collective" are called by all of them.
 class TrainingSession {
  public:
   struct Caller {
@@ -40,8 +40,8 @@ class TrainingSession {
   void notice(const std::string& sentence) const;
   const std::atomic<bool>& interrupted() const;
 
-  // Collective: a new folder for the run, or the folder to resume. Rank 0 makes and locks it, and the other
-  // ranks open it.
+  // Collective: a new folder for the run, or the folder to resume. Rank 0 makes and locks it, and
+  // the other ranks open it.
   void create_folder(const Settings& settings);
   void resume_folder(const std::filesystem::path& path);
   // A folder that the caller has made and locked.
@@ -49,8 +49,8 @@ class TrainingSession {
   // None: nothing is kept.
   RunFolder* folder() { return folder_ ? &*folder_ : nullptr; }
 
-  // Fills in what follows from the plan; `parameters` is the length of this node's vector, which is not used
-  // for a model in stages. The number of nodes and the first step are the caller's to set.
+  // Fills in what follows from the plan; `parameters` is the length of this node's vector, which is
+  // not used for a model in stages. The number of nodes and the first step are the caller's to set.
   void describe(const TrainingPlan& plan, const DataSource& source, std::size_t parameters);
   RunInfo& info() { return info_; }
 
@@ -58,12 +58,12 @@ class TrainingSession {
   void write_layout(const std::optional<PipelinePlan>& pipeline, const Learner& learner,
                     const DataSource& source) const;
 
-  // Collective: opens the record unless `recorded`, that is unless the folder has all measurements already,
-  // and tells the observers that the run starts.
+  // Collective: opens the record unless `recorded`, that is unless the folder has all measurements
+  // already, and tells the observers that the run starts.
   void start(bool recorded = false);
   // The view that begins now is as `info` says.
   void start_view();
-  // Receives what the nodes here report while they train; null: nobody observes.
+  // Receives the reports of the local nodes during training; null: no observer.
   Observer* observer();
 
   // Adds to the result what readers of `source` found damaged and passed over.

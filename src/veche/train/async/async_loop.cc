@@ -18,8 +18,8 @@ namespace {
 
 constexpr Time kBetweenReports{0.01};
 constexpr std::uint64_t kMostStepsBeforeReport = 1000;  // in virtual time a step may take no time
-// A node without steps to make waits for orders. Meanwhile it checks whether the user has interrupted the
-// run.
+// A node without steps to make waits for orders. Meanwhile it checks whether the user has
+// interrupted the run.
 constexpr Time kBetweenStopChecks{0.5};
 
 class AsyncLoop {
@@ -142,8 +142,8 @@ class AsyncLoop {
     node_.strategy.leave();
   }
 
-  // Obeys the orders that have come; without any it waits for one until the deadline. Returns the order to
-  // stop, if that has come.
+  // Obeys the orders that have come; without any it waits for one until the deadline. Returns the
+  // order to stop, if that has come.
   std::optional<Order> obey(Time deadline) {
     for (;;) {
       const Received received = links_.peers().receive(NodeId{0}, tags::from_coordinator, deadline);

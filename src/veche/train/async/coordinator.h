@@ -12,10 +12,10 @@
 
 namespace veche {
 
-// Nodes of an asynchronous run never wait for each other. The coordinator, a helper of node 0, counts their
-// steps, reports progress, tests snapshots of their models and ends the run. Nodes send it reports and obey
-// its orders between two steps. Of a model in stages only the first stage talks to the coordinator; the other
-// stages of its replica follow it.
+// Nodes of an asynchronous run never wait for each other. The coordinator, a helper of node 0,
+// counts their steps, reports progress, tests snapshots of their models and ends the run. Nodes
+// send it reports and obey its orders between two steps. Of a model in stages only the first stage
+// talks to the coordinator; the other stages of its replica follow it.
 
 // Node -> coordinator (tags::to_coordinator). A snapshot's parameters and buffers precede it.
 struct NodeMessage {
@@ -36,7 +36,8 @@ struct Order {
 
 class Coordinator {
  public:
-  // What it needs of node 0: constants, and objects that any thread may use. All references outlive it.
+  // What it needs of node 0: constants, and objects that any thread may use. All references outlive
+  // it.
   struct Setup {
     const TrainingPlan& plan;
     Endpoint& peers;     // node 0's, among the nodes that talk to the coordinator
@@ -50,8 +51,9 @@ class Coordinator {
   };
   explicit Coordinator(Setup setup);
 
-  // Returns when all nodes were told to stop and the last checkpoint is committed; node 0 then gets `done`.
-  // Throws what ends the run: PeerLost, a damaged test sample, a checkpoint that cannot be saved.
+  // Returns when all nodes were told to stop and the last checkpoint is committed; node 0 then gets
+  // `done`. Throws what ends the run: PeerLost, a damaged test sample, a checkpoint that cannot be
+  // saved.
   void run();
 
  private:

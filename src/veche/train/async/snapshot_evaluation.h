@@ -21,11 +21,12 @@ struct Snapshot {
   }  // parameters, buffers
 };
 
-// An evaluation of snapshots, in small pieces, so that the coordinator can answer messages in between.
+// An evaluation of snapshots, in small pieces, so that the coordinator can answer messages in
+// between.
 class SnapshotEvaluation {
  public:
-  // The first `parameters` numbers of each snapshot are parameters. The learner may be null without a test
-  // set.
+  // The first `parameters` numbers of each snapshot are parameters. The learner may be null without
+  // a test set.
   SnapshotEvaluation(std::vector<Snapshot> snapshots, std::uint64_t step, std::size_t parameters,
                      Learner* learner, Endpoint& endpoint, const TrainingPlan& plan);
 

@@ -74,8 +74,8 @@ void CodedMixer::mix(const Mixing& mixing, std::span<float> x, bool floats, cons
     go_towards(mixing, x);
 }
 
-// Where one copy of a node serves all its readers, all of them must get every code: a node with an active
-// reader sends to all.
+// Where one copy of a node serves all its readers, all of them must get every code: a node with an
+// active reader sends to all.
 void CodedMixer::exchange(const Mixing& mixing, std::span<const float> x, bool floats, const Active& active) {
   const int me = channel_.me().value;
   const auto tells = [&](int node) { return !active || std::ranges::any_of(mixing.readers(node), active); };

@@ -19,8 +19,8 @@ class CodedMixer {
 
   // All nodes call it together before the first round.
   void start(std::span<const float> x);
-  // x <- x + gamma sum_j w_ij (x^_j - x^_i) where this node is active. With `floats`, before compress.start,
-  // and only in a mixer that keeps copies: x <- sum_j w_ij x_j.
+  // x <- x + gamma sum_j w_ij (x^_j - x^_i) where this node is active. With `floats`, before
+  // compress.start, and only in a mixer that keeps copies: x <- sum_j w_ij x_j.
   void mix(const Mixing& mixing, std::span<float> x, bool floats, const Active& active = {});
 
   // powergossip keeps no copies.

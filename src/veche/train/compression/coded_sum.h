@@ -21,7 +21,8 @@ class HalfWire : public Wire {
   void add(std::span<float> into, const Message& message, NodeId from) override;
   void read(std::span<float> into, const Message& message, NodeId from) override;
 
-  // x becomes the halves of x + memory, and the memory the rounding error. An empty memory keeps nothing.
+  // x becomes the halves of x + memory, and the memory the rounding error. An empty memory keeps
+  // nothing.
   void remember(std::span<float> x, std::span<float> memory);
 
  private:
@@ -33,23 +34,25 @@ class HalfWire : public Wire {
   std::vector<std::uint16_t> scratch_;
 };
 
-// The algorithm for sums of halves where "auto" chooses. It must not depend on the engine, since the rounding
-// on the way does. The ring: on slow links, which halves are for, several senders to one reader cost a third
-// of the speed.
+// The algorithm for sums of halves where "auto" chooses. It must not depend on the engine, since
+// the rounding on the way does. The ring: on slow links, which halves are for, several senders to
+// one reader cost a third of the speed.
 AllReduceAlgorithm half_algorithm(AllReduceAlgorithm asked);
 
-// Sums over all nodes of a channel in coded form. Codes that can be summed go through the all-reduce; others
-// are gathered and added in the order of nodes. All nodes get the same bits.
+// Sums over all nodes of a channel in coded form. Codes that can be summed go through the
+// all-reduce; others are gathered and added in the order of nodes. All nodes get the same bits.
 class CodedSum {
  public:
   CodedSum(Coder& coder, Channel channel, const StreamShape& shape, AllReduceAlgorithm algorithm);
 
   // x <- the sum of all nodes' x. Throws PeerLost, as all_reduce does.
   void sum(std::span<float> x);
-  // The wire of codes that can be summed on their way, for a caller that does so itself; otherwise null.
+  // The wire of codes that can be summed on their way, for a caller that does so itself; otherwise
+  // null.
   HalfWire* wire() { return wire_ ? &*wire_ : nullptr; }
   std::span<float> memory() { return memory_; }  // error feedback of that wire; empty: none
-  // Such a caller reports the sum of so many floats, and the bytes that the channel had sent before it.
+  // Such a caller reports a sum of this many floats, and the bytes that the channel had sent before
+  // it.
   void count_since(std::uint64_t sent_before, std::size_t floats);
 
   void add_state(SavedState& state);

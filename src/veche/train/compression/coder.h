@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// A node's side of [compress]: makes the codecs of its strategy, and counts and times them. In a run without
-// a codec it is off. The node and its helpers may call it at the same time.
+// A node's side of [compress]: makes the codecs of its strategy, and counts and times them. In a
+// run without a codec it is off. The node and its helpers may call it at the same time.
 class Coder {
  public:
   explicit Coder(const StrategyContext& context);
@@ -21,8 +21,9 @@ class Coder {
   // Only where it is on.
   const Compression& how() const { return *compression_; }
 
-  // A stream of vectors like parameters()[from, from + length), among so many nodes. With `copies`, both ends
-  // keep copies of the vector; otherwise the codec remembers what it left out (compress.error_feedback).
+  // A stream of vectors like parameters()[from, from + length), among so many nodes. With `copies`,
+  // both ends keep copies of the vector; otherwise the codec remembers what it left out
+  // (compress.error_feedback).
   StreamShape shape(std::size_t from, std::size_t length, bool copies, std::size_t among) const;
   StreamShape whole(bool copies) const { return shape(0, length_, copies, nodes_); }
 
@@ -61,8 +62,8 @@ class CodedStream {
   CodedStream(Coder& coder, StreamShape shape, Channel& channel);
 
   Message encode(std::span<const float> x);
-  // into += weight * the vector that `from` encoded in a stream of the same shape. Throws RunError that names
-  // the node when the code is damaged.
+  // into += weight * the vector that `from` encoded in a stream of the same shape. Throws RunError
+  // that names the node when the code is damaged.
   void add(NodeId from, const Message& code, float weight, std::span<float> into);
   void add_state(SavedState& state);
   double remembered_squared() const;

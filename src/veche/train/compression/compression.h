@@ -37,8 +37,8 @@ struct CompressedRun {
   bool equal_start = true;      // their models start equal
 };
 
-// Throws RequestError for a wrong value, and for a codec that does not work with the strategy, naming the
-// nearest pair that does.
+// Throws RequestError for a wrong value, and for a codec that does not work with the strategy,
+// naming the nearest pair that does.
 std::optional<Compression> read_compression(const CompressSettings& compress, const CompressedRun& run);
 
 }  // namespace veche

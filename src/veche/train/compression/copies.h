@@ -8,25 +8,26 @@
 
 namespace veche {
 
-// CHOCO (Koloskova, Stich and Jaggi 2019): nodes know each other's vectors x only by copies x^, and all
-// holders of a copy change it alike. A node sends q = C(x - x^), and x^ += q. The copies are mixed,
+// CHOCO (Koloskova, Stich and Jaggi 2019): nodes know each other's vectors x only by copies x^, and
+// all holders of a copy change it alike. A node sends q = C(x - x^), and x^ += q. The copies are
+// mixed,
 //   x_i += gamma sum_j w_ij (x^_j - x^_i),
-// so what one node gains another loses, and their mean never changes, whatever a codec leaves out; that is
-// still in x - x^ at the next send.
+// so what one node gains another loses, and their mean never changes, whatever a codec leaves out;
+// that is still in x - x^ at the next send.
 class Copies {
  public:
-  // Readers get this node's vector; sources send theirs. to_all: one copy of this node's vector for all
-  // readers, which must then all get every code. to_each: one copy per reader.
+  // Readers get this node's vector; sources send theirs. to_all: one copy of this node's vector for
+  // all readers, which must then all get every code. to_each: one copy per reader.
   enum class Told { to_all, to_each };
   Copies(Coder& coder, Channel& channel, StreamShape shape, std::vector<NodeId> sources,
          std::vector<NodeId> readers, Told told);
 
-  // All nodes of the channel call it together before the first round. If all vectors are equal, the copies
-  // start as them, otherwise as zero. All vectors have the length of the shape. Does nothing in a run that
-  // goes on from a checkpoint.
+  // All nodes of the channel call it together before the first round. If all vectors are equal, the
+  // copies start as them, otherwise as zero. All vectors have the length of the shape. Does nothing
+  // in a run that goes on from a checkpoint.
   void start(std::span<const float> x);
-  // The same for asynchronous nodes. No checkpoint can keep their copies, since messages under way are lost:
-  // where vectors differ, neighbours send each other the full vectors.
+  // The same for asynchronous nodes. No checkpoint can keep their copies, since messages under way
+  // are lost: where vectors differ, neighbours send each other the full vectors.
   void start_with_all(std::span<const float> x);
   // Each node for itself: the first message to each reader is the full vector.
   void start_apart();

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// PowerGossip (Vogels, Karimireddy and Jaggi 2020) with every neighbour: both ends of an edge move towards
-// each other along a power iteration's approximation of their difference.
+// PowerGossip (Vogels, Karimireddy and Jaggi 2020) with every neighbour: both ends of an edge move
+// towards each other along a power iteration's approximation of their difference.
 class PowerEdges {
  public:
   PowerEdges(Coder& coder, Channel& channel, const StreamShape& shape, std::span<const NodeId> neighbours);

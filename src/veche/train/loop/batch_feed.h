@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// Gives a node its batch for every step: loads its samples ahead and exchanges them with other nodes before
-// an epoch where data.shuffle says so. Belongs to the node's thread.
+// Gives a node its batch for every step: loads its samples ahead and exchanges them with other
+// nodes before an epoch where data.shuffle says so. Belongs to the node's thread.
 class BatchFeed {
  public:
   struct Turn {

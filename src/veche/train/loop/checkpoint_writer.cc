@@ -51,7 +51,8 @@ void CheckpointWriter::commit(std::uint64_t number) {
 
 void CheckpointWriter::save(std::uint64_t number) {
   if (!enabled() || number == node_.counters.last_checkpoint) return;
-  // A member that the others left behind may have fewer steps than the last checkpoint that they agreed on.
+  // A member that the others left behind may have fewer steps than the last checkpoint that they
+  // agreed on.
   const std::uint64_t kept =
       number < node_.counters.newest_checkpoint ? node_.counters.newest_checkpoint + 1 : number;
   write(kept);

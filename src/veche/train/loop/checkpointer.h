@@ -10,8 +10,8 @@
 
 namespace veche {
 
-// A node at the end of a step: enough to go on to the same bits. Holds nothing that depends on the clock, so
-// that equal runs write equal files.
+// A node at the end of a step: enough to go on to the same bits. Holds nothing that depends on the
+// clock, so that equal runs write equal files.
 struct NodeState {
   std::uint64_t step = 0;  // steps done
   Score train;             // since the last evaluation
@@ -23,9 +23,9 @@ struct NodeState {
   bool trains = true;                         // its model counts in the average of the nodes' models
 };
 
-// Stores checkpoints. Every node calls `write` on its own thread; when all calls have returned, node 0's
-// process calls `commit` once. A checkpoint that was not committed does not exist. Its number is the step of
-// nodes in step, and the mean of all nodes' steps in asynchronous runs.
+// Stores checkpoints. Every node calls `write` on its own thread; when all calls have returned,
+// node 0's process calls `commit` once. A checkpoint that was not committed does not exist. Its
+// number is the step of nodes in step, and the mean of all nodes' steps in asynchronous runs.
 class Checkpointer {
  public:
   virtual ~Checkpointer() = default;

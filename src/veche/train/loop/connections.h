@@ -10,8 +10,9 @@
 
 namespace veche {
 
-// A node's connections to the other nodes: its endpoint, its stage of the pipeline if the model is in stages,
-// and one channel per subject. Belongs to the node's thread; helpers may use the endpoints.
+// A node's connections to the other nodes: its endpoint, its stage of the pipeline if the model is
+// in stages, and one channel per subject. Belongs to the node's thread; helpers may use the
+// endpoints.
 class Connections {
  public:
   // The learner is a Stage if the plan has a pipeline. Learner and plan outlive it.
@@ -28,7 +29,8 @@ class Connections {
 
   Pipeline* pipeline() const { return pipeline_.get(); }  // null: this node has the whole model
   int stages() const { return stages_; }
-  // The nodes that have the same part of the model, this one included: all, unless the model is in stages.
+  // The nodes that have the same part of the model, this one included: all, unless the model is in
+  // stages.
   Endpoint& peers() const { return pipeline_ ? pipeline_->peers() : *endpoint_; }
   std::size_t replica() const { return static_cast<std::size_t>(peers().id().value); }
   std::size_t replicas() const { return static_cast<std::size_t>(peers().size()); }

@@ -16,16 +16,16 @@ struct Counters {
   Score since_progress;         // since the last progress report
   std::int64_t images = 0;      // trained on by this process
   std::uint64_t lost = 0;       // steps whose results were lost (cluster.lose)
-  // Sent by the strategy and, where the model is in stages, between stages. The channels count while a node
-  // trains; these are up to date when the node is saved and when it is not training.
+  // Sent by the strategy and, where the model is in stages, between stages. The channels count
+  // while a node trains; these are up to date when the node is saved and when it is not training.
   Traffic sent;
   Traffic activations;  // and their gradients
   Time compute{0}, waiting{0}, communication{0}, training{0};
   std::uint64_t last_checkpoint = 0;    // number of the last one: the same state is not saved twice
   std::uint64_t newest_checkpoint = 0;  // numbers only grow
 
-  // The step of the learning-rate schedule: quick nodes of an asynchronous run make more steps than others,
-  // so there all nodes follow the mean.
+  // The step of the learning-rate schedule: quick nodes of an asynchronous run make more steps than
+  // others, so there all nodes follow the mean.
   std::uint64_t schedule_step(bool shared_steps) const { return shared_steps ? mean_step : step; }
 };
 

@@ -17,8 +17,8 @@ class Diverged : public RunError {
 };
 
 [[noreturn]] void fail_diverged(const std::string& what, NodeId node, std::uint64_t step);
-// Throw Diverged unless the loss, or every parameter, is a finite number. Parameters are checked before they
-// are measured or saved: a checkpoint of a diverged model is worthless.
+// Throw Diverged unless the loss, or every parameter, is a finite number. Parameters are checked
+// before they are measured or saved: a checkpoint of a diverged model is worthless.
 void check_loss(const Score& score, NodeId node, std::uint64_t step);
 void check_parameters(std::span<const float> parameters, NodeId node, std::uint64_t step);
 

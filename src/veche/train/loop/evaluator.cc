@@ -22,8 +22,8 @@ ProgressReport Evaluator::take_progress() {
   return mine;
 }
 
-// Where nothing learns, short messages stand for the vectors of a model; only the endpoint counts the bytes
-// of the vectors.
+// Where nothing learns, short messages stand for the vectors of a model; only the endpoint counts
+// the bytes of the vectors.
 Traffic Evaluator::strategy_sent() const {
   return node_.plan.learns ? node_.links.strategy.sent() : node_.links.endpoint().sent();
 }

@@ -7,7 +7,8 @@
 
 namespace veche {
 
-// Measures a node: its own reports, and evaluations together with all nodes. Belongs to the node's thread.
+// Measures a node: its own reports, and evaluations together with all nodes. Belongs to the node's
+// thread.
 class Evaluator {
  public:
   Evaluator(const NodeParts& node, const BatchFeed& feed) : node_(node), feed_(feed) {}
@@ -17,8 +18,9 @@ class Evaluator {
   // What the node knows without the others; starts a new interval of the training score.
   NodeReport take_report();
 
-  // Collective. Only the speaker of each process gets the reports of all nodes: a copy for each of ten
-  // thousand nodes would not fit into memory. Where the models do not learn, only times are measured.
+  // Collective. Only the speaker of each process gets the reports of all nodes: a copy for each of
+  // ten thousand nodes would not fit into memory. Where the models do not learn, only times are
+  // measured.
   Evaluation evaluate(StopReason stopped);
   // Collective: whether the averaged model has reached run.target_accuracy.
   bool target_reached_now();

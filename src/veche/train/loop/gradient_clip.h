@@ -5,8 +5,8 @@
 
 namespace veche {
 
-// Bounds the norm of the gradient of the whole model (optimizer.clip). Stages of a replica add up their
-// squares, so they all call `scale` for the same steps.
+// Bounds the norm of the gradient of the whole model (optimizer.clip). Stages of a replica add up
+// their squares, so they all call `scale` for the same steps.
 class GradientClip {
  public:
   // A limit of 0 bounds nothing. `pipeline` may be null. Both outlive it.

@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// The strategy of a node. `learner` is the model's, or one that forwards to it. All arguments outlive the
-// strategy. Throws RequestError for options that do not go together.
+// The strategy of a node. `learner` is the model's, or one that forwards to it. All arguments
+// outlive the strategy. Throws RequestError for options that do not go together.
 AttachedStrategy make_strategy(const TrainingPlan& plan, Connections& links, Learner& learner,
                                ModelState& model, GradientClip& clip);
 

@@ -34,9 +34,9 @@ Message view_of(std::span<const float> numbers) {
 
 }  // namespace
 
-// Some nodes average a part of the vector each, adding the nodes in order. Node 0 joins the parts and
-// broadcasts the mean. Nodes of several processes whose models are all equal, as after an all-reduce, do not
-// send them.
+// Some nodes average a part of the vector each, adding the nodes in order. Node 0 joins the parts
+// and broadcasts the mean. Nodes of several processes whose models are all equal, as after an
+// all-reduce, do not send them.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle) {
   if (mine.empty()) return {};
   const int nodes = channel.size();

@@ -12,14 +12,16 @@
 
 namespace veche {
 
-// Collective measurements. Sums are taken in a fixed order, so that equal runs measure equal numbers.
+// Collective measurements. Sums are taken in a fixed order, so that equal runs measure equal
+// numbers.
 
-// The mean of the nodes' vectors except the first `idle` nodes, as floats. All nodes get the same bits, those
-// of ModelAverage (veche/vector_math.h), which exports use too. Threads of a process share one copy. Other
-// nodes may read `mine` until this returns; if it throws, until the run ends.
+// The mean of the nodes' vectors except the first `idle` nodes, as floats. All nodes get the same
+// bits, those of ModelAverage (veche/vector_math.h), which exports use too. Threads of a process
+// share one copy. Other nodes may read `mine` until this returns; if it throws, until the run ends.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
 
-// Computes seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in cv.
+// Computes seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in
+// cv.
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
 // A model that a learner uses for a while instead of its own.
@@ -27,8 +29,8 @@ struct LentModel {
   std::span<const float> parameters, buffers;
 };
 
-// Gives a learner another model for the lifetime of this object, then its own back. Make it only while the
-// node holds a compute slot: a thousand waiting nodes would need twice their memory.
+// Gives a learner another model for the lifetime of this object, then its own back. Make it only
+// while the node holds a compute slot: a thousand waiting nodes would need twice their memory.
 class Lending {
  public:
   Lending(Learner& learner, const LentModel& model);
@@ -43,13 +45,13 @@ class Lending {
 
 using Tested = std::function<void(std::size_t samples)>;  // hears how many more samples were tested
 
-// The test score of the samples [from, to), with the learner's own model or another one. `tested` may be
-// empty.
+// The test score of the samples [from, to), with the learner's own model or another one. `tested`
+// may be empty.
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
                      std::size_t to, const Tested& tested = {}, const LentModel* model = nullptr);
 
-// The test score of the averaged model. Each node tests a slice of the test set with the mean in its
-// learner.
+// The test score of the averaged model. Each node tests a slice of the test set with the mean in
+// its learner.
 Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
                     std::size_t idle = 0, const Tested& tested = {});
 // The slice of a node.

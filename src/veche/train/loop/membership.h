@@ -8,22 +8,23 @@
 
 namespace veche {
 
-// Whether a run keeps its nodes. The loops ask this object wherever that makes a difference. This class is
-// for a run whose nodes stay the same from the first step to the last: a lost node ends the run, the user's
-// interrupt stops all nodes together, and the process of node 0 keeps the only record. ViewMembership
-// (train/views) is for members that come and go.
+// Whether a run keeps its nodes. The loops ask this object wherever that makes a difference. This
+// class is for a run whose nodes stay the same from the first step to the last: a lost node ends
+// the run, the user's interrupt stops all nodes together, and the process of node 0 keeps the only
+// record. ViewMembership (train/views) is for members that come and go.
 class Membership {
  public:
   explicit Membership(const std::atomic<bool>& interrupted) : interrupted_(interrupted) {}
   virtual ~Membership() = default;
 
-  // The user's interrupt: whether it shall stop the run for all nodes, or make this node leave the others.
+  // The user's interrupt: whether it shall stop the run for all nodes, or make this node leave the
+  // others.
   virtual bool stops_run() const { return interrupted_; }
   virtual bool leaves_run() const { return false; }
   // Whether the run goes on, in another view, when a node is lost.
   virtual bool survives_losses() const { return false; }
-  // Whether every process has an observer and checkpoints of its own. A checkpoint then counts for a node
-  // once it has heard that all nodes have saved theirs.
+  // Whether every process has an observer and checkpoints of its own. A checkpoint then counts for
+  // a node once it has heard that all nodes have saved theirs.
   virtual bool own_records() const { return false; }
   // Whether checkpoints hold the strategy's state: it may depend on which nodes take part.
   virtual bool saves_strategy() const { return true; }

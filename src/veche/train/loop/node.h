@@ -15,8 +15,9 @@
 
 namespace veche {
 
-// A node of a run whose nodes stay the same: puts together what it consists of, restores it from a checkpoint
-// and runs it. MemberNode (train/views) is for members that come and go. Belongs to the node's thread.
+// A node of a run whose nodes stay the same: puts together what it consists of, restores it from a
+// checkpoint and runs it. MemberNode (train/views) is for members that come and go. Belongs to the
+// node's thread.
 class Node {
  public:
   // Throws RequestError for options that do not go together. The plan outlives it.
@@ -26,10 +27,11 @@ class Node {
   Node(std::unique_ptr<Endpoint> endpoint, ModelState model, const Counters& counters,
        const TrainingPlan& plan, MessagePool pool);
 
-  // Everything that a checkpoint holds, in place; without the strategy's state if other nodes saved it.
+  // Everything that a checkpoint holds, in place; without the strategy's state if other nodes saved
+  // it.
   NodeState state(bool with_strategys = true);
-  // The same in the layout of an earlier version's checkpoints; nothing if the layout has not changed. After
-  // reading a checkpoint into it, call `take_older_state`.
+  // The same in the layout of an earlier version's checkpoints; nothing if the layout has not
+  // changed. After reading a checkpoint into it, call `take_older_state`.
   std::optional<NodeState> older_state();
   void take_older_state();
   // Goes on from a checkpoint that was read into `state`.

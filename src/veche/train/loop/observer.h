@@ -12,8 +12,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_progress(const Progress& progress) = 0;
-  // The reports of all nodes, by number, with each progress. Not called if the model is in stages, nor in
-  // members of a grid that do not run node 0.
+  // The reports of all nodes, by number, with each progress. Not called if the model is in stages,
+  // nor in members of a grid that do not run node 0.
   virtual void on_nodes(std::uint64_t /*step*/, std::span<const ProgressReport> /*nodes*/) {}
   virtual void on_measuring() {}               // an evaluation begins; it may take long
   virtual void on_testing(double /*part*/) {}  // of node 0's test samples are done; called often

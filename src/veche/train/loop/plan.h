@@ -61,19 +61,21 @@ struct TrainingPlan {
 
   Pace pace() const { return strategy.pace(strategy_options); }
   bool async() const { return pace() != Pace::in_step; }
-  // The number of first nodes that only serve. Their models are not trained and do not count in averages.
+  // The number of first nodes that only serve. Their models are not trained and do not count in
+  // averages.
   std::size_t idle() const { return static_cast<std::size_t>(strategy.idle_nodes(strategy_options)); }
   Replicas replicas() const { return strategy.replicas(strategy_options); }
   bool common_state() const { return !async() && strategy.common_state(strategy_options); }
   bool own_data() const { return data.train == nullptr; }
-  // Whether one learner trains on the batches of all nodes at every step, except those whose results are
-  // lost.
+  // Whether one learner trains on the batches of all nodes at every step, except those whose
+  // results are lost.
   bool joins_batches() const { return strategy.one_learner && !own_data(); }
-  // The samples that a learner trains on, its node's or all nodes'; and how they are loaded from a step on.
+  // The samples that a learner trains on, its node's or all nodes'; and how they are loaded from a
+  // step on.
   std::vector<Loader::Shard> shards_of(std::size_t learner) const;
   Loader::Plan loading_of(std::size_t learner, std::uint64_t step) const;
-  // Whether a node's own model is tested during the run, and at the end, where all models are tested unless
-  // there are very many. A sample of nodes is the same draw on every node.
+  // Whether a node's own model is tested during the run, and at the end, where all models are
+  // tested unless there are very many. A sample of nodes is the same draw on every node.
   bool tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const;
   bool tests_model_at_end_of(std::size_t node, std::size_t nodes) const;
 };

@@ -9,8 +9,8 @@ namespace veche {
 namespace {
 
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;
-// A view may begin with a step whose gradient was computed in the last view. That step takes no time, so its
-// time does not predict that of the following ones.
+// A view may begin with a step whose gradient was computed in the last view. That step takes no
+// time, so its time does not predict that of the following ones.
 constexpr std::uint64_t kMostGrowth = 32;
 constexpr int kSquareOfAFew = 32;
 
@@ -89,7 +89,8 @@ void ProgressExchange::hear() {
   if (observer != nullptr) observer->on_nodes(begun_, all);
 }
 
-// The reports of all nodes go to all nodes: the more nodes, the rarer, to stay at some kilobytes a second.
+// The reports of all nodes go to all nodes: the more nodes, the rarer, to stay at some kilobytes a
+// second.
 bool ProgressExchange::tells_nodes() {
   if (++quiet_ < channel().size() * channel().size() / kSquareOfAFew) return false;
   quiet_ = 0;

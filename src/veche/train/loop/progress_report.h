@@ -34,7 +34,8 @@ struct ProgressReport {
   }
 };
 
-// The progress of all nodes over `seconds`. If the model is in stages, nodes of the same stage are compared.
+// The progress of all nodes over `seconds`. If the model is in stages, nodes of the same stage are
+// compared.
 Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double seconds, int stages = 1);
 
 }  // namespace veche

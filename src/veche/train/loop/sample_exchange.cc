@@ -49,7 +49,8 @@ void SampleExchange::before_step(std::uint64_t step, Loader* loader) {
 
 void SampleExchange::exchange(const Partition& now) {
   const auto me = static_cast<std::size_t>(plan_.stands_for.front());
-  // No node sends before all have freed the last epoch's samples, so memory never holds those of two epochs.
+  // No node sends before all have freed the last epoch's samples, so memory never holds those of
+  // two epochs.
   visitors_->dismiss();
   barrier(epoch_barrier_);
   for (std::size_t other = 0; other < now.size(); ++other) {

@@ -11,9 +11,10 @@
 
 namespace veche {
 
-// Lends samples to other nodes and borrows theirs at the beginning of every epoch (data/feed/shuffle.h), for
-// data.shuffle = global and partial:Q. A sample always comes from its home node, so a resumed run fetches
-// what it needs and goes on. Belongs to the node's thread; all nodes take part.
+// Lends samples to other nodes and borrows theirs at the beginning of every epoch
+// (data/feed/shuffle.h), for data.shuffle = global and partial:Q. A sample always comes from its
+// home node, so a resumed run fetches what it needs and goes on. Belongs to the node's thread; all
+// nodes take part.
 class SampleExchange {
  public:
   struct Plan {

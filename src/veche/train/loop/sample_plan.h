@@ -10,9 +10,10 @@
 
 namespace veche {
 
-// Who trains on how many samples at which step: known to everybody without talking. A node of unequal speed
-// trains at every qt-th step only. Nodes with fewer batches than others wait for the next epoch or begin
-// theirs anew. The first nodes may be idle: they have no samples and never train.
+// The number of samples of each node at each step, which every node computes without communication.
+// A slower node trains only at every qt-th step. Nodes with fewer batches than others wait for the
+// next epoch or start theirs again. The first nodes may be idle: they have no samples and never
+// train.
 class SamplePlan final : public SampleWeights {
  public:
   enum class Uneven { wait, repeat };
@@ -48,7 +49,7 @@ class SamplePlan final : public SampleWeights {
     for (std::size_t node = 0; node < nodes; ++node) count += has_data(node) ? 1 : 0;
     return count;
   }
-  // Batches that hold everybody's samples once.
+  // Batches that contain the samples of all nodes once.
   std::uint64_t batches_per_epoch() const {
     std::uint64_t all = 0;
     for (std::size_t node = 0; node < sizes_.size(); ++node) all += batches(node);
@@ -60,7 +61,8 @@ class SamplePlan final : public SampleWeights {
   bool trains(std::size_t node, std::uint64_t step) const {
     return node >= idle_ && (sizes_.empty() ? step : step % steps_per_epoch_) % every(node) == 0;
   }
-  // How many of its batches the node has taken before `step`, and how many make an epoch for its loader.
+  // How many of its batches the node has taken before `step`, and how many make an epoch for its
+  // loader.
   std::uint64_t taken(std::size_t node, std::uint64_t step) const {
     return step / steps_per_epoch_ * turns(node) + rounded_up(step % steps_per_epoch_, every(node));
   }
@@ -92,8 +94,8 @@ class SamplePlan final : public SampleWeights {
     return all;
   }
 
-  // The part of all samples of this step that `node` has: the weight of its gradient in the mean over
-  // samples.
+  // The part of all samples of this step that `node` has: the weight of its gradient in the mean
+  // over samples.
   double share(std::size_t node, std::size_t nodes, std::uint64_t step) const override {
     const std::size_t all = count_all(nodes, step);
     return all == 0 ? 0 : static_cast<double>(count(node, step)) / static_cast<double>(all);

@@ -9,9 +9,9 @@
 
 namespace veche {
 
-// A node's training step, and what frames the steps: strategy.start and strategy.finish. Each phase is a
-// virtual function, so that train/views can wrap it to recover from a step that was cut off. Belongs to the
-// node's thread.
+// A node's training step, and what frames the steps: strategy.start and strategy.finish. Each phase
+// is a virtual function, so that train/views can wrap it to recover from a step that was cut off.
+// Belongs to the node's thread.
 class TrainingStep {
  public:
   TrainingStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed)
@@ -36,7 +36,8 @@ class TrainingStep {
   virtual void make();
   // Returns whether the learner's gradient is of samples; else it is zero.
   virtual bool compute_gradient(const Turn& turn);
-  // The strategy's exchange before the optimizer, the optimizer, and the strategy's exchange after it.
+  // The strategy's exchange before the optimizer, the optimizer, and the strategy's exchange after
+  // it.
   virtual void exchange_and_update(bool has_samples);
   virtual void update();
   virtual Update run_optimizer();

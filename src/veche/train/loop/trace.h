@@ -7,9 +7,9 @@
 
 namespace veche {
 
-// Records what a node does when (run.trace), for a file in Chrome's trace format, which Perfetto reads too.
-// Each node is a process of the trace with one row. Belongs to the node's thread. Spans beyond a million are
-// counted and left out: viewers cannot show that many.
+// Records what a node does when (run.trace), for a file in Chrome's trace format, which Perfetto
+// reads too. Each node is a process of the trace with one row. Belongs to the node's thread. Spans
+// beyond a million are counted and left out: viewers cannot show that many.
 class Trace {
  public:
   // `name` outlives it. `micro_batch` is negative for spans that are not of a micro-batch.

@@ -7,8 +7,9 @@
 
 namespace veche {
 
-// One optimizer step of a model. All steps are made here: those of the training loop, of a node that
-// completes a step without the others, of a newcomer that replays steps, and of a parameter server.
+// One optimizer step of a model. All steps are made here: those of the training loop, of a node
+// that completes a step without the others, of a newcomer that replays steps, and of a parameter
+// server.
 struct ModelStep {
   std::uint64_t step = 0;  // steps made before this one
   double rate = 0;         // learning rate
@@ -19,8 +20,8 @@ struct ModelStep {
 // The factor that brings a gradient of this squared norm to a norm of at most `clip`; 0: no limit.
 double clip_scale(double clip, double squared_norm);
 
-// Writes the optimizer's result for x and the gradient into `into`, which may be x. The same optimizer state,
-// vectors and step give the same bits.
+// Writes the optimizer's result for x and the gradient into `into`, which may be x. The same
+// optimizer state, vectors and step give the same bits.
 void make_step(Optimizer& optimizer, std::span<float> into, std::span<const float> x,
                std::span<const float> gradient, const ModelStep& step);
 inline void make_step(Optimizer& optimizer, std::span<float> x, std::span<const float> gradient,

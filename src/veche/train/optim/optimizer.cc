@@ -125,7 +125,7 @@ std::vector<LayerSpan> layers_of(const std::vector<TensorLayout>& layout, std::s
       layers.push_back({first - from, last - from, tensor.shape.size() < 2, first != begin || last != end});
   }
   std::ranges::sort(layers, {}, &LayerSpan::from);
-  // A learner of somebody's own may not name all of its numbers; they are trained nevertheless.
+  // A registered learner may not name all of its parameters; they are trained nevertheless.
   std::vector<LayerSpan> all;
   std::size_t end = 0;
   for (const LayerSpan& layer : layers) {

@@ -20,15 +20,15 @@ struct LayerSpan {
   bool cut = false;           // the vector holds only a part of it
 };
 
-// The layers of the part [from, to) of a vector, counted from the part's beginning, in order and without
-// gaps.
+// The layers of the part [from, to) of a vector, counted from the part's beginning, in order and
+// without gaps.
 std::vector<LayerSpan> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to);
 // Of a learner's whole vector, or of a part of it.
 std::vector<LayerSpan> layers_of(Learner& learner);
 std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part);
 
-// Formulas and defaults are PyTorch's, or the paper's for LARS. Throws RequestError for LARS on layers that
-// are cut.
+// Formulas and defaults are PyTorch's, or the paper's for LARS. Throws RequestError for LARS on
+// layers that are cut.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers);
 // For a vector that is one layer.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters);

@@ -106,7 +106,8 @@ TEST(Optimizer, KnowsItsLayers) {
   EXPECT_NO_THROW(make_optimizer(settings_of("sgd", false), part));
 }
 
-// Spared layers go where a run without decay goes, the others where one with decay goes: to the bit.
+// Spared layers go where a run without decay goes, the others where one with decay goes: to the
+// bit.
 TEST(Optimizer, SparesNormsAndBiases) {
   for (const char* name : {"sgd", "adam", "adamw"}) {
     const auto run = [&](bool decay_norms, double decay) {

@@ -10,8 +10,8 @@ namespace veche {
 
 constexpr std::uint64_t kCuts = 10;
 
-// The gradual form is that of Zhu and Gupta (2017): the share that is left falls with the cube of the time
-// left.
+// The gradual form is that of Zhu and Gupta (2017): the share that is left falls with the cube of
+// the time left.
 std::optional<double> PruningPlan::due(std::uint64_t steps) const {
   if (fraction == 0 || steps < from || steps > std::max(from, until)) return {};
   if (until <= from) return fraction;

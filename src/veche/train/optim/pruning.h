@@ -17,13 +17,14 @@ struct PruningPlan {
   std::uint64_t from = 0;
   std::uint64_t until = 0;  // above `from`: in ten cuts that become smaller and smaller
 
-  // The share of weights that a cut after this many steps leaves at zero; nothing if there is no cut then.
+  // The share of weights that a cut after this many steps leaves at zero; nothing if there is no
+  // cut then.
   std::optional<double> due(std::uint64_t steps) const;
 };
 
-// Magnitude pruning of one node: the smallest weights of all matrices and kernels together become zero and
-// stay zero. All nodes have the same mask, computed at the same step from the mean of their models, so that
-// averaging keeps the zeros. Biases and norms are not pruned.
+// Magnitude pruning of one node: the smallest weights of all matrices and kernels together become
+// zero and stay zero. All nodes have the same mask, computed at the same step from the mean of
+// their models, so that averaging keeps the zeros. Biases and norms are not pruned.
 class Pruner {
  public:
   // Throws RequestError if the model has nothing to prune.

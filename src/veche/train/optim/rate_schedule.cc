@@ -12,8 +12,8 @@ double cosine(double from, double to, double part) {
   return to + (from - to) * (1 + std::cos(std::numbers::pi * std::clamp(part, 0.0, 1.0))) / 2;
 }
 
-// PyTorch's one-cycle: a rise from peak/25 over the first 30 %, then a fall to a ten-thousandth of that
-// start.
+// PyTorch's one-cycle: a rise from peak/25 over the first 30 %, then a fall to a ten-thousandth of
+// that start.
 constexpr double kRise = 0.3;
 constexpr double kStartDivisor = 25;
 constexpr double kEndDivisor = 1e4;
@@ -38,8 +38,8 @@ RateSchedule::RateSchedule(const OptimizerSettings& settings, const Plan& plan)
 double RateSchedule::rate(std::uint64_t step) const {
   const double k = static_cast<double>(step) + ahead_;
   if (shape_ == Shape::one_cycle) {
-    // The rise is the warm-up. The last step ends the fall, as in PyTorch, where total_steps counts both
-    // ends.
+    // The rise is the warm-up. The last step ends the fall, as in PyTorch, where total_steps counts
+    // both ends.
     const double top = std::max(kRise * total_steps_ - 1, 1.0);
     const double start = peak_ / kStartDivisor;
     if (k <= top) return cosine(start, peak_, k / top);

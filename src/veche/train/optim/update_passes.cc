@@ -10,7 +10,8 @@ HWY_BEFORE_NAMESPACE();
 namespace veche::HWY_NAMESPACE {
 namespace {
 
-// No element depends on another: `ivdep` says so. Coefficients by value, so that no store can change them.
+// No element depends on another: `ivdep` says so. Coefficients by value, so that no store can
+// change them.
 
 void plain(float* out, const float* x, const float* g, std::size_t n, SgdCoefficients c) {
 #pragma GCC ivdep

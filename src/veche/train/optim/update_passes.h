@@ -4,8 +4,8 @@
 
 namespace veche {
 
-// The optimizers' loops over n numbers. `out` is `x` or does not overlap it. No number depends on another, so
-// a vector may be updated in pieces, in any order.
+// The optimizers' loops over n numbers. `out` is `x` or does not overlap it. No number depends on
+// another, so a vector may be updated in pieces, in any order.
 
 struct SgdCoefficients {
   float rate, scale, decay, momentum;

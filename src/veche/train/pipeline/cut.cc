@@ -21,8 +21,8 @@ std::vector<double> stage_costs(const Cut& cut, std::span<const double> costs,
   return all;
 }
 
-// best[s][j]: of the first j blocks on the first s stages. A cut is worse by its slowest stage, and among
-// equals by the sum of squares.
+// best[s][j]: of the first j blocks on the first s stages. A cut is worse by its slowest stage, and
+// among equals by the sum of squares.
 Cut best_cut(std::span<const double> costs, std::span<const double> speeds) {
   struct Value {
     double slowest = std::numeric_limits<double>::infinity();

@@ -5,7 +5,8 @@
 
 namespace veche {
 
-// Where a chain of blocks is cut into stages: the first block of every stage except the first, ascending.
+// Where a chain of blocks is cut into stages: the first block of every stage except the first,
+// ascending.
 using Cut = std::vector<int>;
 
 // A stage's blocks [from, to).
@@ -15,9 +16,9 @@ struct BlockRange {
 };
 BlockRange blocks_of_stage(const Cut& cut, int blocks, int stage);
 
-// The best cut into as many stages as there are speeds: its slowest stage is as quick as possible. A stage
-// takes the sum of the costs of its blocks divided by its speed. Among equals, the cut with the most even
-// stages wins. There must be at least as many blocks as stages; every stage gets one.
+// The best cut into as many stages as there are speeds: its slowest stage is as quick as possible.
+// A stage takes the sum of the costs of its blocks divided by its speed. Among equals, the cut with
+// the most even stages wins. There must be at least as many blocks as stages; every stage gets one.
 Cut best_cut(std::span<const double> costs, std::span<const double> speeds);
 
 // The time of each stage of a cut, by the same measure.

@@ -13,10 +13,11 @@
 
 namespace veche {
 
-// A node's stage of its replica: runs the passes of the stage in the order of the schedule and sends
-// activations and gradients to the neighbouring stages. All stages of a replica call the same functions in
-// the same order. While it waits it holds no compute slot, so any number of stages share a few cores. Throws
-// PeerLost, naming the stage, when one is gone. Belongs to the node's thread.
+// A node's stage of its replica: runs the passes of the stage in the order of the schedule and
+// sends activations and gradients to the neighbouring stages. All stages of a replica call the same
+// functions in the same order. While it waits it holds no compute slot, so any number of stages
+// share a few cores. Throws PeerLost, naming the stage, when one is gone. Belongs to the node's
+// thread.
 class Pipeline {
  public:
   // All outlive it; `trace` may be null.
@@ -30,23 +31,25 @@ class Pipeline {
   // The nodes that have this stage, by replica, as a cluster of their own.
   Endpoint& peers() const { return *peers_; }
 
-  // The passes of a step over `samples` samples. Only the first stage needs them in `batch`. Afterwards the
-  // stage's gradient is that of the batch's mean loss. Returns the score at the first stage. `after_pass`
-  // gets the time of each pass. `passed`, which may be empty, is called when this stage has its gradient,
-  // before an earlier stage can have its own.
+  // The passes of a step over `samples` samples. Only the first stage needs them in `batch`.
+  // Afterwards the stage's gradient is that of the batch's mean loss. Returns the score at the
+  // first stage. `after_pass` gets the time of each pass. `passed`, which may be empty, is called
+  // when this stage has its gradient, before an earlier stage can have its own.
   Score train(const Batch& batch, std::uint64_t step, std::size_t samples,
               const std::function<void(Time)>& after_pass, const std::function<void()>& passed = {});
   // After `train`: returns when all stages have their gradients.
   void settle();
 
-  // The test score of the samples [from, to), at the first stage, with the stages' own models or others.
+  // The test score of the samples [from, to), at the first stage, with the stages' own models or
+  // others.
   Score test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested = {},
              const LentModel* model = nullptr);
 
   // The sum over the stages of the replica, in their order: the same bits on all.
   double sum(double mine);
 
-  // In asynchronous runs the first stage leads its replica: it says what to do next, the others hear it.
+  // In asynchronous runs the first stage leads its replica: it says what to do next, the others
+  // hear it.
   void say(const Message& word);
   Message heard();
   // Messages from the other stages to the first one, in order.

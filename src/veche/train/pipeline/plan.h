@@ -11,8 +11,8 @@
 
 namespace veche {
 
-// A model cut into stages, the same on every node. Node r * stages + s has stage s of replica r. A strategy
-// runs between the nodes of one stage, which it numbers by replica.
+// A model cut into stages, the same on every node. Node r * stages + s has stage s of replica r. A
+// strategy runs between the nodes of one stage, which it numbers by replica.
 struct PipelinePlan {
   int stages = 1;
   int micro_batches = 1;

@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// The order of the forward and backward passes of micro-batches. In all schedules the backward passes follow
-// the order of the micro-batches, so that sums of gradients are the same to the bit.
+// The order of the forward and backward passes of micro-batches. In all schedules the backward
+// passes follow the order of the micro-batches, so that sums of gradients are the same to the bit.
 enum class Schedule {
   naive,       // one micro-batch at a time, forward then backward
   gpipe,       // all forward, then all backward
@@ -29,8 +29,8 @@ std::vector<StagePass> passes_of_stage(Schedule schedule, int stages, int stage,
 // The largest number of micro-batches that have gone forward and not yet backward.
 int most_held(std::span<const StagePass> passes);
 
-// The time of a step if passes take these times at each stage and messages take none. Every stage makes its
-// passes in order, each as soon as its input is there.
+// The time of a step if passes take these times at each stage and messages take none. Every stage
+// makes its passes in order, each as soon as its input is there.
 double makespan(Schedule schedule, std::span<const double> forward, std::span<const double> backward,
                 int micro_batches);
 
@@ -38,8 +38,8 @@ double makespan(Schedule schedule, std::span<const double> forward, std::span<co
 double bubble(Schedule schedule, std::span<const double> forward, std::span<const double> backward,
               int micro_batches);
 
-// The number of samples in a micro-batch, and its first sample. Sizes differ by at most one, the first
-// micro-batches being larger.
+// The number of samples in a micro-batch, and its first sample. Sizes differ by at most one, the
+// first micro-batches being larger.
 std::size_t samples_in(std::size_t samples, int micro_batches, int micro_batch);
 std::size_t first_sample_in(std::size_t samples, int micro_batches, int micro_batch);
 

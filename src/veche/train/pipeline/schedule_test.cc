@@ -1,6 +1,7 @@
-// Sequences, memory and times of schedules. The numbers are those of Narayanan et al. (PipeDream-Flush) and
-// Huang et al. (GPipe): with p equal stages and m micro-batches a step takes (m + p - 1) (f + b), of which
-// (p - 1) / (m + p - 1) are bubble. Those of unequal stages: docs/oracles.md.
+// Sequences, memory and times of schedules. The numbers are those of Narayanan et al.
+// (PipeDream-Flush) and Huang et al. (GPipe): with p equal stages and m micro-batches a step takes
+// (m + p - 1) (f + b), of which (p - 1) / (m + p - 1) are bubble. Those of unequal stages:
+// docs/oracles.md.
 #include "veche/train/pipeline/schedule.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +70,7 @@ TEST(Schedule, GoesForwardAndBackOnceForEveryMicroBatch) {
     for (int stages = 1; stages <= 6; ++stages)
       for (int micro_batches = 1; micro_batches <= 9; ++micro_batches) {
         const std::vector<double> f(static_cast<std::size_t>(stages), 1.0);
-        EXPECT_GT(makespan(schedule, f, f, micro_batches), 0);  // nobody waits for ever
+        EXPECT_GT(makespan(schedule, f, f, micro_batches), 0);  // no stage waits for ever
         for (int stage = 0; stage < stages; ++stage)
           EXPECT_EQ(passes_of_stage(schedule, stages, stage, micro_batches).size(),
                     static_cast<std::size_t>(2 * micro_batches));

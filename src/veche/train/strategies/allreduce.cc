@@ -31,11 +31,11 @@ struct AllReduceOptions {
   const std::string table;        // a file; empty: the built-in table
 };
 
-// g <- the mean of all gradients, over samples: every node then makes the same step from the same parameters.
-// The gradient is cut into buckets. Each is an all-reduce of its own, which begins when the learner has
-// finished that part, while it still computes the rest. When a bucket begins changes only when its first
-// messages leave, and no bit of the result. With a codec whose codes cannot be summed on their way, the whole
-// gradient is coded after the pass.
+// g <- the mean of all gradients, over samples: every node then makes the same step from the same
+// parameters. The gradient is cut into buckets. Each is an all-reduce of its own, which begins when
+// the learner has finished that part, while it still computes the rest. When a bucket begins
+// changes only when its first messages leave, and no bit of the result. With a codec whose codes
+// cannot be summed on their way, the whole gradient is coded after the pass.
 class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrategy {
  public:
   explicit AllReduce(StrategyContext context)
@@ -104,7 +104,8 @@ class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrateg
       algorithm_ = (file.empty() ? default_table(channel.endpoint, true) : AllReduceTable::read(file))
                        .choose(channel.size(), length * sizeof(float));
     }
-    // An engine's own sum that does not overlap gives the same in any pieces: one bucket is fastest.
+    // An engine's own sum that does not overlap gives the same in any pieces: one bucket is
+    // fastest.
     const EngineCollectives* native = channel.endpoint.collectives();
     if (algorithm_ == AllReduceAlgorithm::native && native != nullptr && !native->overlaps() &&
         !(sum_ && sum_->wire() != nullptr))

@@ -7,8 +7,8 @@
 
 namespace veche {
 
-// A node's strategy with its optional interfaces, which are looked up here, once, and nowhere else. A method
-// of an interface that the strategy does not have does nothing.
+// A node's strategy with its optional interfaces, which are looked up here, once, and nowhere else.
+// A method of an interface that the strategy does not have does nothing.
 class AttachedStrategy {
  public:
   explicit AttachedStrategy(std::unique_ptr<Strategy> strategy)

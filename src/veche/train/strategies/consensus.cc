@@ -34,8 +34,8 @@ struct ConsensusOptions {
   const bool combine_first, mix_buffers, mix_moments;
 };
 
-// x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before the step
-// mixes the parameters at which the gradient was already computed: x <- Wx - lr g(x).
+// x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before
+// the step mixes the parameters at which the gradient was already computed: x <- Wx - lr g(x).
 class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
  public:
   explicit Consensus(StrategyContext context)
@@ -130,8 +130,8 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
   std::optional<Mixer::Round> round_;       // that the optimiser has written into
 };
 
-// Every node follows an estimate y of the mean gradient over all nodes instead of its own:
-// y <- Wy + g(x+) - g(x), x <- Wx - lr y. Nodes with different data then agree on the common optimum.
+// Every node follows an estimate y of the mean gradient over all nodes instead of its own: y <- Wy
+// + g(x+) - g(x), x <- Wx - lr y. Nodes with different data then agree on the common optimum.
 class GradientTracking : public Consensus {
  public:
   explicit GradientTracking(StrategyContext context)
@@ -169,13 +169,13 @@ class GradientTracking : public Consensus {
   std::vector<float> tracked_, previous_;
 };
 
-// D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ = (I+W)/2, whose
-// eigenvalues are positive, as the method needs. With z_k = x_k + u_k, the optimiser's result, and a
-// correction c this is
+// D2: x_{k+1} = W~ (2 x_k - x_{k-1} + u_k - u_{k-1}) with u the optimiser's updates and W~ =
+// (I+W)/2, whose eigenvalues are positive, as the method needs. With z_k = x_k + u_k, the
+// optimiser's result, and a correction c this is
 //   y_k = z_k + c_k,  x_{k+1} = W~ y_k,  c_{k+1} = c_k + (W~ - I) y_k,  c_0 = 0.
-// The sum of c over nodes is zero. Computed from the parameters (c_k = x_k - z_{k-1}) it would collect the
-// rounding of every mixing, and the mean of the models would drift away faster and faster. The rounding of x
-// itself would add up only once: the next mixing includes it.
+// The sum of c over nodes is zero. Computed from the parameters (c_k = x_k - z_{k-1}) it would
+// collect the rounding of every mixing, and the mean of the models would drift away faster and
+// faster. The rounding of x itself would add up only once: the next mixing includes it.
 class D2 : public Consensus, public ReadsOlderState {
  public:
   explicit D2(StrategyContext context)

@@ -9,12 +9,12 @@
 namespace veche {
 namespace {
 
-// x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, however old. The weight of a
-// neighbour that has sent nothing, or nothing recent enough, stays with the node itself. A neighbour is sent
-// new parameters only when it has taken the last ones, so that a slow node is not flooded. With a codec each
-// neighbour is sent how the parameters have changed since, and copies are mixed: x_i += gamma sum_j w_ij
-// (x^_j - x^_i), once for each change of either copy. One pull per step would add up without end while a
-// neighbour is silent.
+// x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, however old. The
+// weight of a neighbour that has sent nothing, or nothing recent enough, stays with the node
+// itself. A neighbour is sent new parameters only when it has taken the last ones, so that a slow
+// node is not flooded. With a codec each neighbour is sent how the parameters have changed since,
+// and copies are mixed: x_i += gamma sum_j w_ij (x^_j - x^_i), once for each change of either copy.
+// One pull per step would add up without end while a neighbour is silent.
 class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAlone {
  public:
   explicit AsyncConsensus(StrategyContext context)
@@ -43,7 +43,8 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
     if (due(step, every_)) mix(step);
   }
 
-  // No node sends any more: take the messages under way, so that no later user of the tags gets them.
+  // No node sends any more: take the messages under way, so that no later user of the tags gets
+  // them.
   void finish() override {
     for (Channel* channel : {&models_, &receipts_})
       while (channel->receive(now()).outcome != Received::Outcome::timed_out) {

@@ -8,7 +8,8 @@
 
 namespace veche {
 
-// Returns the vector of so many steps ago, and zeros before that: to study methods under a fixed delay.
+// Returns the vector of a fixed number of steps ago, and zeros before that: to study methods under
+// a fixed delay.
 class DelayLine {
  public:
   DelayLine(std::int64_t steps, std::size_t length)

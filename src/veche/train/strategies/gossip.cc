@@ -27,8 +27,8 @@ struct GossipOptions {
   const bool disjoint;
 };
 
-// Every q steps, b random edges of the graph one after the other: both ends take their average. Every node
-// draws the same edges from the seed and the step, so no message announces them.
+// Every q steps, b random edges of the graph one after the other: both ends take their average.
+// Every node draws the same edges from the seed and the step, so no message announces them.
 class Gossip : public Strategy, public MeasuredStrategy {
  public:
   explicit Gossip(StrategyContext context)

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/packed.h"
 #include "veche/random.h"
 #include "veche/train/compression/copies.h"
@@ -14,20 +14,21 @@
 namespace veche {
 namespace {
 
-// AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the model with a
-// random neighbour's after every q-th step. The asking node sends its model x; the asked node takes (x + y)/2
-// and answers with (y - x)/2, which the asking node adds to its own model. Updates by the training threads in
-// between stay, so the sum over nodes changes by gradients only.
+// AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the
+// model with a random neighbour's after every q-th step. The asking node sends its model x; the
+// asked node takes (x + y)/2 and answers with (y - x)/2, which the asking node adds to its own
+// model. Updates by the training threads in between stay, so the sum over nodes changes by
+// gradients only.
 //
-// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer refuses other
-// requests at once. So no third node disturbs a pair, an asked node answers without waiting, and no circle of
-// waiting nodes can form. The price is an average skipped now and then. Two nodes that have asked each other
-// already have each other's models and need no answer.
+// No deadlock on any graph, without the paper's bipartite rule: a node that waits for an answer
+// refuses other requests at once. So no third node disturbs a pair, an asked node answers without
+// waiting, and no circle of waiting nodes can form. The price is an average skipped now and then.
+// Two nodes that have asked each other already have each other's models and need no answer.
 //
-// With a codec both ends of an edge keep copies of both models. The asking node sends how its model has
-// changed, the asked node answers with its own change, and each moves by gamma/2 of the difference of the
-// copies, which are the same at both ends: what one node gains the other loses. A node that refuses still
-// takes the change.
+// With a codec both ends of an edge keep copies of both models. The asking node sends how its model
+// has changed, the asked node answers with its own change, and each moves by gamma/2 of the
+// difference of the copies, which are the same at both ends: what one node gains the other loses. A
+// node that refuses still takes the change.
 class AsyncGossip : public Strategy,
                     public BeforeBackward,
                     public InPlaceStep,
@@ -60,7 +61,7 @@ class AsyncGossip : public Strategy,
   }
 
   void before_backward(std::uint64_t /*step*/) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
     seen_ = averaged_;
   }
@@ -69,27 +70,27 @@ class AsyncGossip : public Strategy,
   void after_step(std::uint64_t step) override {
     const std::span<const float> before = context_.learner.parameters();
     if (context_.samples.count(context_.me(), step) > 0) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += stepped_[i] - before[i];
       staleness_.note(averaged_ - seen_);
     }
     if (due(step, every_) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
   }
 
-  // This node's helper asks no more and has all answers, but still answers others. So once all nodes have
-  // left, no model changes.
+  // This node's helper asks no more and has all answers, but still answers others. So once all
+  // nodes have left, no model changes.
   void leave() override {
     if (neighbours_.empty()) return;
     talk_.send(me(), written(kLeave, {}));
     left_.receive(now() + patience_);
   }
   void finish() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
   }
 
   void look_at_rest(const std::function<void()>& look) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
     look();
   }
@@ -122,7 +123,7 @@ class AsyncGossip : public Strategy,
   // A code of how the model differs from this neighbour's copy of it.
   Message told(Kind kind, NodeId to) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       change_ = model_;
     }
     const Message code = copies_->tell(change_, to);
@@ -132,7 +133,7 @@ class AsyncGossip : public Strategy,
   void meet(NodeId other) {
     const double behind = copies_->remembered_squared(other, change_);
     const Pull pull{copies_->of(other), copies_->own(other), 0.5};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     move(model_, coder_.how().gamma, {&pull, 1});
     behind_ = behind;
     ++averaged_;
@@ -163,7 +164,7 @@ class AsyncGossip : public Strategy,
 
   void skip() {
     waits_for_.reset();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++staleness_.dropped;
   }
   void drop(NodeId gone) {
@@ -178,7 +179,7 @@ class AsyncGossip : public Strategy,
     if (copies_) {
       message = told(kAsk, other);
     } else {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       message = written(kAsk, model_);
     }
     waits_for_ = other;
@@ -219,7 +220,7 @@ class AsyncGossip : public Strategy,
         if (waits_for_) return talk_.send(from, written(kBusy, {}));
         Message answer;
         {
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           change_.resize(model_.size());
           for (std::size_t i = 0; i < model_.size(); ++i) {
             change_[i] = (model_[i] - theirs[i]) / 2;
@@ -232,14 +233,14 @@ class AsyncGossip : public Strategy,
       }
       case kAnswer: {
         close(open_.find(from));
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += theirs[i];
         ++averaged_;
         return;
       }
       default:
         close(open_.find(from));
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         ++staleness_.dropped;
     }
   }
@@ -251,7 +252,7 @@ class AsyncGossip : public Strategy,
     const Message sent = asked->second;
     const std::span<const float> ours = numbers_of(sent);
     close(asked);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += (theirs[i] - ours[i]) / 2;
     ++averaged_;
   }
@@ -271,14 +272,15 @@ class AsyncGossip : public Strategy,
   const std::uint64_t every_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
-  bool alone_ = false;          // starts without waiting for the others
-  std::mutex mutex_;            // never held across a message
-  std::vector<float> model_;    // guarded by mutex_
-  std::uint64_t averaged_ = 0;  // times; guarded by mutex_
-  double behind_ = 0;       // squared distance of the last neighbour's copy from the model; guarded by mutex_
-  Staleness staleness_;     // guarded by mutex_; dropped: asked a busy or silent neighbour
-  std::uint64_t seen_ = 0;  // averaged_ when the copy was made
-  std::vector<float> stepped_;  // the optimiser's result for the copy
+  bool alone_ = false;  // starts without waiting for the others
+  Mutex mutex_;         // never held across a message
+  std::vector<float> model_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t averaged_ VECHE_GUARDED_BY(mutex_) = 0;  // times
+  double behind_ VECHE_GUARDED_BY(mutex_) =
+      0;  // squared distance of the last neighbour's copy from the model
+  Staleness staleness_ VECHE_GUARDED_BY(mutex_);  // dropped: asked a busy or silent neighbour
+  std::uint64_t seen_ = 0;                        // averaged_ when the copy was made
+  std::vector<float> stepped_;                    // the optimiser's result for the copy
   // Of the helper:
   std::optional<Copies> copies_;  // none without a codec
   RandomStream random_;

@@ -61,11 +61,11 @@ std::vector<StrategyInfo> between_strategies() {
           moshpit_strategy()};
 }
 
-// All-reduce of gradients inside a group, so that its members have equal models; another strategy on the
-// parameters between groups. That one is run by the groups' leaders, which then send the result to their
-// members, or by all members, each with the members of the same rank in other groups. With a codec, gradients
-// are summed in coded form, the strategy between groups codes its own messages, and leaders send codes of how
-// their model has changed.
+// All-reduce of gradients inside a group, so that its members have equal models; another strategy
+// on the parameters between groups. That one is run by the groups' leaders, which then send the
+// result to their members, or by all members, each with the members of the same rank in other
+// groups. With a codec, gradients are summed in coded form, the strategy between groups codes its
+// own messages, and leaders send codes of how their model has changed.
 class Hierarchical : public Strategy, public MeasuredStrategy {
  public:
   explicit Hierarchical(StrategyContext context) : context_(std::move(context)), coder_(context_) {
@@ -146,7 +146,8 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   }
 
  private:
-  // Without feedback, what codes of model changes leave out would never be sent, and members would drift.
+  // Without feedback, what codes of model changes leave out would never be sent, and members would
+  // drift.
   StreamShape inside_shape(bool feedback) const {
     StreamShape shape = coder_.shape(0, context_.learner.parameters().size(), false, members_.size());
     shape.feedback = feedback;

@@ -12,9 +12,10 @@
 namespace veche {
 namespace {
 
-// Nodes that are threads of one process share one vector: each reads it as it is, computes, and adds what its
-// optimiser makes of it, without locks. Updates may be lost where two write at once; with many parameters
-// that is seldom and does not matter. The races are meant: every access is a relaxed atomic one.
+// Nodes that are threads of one process share one vector: each reads it as it is, computes, and
+// adds what its optimiser makes of it, without locks. Updates may be lost where two write at once;
+// with many parameters that is seldom and does not matter. The races are meant: every access is a
+// relaxed atomic one.
 class Hogwild : public Strategy,
                 public BeforeBackward,
                 public InPlaceStep,

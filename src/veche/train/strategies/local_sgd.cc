@@ -72,8 +72,8 @@ struct LocalSgdOptions {
   }
 };
 
-// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo, DiLoCo) the
-// change of the mean since the last average is taken as a gradient of the common model.
+// Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo,
+// DiLoCo) the change of the mean since the last average is taken as a gradient of the common model.
 class LocalSgd : public Strategy, public MeasuredStrategy {
  public:
   explicit LocalSgd(StrategyContext context)
@@ -188,8 +188,8 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
   bool coded_ = false;              // in this step
   std::uint64_t started_ = 0;
   std::uint64_t agreed_ = 0;  // all nodes know the common model
-  // The model that all nodes have in common, and the outer optimiser's velocity; empty without an outer
-  // optimiser, an elastic centre or a codec.
+  // The model that all nodes have in common, and the outer optimiser's velocity; empty without an
+  // outer optimiser, an elastic centre or a codec.
   std::vector<float> common_, velocity_;
   std::vector<float> mean_;
 };

@@ -10,8 +10,8 @@
 namespace veche {
 namespace {
 
-// The server's model takes the change that a worker has made since it last asked, by its share or by an outer
-// optimiser.
+// The server's model takes the change that a worker has made since it last asked, by its share or
+// by an outer optimiser.
 class OuterRule : public ServerRule {
  public:
   OuterRule(const Options& options, std::size_t trainers, std::size_t length)
@@ -41,8 +41,8 @@ class OuterRule : public ServerRule {
   std::vector<float> velocity_;
 };
 
-// Asynchronous EASGD: the centre moves alpha of the difference towards the worker, which then moves alpha of
-// the difference towards the old centre.
+// Asynchronous EASGD: the centre moves alpha of the difference towards the worker, which then moves
+// alpha of the difference towards the old centre.
 class ElasticRule : public ServerRule {
  public:
   explicit ElasticRule(float alpha) : alpha_(alpha) {}
@@ -56,8 +56,8 @@ class ElasticRule : public ServerRule {
   const float alpha_;
 };
 
-// Every `period` steps of its own a worker pushes its change to a server at node 0 and takes the server's
-// model, or is drawn towards it, without waiting for other workers.
+// Every `period` steps of its own a worker pushes its change to a server at node 0 and takes the
+// server's model, or is drawn towards it, without waiting for other workers.
 class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrategy, public MeasuredStrategy {
  public:
   explicit AsyncLocalSgd(StrategyContext context)
@@ -80,8 +80,8 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
   }
 
   void start() override { helper_.start(); }
-  // With a codec the server must know which parameters its answers are changes of. Steps that this node made
-  // since its last exchange, before a checkpoint, are kept.
+  // With a codec the server must know which parameters its answers are changes of. Steps that this
+  // node made since its last exchange, before a checkpoint, are kept.
   void before_backward(std::uint64_t step) override {
     if (!network_.coder.on() || joined_) return;
     joined_ = true;

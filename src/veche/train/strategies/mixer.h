@@ -14,21 +14,22 @@ namespace veche {
 // neighbours'.
 class Mixer {
  public:
-  // `steady`: the neighbours are the same in every round. Where all nodes mix and the engine has a faster
-  // exchange than messages, it is used.
+  // `steady`: the neighbours are the same in every round. Where all nodes mix and the engine has a
+  // faster exchange than messages, it is used.
   Mixer(Channel& channel, bool steady) : channel_(channel), steady_(steady) {}
 
   // Not every node mixes in every round; those that do need the vectors of the others as well.
   using Active = std::function<bool(int node)>;
 
-  // A round under way. The caller writes the vectors to be sent into `mine`, one after the other, so that
-  // nothing is copied; then `finish` turns the vectors into the weighted sums.
+  // A round under way. The caller writes the vectors to be sent into `mine`, one after the other,
+  // so that nothing is copied; then `finish` turns the vectors into the weighted sums.
   class Round {
    public:
     std::span<float> mine() { return in_place_ ? mixer_.neighbours_->mine() : message_.writable<float>(); }
     void finish(std::span<const std::span<float>> vectors);
-    // The same with another rule than the weighted sum: `use` gets the vectors sent by the nodes of this
-    // node's row, in the order of the row, its own included. Not called where this node does not mix.
+    // The same with another rule than the weighted sum: `use` gets the vectors sent by the nodes of
+    // this node's row, in the order of the row, its own included. Not called where this node does
+    // not mix.
     void finish(const std::function<void(std::span<const std::span<const float>> sent)>& use);
 
    private:

@@ -24,9 +24,9 @@ struct MoshpitOptions {
   const std::vector<std::int64_t> sides;  // empty: a square
 };
 
-// Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the next round
-// along the next axis. On a full grid one round of all axes is the exact mean; the sum over nodes is kept on
-// any grid.
+// Nodes are laid on a virtual grid. Each round the nodes of every line along one axis average, the
+// next round along the next axis. On a full grid one round of all axes is the exact mean; the sum
+// over nodes is kept on any grid.
 class Moshpit : public Strategy, public MeasuredStrategy {
  public:
   explicit Moshpit(StrategyContext context)
@@ -107,7 +107,8 @@ class Moshpit : public Strategy, public MeasuredStrategy {
     all_reduce(line, x);
   }
 
-  // CHOCO on the complete graph of a line. Before compress.start the copies are the models themselves.
+  // CHOCO on the complete graph of a line. Before compress.start the copies are the models
+  // themselves.
   void average_coded(Channel& line, Copies& copies, bool floats) {
     if (line.size() == 1) return;
     const std::span<float> x = context_.learner.parameters();

@@ -12,10 +12,10 @@
 namespace veche {
 namespace {
 
-// On one-way edges symmetric weights cannot keep the average. Every node divides its vector and its weight
-// into equal parts for itself and its targets, and adds up the parts that arrive; vector / weight is the
-// model. The sums of vectors and of weights over all nodes never change, so all models tend to the average.
-// The optimiser's update is applied to the vector.
+// On one-way edges symmetric weights cannot keep the average. Every node divides its vector and its
+// weight into equal parts for itself and its targets, and adds up the parts that arrive; vector /
+// weight is the model. The sums of vectors and of weights over all nodes never change, so all
+// models tend to the average. The optimiser's update is applied to the vector.
 class PushSum : public Strategy, public MeasuredStrategy {
  public:
   explicit PushSum(StrategyContext context)
@@ -80,9 +80,10 @@ class PushSum : public Strategy, public MeasuredStrategy {
     }
   }
 
-  // The same with copies x^ of the vectors: x_i += gamma (sum_j a_ij x^_j - x^_i), where a_ij is the part
-  // that j gives to i, and the same for the weights, which are sent as floats. The columns of a sum to one,
-  // so both sums are kept. A message is a code followed by the weight and the part.
+  // The same with copies x^ of the vectors: x_i += gamma (sum_j a_ij x^_j - x^_i), where a_ij is
+  // the part that j gives to i, and the same for the weights, which are sent as floats. The columns
+  // of a sum to one, so both sums are kept. A message is a code followed by the weight and the
+  // part.
   void push_coded(bool floats) {
     const std::array<float, 2> mine = {weight_, 1.0F / static_cast<float>(targets_.size() + 1)};
     const Message told = floats ? copies_->tell_all(vector_) : copies_->tell(vector_);

@@ -129,7 +129,8 @@ class CatchUp {
   }
 
  private:
-  // Asks until the answer is not empty; nothing: the donor will not give it, or not within these seconds.
+  // Asks until the answer is not empty; nothing: the donor will not give it, or not within these
+  // seconds.
   std::optional<Message> await(std::size_t donor, const std::string& name, double seconds) {
     for (double left = seconds; left > 0; left -= Donors::kPause.count()) {
       const std::optional<Message> answer = source_.ask(donor, name);

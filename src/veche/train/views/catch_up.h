@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// Members that give their state to a process that is in no view yet, asked by name. They are numbered; a
-// donor that is gone answers with nothing.
+// Members that give their state to a process that is in no view yet, asked by name. They are
+// numbered; a donor that is gone answers with nothing.
 class Donors {
  public:
   struct Answer {
@@ -34,10 +34,10 @@ struct CaughtUp {
   std::uint64_t copied = 0, step = 0;          // the copy's step, and the node's step now
 };
 
-// Brings a node that is in no view yet to the state of the members that train, while they go on: fetches a
-// copy of their state, from up to four of them if their models are equal, then replays the steps made since
-// the copy until it is up to date. Not done: no member gives its state, or the node could not keep up. It
-// then has what it had before, or a later state of a donor.
+// Brings a node that is in no view yet to the state of the members that train, while they go on:
+// fetches a copy of their state, from up to four of them if their models are equal, then replays
+// the steps made since the copy until it is up to date. Not done: no member gives its state, or the
+// node could not keep up. It then has what it had before, or a later state of a donor.
 CaughtUp catch_up(NodeSelf& self, Donors& donors, Shared shared);
 
 }  // namespace veche

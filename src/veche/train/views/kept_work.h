@@ -9,8 +9,8 @@
 
 namespace veche {
 
-// The work of a step whose exchange was cut off: enough to repeat the exchange with other nodes, from the
-// same model.
+// The work of a step whose exchange was cut off: enough to repeat the exchange with other nodes,
+// from the same model.
 struct KeptWork {
   bool there = false;           // there is a gradient
   bool has_samples = false;     // it was computed from samples
@@ -30,8 +30,9 @@ struct KeptWork {
 
 inline void keep(std::vector<float>& copy, std::span<const float> of) { copy.assign(of.begin(), of.end()); }
 
-// The learner that a strategy gets where work is kept. A strategy may change finished parts of the gradient
-// while the rest is still computed, so each part is copied before the strategy hears of it.
+// The learner that a strategy gets where work is kept. A strategy may change finished parts of the
+// gradient while the rest is still computed, so each part is copied before the strategy hears of
+// it.
 class GradientKeeper : public ForwardingLearner {
  public:
   // Both outlive it.

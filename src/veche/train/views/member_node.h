@@ -12,15 +12,15 @@
 
 namespace veche {
 
-// A node of one view, as Node is one of a run whose nodes stay the same: made of what the member brings from
-// the last view, which it takes on to the next. Belongs to the node's thread.
+// A node of one view, as Node is one of a run whose nodes stay the same: made of what the member
+// brings from the last view, which it takes on to the next. Belongs to the node's thread.
 class MemberNode {
  public:
   // Throws RequestError for options that do not go together. The plan outlives it.
   MemberNode(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool);
 
-  // Trains until the run ends, and returns the last evaluation. Throws ViewChanged or PeerLost at any wait if
-  // the view ends before; call `leave_view` then.
+  // Trains until the run ends, and returns the last evaluation. Throws ViewChanged or PeerLost at
+  // any wait if the view ends before; call `leave_view` then.
   Evaluation run(const NodeServices& services);
   // Returns what goes on to the next view. The node cannot be used any more.
   NodeSelf leave_view();

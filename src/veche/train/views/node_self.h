@@ -18,8 +18,9 @@ inline NodeState state_of(NodeSelf& self) { return state_of(self, self); }
 // Copies the kept gradient into the learner and prunes it. It is not clipped yet.
 std::span<float> take_kept_gradient(NodeSelf& self);
 
-// Makes the step of the kept gradient without the others: they have completed the exchange of that step
-// already. Uses the learning rate, and if known the clipping factor, of the view in which the step began.
+// Makes the step of the kept gradient without the others: they have completed the exchange of that
+// step already. Uses the learning rate, and if known the clipping factor, of the view in which the
+// step began.
 void finish_alone(NodeSelf& self, const TrainingPlan& plan);
 
 }  // namespace veche

@@ -8,13 +8,14 @@
 
 namespace veche {
 
-// Decides which piece of a state to ask of which donor; all donors have the same state. Pieces that are here
-// already are not asked for. Each donor is asked for a few pieces ahead, so that quick donors give more. A
-// piece that one donor did not give is asked of another. The caller sends the messages and reports what
-// happened.
+// Decides which piece of a state to ask of which donor; all donors have the same state. Pieces that
+// are here already are not asked for. Each donor is asked for a few pieces ahead, so that quick
+// donors give more. A piece that one donor did not give is asked of another. The caller sends the
+// messages and reports what happened.
 class PiecePlan {
  public:
-  // The hashes of the pieces as they should be and as they are here (if fewer: the rest is missing).
+  // The hashes of the pieces as they should be and as they are here (if fewer: the rest is
+  // missing).
   PiecePlan(const std::vector<std::uint64_t>& wanted, const std::vector<std::uint64_t>& here,
             std::size_t donors, std::size_t ahead = 4);
 

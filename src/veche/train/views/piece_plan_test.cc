@@ -51,8 +51,8 @@ TEST(PiecePlan, WhatOneRefusesAnotherIsAskedFor) {
   EXPECT_TRUE(plan.hopeless());
 }
 
-// Donors of any speed that die, damage and refuse, in any order: whatever somebody can give arrives, and no
-// piece is asked of two at a time.
+// Donors of any speed that die, damage and refuse, in any order: every piece that some donor has
+// arrives, and no piece is requested from two donors at a time.
 TEST(PiecePlan, ArrivesWholeFromDonorsThatDie) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     RandomStream random(seed, "donors");

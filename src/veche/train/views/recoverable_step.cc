@@ -52,8 +52,8 @@ Score MemberStep::train_stage(const Turn& turn, const std::function<void(Time)>&
   Pipeline& pipeline = *node_.links.pipeline();
   const Score score =
       pipeline.train(turn.batch, self_.step, turn.samples, after_pass, [this] { stage_passed(); });
-  // The node may go on to be the only one that completes this step. The other stages of its replica must
-  // then be able to complete theirs.
+  // The node may go on to be the only one that completes this step. The other stages of its replica
+  // must then be able to complete theirs.
   pipeline.settle();
   return score;
 }
@@ -122,7 +122,8 @@ void RecoverableStep::exchange_and_update(bool has_samples) {
 
 TrainingStep::Update RecoverableStep::run_optimizer() {
   if (self_.work.stepped) {  // in an earlier view
-    // The stages of a replica add up their norms together, also if one of them has made its step before.
+    // The stages of a replica add up their norms together, also if one of them has made its step
+    // before.
     if (node_.links.pipeline() != nullptr) clip_.scale();
     const std::span<float> target = node_.strategy.step_target(self_.step);
     const Update made{.parameters = target.empty() ? parameters() : target};

@@ -30,8 +30,8 @@ class MemberStep : public TrainingStep {
   void lend();
 };
 
-// The step of nodes in step. Until all nodes have completed the exchange, its work is kept: if the view ends
-// before, the model is as it was before the step, and the next view repeats the exchange.
+// The step of nodes in step. Until all nodes have completed the exchange, its work is kept: if the
+// view ends before, the model is as it was before the step, and the next view repeats the exchange.
 class RecoverableStep : public MemberStep {
  public:
   RecoverableStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed, NodeSelf& self,

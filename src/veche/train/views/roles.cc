@@ -68,7 +68,7 @@ class Assignment {
     }
   }
 
-  // Who has this stage and no role yet; kNobody: nobody has.
+  // A node with this stage and without a role yet; kNobody: none.
   std::size_t furthest_with(int stage) const {
     std::size_t best = kNobody;
     for (std::size_t node = 0; node < held_.size(); ++node)

@@ -28,8 +28,8 @@ struct HeldStage {
   std::string called() const;
 };
 
-// Which node has which stage of which replica until the next view; the other nodes wait. All nodes compute
-// the same roles from what all have told.
+// Which node has which stage of which replica until the next view; the other nodes wait. All nodes
+// compute the same roles from what all have told.
 struct Roles {
   int stages = 1;
   std::vector<NodeId> nodes;     // of complete replicas: item r * stages + s has stage s of replica r
@@ -41,9 +41,10 @@ struct Roles {
   int place_of(NodeId node) const;
 };
 
-// Makes as many replicas as there are nodes for. Replicas that are still whole stay as they are. The other
-// nodes keep their stage if a replica needs it, those with the most steps first. Nodes without a stage, or
-// with one that is not needed, take the missing stages. Before the first step any node can take any stage.
+// Makes as many replicas as there are nodes for. Replicas that are still whole stay as they are.
+// The other nodes keep their stage if a replica needs it, those with the most steps first. Nodes
+// without a stage, or with one that is not needed, take the missing stages. Before the first step
+// any node can take any stage.
 Roles assign_roles(std::span<const HeldStage> held, int stages);
 
 // A member that had a role in the last view.
@@ -53,8 +54,8 @@ struct HadRole {
   int replica = 0, stage = 0;
 };
 
-// A message for people about the change: which replicas lost which stage with which member, which member
-// takes its place, and why no node trains. Empty: nothing to tell.
+// A message for people about the change: which replicas lost which stage with which member, which
+// member takes its place, and why no node trains. Empty: nothing to tell.
 std::string told_of_roles(std::span<const HadRole> before, std::span<const HeldStage> held,
                           const Roles& roles);
 

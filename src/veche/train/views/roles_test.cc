@@ -82,7 +82,7 @@ TEST(Roles, OfTooFewMembersNobodyTrains) {
             "no replica is complete: 1 of 3 stages have a member, and all wait for others");
 }
 
-// Who never had a state cannot begin a run anew that others have trained.
+// A node that never had a state cannot restart a run that others have trained.
 TEST(Roles, NewcomersAloneBeginNothing) {
   const std::vector<HeldStage> all{held(0, -1, 0, 0), held(1, -1, 0, 0)};
   EXPECT_EQ(assign_roles(all, 2).missing, (std::vector<int>{0, 1}));

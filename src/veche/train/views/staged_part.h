@@ -18,7 +18,8 @@ namespace veche {
 // Makes a node with this stage and the initial values of the run.
 using StageMaker = std::function<NodeSelf(int stage)>;
 
-// The stage of a member through the views of a run, if the model is in stages. Belongs to the node's thread.
+// The stage of a member through the views of a run, if the model is in stages. Belongs to the
+// node's thread.
 class StagedPart {
  public:
   // The node was made with stage 0.
@@ -30,31 +31,34 @@ class StagedPart {
   // Makes the node anew, with this stage and initial values.
   void hold(NodeSelf& self, int stage);
 
-  // Collective over all nodes of the view, on a channel of its own: assigns the roles until the next view.
+  // Collective over all nodes of the view, on a channel of its own: assigns the roles until the
+  // next view.
   const Roles& take_role(NodeSelf& self, Channel& channel, std::uint64_t view);
-  // Of the last roles: a message for people, and this node's place among the nodes that train; -1: it waits.
+  // Of the last roles: a message for people, and this node's place among the nodes that train; -1:
+  // it waits.
   const std::string& told() const { return told_; }
   int place() const { return place_; }
   const Roles& roles() const { return roles_; }
 
-  // Collective over the nodes that train, on their endpoint: start_view for the nodes of each stage. If some
-  // stages have made a step and others have not, these complete it from their kept gradients. Otherwise kept
-  // gradients are used only if all stages of a replica have theirs.
+  // Collective over the nodes that train, on their endpoint: start_view for the nodes of each
+  // stage. If some stages have made a step and others have not, these complete it from their kept
+  // gradients. Otherwise kept gradients are used only if all stages of a replica have theirs.
   std::string start(NodeSelf& self, Channel& channel, std::uint64_t view, const TrainingPlan& plan);
 
-  // For a node that waits: returns the end of the run when the nodes that train tell it, or nothing if the
-  // user interrupts this process. Throws ViewChanged.
+  // For a node that waits: returns the end of the run when the nodes that train tell it, or nothing
+  // if the user interrupts this process. Throws ViewChanged.
   std::optional<Evaluation> wait(NodeSelf& self, Endpoint& all, const TrainingPlan* last_plan,
                                  const std::atomic<bool>& interrupted) const;
-  // For nodes that trained: tells the nodes that wait. Returns when all that trained have come so far.
+  // For nodes that trained: tells the nodes that wait. Returns when all that trained have come so
+  // far.
   void end(Endpoint& all, Channel& channel, const Evaluation& last) const;
 
  private:
   enum class Work { keep, finish, forget };
   Work work_of(int place, bool equal) const;
   std::uint64_t unit_of(int place, std::uint64_t view) const;
-  // The clipping factor of the mean gradient of the step after `step`, for equal models, and that of the
-  // replica of `place`. 0: no node knows it.
+  // The clipping factor of the mean gradient of the step after `step`, for equal models, and that
+  // of the replica of `place`. 0: no node knows it.
   double scale_of_mean(std::uint64_t step) const;
   double scale_of_replica(std::uint64_t step, int place, double clip) const;
   std::string complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan);
@@ -77,8 +81,8 @@ class StagedPart {
   std::string told_;
 };
 
-// Saves a node together with the other stages of its replica, so that every member's checkpoints hold the
-// whole model. Node numbers are stages. All nodes of a replica call it alike.
+// Saves a node together with the other stages of its replica, so that every member's checkpoints
+// hold the whole model. Node numbers are stages. All nodes of a replica call it alike.
 class WholeModelCheckpoints : public Checkpointer {
  public:
   // `inner` and the endpoint of the nodes that train outlive it.

@@ -23,9 +23,9 @@ struct PartAnswer {
   std::span<const std::byte> content() const { return message->bytes().subspan(head); }
 };
 
-// Fetches the missing parts of a plan from any of its donors: `ask(donor, part)` sends a request, `next()`
-// returns a PartAnswer, or nothing if none will come, and `take(part, content)` returns whether the content
-// is right. Returns whether all parts came.
+// Fetches the missing parts of a plan from any of its donors: `ask(donor, part)` sends a request,
+// `next()` returns a PartAnswer, or nothing if none will come, and `take(part, content)` returns
+// whether the content is right. Returns whether all parts came.
 template <class Ask, class Next, class Take>
 bool fetch_parts(PiecePlan& plan, std::size_t donors, Ask ask, Next next, Take take) {
   while (!plan.complete()) {
@@ -55,8 +55,8 @@ struct StepAnswer {
   std::uint64_t bytes = 0;  // of the answer
 };
 
-// Nodes that all have the same state, and the way to ask them: over the channel of a view (state_transfer.cc)
-// or by name while this node is in no view (catch_up.cc).
+// Nodes that all have the same state, and the way to ask them: over the channel of a view
+// (state_transfer.cc) or by name while this node is in no view (catch_up.cc).
 class StateSource {
  public:
   virtual ~StateSource() = default;
@@ -79,12 +79,12 @@ class StateFetcher {
  public:
   StateFetcher(NodeSelf& self, StateSource& source) : self_(self), source_(source) {}
 
-  // Makes this node's state the one of the manifest: fetches the pieces that differ. Not complete: some
-  // pieces did not come. The node then has what it had, and the pieces that came are kept and not fetched
-  // again. Throws RunError if the state is of another model.
+  // Makes this node's state the one of the manifest: fetches the pieces that differ. Not complete:
+  // some pieces did not come. The node then has what it had, and the pieces that came are kept and
+  // not fetched again. Throws RunError if the state is of another model.
   Fetched copy(const StateManifest& wanted);
-  // Replays the donors' steps until this node has made `until`, or all that there are. Returns whether it
-  // has; gives up early if fetching the whole state takes fewer bytes.
+  // Replays the donors' steps until this node has made `until`, or all that there are. Returns
+  // whether it has; gives up early if fetching the whole state takes fewer bytes.
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   bool replay(std::uint64_t until = kAll);
 

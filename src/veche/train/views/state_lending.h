@@ -35,14 +35,15 @@ struct StepMade {
   std::vector<std::byte> bytes = {};
 };
 
-// The gradient as it is, or if most of it is zero (after a codec), the other elements and their indices.
+// The gradient as it is, or if most of it is zero (after a codec), the other elements and their
+// indices.
 std::vector<std::byte> coded_gradient(std::span<const float> gradient);
 // Repeats a step on this node. Returns false if it is damaged or of another model.
 bool repeat_step(NodeSelf& self, const StepMade& made);
 
-// Lends a node's state to newcomers while the node trains on: a copy of its state between two steps, made
-// when a newcomer asks for it, then the steps that change the shared state. Keeps nothing while no newcomer
-// asks. The node's thread reports its steps; any thread may call `give`.
+// Lends a node's state to newcomers while the node trains on: a copy of its state between two
+// steps, made when a newcomer asks for it, then the steps that change the shared state. Keeps
+// nothing while no newcomer asks. The node's thread reports its steps; any thread may call `give`.
 class StateLending {
  public:
   static constexpr std::uint64_t kMostKept = 512U << 20;  // bytes of gradients
@@ -53,18 +54,19 @@ class StateLending {
   // After each step: whether a copy is due; the caller then calls `take`.
   bool due(std::uint64_t step, Time now);
   void take(NodeSelf& self);
-  // Whether a newcomer may be following. The node then reports each step: its gradient, or its result.
+  // Whether a newcomer may be following. The node then reports each step: its gradient, or its
+  // result.
   bool follows() const { return follows_; }
   void made(std::uint64_t step, std::span<const float> gradient, double rate, double scale);
   void made(NodeSelf& self, bool changed);
   // The state was replaced: copy and steps do not lead to it any more.
   void clear();
-  // The run has ended: this node's state is the last one, and `word` tells how the run ended (end_word.h). A
-  // node that has only a stage of the model (not `whole`) does not lend it.
+  // The run has ended: this node's state is the last one, and `word` tells how the run ended
+  // (end_word.h). A node that has only a stage of the model (not `whole`) does not lend it.
   void end(NodeSelf& self, Message word, bool whole);
 
-  // Any thread. Returns nothing if the item is not here and will not be, an empty message if it is not here
-  // yet. The names:
+  // Any thread. Returns nothing if the item is not here and will not be, an empty message if it is
+  // not here yet. The names:
   //   step          the node's progress: StepWord
   //   end           how the run has ended; empty until then
   //   copy/S        asks for a copy at step S, and says whether there will be one

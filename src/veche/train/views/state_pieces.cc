@@ -89,7 +89,8 @@ void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths) {
           fmt::format("vector {} of the others' state has {} numbers and this member's {}: the "
                       "models differ",
                       i, lengths[i], mine[i].size()));
-  // The strategy's vectors are at most as long as the model: a faulty member cannot exhaust the memory.
+  // The strategy's vectors are at most as long as the model: a faulty member cannot exhaust the
+  // memory.
   std::vector<std::size_t> common;
   for (std::size_t i = least; i < lengths.size(); ++i) {
     if (lengths[i] > lengths.front() || lengths.size() > least + 16)

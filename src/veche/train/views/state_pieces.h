@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// A node's state as pieces that others can fetch: parameters, buffers, the optimizer's vectors and the
-// strategy's common state, each cut into pieces of a megabyte.
+// A node's state as pieces that others can fetch: parameters, buffers, the optimizer's vectors and
+// the strategy's common state, each cut into pieces of a megabyte.
 struct StateManifest {
   std::vector<std::uint64_t> lengths;  // of the vectors, in floats
   std::vector<std::uint64_t> hashes;   // of the pieces
@@ -58,8 +58,9 @@ void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths);
 std::vector<std::span<float>> shared_vectors(NodeSelf& self);
 std::size_t bytes_in(std::span<const std::span<float>> vectors);
 
-// The hash of what must be equal on all nodes: the strategy's common state or, if there is none, the model
-// and the optimizer's state, but not the buffers, which are each node's own statistics. Never 0.
+// The hash of what must be equal on all nodes: the strategy's common state or, if there is none,
+// the model and the optimizer's state, but not the buffers, which are each node's own statistics.
+// Never 0.
 std::uint64_t state_hash(NodeSelf& self);
 
 }  // namespace veche

@@ -9,8 +9,8 @@
 namespace veche {
 namespace {
 
-// The state of the servers' optimizers before the step, joined from their parts. The part of a lost server
-// begins at zero, as all parts do in a new view.
+// The state of the servers' optimizers before the step, joined from their parts. The part of a lost
+// server begins at zero, as all parts do in a new view.
 std::unique_ptr<Optimizer> servers_optimizer(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
                                              bool has_kept) {
   auto optimizer = make_optimizer(plan.optimizer_options, layers_of(*self.learner));

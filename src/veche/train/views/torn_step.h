@@ -8,12 +8,12 @@
 
 namespace veche {
 
-// Notes how to make the coming step, so that it can be completed if the view ends within it. Called before
-// each step, and when a view begins with a kept gradient.
+// Notes how to make the coming step, so that it can be completed if the view ends within it. Called
+// before each step, and when a view begins with a kept gradient.
 void note_step(NodeSelf& self, const TrainingPlan& plan, std::size_t replica);
 
-// A step that other stages have made and no node of this stage has. The nodes of this stage make it from
-// their kept gradients, by the same rule as the strategy.
+// A step that other stages have made and no node of this stage has. The nodes of this stage make it
+// from their kept gradients, by the same rule as the strategy.
 struct TornStep {
   struct Kept {
     std::uint64_t samples = 0;  // the gradient's weight in a mean over samples

@@ -5,8 +5,8 @@
 
 namespace veche {
 
-// For members that come and go: a lost node ends the view and not the run, an interrupted member leaves and
-// the others go on, and every process keeps a record of its own.
+// For members that come and go: a lost node ends the view and not the run, an interrupted member
+// leaves and the others go on, and every process keeps a record of its own.
 class ViewMembership : public Membership {
  public:
   ViewMembership(const std::atomic<bool>& interrupted, RecoveryState& recovery)

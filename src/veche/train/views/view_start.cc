@@ -29,7 +29,8 @@ Shared shared_in(const TrainingPlan& plan) { return shared_by(plan.strategy, pla
 
 [[noreturn]] void fail_without_state() { throw RunError("no member of this view has the state of the run"); }
 
-// Which nodes give their state and which take it: the same on every node, as all know the status of all.
+// Which nodes give their state and which take it: the same on every node, as all know the status of
+// all.
 class Parties {
  public:
   Parties(const View& view, Shared shared) : view_(view), shared_(shared) {
@@ -60,7 +61,8 @@ class Parties {
       if (std::ranges::count(donors_of(taker), donor) > 0) served.push_back(taker);
     return served;
   }
-  // Nodes whose state differs though they have made the same steps: a fault of a machine or of Veche.
+  // Nodes whose state differs though they have made the same steps: a fault of a machine or of
+  // Veche.
   std::vector<int> strayed() const {
     std::vector<int> all;
     for (int node = 0; reference_ != 0 && node < view_.nodes(); ++node)
@@ -138,8 +140,8 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, parties.reference()});
     self.work.forget();
     self.step = view.first_step;
-    // A newcomer need not evaluate or save what was due at this step. A node that was behind must: its donor
-    // may not have done so either, and may die before it does.
+    // A newcomer need not evaluate or save what was due at this step. A node that was behind must:
+    // its donor may not have done so either, and may die before it does.
     if (!behind) self.last_evaluation = self.last_checkpoint = self.step;
     self.has_state = true;
     told = fetched.steps > 0

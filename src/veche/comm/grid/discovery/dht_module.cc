@@ -3,18 +3,18 @@
 
 #include <atomic>
 #include <future>
-#include <mutex>
 #include <sstream>
 
 #include "veche/base/module/module_api.h"
 #include "veche/base/text/host_port.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/discovery/directory.h"
 #include "veche/errors.h"
 
 namespace veche::grid {
 namespace {
 
-// OpenDHT's own types live for ten minutes, also when who put them is gone.
+// OpenDHT's own types live for ten minutes, even if their publisher is gone.
 const dht::ValueType kRecords(0x5643, "veche address", std::chrono::seconds(60));
 constexpr std::chrono::seconds kToEnd{2};
 
@@ -46,8 +46,8 @@ class DhtDirectory : public Directory {
 
   std::vector<std::string> get(const std::string& name, Time limit) override {
     struct Found {
-      std::mutex mutex;
-      std::vector<std::string> values;  // guarded by mutex
+      Mutex mutex;
+      std::vector<std::string> values VECHE_GUARDED_BY(mutex);
       std::promise<void> done;
       std::atomic<bool> told = false;
     };
@@ -55,7 +55,7 @@ class DhtDirectory : public Directory {
     node_.get(
         dht::InfoHash::get(name),
         [found](const std::vector<std::shared_ptr<dht::Value>>& values) {
-          const std::lock_guard lock(found->mutex);
+          const MutexLock lock(found->mutex);
           for (const auto& value : values)
             if (value->type == kRecords.id)
               found->values.emplace_back(value->data.begin(), value->data.end());
@@ -65,7 +65,7 @@ class DhtDirectory : public Directory {
           if (!found->told.exchange(true)) found->done.set_value();
         });
     found->done.get_future().wait_for(limit);
-    const std::lock_guard lock(found->mutex);
+    const MutexLock lock(found->mutex);
     return found->values;
   }
 

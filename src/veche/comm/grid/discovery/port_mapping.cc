@@ -6,9 +6,9 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche::grid {
 namespace {
@@ -16,10 +16,10 @@ namespace {
 constexpr int kToDiscover = 2000;  // milliseconds
 constexpr std::chrono::seconds kLease{600}, kRenew{240}, kAtTheEnd{2};
 constexpr int kPortsTried = 8;
-constexpr int kTakenByAnother = 718;  // what routers answer
+constexpr int kTakenByAnother = 718;  // error code of routers
 constexpr int kOnlyForEver = 725;
 
-// The router that answers, while this lives.
+// The router that answers, while this object lives.
 class Router {
  public:
   Router() {
@@ -37,14 +37,14 @@ class Router {
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  bool answers() const { return found_ == 1; }  // others are not connected, or no routers
+  bool answers() const { return found_ == 1; }  // other values: not connected, or not a router
   std::string outer() const {
     std::array<char, 64> address{};
     return UPNP_GetExternalIPAddress(urls_.controlURL, data_.first.servicetype, address.data()) == 0
                ? address.data()
                : "";
   }
-  // Its answer: 0, or why not.
+  // Returns 0 or the router's error code.
   int map(std::uint16_t outer, std::uint16_t inner) {
     const auto ask = [&](const std::string& lease) {
       return UPNP_AddPortMapping(urls_.controlURL, data_.first.servicetype, std::to_string(outer).c_str(),
@@ -71,12 +71,13 @@ class Router {
 struct PortMapping::State {
   std::uint16_t port = 0;
   std::function<void(const Outcome&)> told;
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stopping = false, ended = false;  // guarded by mutex
+  Mutex mutex;
+  ConditionVariable changed;
+  bool stopping VECHE_GUARDED_BY(mutex) = false;
+  bool ended VECHE_GUARDED_BY(mutex) = false;
 
   void tell(const Outcome& outcome) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!stopping) told(outcome);
   }
 
@@ -96,8 +97,8 @@ struct PortMapping::State {
         return tell({"", "the router refuses: " + std::string(words != nullptr ? words : "no reason")});
       }
       if (!address.empty() && address != last) tell({last = address, ""});
-      std::unique_lock lock(mutex);
-      if (changed.wait_for(lock, kRenew, [this] { return stopping; })) break;
+      MutexLock lock(mutex);
+      if (changed.wait_for(mutex, kRenew, [this]() VECHE_REQUIRES(mutex) { return stopping; })) break;
     }
     router.unmap(outer);
   }
@@ -107,20 +108,21 @@ PortMapping::PortMapping(std::uint16_t port, std::function<void(const Outcome&)>
     : state_(std::make_shared<State>()) {
   state_->port = port;
   state_->told = std::move(told);
-  // It may be waiting for a router when this ends: it keeps what it uses.
+  // The thread may still wait for a router when this object is destroyed, so it shares the state.
   std::thread([state = state_] {
     state->run();
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     state->ended = true;
     state->changed.notify_all();
   }).detach();
 }
 
 PortMapping::~PortMapping() {
-  std::unique_lock lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
-  state_->changed.wait_for(lock, kAtTheEnd, [this] { return state_->ended; });
+  state_->changed.wait_for(state_->mutex, kAtTheEnd,
+                           [this]() VECHE_REQUIRES(state_->mutex) { return state_->ended; });
 }
 
 }  // namespace veche::grid

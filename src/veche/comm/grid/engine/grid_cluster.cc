@@ -62,7 +62,7 @@ struct GridCluster::Shared {
     for (Mailbox& mailbox : mailboxes) mailbox.wake_all();
   }
 
-  // A node here cannot go on, or has ended: everybody learns it after what it sent before.
+  // A node here cannot continue, or has ended: all others learn it after its last messages.
   void leave(NodeId node) {
     const bool first_time = alive[static_cast<std::size_t>(node.value)].exchange(false);
     lost_any = true;
@@ -84,12 +84,12 @@ struct GridCluster::Shared {
   std::vector<std::size_t> seat_of;
   const Clock::time_point start = Clock::now();
   Slots slots;
-  std::vector<Mailbox> mailboxes;  // of the nodes here
+  std::vector<Mailbox> mailboxes;  // of the local nodes
   std::vector<std::atomic<bool>> alive;
   std::atomic<bool> lost_any = false;
   std::atomic<bool> ended = false;
   std::function<void(Time)> computed;
-  std::deque<NodeThreads> threads;  // last: helpers use all of the above
+  std::deque<NodeThreads> threads;  // declared last: helpers use all of the above
 };
 
 class GridEndpoint final : public RealTimeEndpoint<GridEndpoint> {
@@ -168,7 +168,7 @@ void GridCluster::end_view() {
 }
 
 void ViewRouter::present(std::shared_ptr<GridCluster> cluster) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   present_ = std::move(cluster);
   if (!present_) return;
   const std::uint64_t view = present_->seating().view;
@@ -180,12 +180,12 @@ void ViewRouter::present(std::shared_ptr<GridCluster> cluster) {
 }
 
 std::shared_ptr<GridCluster> ViewRouter::present() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return present_;
 }
 
 bool ViewRouter::deliver(const MemberId& from, const DataHead& head, bool ended, Message message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t view = present_ ? present_->seating().view : 0;
   if (head.view < view) return true;
   if (head.view == view && present_) {

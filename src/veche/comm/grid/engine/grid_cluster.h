@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/cluster.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/mailbox.h"
@@ -14,7 +15,8 @@
 
 namespace veche::grid {
 
-// Who sits where, for one view: the nodes of a member follow those of the seat before.
+// The mapping of nodes to members in one view: the nodes of a member follow those of the previous
+// seat.
 struct Seating {
   struct Seat {
     MemberId member;
@@ -31,27 +33,28 @@ struct Seating {
   std::size_t seat_of(NodeId node) const;  // throws std::out_of_range
 };
 
-// The engine of one view: nodes of this member are threads, the others are reached by links. Between nodes
-// here a message is a pointer. What is told by links comes by their thread.
+// The engine of one view. Local nodes are threads; others are reached by links. Between local nodes
+// a message is a pointer. Events of links arrive on the links thread.
 class GridCluster : public Cluster {
  public:
-  // `processes` like this one share the host.
+  // `processes` processes like this one share the host.
   GridCluster(std::shared_ptr<Links> links, Seating seating, int slots, int processes = 1);
 
   std::vector<NodeId> here() const override;
   std::unique_ptr<Endpoint> endpoint(NodeId node) override;
   void run(const std::function<void(NodeId)>& body) override;
 
-  // Hears, of every piece of work of a node here, how long it did not look at the view. Before `run`.
+  // `listener` receives, for each computation of a local node, how long it did not check the view.
+  // Set before `run`.
   void on_compute(std::function<void(Time took)> listener);
 
   const Seating& seating() const;
-  // From the member of another seat. What cannot be of this view is ignored.
+  // A message from another member. Ignores messages that cannot belong to this view.
   void deliver(const MemberId& from, const DataHead& head, bool ended, Message message);
-  // Its nodes are lost.
+  // The member's nodes are lost.
   void lose(const MemberId& member);
-  // All waits of the nodes here throw ViewChanged from now on, and nobody is told that they end. What has
-  // come already they still take.
+  // All waits of local nodes throw ViewChanged from now on, and peers are not told that the nodes
+  // end. Nodes still receive messages that have arrived.
   void end_view();
 
  private:
@@ -60,16 +63,16 @@ class GridCluster : public Cluster {
   std::shared_ptr<Shared> shared_;
 };
 
-// Hands what arrives to the cluster of its view: of an older view it is dropped, of a newer one kept until
-// that is here.
+// Passes arriving messages to the cluster of their view. Drops those of older views; keeps those of
+// newer views until the view is installed.
 class ViewRouter {
  public:
   static constexpr std::uint64_t kMostHeld = 512U << 20;  // bytes
 
-  // From now on; null: none yet.
+  // Sets the current cluster; null: none yet.
   void present(std::shared_ptr<GridCluster> cluster);
   std::shared_ptr<GridCluster> present() const;
-  // False: too much is held for later views.
+  // Returns false if too many messages are held for later views.
   bool deliver(const MemberId& from, const DataHead& head, bool ended, Message message);
 
  private:
@@ -79,10 +82,10 @@ class ViewRouter {
     bool ended = false;
     Message message;
   };
-  mutable std::mutex mutex_;
-  std::shared_ptr<GridCluster> present_;  // guarded by mutex_
-  std::deque<Held> held_;                 // guarded by mutex_, in the order of arrival
-  std::uint64_t held_bytes_ = 0;          // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<GridCluster> present_ VECHE_GUARDED_BY(mutex_);
+  std::deque<Held> held_ VECHE_GUARDED_BY(mutex_);  // in the order of arrival
+  std::uint64_t held_bytes_ VECHE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace veche::grid

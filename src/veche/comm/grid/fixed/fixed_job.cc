@@ -5,10 +5,10 @@
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
-#include <condition_variable>
 #include <map>
 #include <set>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/failure.h"
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/identity/names.h"
@@ -19,10 +19,10 @@
 namespace veche::grid {
 namespace {
 
-constexpr Time kMadeAnew{0.5};  // a link that is there again by then was not lost
+constexpr Time kMadeAnew{0.5};  // a link restored within this time was not lost
 constexpr Time kToLink{60};
 constexpr Time kToSayFarewell{10};
-constexpr std::uint64_t kExchanges = 1;  // the view of texts; those of clusters follow
+constexpr std::uint64_t kExchanges = 1;  // the view number of exchanges; clusters use the following numbers
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -48,12 +48,12 @@ class FixedJob : public Job, private LinkEvents {
     endpoint_ = texts_->endpoint(NodeId{rank_});
     links_->start();
     for (std::size_t i = 0; i < ids_.size(); ++i) links_->want(ids_[i], {given.addresses[i]});
-    std::unique_lock lock(mutex_);
-    const bool all =
-        changed_.wait_for(lock, kToLink, [&] { return static_cast<int>(up_.size()) == size() - 1; });
+    MutexLock lock(mutex_);
+    const bool all = changed_.wait_for(
+        mutex_, kToLink, [&]() VECHE_REQUIRES(mutex_) { return static_cast<int>(up_.size()) == size() - 1; });
     lock.unlock();
     if (all) return;
-    links_->stop();  // no event comes to what is no job
+    links_->stop();  // no event reaches a destroyed job
     throw RunError("not all members of the job can be reached");
   }
 
@@ -61,7 +61,7 @@ class FixedJob : public Job, private LinkEvents {
     try {
       agree(as_end(), kToSayFarewell);
     } catch (const Error&) {
-      // The others know why, or are gone.
+      // The others know the reason, or are gone.
     }
     links_->flush(kToSayFarewell);
     endpoint_.reset();
@@ -76,7 +76,7 @@ class FixedJob : public Job, private LinkEvents {
   }
   std::string host_of(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
 
-  // Who waits for it is told by its endpoint; nobody is ended.
+  // Waiting nodes learn it from their endpoint; the job does not end.
   void on_loss(std::function<void(const std::string&)> /*told*/) override {}
 
   std::vector<std::string> exchange(const std::string& mine, Time limit) override {
@@ -88,7 +88,7 @@ class FixedJob : public Job, private LinkEvents {
   void fail(const std::exception& why) override {
     const Failure mine = Failure::of(why);
     if (agreed_ && agreed_->sentence == mine.sentence)
-      agreed_->raise();  // an exchange has thrown it: all know
+      agreed_->raise();  // an exchange has thrown it: all ranks know
     const std::string word = std::to_string(exchanges_);
     for (const MemberId& id : ids_) links_->tell(id, word);
     agree(as_failure(mine), kToSayFarewell);
@@ -98,7 +98,7 @@ class FixedJob : public Job, private LinkEvents {
   std::unique_ptr<Cluster> cluster(int nodes, int slots) override {
     auto made = std::make_shared<GridCluster>(links_, seating(++views_, nodes), slots, ranks_on_this_host());
     router_.present(made);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const MemberId& lost : lost_) made->lose(lost);
     for (const MemberId& failed : failed_) made->lose(failed);
     return std::make_unique<Handle>(std::move(made));
@@ -154,7 +154,7 @@ class FixedJob : public Job, private LinkEvents {
     }
     failure = common_failure(brought, [this](int rank) { return name_of(rank); });
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++exchanges_;
       failed_.clear();
     }
@@ -163,9 +163,9 @@ class FixedJob : public Job, private LinkEvents {
     return brought;
   }
 
-  // By the links' thread.
+  // On the links thread.
   void up(const MemberId& peer, const Hello& hello) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (ids_[i] == peer && hosts_[i].empty()) hosts_[i] = hello.name;
     up_.insert(peer);
@@ -178,7 +178,7 @@ class FixedJob : public Job, private LinkEvents {
   }
   void lose(const MemberId& peer) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       lost_.insert(peer);
     }
     texts_->lose(peer);
@@ -186,7 +186,7 @@ class FixedJob : public Job, private LinkEvents {
   }
   void word(const MemberId& from, std::string text) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (std::stoull(text) < exchanges_) return;  // all have agreed on it since
       failed_.insert(from);
     }
@@ -211,13 +211,14 @@ class FixedJob : public Job, private LinkEvents {
   std::uint64_t views_ = kExchanges;
   std::optional<Failure> agreed_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::set<MemberId> up_, lost_, failed_;
-  std::uint64_t exchanges_ = 0;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::set<MemberId> up_ VECHE_GUARDED_BY(mutex_);
+  std::set<MemberId> lost_ VECHE_GUARDED_BY(mutex_);
+  std::set<MemberId> failed_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t exchanges_ VECHE_GUARDED_BY(mutex_) = 0;
 
-  std::shared_ptr<Links> links_;  // last: its thread uses all of the above
+  std::shared_ptr<Links> links_;  // declared last: its thread uses all of the above
 };
 
 }  // namespace

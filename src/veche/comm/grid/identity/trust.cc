@@ -92,10 +92,9 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
     return error.what();
   }
   if (is_revoked(id)) return "its member was revoked";
-  // A warrant is no member's: it lives for years.
+  // A warrant is not a member's certificate: it lives for years.
   if (X509_check_ca(certificate) != 0) return "it is no member's certificate";
-  // From who signed it to one who is known to be good, or the root: however much is shown, nothing else is
-  // looked at.
+  // From its signer to a known valid warrant or the root. Other shown certificates are ignored.
   const Openssl<STACK_OF(X509)> shown_ones(sk_X509_new_null()), known_one(sk_X509_new_null());
   for (std::string name = issuer_of(certificate); sk_X509_num(known_one.get()) == 0;) {
     if (auto known = good_one(name)) {
@@ -119,7 +118,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
   ERR_clear_error();
   if (!good) return X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
   STACK_OF(X509)* const chain = X509_STORE_CTX_get0_chain(context.get());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   MemberId whom = id;
   for (int i = 1; i < sk_X509_num(chain); ++i) {
     const MemberId signer = id_of(sk_X509_value(chain, i));
@@ -132,7 +131,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
 
 Openssl<X509> Trust::good_one(const std::string& name) const {
   if (name == root_name_) return read_certificate(root_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = chain(name);
   return found.empty() ? nullptr : read_certificate(found.front()->der);
 }
@@ -155,7 +154,7 @@ std::vector<const Trust::Warrant*> Trust::chain(const std::string& name) const {
 }
 
 void Trust::keep(const std::vector<MemberId>& present) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (warrants_.size() < kManyWarrants) return;
   std::map<std::string, Warrant> kept;
   for (const MemberId& id : present)
@@ -168,8 +167,8 @@ void Trust::keep(const std::vector<MemberId>& present) {
 bool Trust::learn(const std::string& warrant) {
   if (warrant.size() > kLongestWarrant) return false;
   {
-    // Everybody brings those of all: to read them again would take longer than all else in a greeting.
-    const std::lock_guard lock(mutex_);
+    // Every peer sends all warrants; parsing them again would dominate the greeting.
+    const MutexLock lock(mutex_);
     if (known_.contains(warrant)) return false;
   }
   const auto read = read_certificate(warrant);
@@ -178,7 +177,7 @@ bool Trust::learn(const std::string& warrant) {
     const std::string name = subject_of(read.get());
     Warrant given{id_of(read.get()), issuer_of(read.get()), warrant};
     if (name != inviter_name(given.holder) || given.holder == run_) return false;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!chain(name).empty()) return false;
     Openssl<X509> signer;
     if (given.by != root_name_) {
@@ -202,7 +201,7 @@ bool Trust::learn(const std::string& warrant) {
 
 std::vector<std::string> Trust::warrants() const {
   std::multimap<std::size_t, std::string> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [name, warrant] : warrants_)
     if (const std::size_t length = chain(name).size(); length > 0) all.emplace(length, warrant.der);
   std::vector<std::string> sorted;
@@ -214,13 +213,13 @@ std::vector<std::string> Trust::proofs_of(const std::string& certificate) const 
   std::vector<std::string> proofs;
   const auto read = read_certificate(certificate);
   if (!read) return proofs;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Warrant* warrant : chain(issuer_of(read.get()))) proofs.push_back(warrant->der);
   return proofs;
 }
 
 Openssl<EVP_PKEY> Trust::inviter(const MemberId& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = chain(inviter_name(id));
   if (found.empty() || found.front()->holder != id || revocations_.contains(id)) return nullptr;
   const auto read = read_certificate(found.front()->der);
@@ -230,7 +229,7 @@ Openssl<EVP_PKEY> Trust::inviter(const MemberId& id) const {
 std::vector<MemberId> Trust::invited_by(const MemberId& id) const {
   std::vector<MemberId> all;
   const std::string name = inviter_name(id);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [holder, warrant] : warrants_)
     if (warrant.by == name) all.push_back(warrant.holder);
   return all;
@@ -241,13 +240,13 @@ bool Trust::learn(const Revocation& revocation) {
     return std::tie(revocation.time, revocation.by) < std::tie(known.time, known.by);
   };
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = revocations_.find(revocation.member);
     if (known != revocations_.end() && !earlier(known->second)) return false;
   }
   const auto by = inviter(revocation.by);
   if (!by || !is_signed(signed_text(run_, revocation), revocation.signature, by.get())) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::size_t bytes = revocation.coded().size();
   if (revocations_.size() >= kMostRevocations || revoked_bytes_ + bytes > kMostRevokedBytes) return false;
   const auto [at, is_new] = revocations_.emplace(revocation.member, revocation);
@@ -261,7 +260,7 @@ bool Trust::learn(const Revocation& revocation) {
 }
 
 std::vector<Revocation> Trust::revocations() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Revocation> all;
   for (const auto& [id, revocation] : revocations_) all.push_back(revocation);
   std::ranges::stable_sort(all, {}, &Revocation::time);
@@ -269,7 +268,7 @@ std::vector<Revocation> Trust::revocations() const {
 }
 
 bool Trust::is_revoked(const MemberId& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return revocations_.contains(id);
 }
 

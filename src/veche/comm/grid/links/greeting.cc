@@ -1,4 +1,4 @@
-// Which connection becomes the link of two members, and what its end means.
+// Selects which connection becomes the link of two members, and handles its end.
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/link_table.h"
 #include "veche/comm/grid/wire_encoding.h"
@@ -6,7 +6,7 @@
 namespace veche::grid {
 namespace {
 
-// A link that has been heard of so lately is not replaced by another to the same peer.
+// A link that was active this recently is not replaced by another one to the same peer.
 constexpr std::chrono::milliseconds kFresh{1500};
 
 }  // namespace
@@ -19,7 +19,7 @@ std::string LinkTable::hello() {
   return coded(mine);
 }
 std::string LinkTable::heartbeat() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return heartbeat_;
 }
 
@@ -30,7 +30,7 @@ bool LinkTable::greeted(Connection& connection, const Hello& hello) {
   for (const std::string& text : hello.revocations) trust_->learn(Revocation::parse(text));
   const MemberId id = connection.peer();
   if (trust_->is_revoked(id)) throw MalformedMessage("its member was revoked");
-  if (me_ > id) return true;  // the other decides
+  if (me_ > id) return true;  // the peer decides
   Peer& peer = peers_[id];
   if (peer.chosen != nullptr) return false;
   if (peer.link && peer.incarnation == hello.incarnation &&
@@ -51,7 +51,7 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   const MemberId id = connection->peer();
   if (stopping_ || trust_->is_revoked(id)) return nullptr;
   Peer& peer = peers_[id];
-  if (hello.incarnation < peer.incarnation) return nullptr;  // of a process that is gone
+  if (hello.incarnation < peer.incarnation) return nullptr;  // from an earlier process
   const auto box = outbox(id);
   bool was_up = peer.link != nullptr;
   if (was_up) {
@@ -70,7 +70,7 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   }
   peer.incarnation = hello.incarnation;
   peer.hello = hello;
-  peer.hello.warrants.clear();  // they were learned; every member has one, and this is copied often
+  peer.hello.warrants.clear();  // already stored; every member has one, and this struct is copied often
   peer.hello.revocations.clear();
   peer.link = connection;
   peer.chosen = nullptr;
@@ -88,7 +88,8 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
   return box;
 }
 
-// Others behind its NAT, or of the same number in another network, say nothing about it.
+// A refusal by another machine behind the same NAT, or with the same address in another network,
+// proves nothing about the peer.
 bool LinkTable::was_refused_by_its_host(const Connection& connection, const Peer& peer) {
   const Route& route = connection.route();
   if (!connection.was_refused() || route.relay || route.addresses.size() != 1) return false;
@@ -109,7 +110,7 @@ void LinkTable::closed(const std::shared_ptr<Connection>& connection, const std:
     if (peer.link != connection) continue;
     peer.link.reset();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       published_[id].up = false;
     }
     outbox(id)->disconnect();

@@ -54,7 +54,7 @@ void LinkTable::set_certificate(const std::string& certificate) {
   std::vector<std::string> proofs = trust_->proofs_of(certificate);
   proofs.push_back(trust_->root());
   auto made = make_context(key_, certificate, proofs);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tls_ = std::move(made);
 }
 
@@ -89,18 +89,18 @@ void LinkTable::stop() {
     peers_.clear();
     work_.reset();
   });
-  // What is left are the ends of coroutines; a name that is being looked up is not waited for.
+  // Only the ends of coroutines remain; a pending name lookup is not waited for.
   asio::post(context_, [this] { after(Time(0.2), [this] { context_.stop(); }); });
   thread_.join();
 }
 
 std::vector<std::string> LinkTable::addresses() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return addresses_;
 }
 void LinkTable::add_address(const std::string& address) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase(addresses_, address);
     addresses_.insert(addresses_.begin(), address);
   }
@@ -117,36 +117,36 @@ void LinkTable::after(Time delay, std::function<void()> what) {
   });
 }
 std::shared_ptr<Outbox> LinkTable::outbox(const MemberId& peer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& box = outboxes_[peer];
   if (!box)
     box = std::make_shared<Outbox>([this, peer] { asio::post(context_, [this, peer] { wake(peer); }); });
   return box;
 }
 std::map<MemberId, std::shared_ptr<Outbox>> LinkTable::outboxes() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return outboxes_;
 }
 bool LinkTable::is_up(const MemberId& peer) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = published_.find(peer);
   return found != published_.end() && found->second.up;
 }
 std::vector<LinkState> LinkTable::states() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<LinkState> all;
   for (const auto& [peer, state] : published_) all.push_back(state);
   return all;
 }
 Time LinkTable::longest_round_trip() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Time longest{0};
   for (const auto& [peer, state] : published_)
     if (state.up) longest = std::max(longest, state.round_trip);
   return longest;
 }
 void LinkTable::set_heartbeat(std::string text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   heartbeat_ = std::move(text);
 }
 
@@ -172,7 +172,7 @@ void LinkTable::ask(const MemberId& to, std::string request, Answer told) {
 }
 
 std::shared_ptr<SSL_CTX> LinkTable::tls() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return tls_;
 }
 
@@ -184,7 +184,7 @@ void LinkTable::wake(const MemberId& id) {
 bool LinkTable::arrived(const MemberId& id, std::uint64_t number) {
   Peer& peer = peers_[id];
   if (number < peer.expected) return false;
-  peer.expected = number + 1;  // one that the sender has forgotten does not come
+  peer.expected = number + 1;  // skips messages that the sender has forgotten
   return true;
 }
 
@@ -202,7 +202,7 @@ void LinkTable::fail_questions(Peer& peer) {
 }
 
 void LinkTable::publish(Connection& connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   LinkState& state = published_[connection.peer()];
   state.peer = connection.peer();
   state.hello = peers_[connection.peer()].hello;
@@ -212,7 +212,7 @@ void LinkTable::publish(Connection& connection) {
 }
 
 void LinkTable::measured(Connection& connection, Time round_trip, Time silent) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   LinkState& state = published_[connection.peer()];
   state.silent = silent;
   state.round_trip = round_trip;
@@ -221,7 +221,7 @@ void LinkTable::measured(Connection& connection, Time round_trip, Time silent) {
 }
 
 Time LinkTable::heartbeat_every() const {
-  constexpr Time kOfALink{0.01}, kLongest{1};  // with many links, so that they do not take the processor
+  constexpr Time kOfALink{0.01}, kLongest{1};  // longer with many links, to limit CPU use
   return std::max<Time>(options_.heartbeat,
                         std::min<Time>(kLongest, kOfALink * static_cast<double>(connections_.size())));
 }

@@ -3,19 +3,19 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <map>
-#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/links/connection.h"
 #include "veche/comm/grid/relay/relay.h"
 
 namespace veche::grid {
 
-// What is behind `Links`: the thread, the connections, and who is linked by which. In files by what is done:
-// link_table.cc (its life, and what the peers are), accepting.cc, dialling.cc, reaching.cc (those who cannot
-// be dialled), greeting.cc (which connection becomes the link).
+// The implementation of `Links`: the thread, the connections, and which of them is each peer's
+// link. Files by task: link_table.cc (lifetime, peers), accepting.cc, dialling.cc, reaching.cc
+// (peers that cannot be dialled), greeting.cc (which connection becomes the link).
 class LinkTable {
  public:
   LinkTable(const KeyPair& key, std::shared_ptr<Trust> trust, const LinkOptions& options, LinkEvents& events);
@@ -40,7 +40,7 @@ class LinkTable {
   Time longest_round_trip() const;
   void set_heartbeat(std::string text);
 
-  // The links' thread, as all that follows.
+  // Links thread only, like everything below.
   void want(const MemberId& peer, const std::vector<std::string>& addresses);
   void meet(const std::vector<std::string>& addresses);
   bool lacks() const;
@@ -66,7 +66,8 @@ class LinkTable {
   void answered(const MemberId& id, std::uint64_t number, std::optional<Message> answer);
   // Joins a connection with the other one that shows this token.
   void relay(const Token& token, asio::ip::tcp::socket socket);
-  // Answers requests to reach a member, which the table handles itself. False: it is another request.
+  // Answers requests to reach a member, which the table handles itself. False: it is another
+  // request.
   bool reaches(const MemberId& from, Service service, const std::string& text, const Answer& answer);
   void measured(Connection& connection, Time round_trip, Time silent);
   void closed(const std::shared_ptr<Connection>& connection, const std::string& why);
@@ -78,16 +79,16 @@ class LinkTable {
   struct Peer {
     std::shared_ptr<Connection> link;
     std::uint64_t incarnation = 0;
-    std::uint64_t expected = 0;  // the first message that has not come
+    std::uint64_t expected = 0;  // the first message not yet received
     Hello hello;
     std::map<std::uint64_t, Answer> asked;
 
     bool wanted = false;
     std::vector<std::string> addresses;
     std::size_t next_way = 0;
-    bool all_tried = false;  // since it was dialled first
+    bool all_tried = false;  // all addresses were tried since the first dial
     std::shared_ptr<Connection> dialling;
-    const Connection* chosen = nullptr;  // was offered as the link, and not answered yet
+    const Connection* chosen = nullptr;  // offered as the link, not yet answered
     // Of the last link:
     asio::ip::address host;
     std::string reached;  // the address that was dialled
@@ -120,7 +121,7 @@ class LinkTable {
   bool may_be_introduced(const MemberId& id) const;
   bool is_linked(const MemberId& id) const;
 
-  asio::io_context context_{1};  // first: what uses it goes before
+  asio::io_context context_{1};  // declared first: its users are destroyed before it
   const KeyPair key_;
   const MemberId me_;
   const std::shared_ptr<Trust> trust_;
@@ -129,14 +130,14 @@ class LinkTable {
   LinkEvents& events_;
   MessagePool pool_;
 
-  mutable std::mutex mutex_;
-  std::vector<std::string> addresses_;                    // guarded by mutex_
-  std::shared_ptr<SSL_CTX> tls_;                          // guarded by mutex_
-  std::map<MemberId, std::shared_ptr<Outbox>> outboxes_;  // guarded by mutex_; each then guards itself
-  std::map<MemberId, LinkState> published_;               // guarded by mutex_
-  std::string heartbeat_;                                 // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<std::string> addresses_ VECHE_GUARDED_BY(mutex_);
+  std::shared_ptr<SSL_CTX> tls_ VECHE_GUARDED_BY(mutex_);
+  std::map<MemberId, std::shared_ptr<Outbox>> outboxes_ VECHE_GUARDED_BY(mutex_);  // each then guards itself
+  std::map<MemberId, LinkState> published_ VECHE_GUARDED_BY(mutex_);
+  std::string heartbeat_ VECHE_GUARDED_BY(mutex_);
 
-  // The links' thread's.
+  // Links thread only.
   asio::ip::tcp::acceptor acceptor_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::steady_timer look_around_{context_};
@@ -145,11 +146,11 @@ class LinkTable {
   std::set<std::shared_ptr<Connection>> connections_;
   std::map<const Connection*, asio::ip::address> half_open_;
   Relay relay_;
-  std::map<std::string, Clock::time_point> met_;  // addresses that were tried as hints, and when
+  std::map<std::string, Clock::time_point> met_;  // hinted addresses and when they were tried
   std::uint64_t questions_ = 0;
   std::minstd_rand random_{std::random_device{}()};
 
-  std::jthread thread_;  // last
+  std::jthread thread_;  // declared last
 };
 
 }  // namespace veche::grid

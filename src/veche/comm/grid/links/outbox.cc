@@ -4,7 +4,7 @@
 
 namespace veche::grid {
 
-void Outbox::call_writer(std::unique_lock<std::mutex>& lock) {
+void Outbox::call_writer(MutexLock& lock) {
   if (!asleep_) return;
   asleep_ = false;
   lock.unlock();
@@ -12,21 +12,21 @@ void Outbox::call_writer(std::unique_lock<std::mutex>& lock) {
 }
 
 void Outbox::put(std::string frame) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   small_ += frame;
   call_writer(lock);
 }
 
 void Outbox::put(Piece piece) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   pieces_.push_back(std::move(piece));
   call_writer(lock);
 }
 
 std::uint64_t Outbox::put(Item item, std::uint64_t backlog, const std::function<bool()>& go_on) {
   constexpr std::chrono::milliseconds kAskAgain{20};
-  std::unique_lock lock(mutex_);
-  while (waiting_ > backlog && go_on && go_on()) changed_.wait_for(lock, kAskAgain);
+  MutexLock lock(mutex_);
+  while (waiting_ > backlog && go_on && go_on()) changed_.wait_for(mutex_, kAskAgain);
   const std::uint64_t number = item.number = next_number_++;
   waiting_ += item.message.size();
   items_.push_back(std::move(item));
@@ -50,24 +50,28 @@ void Outbox::drop_before(std::uint64_t number) {
 }
 
 void Outbox::acknowledged(std::uint64_t next) {
-  std::unique_lock lock(mutex_);
-  if (next > next_number_) return;  // nobody can have what was not sent
+  MutexLock lock(mutex_);
+  if (next > next_number_) return;  // acknowledges a message that was never sent
   drop_before(next);
   call_writer(lock);
 }
 
 bool Outbox::wait_until_acknowledged(std::uint64_t number, std::chrono::steady_clock::time_point until) {
-  // A connection that is there again by then was not lost.
+  // A connection restored within this time was not lost.
   constexpr std::chrono::milliseconds kMadeAnew{500};
-  std::unique_lock lock(mutex_);
-  const auto arrived = [&] { return acknowledged_ > number; };
-  while (changed_.wait_until(lock, until, [&] { return arrived() || !connected_; }) && !arrived())
-    if (!changed_.wait_for(lock, kMadeAnew, [&] { return arrived() || connected_; })) return false;
+  MutexLock lock(mutex_);
+  const auto arrived = [&]() VECHE_REQUIRES(mutex_) { return acknowledged_ > number; };
+  while (changed_.wait_until(mutex_, until, [&]() VECHE_REQUIRES(mutex_) {
+    return arrived() || !connected_;
+  }) && !arrived())
+    if (!changed_.wait_for(mutex_, kMadeAnew,
+                           [&]() VECHE_REQUIRES(mutex_) { return arrived() || connected_; }))
+      return false;
   return arrived();
 }
 
 void Outbox::rewind(std::uint64_t next) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (next <= next_number_) drop_before(next);
   waiting_ += on_their_way_;
   on_their_way_ = 0;
@@ -78,7 +82,7 @@ void Outbox::rewind(std::uint64_t next) {
 }
 
 void Outbox::disconnect() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   connected_ = false;
   changed_.notify_all();
   small_.clear();
@@ -87,19 +91,19 @@ void Outbox::disconnect() {
 }
 
 void Outbox::forget() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keep_only([](const Item&) { return false; });
 }
 
 void Outbox::start_anew(std::uint64_t incarnation) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keep_only([&](const Item& item) { return item.incarnation >= incarnation; });
   next_number_ = acknowledged_ = 0;
   for (Item& item : items_) item.number = next_number_++;
 }
 
 void Outbox::forget_views_before(std::uint64_t view) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keep_only([&](const Item& item) { return item.head.view >= view || (item.flags & kAnswerAtOnce) != 0; });
 }
 
@@ -119,12 +123,12 @@ void Outbox::keep_only(const std::function<bool(const Item&)>& wanted) {
 }
 
 std::string Outbox::take_small() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(small_, {});
 }
 
 std::optional<Outbox::Item> Outbox::take_message(std::uint64_t window) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!may_send(window)) return {};
   const Item& item = items_[taken_++];
   on_their_way_ += item.message.size();
@@ -134,7 +138,7 @@ std::optional<Outbox::Item> Outbox::take_message(std::uint64_t window) {
 }
 
 std::optional<Outbox::Piece> Outbox::take_piece() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (pieces_.empty()) return {};
   Piece piece = std::move(pieces_.front());
   pieces_.pop_front();
@@ -142,7 +146,7 @@ std::optional<Outbox::Piece> Outbox::take_piece() {
 }
 
 bool Outbox::sleep(std::uint64_t window) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   asleep_ = small_.empty() && pieces_.empty() && !may_send(window);
   return asleep_;
 }

@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/links/links.h"
 
 namespace veche::grid {
 
-inline constexpr std::chrono::seconds kLimit{30};  // for what must happen; nothing waits for it to pass
+// deadline for events that must happen; no test waits for it to pass
+inline constexpr std::chrono::seconds kLimit{30};
 
 // A run and the keys of its members.
 struct TestRun {
@@ -27,7 +27,7 @@ struct TestRun {
   }
 };
 
-// A member that writes down what its links tell.
+// A member that records the events of its links.
 class TestMember : public LinkEvents {
  public:
   explicit TestMember(const TestRun& run, LinkOptions options = {}, const KeyPair& own = KeyPair::make())
@@ -40,8 +40,8 @@ class TestMember : public LinkEvents {
 
   template <class Condition>
   bool wait(Condition condition, std::chrono::milliseconds limit = kLimit) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, limit, condition);
+    MutexLock lock(mutex);
+    return changed.wait_for(mutex, limit, condition);
   }
   bool wait_up(const TestMember& other) {
     return wait([&] { return ups.contains(other.key.id()); });
@@ -81,8 +81,8 @@ class TestMember : public LinkEvents {
   };
   const KeyPair key;
   const std::shared_ptr<Trust> trust;
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  ConditionVariable changed;
   std::map<MemberId, int> ups;
   std::map<MemberId, std::string> downs, heartbeats;
   std::vector<std::string> words;
@@ -93,7 +93,7 @@ class TestMember : public LinkEvents {
  private:
   template <class Change>
   void note(Change change) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     change();
     changed.notify_all();
   }

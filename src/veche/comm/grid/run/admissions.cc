@@ -6,7 +6,7 @@ namespace veche::grid {
 
 namespace {
 constexpr int kJoinsAMinute = 120;
-constexpr Time kToLink{10};  // a newcomer links at once; one that has not by then is gone
+constexpr Time kToLink{10};  // a newcomer links at once; after this time it is considered gone
 }  // namespace
 
 std::uint32_t Admissions::uses_of(const Ticket& ticket) const {
@@ -28,14 +28,14 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
     joins_ = 0;
   }
   if (++joins_ > kJoinsAMinute) return reply(wait, "too many want to join at once");
-  // A member that was let in before may ask again: what it got was lost on the way.
+  // A member admitted earlier may ask again if the answer was lost.
   const std::uint32_t used = agreement_.is_seated(asker.id) ? 0 : uses_of(request.ticket);
   if (const auto why = refusal(*own_.trust, request.ticket, used, std::chrono::system_clock::now()))
     return reply(refused, *why);
   if (!is_proven(own_.trust->run(), request.ticket, asker.session, asker.id, own_.id(), request.proof))
     return reply(refused, "whoever asks does not know the invitation's secret");
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (own_.options.approve && !admitted_.contains(asker.id)) {
       if (waiting_.size() < 1000 && waiting_.emplace(asker.id, request).second)
         own_.say(short_name(asker.id) + " (" + request.name +
@@ -60,13 +60,13 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
     said.members.push_back({own_.id(), own_.links->addresses()});
     for (const Member& member : agreement_.membership().present().members)
       if (member.id != own_.id()) said.members.push_back({member.id, member.addresses});
-    // What they have said since is newer.
+    // Later announcements are newer.
     for (const LinkState& link : own_.links->states())
       for (Known& known : said.members)
         if (known.id == link.peer && link.up) known.addresses = link.hello.addresses;
     answer(as_message(coded(said)));
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       welcomed_[asker.id] = own_.now();
     }
     agreement_.act();
@@ -90,7 +90,7 @@ void Admissions::sign(const SignRequest& wanted, Answer answer) {
 }
 
 void Admissions::admit(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto at = waiting_.begin(); !id.empty() && at != waiting_.end(); ++at)
     if (hex(at->first).starts_with(id)) {
       admitted_.insert(at->first);
@@ -101,18 +101,18 @@ void Admissions::admit(const std::string& id) {
 }
 
 void Admissions::linked(const MemberId& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   welcomed_.erase(id);
 }
 
 bool Admissions::awaits_link() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(welcomed_, [this](const auto& one) { return own_.now() > one.second + kToLink; });
   return !welcomed_.empty();
 }
 
 std::map<MemberId, JoinRequest> Admissions::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_;
 }
 

@@ -1,29 +1,30 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/joining.h"
 
 namespace veche::grid {
 
-// Whom this member lets in. The links' thread, unless said otherwise.
+// Admission of newcomers. Links thread, unless noted.
 class Admissions {
  public:
   Admissions(OwnPart& own, Agreement& agreement) : own_(own), agreement_(agreement) {}
 
   // A newcomer asks, with an invitation.
   void let_in(const Asker& asker, const JoinRequest& request, Answer answer);
-  // For another member, which has seen the proof; it cannot have it signed without a ticket that is good.
+  // For another member that has seen the proof; it gets no signature without a valid ticket.
   void sign(const SignRequest& wanted, Answer answer);
 
-  // Any thread. Somebody says yes to who waits for approval; throws RequestError where nobody does.
+  // Any thread. Approves a waiting newcomer; throws RequestError if none waits.
   void admit(const std::string& id);
   std::map<MemberId, JoinRequest> waiting() const;
-  // Any thread. A newcomer that was welcomed has its link now; whether another one must be about to make it.
+  // Any thread. A welcomed newcomer is linked now; and whether another one is still expected to
+  // link.
   void linked(const MemberId& id);
   bool awaits_link();
 
@@ -36,10 +37,10 @@ class Admissions {
   int joins_ = 0;  // in this minute
   Time joins_since_{0};
 
-  mutable std::mutex mutex_;
-  std::map<MemberId, JoinRequest> waiting_;  // guarded by mutex_, as are
-  std::set<MemberId> admitted_;
-  std::map<MemberId, Time> welcomed_;  // and not linked yet
+  mutable Mutex mutex_;
+  std::map<MemberId, JoinRequest> waiting_ VECHE_GUARDED_BY(mutex_);
+  std::set<MemberId> admitted_ VECHE_GUARDED_BY(mutex_);
+  std::map<MemberId, Time> welcomed_ VECHE_GUARDED_BY(mutex_);  // and not yet linked
 };
 
 }  // namespace veche::grid

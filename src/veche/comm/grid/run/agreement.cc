@@ -12,9 +12,9 @@ namespace {
 
 constexpr Time kLookUp{0.05};
 constexpr Time kToHearIt{0.3};
-constexpr Time kSayWhy{10};  // nothing moves: a sentence
+constexpr Time kSayWhy{10};  // without progress: print a sentence
 constexpr Time kForkAfter{15};
-constexpr Time kNobodyAnswers{15};  // a newcomer then gives up: nobody can let it in
+constexpr Time kNobodyAnswers{15};  // then a newcomer gives up: no member can admit it
 
 std::uint64_t number_of(const MemberId& run) {
   std::uint64_t number = 0;
@@ -50,12 +50,12 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
     if (first && own_.options.force) membership_->force(now());
     act();
   });
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const bool newcomer = way_ == WayIn::join && !since_.contains(own_.id());
   for (Time said = now(), answered = now();;) {
-    // A signal tells nobody that waits here.
-    const bool changed =
-        changed_.wait_for(lock, kLookUp, [this] { return pending_ || ended_ || !end_.empty(); });
+    // A signal does not wake this wait.
+    const bool changed = changed_.wait_for(
+        mutex_, kLookUp, [this]() VECHE_REQUIRES(mutex_) { return pending_ || ended_ || !end_.empty(); });
     if (!end_.empty()) throw RunError(end_);
     if (ended_) throw RunEnded{*std::exchange(ended_, {})};
     if (changed) break;
@@ -82,7 +82,7 @@ void Agreement::never_stop() {
 }
 
 bool Agreement::has_view_for_next() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return pending_.has_value();
 }
 
@@ -97,7 +97,7 @@ void Agreement::at_step(std::uint64_t step, double epochs) {
 void Agreement::end(std::uint64_t step) {
   on_links(*own_.links, [&] {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ended_in_ = membership_->present();
     }
     membership_->end(step, now());
@@ -113,10 +113,10 @@ bool Agreement::leave() {
     membership_->leave(now());
     act();
   });
-  std::unique_lock lock(mutex_);
-  // With nobody to agree with, it just goes: the others see its links close.
-  changed_.wait_for(lock, longest_timeout_ + kToHearIt,
-                    [this] { return removed_ || cut_off_ || !failed_.empty(); });
+  MutexLock lock(mutex_);
+  // Without other members to agree with, it just leaves: they see its links close.
+  changed_.wait_for(mutex_, longest_timeout_ + kToHearIt,
+                    [this]() VECHE_REQUIRES(mutex_) { return removed_ || cut_off_ || !failed_.empty(); });
   lock.unlock();
   own_.links->flush(Time(1));
   bool others = false;
@@ -127,7 +127,7 @@ bool Agreement::leave() {
 Membership Agreement::make_membership() {
   Member self;
   self.id = own_.id();
-  // Larger than in any life before, also where what was promised is lost but the key is not.
+  // Larger than in any earlier life, even if the promises are lost but the key is not.
   self.incarnation = static_cast<std::uint64_t>(1e6 * seconds_since_1970());
   self.name = name_of(own_.options);
   self.nodes = own_.options.nodes;
@@ -154,7 +154,7 @@ void Agreement::act() {
     if (!output.persist.empty()) {
       try {
         own_.files.write_promised({output.persist.begin(), output.persist.end()});
-      } catch (const RunError& error) {  // what cannot be kept is not promised
+      } catch (const RunError& error) {  // a promise that cannot be stored is not given
         return fail(error.what());
       }
     }
@@ -163,40 +163,40 @@ void Agreement::act() {
     for (const Membership::Revocation& revoked : output.revoked) {
       own_.files.write_trust(*own_.trust);
       shut_out(revoked.id);
-      on_revoked();  // if it was signed by that one
+      on_revoked();  // if that member signed it
     }
     if (output.freeze && !goes_on()) {
       if (const auto present = router_.present()) present->end_view();
       if (!waits_) frozen_at_ = now();
     }
-    // Nobody trains here any more who would say so: the others need its vote to go on without it. Or nobody
-    // stops: its word is that of a moment.
+    // No trainer is left here to answer: the others need its vote to continue without it. Or the
+    // trainer never stops: its status is a snapshot.
     if (output.freeze && (leaving_ || goes_on())) membership_->frozen(last_status_, now());
     if (output.installed) install(*output.installed);
     if (output.refused) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       end_ = "not let in: " + *output.refused;
       changed_.notify_all();
     }
     if (output.ended) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ended_ = output.ended;
       changed_.notify_all();
     }
     if (output.removed) removed();
   }
-  // Also those who do not stop for others, who would go on by themselves.
+  // Also for nodes that do not stop for others and would continue on their own.
   if (const auto present = router_.present(); present && never_stops_ && membership_->cut_off())
     present->end_view();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     known_view_ = membership_->present();
     cut_off_ = membership_->cut_off();
   }
   set_timer();
 }
 
-// It is told why, and not waited for.
+// Tells the member why, and does not wait for it.
 void Agreement::shut_out(const MemberId& id) {
   if (id == own_.id()) return fail("this member was revoked: the others go on without it");
   own_.links->forget(id, "it was revoked");
@@ -225,7 +225,7 @@ void Agreement::install(const AgreedView& agreed) {
   try {
     own_.files.write_members(known);
   } catch (const RunError&) {
-    // Hints are worth no run.
+    // A failed hint must not end the run.
   }
   if (const auto before = router_.present()) {
     before->end_view();
@@ -242,31 +242,31 @@ void Agreement::install(const AgreedView& agreed) {
   cluster->on_compute([this](Time took) { stopped_after(took); });
   router_.present(cluster);
   view.cluster = cluster;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Member& member : membership.members) since_.try_emplace(member.id, seconds_since_1970());
   pending_ = std::move(view);
-  known_view_ = membership;  // before `next` returns: its caller asks who is in the view
+  known_view_ = membership;  // before `next` returns: its caller reads the view
   removed_ = false;
   changed_.notify_all();
 }
 
 void Agreement::removed() {
   if (const auto present = router_.present()) present->end_view();
-  // Left behind while it waited, by those who did not hear of it: it asks to be let in again.
+  // Left out while it waited, by members that did not hear of it: asks again.
   if (waits_ && !leaving_ && !own_.trust->is_revoked(own_.id())) membership_->ready(last_status_, now());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   removed_ = true;
   changed_.notify_all();
 }
 
 void Agreement::fail(const std::string& why) {
   if (const auto present = router_.present()) present->end_view();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failed_ = end_ = why;
   changed_.notify_all();
 }
 
-// Its name and its id, as long as it takes part.
+// The member's name and id, while it takes part.
 std::string Agreement::who_is(const MemberId& id) const {
   for (const Member& member : membership_->present().members)
     if (member.id == id && !member.name.empty()) return member.name + " (" + short_name(id) + ")";
@@ -279,17 +279,17 @@ bool Agreement::is_seated(const MemberId& id) const {
 }
 
 MembershipView Agreement::membership() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return known_view_;
 }
 
 MembershipView Agreement::last_trained_in() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_in_;
 }
 
 double Agreement::since(const MemberId& member) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = since_.find(member);
   return found == since_.end() ? 0 : found->second;
 }

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/engine/grid_cluster.h"
 #include "veche/comm/grid/membership/membership.h"
 #include "veche/comm/grid/round_timeout.h"
@@ -17,8 +16,8 @@
 
 namespace veche::grid {
 
-// The agreement on views, with the links that it needs, files and a clock; the views themselves for whoever
-// trains. What is not of Views or said to be any thread's is the links' thread's.
+// The agreement on views, with links, files and a clock; provides the views to the trainer.
+// Everything except Views and methods marked otherwise runs on the links thread.
 class Agreement : public Views {
  public:
   Agreement(OwnPart& own, WayIn way);
@@ -31,35 +30,35 @@ class Agreement : public Views {
 
   // Any thread.
   MembershipView membership() const;
-  MembershipView last_trained_in() const;      // when `end` was called
+  MembershipView last_trained_in() const;      // at the time of `end`
   double since(const MemberId& member) const;  // seconds since 1970, in a view; 0: never
 
-  // How long the nodes here went without looking whether the view has ended.
+  // How long the local nodes went without checking for the end of the view.
   void stopped_after(Time took);
-  // How long this member may need to stop, from what was measured.
+  // How long this member may need to stop, from measurements.
   Time to_stop() const;
 
-  // How far the nodes here are, which do not stop to say so.
+  // The step of the local nodes, which do not stop to report it.
   void at_step(std::uint64_t step, double epochs);
 
-  // What links tell.
+  // Events of links.
   void up(const MemberId& peer);
   void down(const MemberId& peer, const std::string& why);
-  void refused(const MemberId& peer) { believe_down(peer, Time(0)); }  // nobody listens there any more
+  void refused(const MemberId& peer) { believe_down(peer, Time(0)); }  // no listener there any more
   void word(const MemberId& from, const std::string& text);
   void data(const MemberId& from, const DataHead& head, bool ended, Message message);
-  // How long this one may need to stop.
+  // How long this peer may need to stop.
   void needs(const MemberId& from, Time to_stop);
-  // This member cannot go on.
+  // This member cannot continue.
   void fail(const std::string& why);
 
   Membership& membership() { return *membership_; }
   bool is_seated(const MemberId& id) const;
-  // Acts on what the membership says, until it says nothing more.
+  // Acts on the membership's output until there is none.
   void act();
-  // Somebody was revoked.
+  // A member was revoked.
   std::function<void()> on_revoked;
-  // Any thread: whether a member that could let this one in is linked.
+  // Any thread: whether a member that could admit this one is linked.
   std::function<bool()> somebody_answers;
 
  private:
@@ -81,33 +80,35 @@ class Agreement : public Views {
   const WayIn way_;
   ViewRouter router_;
 
-  // The links' thread's.
-  std::optional<Membership> membership_;  // always, once made
+  // Links thread only.
+  std::optional<Membership> membership_;  // always set after construction
   Time timer_at_{-1};
   bool asked_ = false;  // for a view, once
   bool waits_ = false;  // in `next`
   bool leaving_ = false;
   bool never_stops_ = false;
   std::vector<NodeStatus> last_status_;
-  std::map<MemberId, Time> needs_;   // to stop, by member
-  Time frozen_at_{-1};               // it was told to stop then, and has not yet
-  std::map<MemberId, Time> closed_;  // links that may be made again at once
+  std::map<MemberId, Time> needs_;   // time to stop, by member
+  Time frozen_at_{-1};               // told to stop at this time, and has not yet
+  std::map<MemberId, Time> closed_;  // links that may be restored soon
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  MembershipView known_view_, ended_in_;
-  std::optional<View> pending_;
-  RoundTimeout round_timeout_{kFirstTimeout, kLeastTimeout};
-  Time longest_timeout_{kFirstTimeout};
-  bool cut_off_ = false;
-  std::string end_, failed_;
-  bool removed_ = false;
-  std::optional<std::uint64_t> ended_;  // the run has, as a member says that this one asked to be let in
-  std::map<MemberId, double> since_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  MembershipView known_view_ VECHE_GUARDED_BY(mutex_);
+  MembershipView ended_in_ VECHE_GUARDED_BY(mutex_);
+  std::optional<View> pending_ VECHE_GUARDED_BY(mutex_);
+  RoundTimeout round_timeout_ VECHE_GUARDED_BY(mutex_){kFirstTimeout, kLeastTimeout};
+  Time longest_timeout_ VECHE_GUARDED_BY(mutex_){kFirstTimeout};
+  bool cut_off_ VECHE_GUARDED_BY(mutex_) = false;
+  std::string end_ VECHE_GUARDED_BY(mutex_);
+  std::string failed_ VECHE_GUARDED_BY(mutex_);
+  bool removed_ VECHE_GUARDED_BY(mutex_) = false;
+  // The run has ended, as a member says that this one asked to be let in.
+  std::optional<std::uint64_t> ended_ VECHE_GUARDED_BY(mutex_);
+  std::map<MemberId, double> since_ VECHE_GUARDED_BY(mutex_);
 };
 
-// Done by the links' thread, and waited for. Throws what it throws.
+// Runs on the links thread and waits for it. Rethrows its exception.
 void on_links(Links& links, const std::function<void()>& what);
 
 }  // namespace veche::grid

@@ -13,12 +13,12 @@ constexpr double kRoundTrips = 20;  // enough to make a link and to agree
 }  // namespace
 
 void Agreement::stopped_after(Time took) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   round_timeout_.measured(took, 0);
 }
 
 Time Agreement::to_stop() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return round_timeout_.deadline(0);
 }
 
@@ -34,7 +34,7 @@ void Agreement::follow_measurements() {
   for (const auto& [member, time] : needs_) longest = std::max(longest, time);
   longest = std::min(std::max<Time>(longest, kRoundTrips * own_.links->longest_round_trip()), kMostTimeout);
   membership_->set_timeout(longest);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   longest_timeout_ = longest;
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/run/admissions.h"
 #include "veche/comm/grid/run/agreement.h"
 #include "veche/comm/grid/run/certificate_renewal.h"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 
-// Of heartbeats.
+// From heartbeats.
 struct Report {
   std::uint64_t step = 0;
   double speed = 0;
@@ -42,7 +42,7 @@ class GridMember : public Grid, private LinkEvents {
     agreement_.emplace(own_, way);
     certificate_.emplace(own_, *agreement_);
     admissions_.emplace(own_, *agreement_);
-    agreement_->on_revoked = [this] { certificate_->renew(); };  // if it was signed by that one
+    agreement_->on_revoked = [this] { certificate_->renew(); };  // if that member signed it
     agreement_->somebody_answers = [this] { return !donors().empty(); };
     own_.links->set_incarnation(agreement_->membership().self().incarnation);
     own_.files.write_address(own_.links->local_address());
@@ -100,7 +100,7 @@ class GridMember : public Grid, private LinkEvents {
       agreement_->at_step(step, epochs);
     });
     own_.links->set_heartbeat(Writer().number(step).real(speed).real(agreement_->to_stop().count()).take());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_[me()] = {step, speed};
   }
 
@@ -132,7 +132,7 @@ class GridMember : public Grid, private LinkEvents {
   void admit(const std::string& id) override { admissions_->admit(id); }
 
   void serve(Serve serve) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     serve_ = std::move(serve);
   }
 
@@ -161,7 +161,7 @@ class GridMember : public Grid, private LinkEvents {
   }
 
  private:
-  // People tell members apart by their names: where several have the same one, the id's first digits follow.
+  // Makes names unique: equal names get the first digits of the id.
   static void name_apart(Status& status) {
     std::map<std::string, int> counts;
     for (const MemberStatus& one : status.members) ++counts[one.member.name];
@@ -169,7 +169,7 @@ class GridMember : public Grid, private LinkEvents {
       if (counts[one.member.name] > 1) one.member.name += "-" + short_name(one.member.id).substr(0, 4);
   }
 
-  // Members of the last view end by themselves: nobody waits for them.
+  // Members of the last view end by themselves and are not waited for.
   bool somebody_comes() {
     if (admissions_->awaits_link()) return true;
     const MembershipView membership = agreement_->last_trained_in();
@@ -183,8 +183,8 @@ class GridMember : public Grid, private LinkEvents {
     return std::ranges::any_of(membership.members, [&](const Member& member) { return member.id == id; });
   }
 
-  // Where a newcomer may ask: any member lets it in. Those that were dialled can be reached by others as
-  // well, which this one does not know of itself.
+  // Addresses where a newcomer may ask: any member admits it. Includes peers that were dialled from
+  // here, since others can reach them too.
   std::vector<std::string> meeting_points() const {
     constexpr std::size_t kOthers = 3;
     std::vector<std::string> addresses = own_.links->addresses();
@@ -203,7 +203,7 @@ class GridMember : public Grid, private LinkEvents {
     it.state = member.id == me() ? "here" : "silent";
     it.since = agreement_->since(member.id);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const auto report = reports_.find(member.id); report != reports_.end()) {
         it.step = report->second.step;
         it.member.speed = report->second.speed;
@@ -231,7 +231,7 @@ class GridMember : public Grid, private LinkEvents {
     return *found.begin();
   }
 
-  // Of links, by their thread.
+  // Events of links, on their thread.
   void up(const MemberId& peer, const Hello&) override {
     admissions_->linked(peer);
     agreement_->up(peer);
@@ -249,7 +249,7 @@ class GridMember : public Grid, private LinkEvents {
     const auto step = reader.number<std::uint64_t>();
     const auto speed = reader.real();
     agreement_->needs(from, Time(reader.real()));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_[from] = {step, speed};
   }
 
@@ -260,18 +260,18 @@ class GridMember : public Grid, private LinkEvents {
       case Service::piece:
         return give_piece(text, std::move(answer));
       case Service::renew:
-        // Who takes part was let in by all, whoever signed for it then.
+        // A seated member was admitted by all, whichever key signed for it.
         if (!own_.trust->inviter(me()) || !agreement_->is_seated(asker.id)) return answer({});
         return answer(as_message(coded(sign_for(own_.key, asker.key, std::chrono::system_clock::now()))));
       case Service::own:
         return admissions_->sign(read_sign_request(text), std::move(answer));
       case Service::console:
-        // By another thread: it may wait for this one.
+        // On another thread, since it may wait for this one.
         if (!worker_.add(
                 [this, request = read_request(text), answer] { answer(as_message(at_console(request))); }))
           answer({});
         return;
-      default:  // the links' own
+      default:  // handled by the links
         break;
     }
     answer({});
@@ -306,7 +306,7 @@ class GridMember : public Grid, private LinkEvents {
     const bool taken = worker_.add([this, offset, length, piece, answer] {
       Serve serve;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         serve = serve_;
       }
       answer(serve ? serve(piece, offset, length) : std::nullopt);
@@ -315,18 +315,18 @@ class GridMember : public Grid, private LinkEvents {
   }
 
   OwnPart own_;
-  std::set<MemberId> welcomed_by_;  // whom it knew when it started
-  // Always, once made.
+  std::set<MemberId> welcomed_by_;  // members known at the start
+  // Always set after construction.
   std::optional<Agreement> agreement_;
   std::optional<CertificateRenewal> certificate_;
   std::optional<Admissions> admissions_;
   std::optional<Searching> searching_;
 
-  mutable std::mutex mutex_;
-  std::map<MemberId, Report> reports_;  // guarded by mutex_, as is
-  Serve serve_;
+  mutable Mutex mutex_;
+  std::map<MemberId, Report> reports_ VECHE_GUARDED_BY(mutex_);
+  Serve serve_ VECHE_GUARDED_BY(mutex_);
 
-  Worker worker_;  // last: its work uses all of the above
+  Worker worker_;  // declared last: its work uses all of the above
 };
 
 }  // namespace

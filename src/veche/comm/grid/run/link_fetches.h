@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/grid.h"
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/wire_encoding.h"
@@ -26,15 +25,17 @@ class LinkFetches : public Grid::Fetches {
            std::uint32_t length) override {
     links_->ask(from, Service::piece, coded_piece_request(name, offset, length),
                 [came = came_, id](std::optional<Message> answer) {
-                  const std::lock_guard lock(came->mutex);
+                  const MutexLock lock(came->mutex);
                   came->answers.push_back({id, std::move(answer)});
                   came->changed.notify_one();
                 });
   }
   std::optional<Answer> next(Time limit) override {
     std::optional<Answer> first;
-    std::unique_lock lock(came_->mutex);
-    if (!came_->changed.wait_for(lock, limit, [this] { return !came_->answers.empty(); })) return first;
+    MutexLock lock(came_->mutex);
+    if (!came_->changed.wait_for(came_->mutex, limit,
+                                 [this]() VECHE_REQUIRES(came_->mutex) { return !came_->answers.empty(); }))
+      return first;
     first.emplace(came_->answers.front());
     came_->answers.pop_front();
     return first;
@@ -42,9 +43,9 @@ class LinkFetches : public Grid::Fetches {
 
  private:
   struct Came {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<Answer> answers;  // guarded by mutex
+    Mutex mutex;
+    ConditionVariable changed;
+    std::deque<Answer> answers VECHE_GUARDED_BY(mutex);
   };
   const std::shared_ptr<Links> links_;
   const std::shared_ptr<Came> came_ = std::make_shared<Came>();  // answers may arrive after this is destroyed

@@ -1,8 +1,8 @@
 #include "veche/comm/grid/run/searching.h"
 
 #include <algorithm>
-#include <condition_variable>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/discovery/directory.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/discovery/topic.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Time kLookEvery{0.5};
 constexpr Time kFirstPause{1}, kLastPause{30};
-constexpr Time kAnnounceEvery{20};  // what is in the table lives for a minute
+constexpr Time kAnnounceEvery{20};  // table entries live for a minute
 constexpr Time kToLookUp{3};
 
 std::string name_in_table(const MemberId& run) {
@@ -26,7 +26,7 @@ std::string host_of(const GridOptions& options) {
   return options.listen.substr(0, options.listen.rfind(':'));
 }
 
-// The host that it listens at, and the port that it got.
+// The host it listens on, and the assigned port.
 std::string listening_at(const GridOptions& options, const Links& links) {
   return host_of(options) + ":" + std::to_string(parse_address(links.local_address()).port);
 }
@@ -73,7 +73,7 @@ void Searching::look() {
   }
   if (!own_.links->lacks()) {
     pause_ = kFirstPause;
-    next_look_ = now + pause_;  // a link that broke is made again by itself first
+    next_look_ = now + pause_;  // a broken link is first restored by itself
     return;
   }
   if (now < next_look_) return;
@@ -101,17 +101,20 @@ void Searching::look_up() {
 }
 
 std::vector<std::string> search_for(const MemberId& run, const GridOptions& options, Time limit) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::string> found;
+  struct {
+    Mutex mutex;
+    ConditionVariable changed;
+    std::vector<std::string> found VECHE_GUARDED_BY(mutex);
+  } shared;
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
   std::optional<Lan> lan;
   if (options.multicast)
     lan.emplace(LanOptions{run, host_of(options) + ":0", [&](const std::string& address) {
-                             const std::lock_guard lock(mutex);
-                             if (std::ranges::find(found, address) == found.end()) found.push_back(address);
-                             changed.notify_all();
+                             const MutexLock lock(shared.mutex);
+                             if (std::ranges::find(shared.found, address) == shared.found.end())
+                               shared.found.push_back(address);
+                             shared.changed.notify_all();
                            }});
   if (lan && !lan->has_networks()) lan.reset();
   while ((lan || options.directory) && std::chrono::steady_clock::now() < until &&
@@ -120,14 +123,17 @@ std::vector<std::string> search_for(const MemberId& run, const GridOptions& opti
     if (options.directory)
       for (const std::string& value : options.directory->get(name_in_table(run), Time(1)))
         if (const auto record = unseal(run, value)) {
-          const std::lock_guard lock(mutex);
-          found.insert(found.end(), record->addresses.begin(), record->addresses.end());
+          const MutexLock lock(shared.mutex);
+          shared.found.insert(shared.found.end(), record->addresses.begin(), record->addresses.end());
         }
-    std::unique_lock lock(mutex);
-    if (changed.wait_for(lock, std::chrono::milliseconds(500), [&] { return !found.empty(); })) break;
+    const MutexLock lock(shared.mutex);
+    if (shared.changed.wait_for(shared.mutex, std::chrono::milliseconds(500),
+                                [&]() VECHE_REQUIRES(shared.mutex) { return !shared.found.empty(); }))
+      break;
   }
-  lan.reset();  // before what it tells goes
-  return found;
+  lan.reset();  // before its callback's target
+  const MutexLock lock(shared.mutex);
+  return shared.found;
 }
 
 }  // namespace veche::grid

@@ -3,20 +3,21 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche::grid {
 
-// Work that the links' thread must not wait for, done one after the other by a thread of its own. Any thread.
+// A queue of work that must not block the links thread, run in order by its own thread. Any thread.
 class Worker {
  public:
-  static constexpr std::size_t kMost = 1024;  // that wait
+  static constexpr std::size_t kMost = 1024;  // queued items
 
   Worker() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  // False: too much waits already.
+  // Returns false if the queue is full.
   bool add(std::function<void()> work) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (work_.size() >= kMost) return false;
     work_.push_back(std::move(work));
     changed_.notify_one();
@@ -31,8 +32,8 @@ class Worker {
  private:
   void run(const std::stop_token& stop) {
     for (;;) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [this] { return !work_.empty(); });
+      MutexLock lock(mutex_);
+      changed_.wait(mutex_, stop, [this]() VECHE_REQUIRES(mutex_) { return !work_.empty(); });
       if (stop.stop_requested()) return;
       const auto next = std::move(work_.front());
       work_.pop_front();
@@ -41,9 +42,9 @@ class Worker {
     }
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::function<void()>> work_;  // guarded by mutex_
+  std::deque<std::function<void()>> work_ VECHE_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

@@ -10,7 +10,8 @@
 
 namespace veche {
 
-// The index of a packed set: the description and position of every sample. Format in docs/data-internals.md.
+// The index of a packed set: the description and position of every sample. Format in
+// docs/data-internals.md.
 struct PackedEntry {
   std::uint64_t offset = 0;    // in its shard: the name, then the bytes
   std::uint64_t checksum = 0;  // XXH3 of the name and the bytes

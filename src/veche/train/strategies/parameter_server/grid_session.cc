@@ -29,7 +29,8 @@ GridSession::GridSession(ServerNetwork& network, std::vector<float> unpushed)
   unpushed_ = unpushed.size() == x.size() ? std::move(unpushed) : std::vector<float>(x.size());
   for (std::size_t server = 0; server < network.servers(); ++server)
     waits_[server] = std::ranges::any_of(unpushed_part(server), [](float g) { return g != 0; });
-  // The part that this node serves starts with the model, which these gradients have already changed.
+  // The part that this node serves starts with the model, which these gradients have already
+  // changed.
   if (!network.serves()) return;
   std::ranges::fill(unpushed_part(network.me()), 0.0F);
   waits_[network.me()] = false;
@@ -87,7 +88,8 @@ void GridSession::push_kept(std::size_t server, std::uint64_t clock) {
   waits_[server] = false;
 }
 
-// Takes the answers that have come, and waits for those of `asked`; for all, where the lead is bounded.
+// Takes the answers that have come, and waits for those of `asked`; for all, where the lead is
+// bounded.
 void GridSession::await_owed(const std::vector<bool>& asked, std::span<float> pulled, double rate,
                              Time deadline) {
   const bool bounded = network_.policy.bounded();

@@ -17,12 +17,12 @@
 namespace veche {
 namespace {
 
-// The vector is cut into a part for each server. Gradients of a part go up a tree to its server, summed on
-// the way; the server makes the step with an optimiser of its own and sends the new parameters down the same
-// tree. Without `fanout` the tree is a star. A server is a node like the others, which trains too unless
-// `dedicated`. With a codec, nodes send coded gradients and remember what the codes left out. The parameters
-// that nodes hold are then a copy, the same on all nodes, and a server sends codes of how its exact
-// parameters differ from it.
+// The vector is cut into a part for each server. Gradients of a part go up a tree to its server,
+// summed on the way; the server makes the step with an optimiser of its own and sends the new
+// parameters down the same tree. Without `fanout` the tree is a star. A server is a node like the
+// others, which trains too unless `dedicated`. With a codec, nodes send coded gradients and
+// remember what the codes left out. The parameters that nodes hold are then a copy, the same on all
+// nodes, and a server sends codes of how its exact parameters differ from it.
 class ParameterServer : public Strategy, public MeasuredStrategy, public ServesPart {
  public:
   explicit ParameterServer(StrategyContext context)
@@ -46,8 +46,8 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
     context_.limit_gradient();
     const double share = mean_ ? context_.samples.share(context_.me(), context_.nodes(), step) : 1;
     scale(context_.learner.gradients(), static_cast<float>(share));
-    // All nodes go through the servers in the same order and never wait while sending, so no circle of
-    // waiting nodes can form.
+    // All nodes go through the servers in the same order and never wait while sending, so no circle
+    // of waiting nodes can form.
     delay_.pass(context_.learner.gradients());
     coded_ = coder_.codes(step);
     for (std::size_t server = 0; server < tree_.servers(); ++server) push(server, step);

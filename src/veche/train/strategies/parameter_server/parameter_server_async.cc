@@ -24,8 +24,8 @@ class OptimizerRule : public ServerRule {
   void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
              std::span<const float> seen, std::uint64_t update) override {
     if (!seen.empty()) {
-      // DC-ASGD: what the gradient would be at the present parameters, to first order, with g*g for the
-      // curvature.
+      // DC-ASGD: what the gradient would be at the present parameters, to first order, with g*g for
+      // the curvature.
       compensated_.assign(pushed.begin(), pushed.end());
       const auto lambda = static_cast<float>(policy_.compensate);
       for (std::size_t i = 0; i < pushed.size(); ++i)
@@ -47,8 +47,8 @@ class OptimizerRule : public ServerRule {
   std::vector<float> compensated_;
 };
 
-// A worker pushes each gradient and pulls parameters as soon as it has one; servers do not wait for all
-// workers.
+// A worker pushes each gradient and pulls parameters as soon as it has one; servers do not wait for
+// all workers.
 class AsyncParameterServer : public Strategy,
                              public BeforeBackward,
                              public AsyncStrategy,

@@ -27,7 +27,8 @@ SavedState Server::state() {
 void Server::take(const ServerMessage& message) {
   switch (message.kind) {
     case ServerMessage::Kind::join:
-      // A worker that goes on from a checkpoint may be too far ahead to start, as if it had just pushed.
+      // A worker that goes on from a checkpoint may be too far ahead to start, as if it had just
+      // pushed.
       for (ServerMessage::Party party : message.parties) {
         workers_[party.worker].clock = party.clock--;
         if (policy_.sync)

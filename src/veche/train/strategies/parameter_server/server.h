@@ -17,8 +17,8 @@ namespace veche {
 class ServerRule {
  public:
   virtual ~ServerRule() = default;
-  // `staleness`: updates made since the worker got its parameters, which were `seen` (empty: not kept).
-  // `update`: updates made before this one.
+  // `staleness`: updates made since the worker got its parameters, which were `seen` (empty: not
+  // kept). `update`: updates made before this one.
   virtual void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
                      std::span<const float> seen, std::uint64_t update) = 0;
   // Whether a worker is answered with the parameters from before its push.
@@ -26,8 +26,8 @@ class ServerRule {
   virtual std::vector<std::span<float>> state() { return {}; }
 };
 
-// One part of the parameters and the workers that push to it. Knows nothing of channels and threads: takes
-// messages, gives answers.
+// One part of the parameters and the workers that push to it. Knows nothing of channels and
+// threads: takes messages, gives answers.
 class Server {
  public:
   // Called with the workers to answer and the parameters for them.
@@ -58,8 +58,8 @@ class Server {
   void answer(std::span<ServerMessage::Party> parties);
   std::optional<std::uint64_t> slowest() const;  // none until all workers have joined
   std::size_t trainers() const;
-  // Updates made since. A worker that goes on from a checkpoint may know of more than the server was saved
-  // with.
+  // Updates made since. A worker that goes on from a checkpoint may know of more than the server
+  // was saved with.
   std::uint64_t age(const ServerMessage::Party& party) const {
     return version_ - std::min(version_, party.version);
   }

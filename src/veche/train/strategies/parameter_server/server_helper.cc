@@ -68,8 +68,8 @@ bool ServerHelper::receive(Time deadline) {
   return received.outcome != Received::Outcome::timed_out;
 }
 
-// A worker notices itself when the node it asks is lost, but not when a node further up is lost, or a worker
-// whose push its answer waits for.
+// A worker notices itself when the node it asks is lost, but not when a node further up is lost, or
+// a worker whose push its answer waits for.
 void ServerHelper::check_answers_can_come() {
   if (tolerates_losses_) return;
   const auto lost = std::ranges::find(gone_, true);
@@ -90,7 +90,7 @@ void ServerHelper::handle(ServerMessage message) {
   }
   if (message.server != network_.me()) return pass_up(std::move(message));
   if (network_.coder.on()) message = decoded(std::move(message));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   server_->take(message);
 }
 
@@ -132,8 +132,8 @@ void ServerHelper::code_answers() {
   answers_.clear();
 }
 
-// Pushes that have arrived meanwhile go up as one sum. Pushes of different versions stay apart where the
-// server treats them differently.
+// Pushes that have arrived meanwhile go up as one sum. Pushes of different versions stay apart
+// where the server treats them differently.
 void ServerHelper::pass_up(ServerMessage message) {
   std::vector<float> sum;  // empty: the message goes on unchanged
   if (message.kind == ServerMessage::Kind::push && message.size > 0) {
@@ -171,8 +171,8 @@ void ServerHelper::pass_down(std::size_t server, std::span<const ServerMessage::
     const auto others =
         std::ranges::stable_partition(left, [&](const auto& party) { return next(party) == to; });
     const std::span<const ServerMessage::Party> first(left.data(), left.size() - others.size());
-    // A node between other nodes and the server gets the answer through its helper: its worker expects
-    // answers from there.
+    // A node between other nodes and the server gets the answer through its helper: its worker
+    // expects answers from there.
     const bool to_its_worker = to == network_.context.channel.me() ||
                                !network_.tree.has_children(static_cast<std::size_t>(to.value), server);
     outgoing_.push_back({to_its_worker ? network_.to_workers : network_.to_servers, to,

@@ -4,30 +4,32 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/train/strategies/parameter_server/server.h"
 #include "veche/train/strategies/parameter_server/server_network.h"
 
 namespace veche {
 
-// Serves this node's part of the parameters, and passes messages between other workers and their servers,
-// beside the training: a helper of the endpoint runs it on nodes that do either. With a codec it keeps a copy
-// of what each worker was answered last, and answers with codes of the changes.
+// Serves this node's part of the parameters, and passes messages between other workers and their
+// servers, beside the training: a helper of the endpoint runs it on nodes that do either. With a
+// codec it keeps a copy of what each worker was answered last, and answers with codes of the
+// changes.
 class ServerHelper {
  public:
-  // `make_rule` is called only on servers, with the length of their part. The parameters start as the
-  // learner's.
+  // `make_rule` is called only on servers, with the length of their part. The parameters start as
+  // the learner's.
   ServerHelper(ServerNetwork& network,
                const std::function<std::unique_ptr<ServerRule>(std::size_t length)>& make_rule);
 
   // The node's calls.
   void start();
-  // Before start, on the grid: a lost node fails nobody, since the next view goes on without it.
+  // Before start, on the grid: a lost node fails no other node, since the next view continues
+  // without it.
   void tolerate_losses() { tolerates_losses_ = true; }
   void look_at_rest(const std::function<void()>& look) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     look();
   }
   Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
@@ -72,8 +74,8 @@ class ServerHelper {
 
   ServerNetwork& network_;
   bool tolerates_losses_ = false;
-  std::mutex mutex_;                // never held across a message
-  std::unique_ptr<Server> server_;  // of this node's part, if it serves one; guarded by mutex_
+  Mutex mutex_;                                              // never held across a message
+  std::unique_ptr<Server> server_ VECHE_GUARDED_BY(mutex_);  // of this node's part, if it serves one
   // Of the helper only:
   std::deque<ServerMessage> backlog_;
   std::vector<Outgoing> outgoing_;

@@ -7,8 +7,9 @@
 
 namespace veche {
 
-// How the nodes of asynchronous servers reach each other: what a node's worker session and its server helper
-// share. The session and the helper run at the same time; nothing here changes but the coder's counts.
+// How the nodes of asynchronous servers reach each other: what a node's worker session and its
+// server helper share. The session and the helper run at the same time; nothing here changes but
+// the coder's counts.
 class ServerNetwork {
  public:
   ServerNetwork(StrategyContext& given, ServerTree its_tree, ServerPolicy its_policy)
@@ -30,13 +31,14 @@ class ServerNetwork {
   }
 
   MessagePool& pool() { return context.channel.pool; }
-  // Sends a coded message in place of so many floats, and counts what the codec saves.
+  // Sends a coded message in place of this many floats, and counts what the codec saves.
   void send_coded(Channel& channel, NodeId to, Message message, std::size_t floats) {
     if (to != context.channel.me())
       coder.count(floats * sizeof(float) + sizeof(ServerMessage::Party), message.size());
     channel.send(to, std::move(message));
   }
-  // The streams of one server's part: gradients pushed to it, and changes of its parameters pulled from it.
+  // The streams of one server's part: gradients pushed to it, and changes of its parameters pulled
+  // from it.
   StreamShape pushed_shape(std::size_t server) const { return shape_of(server, false); }
   StreamShape pulled_shape(std::size_t server) const { return shape_of(server, true); }
 

@@ -8,9 +8,9 @@
 
 namespace veche {
 
-// Divides a flat vector and the routes to it among servers: server s is node s and has part s. Messages to it
-// go up a tree of its own, in which positions count from the server around the nodes, and the children of
-// position r are r*F+1 .. r*F+F.
+// Divides a flat vector and the routes to it among servers: server s is node s and has part s.
+// Messages to it go up a tree of its own, in which positions count from the server around the
+// nodes, and the children of position r are r*F+1 .. r*F+F.
 class ServerTree {
  public:
   ServerTree(std::size_t nodes, std::size_t me, std::size_t servers, std::size_t fanout)

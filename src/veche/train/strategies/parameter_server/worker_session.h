@@ -7,9 +7,10 @@
 
 namespace veche {
 
-// A worker's exchanges with asynchronous servers, each of which has a part of the vectors. Its calls come in
-// the order below. With a codec pushes are codes, whose sender remembers what they leave out; answers are
-// codes of how the parameters changed since the last answer, so `pulled` must hold that answer.
+// A worker's exchanges with asynchronous servers, each of which has a part of the vectors. Its
+// calls come in the order below. With a codec pushes are codes, whose sender remembers what they
+// leave out; answers are codes of how the parameters changed since the last answer, so `pulled`
+// must hold that answer.
 class WorkerSession {
  public:
   explicit WorkerSession(ServerNetwork& network);
@@ -57,8 +58,9 @@ class SteadySession : public WorkerSession {
   void await_answers(std::span<float> pulled);
 };
 
-// For the grid, where servers come and go: waits for no server for long. Gradients that a server was not sent
-// are kept and pushed later as one sum; until then this node makes the steps of that part itself.
+// For the grid, where servers come and go: waits for no server for long. Gradients that a server
+// was not sent are kept and pushed later as one sum; until then this node makes the steps of that
+// part itself.
 class GridSession : public WorkerSession {
  public:
   // `unpushed`: gradients kept from the previous view; empty: none.
