@@ -1,10 +1,10 @@
 #include "veche/train/async/async_loop.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "veche/comm/sleep.h"
 #include "veche/comm/tags.h"
+#include "veche/packed.h"
 #include "veche/train/async/coordinator.h"
 #include "veche/train/loop/checkpoint_writer.h"
 #include "veche/train/loop/diverged.h"
@@ -85,7 +85,7 @@ class AsyncLoop {
   Order follow() {
     for (;;) {
       const Message said = links_.pipeline()->heard();
-      const Word& word = said.as<Word>().front();
+      const auto word = unpack_item<Word>(said, NodeId{0}, "a word of the first stage");
       switch (word.kind) {
         case Word::Kind::train:
           loop_.step.run();
@@ -155,7 +155,7 @@ class AsyncLoop {
         return {};
       }
       if (received.outcome != Received::Outcome::message) return {};
-      const Order& order = received.message.as<Order>().front();
+      const auto order = unpack_item<Order>(received.message, NodeId{0}, "an order");
       if (order.kind == Order::Kind::stop) return order;
       node_.counters.mean_step = order.step;
       say({Word::Kind::progress, order});
@@ -193,8 +193,7 @@ class AsyncLoop {
 
   // The snapshot of the whole model, made of those of its stages.
   Message joined_with_stages(const Message& own) {
-    NodeMessage what;
-    std::memcpy(&what, own.bytes().last(sizeof what).data(), sizeof what);
+    NodeMessage what = unpack_with_trailer<NodeMessage>(own, NodeId{0}, "a snapshot").fields;
     std::vector<Message> parts{own};
     for (int stage = 1; stage < links_.stages(); ++stage) parts.push_back(links_.pipeline()->given(stage));
     std::vector<float> parameters, buffers;
@@ -207,8 +206,8 @@ class AsyncLoop {
                         numbers.begin() + static_cast<std::ptrdiff_t>(count));
       buffers.insert(buffers.end(), numbers.begin() + static_cast<std::ptrdiff_t>(count), numbers.end());
       if (s == 0) continue;
-      NodeMessage told;
-      std::memcpy(&told, parts[s].bytes().last(sizeof told).data(), sizeof told);
+      const NodeMessage told =
+          unpack_with_trailer<NodeMessage>(parts[s], NodeId{static_cast<int>(s)}, "a snapshot").fields;
       what.report.sent.bytes += told.report.sent.bytes;
       what.report.sent.messages += told.report.sent.messages;
       what.report.compute_seconds += told.report.compute_seconds;
@@ -235,18 +234,15 @@ class AsyncLoop {
 
   Message with_numbers(const NodeMessage& what, std::span<const float> parameters,
                        std::span<const float> buffers) {
-    Message message = links_.control.pool.make(parameters.size_bytes() + buffers.size_bytes() + sizeof what);
-    const auto end = std::ranges::copy(parameters, message.writable<float>().begin()).out;
-    std::ranges::copy(buffers, end);
-    std::memcpy(message.writable<std::byte>().last(sizeof what).data(), &what, sizeof what);
-    return message;
+    return pack_bytes(links_.control.pool,
+                      {std::as_bytes(parameters), std::as_bytes(buffers), bytes_of(what)});
   }
 
   // The coordinator may still test a model or commit a checkpoint.
   void await_coordinator() {
     for (;;) {
       const Received received = links_.peers().receive(NodeId{0}, tags::from_coordinator, kForever);
-      if (received.message.as<Order>().front().kind == Order::Kind::done) return;
+      if (unpack_item<Order>(received.message, NodeId{0}, "an order").kind == Order::Kind::done) return;
     }
   }
 

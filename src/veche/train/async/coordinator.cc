@@ -1,10 +1,10 @@
 #include "veche/train/async/coordinator.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 #include "veche/train/loop/observer.h"
 
 namespace veche {
@@ -57,8 +57,7 @@ bool Coordinator::owes_something(NodeId node) const {
 }
 
 void Coordinator::take(NodeId from, Message message) {
-  NodeMessage told;
-  std::memcpy(&told, message.bytes().last(sizeof told).data(), sizeof told);
+  const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, from, "a report");
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
   save_number_ = std::max(save_number_, told.saved);  // numbers only grow
@@ -71,7 +70,7 @@ void Coordinator::take(NodeId from, Message message) {
     if (--unheard_ == 0) begin();
   }
   if (told.kind == NodeMessage::Kind::snapshot) {
-    const std::size_t size = (message.size() - sizeof told) / sizeof(float);
+    const std::size_t size = numbers.size() / sizeof(float);
     snapshots_[node] = {std::move(message), size, told.report};
     if (--snapshots_missing_ == 0) begin_evaluation();
   }

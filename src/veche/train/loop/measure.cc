@@ -66,7 +66,7 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
       if (node == me)
         average.add(own);
       else
-        average.add(channel.expect(NodeId{node}).as<float>());
+        average.add(channel.expect(NodeId{node}, own.size_bytes()).as<float>());
     }
     average.finish();
   }
@@ -78,7 +78,7 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   for (int part = 0; part < parts; ++part) {
     const std::span<float> place = part_of(whole.writable<float>(), parts, part);
     if (place.empty()) continue;
-    const Message told = part == 0 ? averaged : channel.expect(averager(part));
+    const Message told = part == 0 ? averaged : channel.expect(averager(part), place.size_bytes());
     std::ranges::copy(told.as<float>(), place.begin());
   }
   return broadcast(channel, NodeId{0}, std::move(whole));
@@ -92,7 +92,7 @@ Message gather_bytes(Channel& channel, std::span<const std::byte> mine) {
   Message all = channel.pool.make(static_cast<std::size_t>(channel.size()) * mine.size());
   auto end = std::ranges::copy(mine, all.writable<std::byte>().begin()).out;
   for (int node = 1; node < channel.size(); ++node)
-    end = std::ranges::copy(channel.expect(NodeId{node}).bytes(), end).out;
+    end = std::ranges::copy(channel.expect(NodeId{node}, mine.size()).bytes(), end).out;
   return broadcast(channel, NodeId{0}, std::move(all));
 }
 

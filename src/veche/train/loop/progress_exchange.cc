@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "veche/packed.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/observer.h"
 
@@ -49,7 +50,8 @@ void ProgressExchange::begin() {
 void ProgressExchange::answer() {
   std::vector<ProgressReport> all{mine_};
   for (int node = 1; node < channel().size(); ++node)
-    all.push_back(channel().expect(NodeId{node}).as<ProgressReport>().front());
+    all.push_back(
+        unpack_item<ProgressReport>(channel().expect(NodeId{node}), NodeId{node}, "a progress report"));
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
   const Progress progress = summed(all, begun_, took_.count(), node_.links.stages());
@@ -75,10 +77,10 @@ void ProgressExchange::answer() {
 void ProgressExchange::hear() {
   const Message message = channel().expect(NodeId{0});
   if (!node_.membership.own_records()) {
-    answer_ = message.as<Answer>().front();
+    answer_ = unpack_item<Answer>(message, NodeId{0}, "an answer to progress reports");
     return;
   }
-  const WatchedAnswer& told = message.as<WatchedAnswer>().front();
+  const auto told = unpack_item<WatchedAnswer>(message, NodeId{0}, "an answer to progress reports");
   answer_ = told.answer;
   Observer* const observer = node_.observer();
   if (observer != nullptr) observer->on_progress(told.progress);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -28,12 +29,8 @@ Message message_of_end(const EndOfRun& end, MessagePool& pool) {
   const Evaluation& last = end.last;
   const EndWord word{last.step, last.seconds, last.images_per_second, last.rate,
                      last.cv,   end.epochs,   last.average_model,     stop_reason_chars<32>(last.stopped)};
-  const std::size_t nodes = std::min(last.nodes.size(), kMostReports) * sizeof(NodeReport);
-  Message message = pool.make(sizeof word + nodes);
-  const std::span<std::byte> bytes = message.writable<std::byte>();
-  std::memcpy(bytes.data(), &word, sizeof word);
-  if (nodes > 0) std::memcpy(bytes.data() + sizeof word, last.nodes.data(), nodes);
-  return message;
+  const std::size_t reports = std::min(last.nodes.size(), kMostReports);
+  return pack(pool, word, std::as_bytes(std::span(last.nodes).first(reports)));
 }
 
 EndOfRun end_in(const Message& message) {

@@ -5,6 +5,7 @@
 
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -85,10 +86,7 @@ Message update_of(const NodeSelf& self, std::uint64_t step, MessagePool& pool) {
   const auto made = self.lending ? self.lending->step_made(step) : nullptr;
   if (!made) return {};
   const UpdateHead head{made->by, made->steps, made->rate, made->scale};
-  Message message = pool.make(sizeof head + made->bytes.size());
-  std::memcpy(message.writable<std::byte>().data(), &head, sizeof head);
-  std::ranges::copy(made->bytes, message.writable<std::byte>().begin() + sizeof head);
-  return message;
+  return pack(pool, head, std::span<const std::byte>(made->bytes));
 }
 
 }  // namespace
@@ -134,10 +132,7 @@ void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& ta
       answers.send(received.from, update_of(self, request[0].piece, answers.pool));
     } else if (request[0].piece < pieces.count()) {
       const std::span<const std::byte> piece = pieces[request[0].piece];
-      Message message = answers.pool.make(sizeof(std::uint64_t) + piece.size());
-      std::memcpy(message.writable<std::byte>().data(), &request[0].piece, sizeof(std::uint64_t));
-      std::ranges::copy(piece, message.writable<std::byte>().begin() + sizeof(std::uint64_t));
-      answers.send(received.from, std::move(message));
+      answers.send(received.from, pack(answers.pool, request[0].piece, piece));
     }
   }
 }
