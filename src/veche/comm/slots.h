@@ -24,7 +24,8 @@ class VECHE_MODULE_API Slots {
   // 0: one slot per core that this process may use, divided by the number of `processes` that share
   // them.
   explicit Slots(int slots, int processes = 1);
-  std::size_t count() const { return slots_.size(); }
+  // Not checked: the number is fixed once made.
+  std::size_t count() const VECHE_NOT_CHECKED { return slots_.size(); }
   std::size_t waiting() const;  // threads that wait for a slot now
 
   class Away;

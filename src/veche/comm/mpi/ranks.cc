@@ -70,7 +70,12 @@ void MpiRanks::fail(const std::exception& why) {
   const Failure mine = Failure::of(why);
   // An exchange has thrown it, so all ranks know. Some may have been at another, outer exchange.
   if (agreed_ && agreed_->sentence == mine.sentence) agreed_->raise();
-  if (!verdict_) tell_all(mine, exchanges_);
+  std::uint64_t exchange = 0;
+  {
+    const MutexLock lock(mutex_);
+    exchange = exchanges_;
+  }
+  if (!verdict_) tell_all(mine, exchange);
   agree(as_failure(mine), kToAgree, {mine.kind, name_of(rank_) + ": " + mine.sentence});
   mine.raise();  // not reached: some rank has reported a failure
 }

@@ -95,7 +95,7 @@ bool repeat_step(NodeSelf& self, const StepMade& made) {
 
 bool StateLending::due(std::uint64_t step, Time now) {
   if (asked_.exchange(false) || now < last_asked_) last_asked_ = now;  // another view may have another clock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (now > last_step_ && step == step_ + 1) seconds_ += ((now - last_step_).count() - seconds_) / 8;
   last_step_ = now;
   step_ = step;
@@ -111,7 +111,7 @@ void StateLending::take(NodeSelf& self) {
   const StatePieces pieces(self);
   for (const std::span<float> vector : pieces.vectors())
     copy->vectors.emplace_back(vector.begin(), vector.end());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_all();
   copy_ = std::move(copy);
   copied_ = last_step_;
@@ -138,7 +138,7 @@ void StateLending::made(NodeSelf& self, bool changed) {
 }
 
 void StateLending::keep(std::shared_ptr<const StepMade> one) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool goes_on = copy_ && one->step == (steps_.empty() ? copy_->step : steps_.back()->step + 1);
   kept_ += one->bytes.size();
   if (!goes_on || kept_ > kMostKept) return forget_all();
@@ -146,7 +146,7 @@ void StateLending::keep(std::shared_ptr<const StepMade> one) {
 }
 
 void StateLending::clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_all();
 }
 
@@ -155,7 +155,7 @@ void StateLending::end(NodeSelf& self, Message word, bool whole) {
   if (whole) take(self);
   wanted_ = kNone;
   follows_ = false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   step_ = self.step;
   trains_ = whole;
   end_ = std::move(word);
@@ -176,7 +176,7 @@ bool StateLending::good_enough() const {
 }
 
 std::shared_ptr<const StepMade> StateLending::step_made(std::uint64_t step) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (steps_.empty() || step < steps_.front()->step || step > steps_.back()->step) return nullptr;
   const std::shared_ptr<const StepMade> first = steps_[step - steps_.front()->step];
   if (first->by != StepMade::By::nothing) return first;
@@ -192,12 +192,12 @@ std::optional<Message> StateLending::give(const std::string& name, std::uint64_t
                                           std::uint32_t length) {
   asked_ = true;
   if (name == "step") {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!trains_) return {};
     return pool_.copy_of_item(StepWord{step_, good_enough() ? copy_->name : kNone, seconds_});
   }
   if (name == "end") {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return end_ ? end_ : std::optional(Message{});
   }
   const std::size_t slash = name.find('/');
@@ -215,7 +215,7 @@ std::optional<Message> StateLending::give(const std::string& name, std::uint64_t
 
 std::optional<Message> StateLending::give_copy(const std::string& what, std::uint64_t number,
                                                std::uint64_t piece) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const bool here = copy_ && copy_->name == number;
   if (what == "copy") {
     if (!here && wanted_ != number) {
@@ -243,7 +243,7 @@ std::optional<Message> StateLending::give_step(const std::string& what, std::uin
                                                std::uint64_t offset, std::uint32_t length) {
   const std::shared_ptr<const StepMade> made = step_made(step);
   if (!made) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return copy_ && step >= step_ ? std::optional(Message{}) : std::nullopt;
   }
   if (what == "gradient") return cut_from(made->bytes, offset, length, pool_);

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 #include "veche/train/views/state_pieces.h"
 
@@ -99,24 +99,23 @@ class StateLending {
   std::optional<Message> give_step(const std::string& what, std::uint64_t step, std::uint64_t offset,
                                    std::uint32_t length);
   void keep(std::shared_ptr<const StepMade> one);
-  // With the mutex held:
-  void forget_all();
-  bool good_enough() const;  // the copy, for a newcomer that asks now
+  void forget_all() VECHE_REQUIRES(mutex_);
+  bool good_enough() const VECHE_REQUIRES(mutex_);  // the copy, for a newcomer that asks now
 
   std::atomic<bool> asked_ = false, follows_ = false;
   std::atomic<std::uint64_t> wanted_ = kNone;  // a copy at this step
   Time last_asked_{0};                         // used by the node's thread only
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  bool trains_ = false;  // the node has begun to train
-  std::uint64_t step_ = 0;
-  double seconds_ = 0;
-  Time last_step_{0}, copied_{0};
-  std::optional<Message> end_;
-  std::shared_ptr<const Copy> copy_;
-  std::deque<std::shared_ptr<const StepMade>> steps_;
-  std::uint64_t kept_ = 0;  // bytes
-  MessagePool pool_;
+  mutable Mutex mutex_;
+  bool trains_ VECHE_GUARDED_BY(mutex_) = false;  // the node has begun to train
+  std::uint64_t step_ VECHE_GUARDED_BY(mutex_) = 0;
+  double seconds_ VECHE_GUARDED_BY(mutex_) = 0;
+  Time last_step_ VECHE_GUARDED_BY(mutex_){0};
+  Time copied_ VECHE_GUARDED_BY(mutex_){0};
+  std::optional<Message> end_ VECHE_GUARDED_BY(mutex_);
+  std::shared_ptr<const Copy> copy_ VECHE_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<const StepMade>> steps_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t kept_ VECHE_GUARDED_BY(mutex_) = 0;  // bytes
+  MessagePool pool_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

@@ -89,7 +89,7 @@ class FixedJob : public Job, private LinkEvents {
     const Failure mine = Failure::of(why);
     if (agreed_ && agreed_->sentence == mine.sentence)
       agreed_->raise();  // an exchange has thrown it: all ranks know
-    const std::string word = std::to_string(exchanges_);
+    const std::string word = std::to_string(exchanges());
     for (const MemberId& id : ids_) links_->tell(id, word);
     agree(as_failure(mine), kToSayFarewell);
     mine.raise();
@@ -127,9 +127,14 @@ class FixedJob : public Job, private LinkEvents {
 
   std::string name_of(int rank) const { return "rank " + std::to_string(rank) + " on " + host_of(rank); }
 
+  std::uint64_t exchanges() {
+    const MutexLock lock(mutex_);
+    return exchanges_;
+  }
+
   std::vector<std::string> agree(const std::string& mine, Time limit) {
     const Time until = endpoint_->now() + limit;
-    const Tag tag{exchanges_};
+    const Tag tag{exchanges()};
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank_) continue;
       Message message = links_->pool().make(mine.size());

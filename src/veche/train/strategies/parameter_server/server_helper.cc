@@ -68,12 +68,17 @@ bool ServerHelper::receive(Time deadline) {
   return received.outcome != Received::Outcome::timed_out;
 }
 
+bool ServerHelper::holds_answers() {
+  const MutexLock lock(mutex_);
+  return server_ && server_->holds_answers();
+}
+
 // A worker notices itself when the node it asks is lost, but not when a node further up is lost, or
 // a worker whose push its answer waits for.
 void ServerHelper::check_answers_can_come() {
   if (tolerates_losses_) return;
   const auto lost = std::ranges::find(gone_, true);
-  if (lost != gone_.end() && server_ && server_->holds_answers())
+  if (lost != gone_.end() && holds_answers())
     network_.to_servers.give_up(NodeId{static_cast<int>(lost - gone_.begin())}, Received::Outcome::peer_lost);
   for (std::size_t server = 0; server < network_.tree.servers(); ++server) {
     if (unanswered_[server] == 0) continue;

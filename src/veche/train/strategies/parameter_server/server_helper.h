@@ -32,10 +32,13 @@ class ServerHelper {
     const MutexLock lock(mutex_);
     look();
   }
-  Staleness staleness() const { return server_ ? server_->staleness() : Staleness{}; }
-  SavedState state() { return server_ ? server_->state() : SavedState{}; }
+  // The two next are called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // checked: clang does not see the mutex through `look`.
+  Staleness staleness() const VECHE_NOT_CHECKED { return server_ ? server_->staleness() : Staleness{}; }
+  SavedState state() VECHE_NOT_CHECKED { return server_ ? server_->state() : SavedState{}; }
   // Copies the part that this node serves into a whole vector. No worker asks any more.
   void put_back(std::span<float> parameters) {
+    const MutexLock lock(mutex_);
     if (server_)
       std::ranges::copy(server_->parameters(), network_.tree.part(parameters, network_.me()).begin());
   }
@@ -64,6 +67,7 @@ class ServerHelper {
   bool receive(Time deadline);
   // Throws PeerLost when answers that workers wait for can no longer come.
   void check_answers_can_come();
+  bool holds_answers();
   void handle(ServerMessage message);
   void pass_up(ServerMessage message);
   void pass_down(std::size_t server, std::span<const ServerMessage::Party> parties,
