@@ -188,7 +188,7 @@ class Served(WeightsTest):
         average = self.exported("a")
         nodes = [self.exported("a", "--node", node) for node in range(3)]
         for name, mean in average.items():
-            self.assertTrue(torch.equal(mean, (nodes[1][name] + nodes[2][name]) * 0.5), name)
+            self.assertTrue(torch.allclose(mean, (nodes[1][name] + nodes[2][name]) * 0.5, rtol=1e-6, atol=1e-8), name)
             self.assertFalse(torch.equal(nodes[1][name], nodes[0][name]), name)
 
 
