@@ -416,6 +416,13 @@ class ComingAndGoing(Grid):
         self.assertIn("nobody else takes part", alone.told())
         self.assertNotIn("the others go on", alone.told())
 
+    def test_a_single_member_records_its_strategy(self):
+        """A view of one node exchanges nothing; the summary names the strategy of the settings all the same."""
+        a, _ = self.found({"strategy.name": "consensus", "run.steps": 10})
+        self.ends(a)
+        summary = json.loads((a.run / "summary.json").read_text())
+        self.assertEqual((summary["strategy"], summary["nodes"]), ("consensus", 1))
+
 
 if __name__ == "__main__":
     at_once.main(4)

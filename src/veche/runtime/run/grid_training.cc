@@ -187,6 +187,8 @@ class GridTraining::Member {
 
   void describe(const TrainingPlan& plan) {
     session_.describe(plan, plan_.source(), nodes_.first_self().learner->parameters().size());
+    // Not by the plan: a view of a single node has no strategy until other members join.
+    session_.info().strategy = plan_.settings().strategy.name;
   }
 
   void count_epochs(const EpochCount& made) {
