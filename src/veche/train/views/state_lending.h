@@ -115,7 +115,7 @@ class StateLending {
   std::shared_ptr<const Copy> copy_ VECHE_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<const StepMade>> steps_ VECHE_GUARDED_BY(mutex_);
   std::uint64_t kept_ VECHE_GUARDED_BY(mutex_) = 0;  // bytes
-  MessagePool pool_ VECHE_GUARDED_BY(mutex_);
+  MessagePool pool_;  // guards itself
 };
 
 }  // namespace veche
