@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "veche/base/files/files.h"
 #include "veche/errors.h"
@@ -110,17 +111,23 @@ void CheckpointStore::commit(std::uint64_t step) {
   // resumed from.
   remove_folder(step_folder(step));
   rename_durably(unfinished(step), step_folder(step));
-  std::size_t kept = 0;
   // Later steps were saved by another number of nodes, before the run was resumed.
   for (const std::uint64_t found : steps_of(folder_, kFinished))
-    if (found > step || ++kept > kKept) try_to_remove(step_folder(found));
+    if (found > step) try_to_remove(step_folder(found));
+  remove_all_but_newest();
   // Left by a kill. Later ones may be in use by nodes that are ahead.
   for (const std::uint64_t left : steps_of(folder_, kUnfinished))
     if (left < step) try_to_remove(unfinished(left));
 }
 
-void CheckpointStore::remove_unfinished() const {
+void CheckpointStore::remove_all_but_newest() const {
+  for (const std::uint64_t old : steps_of(folder_, kFinished) | std::views::drop(kKept))
+    try_to_remove(step_folder(old));
+}
+
+void CheckpointStore::remove_leftovers() const {
   for (const std::uint64_t left : steps_of(folder_, kUnfinished)) remove_folder(unfinished(left));
+  remove_all_but_newest();
 }
 
 std::optional<std::uint64_t> CheckpointStore::latest() const {

@@ -47,8 +47,9 @@ class CheckpointStore : public Checkpointer {
   void write(std::uint64_t step, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t step) override;
 
-  // Removes unfinished checkpoints of a killed run. No node may be writing.
-  void remove_unfinished() const;
+  // Removes what a killed run had no time to remove: unfinished checkpoints and all but the last two
+  // finished ones. Damaged ones count: set them aside first. No node may be writing.
+  void remove_leftovers() const;
 
   // The step of the newest checkpoint, damaged or not.
   std::optional<std::uint64_t> latest() const;
@@ -94,6 +95,7 @@ class CheckpointStore : public Checkpointer {
   std::uint64_t read_replica(std::uint64_t step, int replica, int stages, std::optional<Place> place,
                              const std::vector<std::span<float>>& vectors) const;
 
+  void remove_all_but_newest() const;
   std::vector<DamagedPiece> damage_at(std::uint64_t step) const;
 
   const std::filesystem::path folder_;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <set>
 
 #include "tests/support/temporary_folder.h"
 #include "veche/errors.h"
@@ -289,6 +290,17 @@ TEST_F(Checkpoints, LengthsBeyondTheFileAreRefused) {
   }
 }
 
+// A run that was killed after its last commit has no later one that could remove them.
+TEST_F(Checkpoints, ThatAKilledRunLeftAreRemovedOnResume) {
+  for (const std::uint64_t step : {3, 5, 7}) save(step, 1);
+  fs::copy(path / "step-7", path / "step-1");
+  fs::create_directory(path / "unfinished-9");
+  CheckpointStore(path, 1).remove_leftovers();
+  std::set<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(path)) left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<fs::path>{"step-5", "step-7"}));
+}
+
 TEST_F(Checkpoints, AreNotSavedIntoARunThatIsGone) {
   const fs::path gone = folder.path() / "gone";
   CheckpointStore store(gone / "checkpoint", 1);
@@ -298,7 +310,7 @@ TEST_F(Checkpoints, AreNotSavedIntoARunThatIsGone) {
 
 TEST_F(Checkpoints, InAFolderThatIsNoneAreASentence) {
   const fs::path file = folder.write("file", std::string("text"));
-  EXPECT_THROW(CheckpointStore(file, 1).remove_unfinished(), RunError);
+  EXPECT_THROW(CheckpointStore(file, 1).remove_leftovers(), RunError);
   EXPECT_THROW(CheckpointStore(file, 1).write(1, NodeId{0}, Node(0).state()), RunError);
 }
 

@@ -82,8 +82,8 @@ struct Found {
   }
   void tidy(const CheckpointStore::Warn& warn) const {
     std::ranges::for_each(damaged, warn);
-    store.remove_unfinished();
     store.set_aside(damaged);
+    store.remove_leftovers();
   }
   const CheckpointStore& store;
   std::optional<std::uint64_t> step;

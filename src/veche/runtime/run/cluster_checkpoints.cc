@@ -35,9 +35,9 @@ std::uint64_t ClusterCheckpoints::resume(const ClusterNodes& nodes) {
     first_step = veche::resume(nodes.all(), store_, checkpoint, plan_);
   });
   session_.on_rank_zero([&] {
-    store_.remove_unfinished();
     for (const std::filesystem::path& place : store_.set_aside(damaged))
       session_.notice(fmt::format("the damaged checkpoint is kept as {}", place.string()));
+    store_.remove_leftovers();
     if (!chosen.empty()) folder.settle_id(store_.run_at(std::stoull(chosen)));
     write_file(folder.config(), plan_.settings.to_toml());  // the length of the run may have changed
   });
