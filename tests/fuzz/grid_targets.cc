@@ -81,7 +81,7 @@ void grid_frame(std::span<const std::uint8_t> bytes) {
         return must_be(coded(grid::read_lan_word(own)), own);
       case 14:
         return must_be(coded(grid::read_address_record(own)), own);
-      case 15:
+      default:
         return told_by_a_stranger(own);
     }
   } catch (const grid::MalformedMessage&) {

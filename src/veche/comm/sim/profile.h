@@ -27,7 +27,8 @@ struct SimProfile {
   // Whether there is an i-th change, counted over all repetitions.
   bool has(std::size_t i) const { return period > 0 ? !points.empty() : i < points.size(); }
   double time(std::size_t i) const {
-    return static_cast<double>(i / points.size()) * period + points[i % points.size()].first;
+    const std::size_t repetitions = i / points.size();  // whole ones, before this change
+    return static_cast<double>(repetitions) * period + points[i % points.size()].first;
   }
   double value(std::size_t i) const { return points[i % points.size()].second; }
 };

@@ -179,7 +179,7 @@ std::string reason(const Told& told, const std::string& said, int status) {
   if (told.refusal[0] != 0) return told.refusal;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
     return fmt::format("SimGrid takes more than {} s to build it", kMostSeconds);
-  const std::string words = first_line(said);
+  std::string words = first_line(said);
   if (told.doing[0] != 0) return words.empty() ? told.doing : fmt::format("{} ({})", told.doing, words);
   if (!words.empty()) return words;
   return WIFSIGNALED(status) ? fmt::format("SimGrid ends with signal {} on it", WTERMSIG(status))
