@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "veche/channel.h"
+#include "veche/comm/tags.h"
 #include "veche/data/division/partition.h"
 #include "veche/data/feed/loader.h"
 #include "veche/data/sets/visiting_set.h"
@@ -44,7 +45,8 @@ class SampleExchange {
 
   Channel& channel_;
   // Before an epoch's samples are sent; a channel of its own, since `channel_` counts sent samples.
-  Channel epoch_barrier_{channel_.endpoint, channel_.pool, channel_.timeout, channel_.tag.child(0)};
+  Channel epoch_barrier_{channel_.endpoint, channel_.pool, channel_.timeout,
+                         channel_.tag.child(tags::kEpochBarrier)};
   const std::shared_ptr<const Dataset> data_;
   const Plan plan_;
   const std::vector<std::uint32_t> home_of_;  // by sample

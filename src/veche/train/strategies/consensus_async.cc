@@ -9,6 +9,9 @@
 namespace veche {
 namespace {
 
+// Children of the strategy's tag.
+enum AsyncConsensusTalk : std::uint64_t { kModels = 0, kReceipts = 1 };
+
 // x_i <- sum_j w_ij x_j with the newest parameters that each neighbour has sent, however old. The
 // weight of a neighbour that has sent nothing, or nothing recent enough, stays with the node
 // itself. A neighbour is sent new parameters only when it has taken the last ones, so that a slow
@@ -134,8 +137,8 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
 
   StrategyContext context_;
   Coder coder_;
-  Channel models_ = context_.channel.child(0);
-  Channel receipts_ = context_.channel.child(1);
+  Channel models_ = context_.channel.child(kModels);
+  Channel receipts_ = context_.channel.child(kReceipts);
   std::optional<Copies> copies_;  // none without a codec
   std::vector<Pull> pulls_;
   bool alone_ = false;  // starts without waiting for the others

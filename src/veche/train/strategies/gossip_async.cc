@@ -14,6 +14,12 @@
 namespace veche {
 namespace {
 
+// Children of the strategy's tag.
+enum AsyncGossipTalk : std::uint64_t {
+  kToHelpers = 0,
+  kNoneOpen = 1,  // from this node's own helper: no request is open
+};
+
 // AD-PSGD: a node trains without pause on a copy of its model; beside it a helper averages the
 // model with a random neighbour's after every q-th step. The asking node sends its model x; the
 // asked node takes (x + y)/2 and answers with (y - x)/2, which the asking node adds to its own
@@ -270,8 +276,8 @@ class AsyncGossip : public Strategy,
 
   StrategyContext context_;
   Coder coder_;
-  Channel talk_ = context_.channel.child(0);  // to helpers
-  Channel left_ = context_.channel.child(1);  // from this node's helper: no request is open
+  Channel talk_ = context_.channel.child(kToHelpers);
+  Channel left_ = context_.channel.child(kNoneOpen);
   const std::uint64_t every_;
   const Time patience_;
   std::vector<NodeId> neighbours_;

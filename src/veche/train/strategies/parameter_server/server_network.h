@@ -7,6 +7,9 @@
 
 namespace veche {
 
+// Children of the strategy's tag.
+enum ServerTalk : std::uint64_t { kToServers = 0, kToWorkers = 1 };
+
 // How the nodes of asynchronous servers reach each other: what a node's worker session and its
 // server helper share. The session and the helper run at the same time; nothing here changes but
 // the coder's counts.
@@ -17,8 +20,8 @@ class ServerNetwork {
         coder(given),
         tree(its_tree),
         policy(its_policy),
-        to_servers(given.channel.child(0)),
-        to_workers(given.channel.child(1)) {}
+        to_servers(given.channel.child(kToServers)),
+        to_workers(given.channel.child(kToWorkers)) {}
 
   std::size_t me() const { return context.me(); }
   std::size_t servers() const { return tree.servers(); }
