@@ -224,7 +224,7 @@ bool ProgressEngine::mark_gone(NodeId node) {
 }
 
 void ProgressEngine::poll_in_background(const std::stop_token& stop) {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable_any asked_to_stop;
   Backoff backoff(true);
   while (!stop.stop_requested()) {
@@ -232,7 +232,7 @@ void ProgressEngine::poll_in_background(const std::stop_token& stop) {
       backoff.reset();
       continue;
     }
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     const auto longest = sums_under_way > 0 || under_way() ? Backoff::kLongest : Backoff::kLongestForOthers;
     if (const auto length = backoff.next(longest); length > Backoff::Duration::zero())
       asked_to_stop.wait_for(lock, stop, length, [] { return false; });

@@ -69,12 +69,12 @@ at::Tensor Conv::forward_without_bias(const at::Tensor& x) const {
 }
 
 void Conv::forget() {
-  const std::lock_guard lock(used_mutex_);
+  const MutexLock lock(used_mutex_);
   for (const auto& ready : used_) ready->forth = ready->back = at::Tensor();
 }
 
 std::shared_ptr<Conv::Ready> Conv::ready(const at::Tensor& x, bool with_bias) const {
-  const std::lock_guard lock(used_mutex_);
+  const MutexLock lock(used_mutex_);
   const bool rest = report->parameters_fixed;
   for (const auto& ready : used_)
     if (ready->plan->fits(options_, x.sizes(), weight, with_bias, rest)) return ready;

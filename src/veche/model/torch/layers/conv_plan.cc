@@ -269,7 +269,7 @@ std::shared_ptr<ConvPlan> ConvPlans::find_or_make(const ConvOptions& options, at
                                                   const at::Tensor& weight, bool bias, bool weights_reused,
                                                   std::optional<Epilogue> ordered_ahead) {
   // held during creation too, since others would only create the same plan
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& plan : plans_)
     if (plan->fits(options, images, weight, bias, weights_reused, ordered_ahead)) return plan;
   // Start over if there are too many sizes.

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/model/torch/layers/layers.h"
 
 namespace veche::torch_model {
@@ -66,8 +66,8 @@ class ConvPlans {
                                          std::optional<Epilogue> ordered_ahead = {});
 
  private:
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<ConvPlan>> plans_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::shared_ptr<ConvPlan>> plans_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche::torch_model

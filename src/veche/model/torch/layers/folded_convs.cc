@@ -21,7 +21,7 @@ at::Tensor FoldedConvs::run(const Conv& conv, const std::function<ChannelScale()
   Ready ready;
   at::Tensor bias;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = folded_.find(&conv);
     if (found == folded_.end()) found = folded_.emplace(&conv, fold(conv, norm())).first;
     Folded& folded = found->second;

@@ -2,10 +2,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/model/torch/layers/conv_plan.h"
 
 namespace veche::torch_model {
@@ -40,8 +40,8 @@ class FoldedConvs {
   static Folded fold(const Conv& conv, const ChannelScale& norm);
 
   ConvPlans& plans_;
-  std::mutex mutex_;
-  std::unordered_map<const Conv*, Folded> folded_;  // guarded by mutex_
+  Mutex mutex_;
+  std::unordered_map<const Conv*, Folded> folded_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche::torch_model

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <mutex>
-
+#include "veche/base/thread/mutex.h"
 #include "veche/model/torch/layers/gradient_report.h"
 #include "veche/model/torch/layers/network.h"
 
@@ -69,8 +68,9 @@ class Conv : public torch::nn::Module, public Layer {
   at::Tensor* kept(at::Tensor& order) const { return report->parameters_fixed ? &order : nullptr; }
 
   const ConvOptions options_;
-  mutable std::mutex used_mutex_;                     // an evaluation may have several threads
-  mutable std::vector<std::shared_ptr<Ready>> used_;  // one per batch size seen; guarded by used_mutex_
+  mutable Mutex used_mutex_;  // an evaluation may have several threads
+  // One per batch size seen.
+  mutable std::vector<std::shared_ptr<Ready>> used_ VECHE_GUARDED_BY(used_mutex_);
 };
 
 // Applies to the last dimension of x.

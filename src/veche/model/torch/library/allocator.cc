@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 #include <unordered_map>
 #include <vector>
+
+#include "veche/base/thread/mutex.h"
 
 namespace veche::torch_model {
 namespace {
@@ -25,7 +26,7 @@ class Pool {
   void* take(std::size_t bytes) {
     const std::size_t size = rounded(bytes);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       used_ += size;
       most_used_ = std::max(most_used_, used_);
       if (auto found = free_.find(size); found != free_.end() && !found->second.empty()) {
@@ -46,7 +47,7 @@ class Pool {
   void give(void* data) {
     Block* block = static_cast<Block*>(data) - 1;
     if (block->account != nullptr) block->account->give(block->size);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     used_ -= block->size;
     // Sizes of a finished phase would fill the pool for ever: start over rather than choose. The
     // blocks of a large batch's step are all kept; otherwise the next step would spend a sixth of
@@ -75,17 +76,18 @@ class Pool {
     return (bytes + step - 1) / step * step;
   }
 
-  void clear() {
+  void clear() VECHE_REQUIRES(mutex_) {
     for (auto& [size, blocks] : free_)
       for (Block* block : blocks) std::free(block);
     free_.clear();
     kept_ = 0;
   }
 
-  std::mutex mutex_;
-  std::unordered_map<std::size_t, std::vector<Block*>> free_;  // guarded by mutex_
-  std::size_t kept_ = 0;                                       // bytes in free_; guarded by mutex_
-  std::size_t used_ = 0, most_used_ = 0;                       // bytes given out; guarded by mutex_
+  Mutex mutex_;
+  std::unordered_map<std::size_t, std::vector<Block*>> free_ VECHE_GUARDED_BY(mutex_);
+  std::size_t kept_ VECHE_GUARDED_BY(mutex_) = 0;  // bytes in free_
+  std::size_t used_ VECHE_GUARDED_BY(mutex_) = 0;  // bytes given out
+  std::size_t most_used_ VECHE_GUARDED_BY(mutex_) = 0;
 };
 
 // libtorch identifies allocators by address and frees through a plain function for the life of the
