@@ -48,11 +48,10 @@ Pictures::Pictures(const std::vector<std::string>& words, const ModelInput& inpu
   for (const std::string& word : words) {
     std::error_code unknown;
     if (!fs::exists(word, unknown)) throw RequestError(fmt::format("there is no '{}'", word));
-    if (fs::is_directory(word) && fs::exists(fs::path(word) / kPackedIndexName, unknown))
-      add_set(word, input);
-    else if (fs::is_directory(word))
+    const bool folder = fs::is_directory(word);
+    if (folder && !fs::exists(fs::path(word) / kPackedIndexName, unknown))
       add_folder(word);
-    else if (is_picture(word) || is_image_name(word))
+    else if (!folder && (is_picture(word) || is_image_name(word)))
       files_.push_back(word);
     else
       add_set(word, input);

@@ -55,7 +55,7 @@ TEST(D2, TheMeanMovesByNothingButTheGradients) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const int nodes = seed % 2 == 0 ? 4 : 6;
     const double rate = std::vector{0.0, 0.01, 0.001, 0.1}[seed / 2 % 4];
-    const std::string graph = graphs[seed % graphs.size()];
+    const std::string& graph = graphs[seed % graphs.size()];
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + graph + ", rate " + std::to_string(rate));
     std::vector<double> start(kLength), optimum(kLength), curvature(kLength);
     std::vector<std::vector<float>> x, a, b;

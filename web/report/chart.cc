@@ -111,7 +111,8 @@ std::string to_svg(const Chart& chart) {
   x.widen();
   y.widen();
   const std::size_t named = std::min(curves.size(), kMostNamed);
-  const double height = kHeight + kLegendLine * static_cast<double>((named + 1) / 2);
+  const std::size_t legend_lines = (named + 1) / 2;
+  const double height = kHeight + kLegendLine * static_cast<double>(legend_lines);
   const double right = kWidth - kRight, bottom = kHeight - kBottom;
   const auto at_x = [&](double value) {
     return kLeft + (value - x.low) / (x.high - x.low) * (right - kLeft);
@@ -161,7 +162,8 @@ std::string to_svg(const Chart& chart) {
   }
   for (std::size_t i = 0; i < named; ++i) {
     const double left = i % 2 == 0 ? kLeft : (kLeft + right) / 2;
-    const double line = kHeight + kLegendLine * static_cast<double>(i / 2) + 4;
+    const std::size_t legend_line = i / 2;
+    const double line = kHeight + kLegendLine * static_cast<double>(legend_line) + 4;
     text += fmt::format("<path d=\"M{:.1f} {:.1f}h26\" {}/>\n", left, line - 4, look(i));
     const std::string more = i + 1 == kMostNamed && curves.size() > kMostNamed
                                  ? fmt::format(" (and {} more)", curves.size() - named)

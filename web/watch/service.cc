@@ -153,7 +153,7 @@ HttpReply WatchService::answer(const HttpRequest& request) {
 }
 
 std::optional<HttpReply> WatchService::admit(const HttpRequest& head) {
-  if (auto refused = guard_.refuses(head)) return *refused;
+  if (auto refused = guard_.refuses(head)) return refused;
   if (head.method != "GET" && head.method != "HEAD") {
     HttpReply reply = refusal(405, "this is there to be read: GET it");
     reply.headers.emplace_back("Allow", "GET, HEAD");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -192,7 +193,7 @@ TEST(Packed, HoldsAStructBeforeOrAfterItsPayload) {
   EXPECT_EQ(first.size(), sizeof(Head) + 12);
   const auto unpacked = unpack<Head>(first, NodeId{1}, "a head");
   EXPECT_EQ(unpacked.fields.step, 7U);
-  EXPECT_EQ(std::memcmp(unpacked.payload.data(), floats.data(), 12), 0);
+  EXPECT_TRUE(std::ranges::equal(unpacked.payload, std::as_bytes(std::span(floats))));
   const Message last = pack_with_trailer(pool, std::as_bytes(std::span(floats)), Head{8, 3});
   EXPECT_EQ(last.first(12).as<float>()[2], 3);
   EXPECT_EQ(unpack_with_trailer<Head>(last, NodeId{1}, "a tail").fields.step, 8U);

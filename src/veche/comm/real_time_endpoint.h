@@ -73,13 +73,6 @@ class RealTimeEndpoint : public Endpoint {
     NodeThreads& threads;
     Slots& slots;
   };
-  RealTimeEndpoint(Identity identity, Parts parts, Clock::time_point start)
-      : Endpoint(std::move(identity)),
-        mailbox_(parts.mailbox),
-        threads_(parts.threads),
-        slots_(parts.slots),
-        start_(start) {}
-
   void check_call() const { threads_.check(); }
   void check_wait() const { threads_.check(); }
   void computed(Time /*took*/) {}
@@ -114,6 +107,14 @@ class RealTimeEndpoint : public Endpoint {
   const Clock::time_point start_;
 
  private:
+  friend Engine;  // only the engine may construct its base
+  RealTimeEndpoint(Identity identity, Parts parts, Clock::time_point start)
+      : Endpoint(std::move(identity)),
+        mailbox_(parts.mailbox),
+        threads_(parts.threads),
+        slots_(parts.slots),
+        start_(start) {}
+
   Engine& engine() { return static_cast<Engine&>(*this); }
   const Engine& engine() const { return static_cast<const Engine&>(*this); }
 };

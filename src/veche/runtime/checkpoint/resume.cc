@@ -32,9 +32,10 @@ NodeState read_average(Node& node, const CheckpointStore& store, std::uint64_t c
   }
   store.read_average(checkpoint, state, saved_stages, place);
   // A run whose length is given in epochs keeps its epoch, which now has another number of steps.
+  const int saved_replicas = store.nodes_at(checkpoint) / saved_stages;
   if (!plan.settings.run.steps)
-    state.step = static_cast<std::uint64_t>(std::llround(
-        static_cast<double>(state.step) * (store.nodes_at(checkpoint) / saved_stages) / plan.replicas()));
+    state.step = static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(state.step) * saved_replicas / plan.replicas()));
   return state;
 }
 

@@ -9,7 +9,8 @@ Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double 
   progress.step = step;
   for (const ProgressReport& report : all) progress.train += report.train;
   const auto count = static_cast<std::size_t>(stages);
-  const auto replicas = static_cast<double>(all.size() / count);
+  const std::size_t in_each_stage = all.size() / count;
+  const auto replicas = static_cast<double>(in_each_stage);
   double variance = 0;
   double norm = 0;
   for (std::size_t stage = 0; stage < count; ++stage) {

@@ -95,7 +95,7 @@ class NamedSource : public StateSource {
     while (const auto answer = all_.next()) {
       const auto found = asked_.find(answer->id);
       if (found == asked_.end()) continue;
-      const PartAnswer part{found->second.donor, found->second.part, answer->message};
+      PartAnswer part{found->second.donor, found->second.part, answer->message};
       asked_.erase(found);
       return part;
     }

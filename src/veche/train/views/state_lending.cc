@@ -178,7 +178,7 @@ bool StateLending::good_enough() const {
 std::shared_ptr<const StepMade> StateLending::step_made(std::uint64_t step) const {
   const MutexLock lock(mutex_);
   if (steps_.empty() || step < steps_.front()->step || step > steps_.back()->step) return nullptr;
-  const std::shared_ptr<const StepMade> first = steps_[step - steps_.front()->step];
+  std::shared_ptr<const StepMade> first = steps_[step - steps_.front()->step];
   if (first->by != StepMade::By::nothing) return first;
   const auto changes =
       std::ranges::find_if(steps_.begin() + static_cast<std::ptrdiff_t>(step - steps_.front()->step),

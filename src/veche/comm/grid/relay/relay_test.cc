@@ -176,7 +176,10 @@ class Wiretap {
     call->ends[from].async_read_some(
         asio::buffer(call->buffer[from]), [this, call, from](std::error_code error, std::size_t count) {
           std::error_code ignored;
-          if (error) return static_cast<void>(call->ends[1 - from].close(ignored));
+          if (error) {
+            call->ends[1 - from].close(ignored);
+            return;
+          }
           {
             const std::lock_guard lock(mutex_);
             call->said[from].append(call->buffer[from].data(), count);
@@ -215,7 +218,7 @@ TEST(Relay, ForwardsTheBytesOfATlsSessionThatIsNotItsOwn) {
   ASSERT_GE(calls.size(), 2U);
   // The two halves of the first pair: data of one side after its token is received by the other
   // after `joined`. One may have been cut off earlier.
-  const bool b_first = calls[0][0].substr(kPreambleBytes) != "" && calls[0][0][kPreambleBytes] == 0x16 &&
+  const bool b_first = !calls[0][0].substr(kPreambleBytes).empty() && calls[0][0][kPreambleBytes] == 0x16 &&
                        static_cast<unsigned char>(calls[0][0][kPreambleBytes + 5]) == 2;  // a ServerHello
   const auto& client = calls[b_first ? 1 : 0];
   const auto& server = calls[b_first ? 0 : 1];
