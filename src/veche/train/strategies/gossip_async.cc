@@ -9,7 +9,7 @@
 #include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
-#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/gossip_options.h"
 
 namespace veche {
 namespace {
@@ -45,8 +45,8 @@ class AsyncGossip : public Strategy,
   explicit AsyncGossip(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
-        patience_(context_.options.get<double>("patience")),
+        options_(context_.options),
+        patience_(options_.patience),
         model_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
         stepped_(model_.size()),
         random_(context_.seed, "asynchronous gossip", context_.me()) {
@@ -81,7 +81,7 @@ class AsyncGossip : public Strategy,
       for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += stepped_[i] - before[i];
       staleness_.note(averaged_ - seen_);
     }
-    if (due(step, every_) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
+    if (due(step, options_.every) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
   }
 
   // This node's helper asks no more and has all answers, but still answers others. So once all
@@ -278,7 +278,7 @@ class AsyncGossip : public Strategy,
   Coder coder_;
   Channel talk_ = context_.channel.child(kToHelpers);
   Channel left_ = context_.channel.child(kNoneOpen);
-  const std::uint64_t every_;
+  const GossipOptions options_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
   bool alone_ = false;  // starts without waiting for the others
