@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,15 +64,20 @@ template <class Header>
 Message pack(MessagePool& pool, const Header& header, std::span<const std::byte> payload) {
   return pack_bytes(pool, {bytes_of(header), payload});
 }
+// None: the message is too short. For callers that can go on without it, such as with another peer.
 template <class Header>
-Unpacked<Header> unpack(const Message& message, NodeId from, std::string_view what) {
+std::optional<Unpacked<Header>> try_unpack(const Message& message) {
   static_assert(std::is_trivially_copyable_v<Header>);
-  if (message.size() < sizeof(Header))
-    throw BadMessage(from, message.size(),
-                     std::string(what) + " of at least " + std::to_string(sizeof(Header)) + " bytes");
+  if (message.size() < sizeof(Header)) return {};
   Unpacked<Header> unpacked{{}, message.bytes().subspan(sizeof(Header))};
   std::memcpy(&unpacked.fields, message.bytes().data(), sizeof(Header));
   return unpacked;
+}
+template <class Header>
+Unpacked<Header> unpack(const Message& message, NodeId from, std::string_view what) {
+  if (const auto unpacked = try_unpack<Header>(message)) return *unpacked;
+  throw BadMessage(from, message.size(),
+                   std::string(what) + " of at least " + std::to_string(sizeof(Header)) + " bytes");
 }
 
 // The payload first, then the trailer: so floats are aligned for vector instructions.

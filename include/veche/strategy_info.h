@@ -82,6 +82,11 @@ struct StrategyInfo {
   std::function<int(const Options&)> idle_nodes = [](const Options&) { return 0; };
   std::function<int(const Options&, int nodes)> graph_nodes = [](const Options&, int nodes) { return nodes; };
   std::function<Replicas(const Options&)> replicas = [](const Options&) { return Replicas::own; };
+  // Replicas::served: whether the servers' step takes the sum of the nodes' gradients. False: their
+  // mean over samples.
+  std::function<bool(const Options&)> sums_gradients = [](const Options&) { return false; };
+  // Changes options that need more nodes than there are: a view of the grid may have few members.
+  std::function<void(Options&, int nodes)> fit_to_nodes = [](Options&, int) {};
   // Whether state() is the same on all nodes and belongs to the common model, such as an outer
   // optimiser's.
   std::function<bool(const Options&)> common_state = [](const Options&) { return false; };

@@ -9,8 +9,7 @@ namespace {
 // As many nodes in all as the view has.
 Settings with_nodes(Settings settings, int nodes) {
   settings.cluster.nodes = nodes;
-  if (settings.strategy.has("servers") && settings.strategy.get<int>("servers") > nodes)
-    settings.strategy.set("servers", {std::int64_t{nodes}});
+  find_strategy(settings.strategy.name).fit_to_nodes(settings.strategy, nodes);
   return settings;
 }
 

@@ -7,7 +7,7 @@
 #include "veche/train/compression/coded_mixer.h"
 #include "veche/train/optim/optimizer.h"
 #include "veche/train/strategies/async_forms.h"
-#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/consensus_options.h"
 #include "veche/train/strategies/correction_passes.h"
 #include "veche/train/strategies/mixer.h"
 #include "veche/train/strategies/strategies.h"
@@ -15,24 +15,6 @@
 
 namespace veche {
 namespace {
-
-constexpr const char* kAdaptFirst = "adapt-then-combine";
-constexpr const char* kCombineFirst = "combine-then-adapt";
-constexpr const char* kTracking = "gradient-tracking";
-constexpr const char* kD2 = "d2";
-
-// The [strategy] section of the forms in step.
-struct ConsensusOptions {
-  explicit ConsensusOptions(const Options& options)
-      : every(static_cast<std::uint64_t>(options.get<std::int64_t>("every"))),
-        rounds(static_cast<std::uint64_t>(options.get<std::int64_t>("rounds"))),
-        combine_first(options.get<std::string>("order") == kCombineFirst),
-        mix_buffers(options.get<bool>("mix_buffers")),
-        mix_moments(options.get<std::string>("momentum") == "tracked") {}
-
-  const std::uint64_t every, rounds;
-  const bool combine_first, mix_buffers, mix_moments;
-};
 
 // x_i <- sum_j w_ij x_j over the neighbours, every q steps, some rounds at a time. Combining before
 // the step mixes the parameters at which the gradient was already computed: x <- Wx - lr g(x).
@@ -256,10 +238,11 @@ class D2 : public Consensus, public ReadsOlderState {
 };
 
 std::optional<Refusal> refuses_codec(const CodecRequest& request) {
-  if (request.options.get<std::string>("correction") == kD2)
+  const ConsensusOptions options(request.options);
+  if (options.correction == ConsensusOptions::kD2)
     return Refusal{"d2 subtracts what the last mixing made, and copies that lag behind make it diverge",
                    "choose strategy.correction = \"gradient-tracking\""};
-  if (request.options.get<std::string>("momentum") == "tracked")
+  if (options.mix_moments)
     return Refusal{"second moments that are mixed by copies may become negative",
                    "choose strategy.momentum = \"local\""};
   if (!request.async && !request.equal_nodes && !request.fixed_graph)
@@ -269,23 +252,21 @@ std::optional<Refusal> refuses_codec(const CodecRequest& request) {
 }
 
 std::unique_ptr<Strategy> make_consensus(StrategyContext context) {
-  const auto correction = context.options.get<std::string>("correction");
-  if (context.options.get<bool>("async")) {
-    if (correction != "none" || context.options.get<std::int64_t>("rounds") != 1 ||
-        !context.mix_every.empty())
+  const ConsensusOptions options(context.options);
+  if (options.async) {
+    if (options.has_correction() || options.rounds != 1 || !context.mix_every.empty())
       throw RequestError(
           "strategy.async = true mixes once at a time, with what is there: leave out strategy.correction, "
           "strategy.rounds and cluster.mix_every");
     return make_async_consensus(std::move(context));
   }
-  if (correction == "none") return std::make_unique<Consensus>(std::move(context));
-  const bool plain = context.options.get<std::int64_t>("every") == 1 &&
-                     context.options.get<std::int64_t>("rounds") == 1 && context.mix_every.empty();
-  if (!plain)
+  if (!options.has_correction()) return std::make_unique<Consensus>(std::move(context));
+  if (options.every != 1 || options.rounds != 1 || !context.mix_every.empty())
     throw RequestError(
-        "strategy.correction = \"" + correction +
+        "strategy.correction = \"" + options.correction +
         "\" mixes once after every step: leave out strategy.every, strategy.rounds and cluster.mix_every");
-  if (correction == kTracking) return std::make_unique<GradientTracking>(std::move(context));
+  if (options.correction == ConsensusOptions::kTracking)
+    return std::make_unique<GradientTracking>(std::move(context));
   return std::make_unique<D2>(std::move(context));
 }
 
@@ -295,23 +276,25 @@ StrategyInfo consensus_strategy() {
   StrategyInfo info;
   info.name = "consensus";
   info.rule = "x_i <- sum_j w_ij x_j with the neighbours, after every q-th step";
-  info.keys = {
-      every_key(),
-      whole_key("rounds", 1, "mixing rounds at a time"),
-      choice_key("order", {kAdaptFirst, kCombineFirst}, "step first, then mix; or mix first, then step"),
-      choice_key("correction", {"none", kTracking, kD2}, "for data that differ between nodes"),
-      choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
-      flag_key("mix_buffers", false, "mix batch-norm statistics too"),
-      flag_key("async", false, "mix with the neighbours' newest parameters and never wait"),
-      whole_key("max_age", 10, "async: own steps after which a neighbour's parameters are left out; 0: never",
-                0)};
+  info.keys = {every_key(),
+               whole_key("rounds", 1, "mixing rounds at a time"),
+               choice_key("order", {ConsensusOptions::kAdaptFirst, ConsensusOptions::kCombineFirst},
+                          "step first, then mix; or mix first, then step"),
+               choice_key("correction", {"none", ConsensusOptions::kTracking, ConsensusOptions::kD2},
+                          "for data that differ between nodes"),
+               choice_key("momentum", {"local", "tracked"}, "tracked: the optimiser's state is mixed too"),
+               flag_key("mix_buffers", false, "mix batch-norm statistics too"),
+               flag_key("async", false, "mix with the neighbours' newest parameters and never wait"),
+               whole_key("max_age", 10,
+                         "async: own steps after which a neighbour's parameters are left out; 0: never", 0)};
   info.shorthand = "every";
   info.graph = StrategyInfo::Graph::undirected;
-  info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
-  info.coded = {
-      .exchange = CodedExchange::copies,
-      .edges = [](const Options& options) { return options.get<std::string>("correction") == "none"; },
-      .refuses = refuses_codec};
+  info.pace = [](const Options& options) {
+    return ConsensusOptions(options).async ? Pace::async : Pace::in_step;
+  };
+  info.coded = {.exchange = CodedExchange::copies,
+                .edges = [](const Options& options) { return !ConsensusOptions(options).has_correction(); },
+                .refuses = refuses_codec};
   info.make = make_consensus;
   return info;
 }

@@ -3,7 +3,7 @@
 
 #include "veche/train/compression/copies.h"
 #include "veche/train/strategies/async_forms.h"
-#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/consensus_options.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -23,8 +23,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
   explicit AsyncConsensus(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
-        oldest_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("max_age"))),
+        options_(context_.options),
         newest_(context_.nodes()),
         taken_(context_.nodes(), true),
         changed_(context_.nodes()) {
@@ -43,7 +42,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
   }
 
   void after_step(std::uint64_t step) override {
-    if (due(step, every_)) mix(step);
+    if (due(step, options_.every)) mix(step);
   }
 
   // No node sends any more: take the messages under way, so that no later user of the tags gets
@@ -77,7 +76,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
 
   void mix(std::uint64_t step) {
     collect(step);
-    const auto mixing = context_.topology->at(step / every_);
+    const auto mixing = context_.topology->at(step / options_.every);
     const int me = context_.channel.me().value;
     const std::span<float> x = context_.learner.parameters();
     const Message mine = copies_ ? Message{} : context_.channel.pool.copy_of(std::span<const float>(x));
@@ -97,7 +96,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
     for (const Weight& weight : mixing->row(me)) {
       const Newest& theirs = newest_[static_cast<std::size_t>(weight.node)];
       const std::uint64_t age = step - theirs.arrived;
-      if (weight.node == me || !theirs.there || (oldest_ != 0 && age > oldest_)) {
+      if (weight.node == me || !theirs.there || (options_.max_age != 0 && age > options_.max_age)) {
         own += weight.value;
         staleness_.dropped += weight.node != me && theirs.there ? 1 : 0;
         continue;
@@ -142,8 +141,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
   std::optional<Copies> copies_;  // none without a codec
   std::vector<Pull> pulls_;
   bool alone_ = false;  // starts without waiting for the others
-  const std::uint64_t every_;
-  const std::uint64_t oldest_;  // steps; 0: any age
+  const ConsensusOptions options_;
   std::vector<Newest> newest_;  // by node
   std::vector<bool> taken_;     // by node: it has read the last message
   std::vector<bool> changed_;   // by node: either copy has changed since the last pull

@@ -7,25 +7,12 @@
 #include "veche/train/compression/copies.h"
 #include "veche/train/compression/power_edges.h"
 #include "veche/train/strategies/async_forms.h"
-#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/gossip_options.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
 namespace veche {
 namespace {
-
-// The [strategy] section of the form in step.
-struct GossipOptions {
-  GossipOptions(const Options& options, int nodes)
-      : every(static_cast<std::uint64_t>(options.get<std::int64_t>("every"))),
-        pairs(options.get<std::int64_t>("pairs") != 0 ? options.get<std::int64_t>("pairs")
-                                                      : std::max<std::int64_t>(1, nodes / 2)),
-        disjoint(options.get<std::string>("draw") == "matching") {}
-
-  const std::uint64_t every;
-  const std::int64_t pairs;
-  const bool disjoint;
-};
 
 // Every q steps, b random edges of the graph one after the other: both ends take their average.
 // Every node draws the same edges from the seed and the step, so no message announces them.
@@ -34,7 +21,8 @@ class Gossip : public Strategy, public MeasuredStrategy {
   explicit Gossip(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        options_(context_.options, context_.topology->nodes()) {
+        options_(context_.options),
+        pairs_(options_.pairs_among(context_.topology->nodes())) {
     const auto edges = context_.topology->graph().edges();
     edges_.assign(edges.begin(), edges.end());
     if (coder_.on()) make_coded();
@@ -80,14 +68,14 @@ class Gossip : public Strategy, public MeasuredStrategy {
 
   // With replacement: edges may share a node. Then the order matters; it is the same on every node.
   void draw_edges(RandomStream& random) {
-    for (std::int64_t k = 0; k < options_.pairs; ++k) average(edges_[random.below(edges_.size())]);
+    for (std::int64_t k = 0; k < pairs_; ++k) average(edges_[random.below(edges_.size())]);
   }
 
   void draw_matching(RandomStream& random) {
     shuffled_ = edges_;
     random.shuffle(std::span(shuffled_));
     taken_.assign(context_.nodes(), false);
-    std::int64_t left = options_.pairs;
+    std::int64_t left = pairs_;
     for (const Edge& edge : shuffled_) {
       const auto a = static_cast<std::size_t>(edge.from);
       const auto b = static_cast<std::size_t>(edge.to);
@@ -134,6 +122,7 @@ class Gossip : public Strategy, public MeasuredStrategy {
   std::optional<PowerEdges> power_;  // this; neither without a codec
   bool coded_ = false;               // in this step
   const GossipOptions options_;
+  const std::int64_t pairs_;
   std::vector<Edge> edges_, shuffled_;
   std::vector<bool> taken_;
 };
@@ -151,10 +140,12 @@ StrategyInfo gossip_strategy() {
       real_key("patience", 5, "async: seconds after which a neighbour that does not answer is skipped")};
   info.shorthand = "pairs";
   info.graph = StrategyInfo::Graph::undirected;
-  info.pace = [](const Options& options) { return options.get<bool>("async") ? Pace::async : Pace::in_step; };
+  info.pace = [](const Options& options) {
+    return GossipOptions(options).async ? Pace::async : Pace::in_step;
+  };
   info.coded = {.exchange = CodedExchange::copies, .edges = [](const Options&) { return true; }};
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
-    if (context.options.get<bool>("async")) return make_async_gossip(std::move(context));
+    if (GossipOptions(context.options).async) return make_async_gossip(std::move(context));
     return std::make_unique<Gossip>(std::move(context));
   };
   return info;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 
@@ -9,7 +8,7 @@
 #include "veche/train/compression/copies.h"
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
-#include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/gossip_options.h"
 
 namespace veche {
 namespace {
@@ -45,8 +44,8 @@ class AsyncGossip : public Strategy,
   explicit AsyncGossip(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
-        patience_(context_.options.get<double>("patience")),
+        options_(context_.options),
+        patience_(options_.patience),
         model_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
         stepped_(model_.size()),
         random_(context_.seed, "asynchronous gossip", context_.me()) {
@@ -81,7 +80,7 @@ class AsyncGossip : public Strategy,
       for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += stepped_[i] - before[i];
       staleness_.note(averaged_ - seen_);
     }
-    if (due(step, every_) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
+    if (due(step, options_.every) && !neighbours_.empty()) talk_.send(me(), written(kWanted, {}));
   }
 
   // This node's helper asks no more and has all answers, but still answers others. So once all
@@ -114,20 +113,19 @@ class AsyncGossip : public Strategy,
  private:
   // The kind of a message, written after the numbers.
   enum Kind : std::uint32_t { kWanted, kLeave, kAsk, kAnswer, kBusy };
-  static Kind kind_of(const Message& message) { return message.as<Kind>().back(); }
-  static std::span<const float> numbers_of(const Message& message) {
-    return message.as<float>().first(message.size() / sizeof(float) - 1);
+  Unpacked<Kind> unpacked(NodeId from, const Message& message) const {
+    return unpack_with_trailer<Kind>(message, context_.channel.endpoint.known_as(from),
+                                     "a message of gossip");
+  }
+  // A whole vector and a kind.
+  std::span<const float> numbers_of(NodeId from, const Message& message) const {
+    return unpack_items<float>(message, stepped_.size() + 1, context_.channel.endpoint.known_as(from),
+                               "a model with its kind")
+        .first(stepped_.size());
   }
   Message written(Kind kind, std::span<const float> numbers) {
     static_assert(sizeof(Kind) == sizeof(float));
     return pack_with_trailer(context_.channel.pool, std::as_bytes(numbers), kind);
-  }
-  // A code may have any number of bytes.
-  static Kind coded_kind_of(const Message& message) {
-    Kind kind = kBusy;
-    if (message.size() >= sizeof kind)
-      std::memcpy(&kind, message.bytes().last(sizeof kind).data(), sizeof kind);
-    return kind;
   }
   // A code of how the model differs from this neighbour's copy of it.
   Message told(Kind kind, NodeId to) {
@@ -196,9 +194,9 @@ class AsyncGossip : public Strategy,
     copies_ ? copies_->send(other, message) : talk_.send(other, message);
   }
 
-  void hear_coded(NodeId from, const Message& message) {
-    const Kind kind = coded_kind_of(message);
-    if (kind == kAsk || kind == kAnswer) copies_->hear(from, message.first(message.size() - sizeof kind));
+  // Of the kinds kAsk and kAnswer. A code may have any number of bytes.
+  void hear_coded(NodeId from, Kind kind, const Message& code) {
+    copies_->hear(from, code);
     if (kind != kAsk) {
       close(open_.find(from));
       return meet(from);
@@ -213,9 +211,9 @@ class AsyncGossip : public Strategy,
   }
 
   void hear(NodeId from, const Message& message) {
-    const Kind kind = copies_ ? coded_kind_of(message) : kind_of(message);
-    if (copies_ && (kind == kAsk || kind == kAnswer)) return hear_coded(from, message);
-    const std::span<const float> theirs = numbers_of(message);
+    const auto [kind, payload] = unpacked(from, message);
+    if (copies_ && (kind == kAsk || kind == kAnswer))
+      return hear_coded(from, kind, message.first(payload.size()));
     switch (kind) {
       case kWanted:
         wanted_ = std::min(wanted_ + 1, kMostWanted);
@@ -225,6 +223,7 @@ class AsyncGossip : public Strategy,
         leaving_ = true;
         return;
       case kAsk: {
+        const std::span<const float> theirs = numbers_of(from, message);
         if (const auto asked = open_.find(from); asked != open_.end()) return cross(asked, theirs);
         if (waits_for_) return talk_.send(from, written(kBusy, {}));
         Message answer;
@@ -241,6 +240,7 @@ class AsyncGossip : public Strategy,
         return talk_.send(from, std::move(answer));
       }
       case kAnswer: {
+        const std::span<const float> theirs = numbers_of(from, message);
         close(open_.find(from));
         const MutexLock lock(mutex_);
         for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += theirs[i];
@@ -259,7 +259,7 @@ class AsyncGossip : public Strategy,
   // The neighbour has asked too, before it got this node's request.
   void cross(Open::iterator asked, std::span<const float> theirs) {
     const Message sent = asked->second;
-    const std::span<const float> ours = numbers_of(sent);
+    const std::span<const float> ours = numbers_of(me(), sent);
     close(asked);
     const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < model_.size(); ++i) model_[i] += (theirs[i] - ours[i]) / 2;
@@ -278,7 +278,7 @@ class AsyncGossip : public Strategy,
   Coder coder_;
   Channel talk_ = context_.channel.child(kToHelpers);
   Channel left_ = context_.channel.child(kNoneOpen);
-  const std::uint64_t every_;
+  const GossipOptions options_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
   bool alone_ = false;  // starts without waiting for the others

@@ -24,10 +24,24 @@ using Groups = std::vector<std::vector<NodeId>>;
   throw RequestError("strategy.groups " + why + "; give a size, or lists such as [[0, 1], [2, 3]]");
 }
 
-// `groups` is a size, the last group taking what is left, or the lists themselves.
-Groups read_groups(const Options& options, int nodes) {
+// The [strategy] section.
+struct HierarchicalOptions {
+  explicit HierarchicalOptions(const Options& options)
+      : groups(options.at("groups")),
+        between(options.get<std::string>("between")),
+        every(every_in(options)),
+        by_members(options.get<std::string>("across") == "members") {}
+
+  const Value groups;  // see read_groups
+  const std::string between;
+  const std::uint64_t every;
+  const bool by_members;  // all members speak for a group, not its leader
+};
+
+// `value` is a size, the last group taking what is left, or the lists themselves.
+Groups read_groups(const Value& value, int nodes) {
   Groups groups;
-  if (const auto* size = std::get_if<std::int64_t>(&options.at("groups").data)) {
+  if (const auto* size = std::get_if<std::int64_t>(&value.data)) {
     if (*size < 1) refuse_groups("must be at least 1");
     for (int node = 0; node < nodes; ++node) {
       if (node % *size == 0) groups.emplace_back();
@@ -35,7 +49,7 @@ Groups read_groups(const Options& options, int nodes) {
     }
     return groups;
   }
-  const auto* lists = std::get_if<Value::List>(&options.at("groups").data);
+  const auto* lists = std::get_if<Value::List>(&value.data);
   if (lists == nullptr) refuse_groups("is not a list");
   std::vector<bool> seen(static_cast<std::size_t>(nodes));
   for (const Value& item : *lists) {
@@ -68,15 +82,16 @@ std::vector<StrategyInfo> between_strategies() {
 // own messages, and leaders send codes of how their model has changed.
 class Hierarchical : public Strategy, public MeasuredStrategy {
  public:
-  explicit Hierarchical(StrategyContext context) : context_(std::move(context)), coder_(context_) {
-    const Groups groups = read_groups(context_.options, static_cast<int>(context_.nodes()));
+  explicit Hierarchical(StrategyContext context)
+      : context_(std::move(context)), coder_(context_), options_(context_.options) {
+    const Groups groups = read_groups(options_.groups, static_cast<int>(context_.nodes()));
     const auto mine = std::ranges::find_if(groups, [&](const auto& group) {
       return std::ranges::find(group, context_.channel.me()) != group.end();
     });
     members_ = *mine;
     inside_endpoint_ = make_group(context_.channel.endpoint, members_);
     inside_.emplace(context_.channel.child(kInside, *inside_endpoint_));
-    const bool by_members = context_.options.get<std::string>("across") == "members";
+    const bool by_members = options_.by_members;
     const auto rank = static_cast<std::size_t>(inside_->me().value);
     for (const auto& group : groups) {
       if (by_members && group.size() != groups.front().size())
@@ -113,7 +128,7 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   }
 
   void after_step(std::uint64_t step) override {
-    const bool tells = tells_members_ && members_.size() < context_.nodes() && due(step, every_);
+    const bool tells = tells_members_ && members_.size() < context_.nodes() && due(step, options_.every);
     const bool coded = tells && told_ && coder_.codes(step);
     if (coded) before_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
     if (between_) between_->after_step(step);
@@ -173,13 +188,13 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   void make_between(std::vector<NodeId> peers) {
     between_endpoint_ = make_group(context_.channel.endpoint, std::move(peers));
     between_channel_.emplace(context_.channel.child(kBetween, *between_endpoint_));
-    const auto name = context_.options.get<std::string>("between");
     for (const StrategyInfo& info : between_strategies()) {
-      if (info.name != name) continue;
+      if (info.name != options_.between) continue;
       Options options;
       for (const KeySpec& key : info.keys)
         if (key.fallback) options.set(key.name, *key.fallback);
-      options.set(options.has("every") ? "every" : "period", Value{static_cast<std::int64_t>(every_)});
+      options.set(options.has("every") ? "every" : "period",
+                  Value{static_cast<std::int64_t>(options_.every)});
       between_.emplace(info.make({.channel = *between_channel_,
                                   .learner = context_.learner,
                                   .optimizer = context_.optimizer,
@@ -199,7 +214,7 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   std::optional<CodedSum> gradients_;  // none without a codec
   std::optional<CodedStream> told_;    // from a leader to its members; none without a codec
   std::vector<float> before_;
-  const std::uint64_t every_ = static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"));
+  const HierarchicalOptions options_;
   std::vector<NodeId> members_;  // of this node's group
   std::unique_ptr<Endpoint> inside_endpoint_, between_endpoint_;
   std::optional<Channel> inside_, between_channel_;
@@ -226,7 +241,7 @@ StrategyInfo hierarchical_strategy() {
   info.shorthand = "groups";
   info.graph = StrategyInfo::Graph::undirected;
   info.graph_nodes = [](const Options& options, int nodes) {
-    return static_cast<int>(read_groups(options, nodes).size());
+    return static_cast<int>(read_groups(HierarchicalOptions(options).groups, nodes).size());
   };
   // Models inside a group are equal: after a change of members they would differ.
   info.replicas = [](const Options&) { return Replicas::bound; };

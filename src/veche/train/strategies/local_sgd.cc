@@ -8,6 +8,7 @@
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/local_sgd_options.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
@@ -20,57 +21,35 @@ struct Phase {
   std::uint64_t period = 0;  // 0: no averages in this phase
 };
 
-// The [strategy] section.
-struct LocalSgdOptions {
-  LocalSgdOptions(const Options& options, std::uint64_t steps_per_epoch)
-      : outer(options.get<std::string>("outer")),
-        outer_rate(static_cast<float>(options.get<double>("outer_lr"))),
-        outer_momentum(static_cast<float>(options.get<double>("outer_momentum"))),
-        weighted(options.get<bool>("weighted")),
-        elastic(static_cast<float>(options.get<double>("elastic"))),
-        centre_rate(static_cast<float>(options.get<double>("centre_rate"))) {
-    const auto per_epoch = static_cast<double>(steps_per_epoch);
-    read_periods(options.at("period"), per_epoch, options.get<double>("warm") * per_epoch);
-    if (elastic > 0 && (has_outer() || at_end))
-      throw RequestError(
-          "strategy.elastic has a centre of its own: leave out strategy.outer and period = \"end\"");
-  }
-  bool has_outer() const { return outer != "none"; }
+void add_phase(std::vector<Phase>& phases, const Value& item, double per_epoch) {
+  Options pair;
+  pair.set("phase", item);
+  std::vector<double> numbers;
+  if (std::holds_alternative<Value::List>(item.data)) numbers = pair.get<std::vector<double>>("phase");
+  if (numbers.size() != 2 || !(numbers[0] >= 0 && numbers[0] < 1e9) ||
+      !(numbers[1] >= 1 && numbers[1] < 1e15))
+    throw RequestError("strategy.period as a list holds pairs [epoch, period], such as [[0, 1], [5, 8]]");
+  phases.push_back(
+      {static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
+}
 
-  const std::string outer;
-  const float outer_rate, outer_momentum;
-  const bool weighted;
-  const float elastic, centre_rate;
+std::vector<Phase> phases_of(const LocalSgdOptions& options, std::uint64_t steps_per_epoch) {
+  const auto per_epoch = static_cast<double>(steps_per_epoch);
+  const double warm = options.warm * per_epoch;
   std::vector<Phase> phases;
-  bool at_end = false;  // one average, after the last step
-
- private:
-  void read_periods(const Value& period, double per_epoch, double warm) {
-    if (warm > 0) phases.push_back({0, 1});
-    if (const auto* list = std::get_if<Value::List>(&period.data)) {
-      for (const Value& item : *list) add_phase(item, per_epoch);
-    } else if (const auto* steps = std::get_if<std::int64_t>(&period.data); steps != nullptr && *steps >= 1) {
-      phases.push_back({static_cast<std::uint64_t>(warm), static_cast<std::uint64_t>(*steps)});
-    } else if (const auto* word = std::get_if<std::string>(&period.data); word != nullptr && *word == "end") {
-      phases.push_back({static_cast<std::uint64_t>(warm), 0});
-      at_end = true;
-    } else {
-      throw RequestError("strategy.period must be a number of steps, \"end\", or a list of [epoch, period]");
-    }
+  if (warm > 0) phases.push_back({0, 1});
+  if (const auto* list = std::get_if<Value::List>(&options.period.data)) {
+    for (const Value& item : *list) add_phase(phases, item, per_epoch);
+  } else if (const auto* steps = std::get_if<std::int64_t>(&options.period.data);
+             steps != nullptr && *steps >= 1) {
+    phases.push_back({static_cast<std::uint64_t>(warm), static_cast<std::uint64_t>(*steps)});
+  } else if (options.at_end()) {
+    phases.push_back({static_cast<std::uint64_t>(warm), 0});
+  } else {
+    throw RequestError("strategy.period must be a number of steps, \"end\", or a list of [epoch, period]");
   }
-
-  void add_phase(const Value& item, double per_epoch) {
-    Options pair;
-    pair.set("phase", item);
-    std::vector<double> numbers;
-    if (std::holds_alternative<Value::List>(item.data)) numbers = pair.get<std::vector<double>>("phase");
-    if (numbers.size() != 2 || !(numbers[0] >= 0 && numbers[0] < 1e9) ||
-        !(numbers[1] >= 1 && numbers[1] < 1e15))
-      throw RequestError("strategy.period as a list holds pairs [epoch, period], such as [[0, 1], [5, 8]]");
-    phases.push_back(
-        {static_cast<std::uint64_t>(numbers[0] * per_epoch), static_cast<std::uint64_t>(numbers[1])});
-  }
-};
+  return phases;
+}
 
 // Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo,
 // DiLoCo) the change of the mean since the last average is taken as a gradient of the common model.
@@ -79,9 +58,15 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
   explicit LocalSgd(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        options_(context_.options, context_.samples.steps_per_epoch()) {
+        options_(context_.options),
+        elastic_(static_cast<float>(options_.elastic)),
+        outer_rate_(static_cast<float>(options_.outer_rate)),
+        phases_(phases_of(options_, context_.samples.steps_per_epoch())) {
+    if (elastic_ > 0 && (options_.has_outer() || options_.at_end()))
+      throw RequestError(
+          "strategy.elastic has a centre of its own: leave out strategy.outer and period = \"end\"");
     if (coder_.on()) deltas_.emplace(coder_, context_.channel, coder_.whole(false), AllReduceAlgorithm::ring);
-    if (!options_.has_outer() && options_.elastic == 0 && !deltas_) return;
+    if (!options_.has_outer() && elastic_ == 0 && !deltas_) return;
     common_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
     if (options_.has_outer()) velocity_.resize(common_.size());
   }
@@ -94,12 +79,12 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
   // The elastic force acts at the parameters at which the gradient was taken.
   Gradient after_backward(std::uint64_t step) override {
     coded_ = coder_.codes(step) && agreed_ != 0;
-    if (options_.elastic > 0 && averages_after(step)) pull_together();
+    if (elastic_ > 0 && averages_after(step)) pull_together();
     return Gradient::own;
   }
 
   void after_step(std::uint64_t step) override {
-    if (options_.elastic == 0 && averages_after(step)) average();
+    if (elastic_ == 0 && averages_after(step)) average();
   }
 
   bool averages_after(std::uint64_t step) const {
@@ -108,7 +93,7 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
   }
 
   void finish() override {
-    if (options_.at_end) average();
+    if (options_.at_end()) average();
   }
 
   SavedState state() override {
@@ -128,7 +113,7 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
  private:
   const Phase* phase(std::uint64_t step) const {
     const Phase* current = nullptr;
-    for (const Phase& candidate : options_.phases)
+    for (const Phase& candidate : phases_)
       if (candidate.from <= step) current = &candidate;
     return current;
   }
@@ -143,7 +128,7 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
     mean_.assign(x.begin(), x.end());
     take_mean(mean_);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      x[i] -= options_.elastic * (x[i] - common_[i]);
+      x[i] -= elastic_ * (x[i] - common_[i]);
       common_[i] += options_.centre_rate * (mean_[i] - common_[i]);
     }
   }
@@ -176,7 +161,7 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float slope = common_[i] - x[i];
       velocity_[i] = momentum * velocity_[i] + slope;
-      common_[i] -= options_.outer_rate * (nesterov ? slope + momentum * velocity_[i] : velocity_[i]);
+      common_[i] -= outer_rate_ * (nesterov ? slope + momentum * velocity_[i] : velocity_[i]);
       x[i] = common_[i];
     }
   }
@@ -184,6 +169,8 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
   StrategyContext context_;
   Coder coder_;
   const LocalSgdOptions options_;
+  const float elastic_, outer_rate_;
+  const std::vector<Phase> phases_;
   std::optional<CodedSum> deltas_;  // none without a codec
   bool coded_ = false;              // in this step
   std::uint64_t started_ = 0;
@@ -195,13 +182,12 @@ class LocalSgd : public Strategy, public MeasuredStrategy {
 };
 
 std::optional<Refusal> refuses_codec_of_local_sgd(const CodecRequest& request) {
-  const Options& options = request.options;
-  const bool elastic = options.get<double>("elastic") > 0;
-  if (!request.equal_start && (elastic || options.get<std::string>("outer") != "none"))
+  const LocalSgdOptions options(request.options);
+  const bool elastic = options.elastic > 0;
+  if (!request.equal_start && (elastic || options.has_outer()))
     return Refusal{"deltas are measured from what all models have in common, and these start apart",
                    "choose model.start = \"equal\""};
-  const auto* period = std::get_if<std::string>(&options.at("period").data);
-  if (period != nullptr && *period == "end" && request.lossy)
+  if (options.at_end() && request.lossy)
     return Refusal{"there is only one average, and no later one to send what a code leaves out",
                    "choose compress.codec = \"fp16\", or a number for strategy.period"};
   if (request.async && elastic)
@@ -232,20 +218,20 @@ StrategyInfo local_sgd_strategy() {
                  "async: each node gives its changes to a server at node 0 and waits for nobody")};
   info.shorthand = "period";
   info.pace = [](const Options& options) {
-    return options.get<std::string>("update") == "async" ? Pace::async : Pace::in_step;
+    return LocalSgdOptions(options).async ? Pace::async : Pace::in_step;
   };
-  info.common_state = [](const Options& options) {
-    return options.get<std::string>("outer") != "none" || options.get<double>("elastic") > 0;
+  info.common_state = [](const Options& section) {
+    const LocalSgdOptions options(section);
+    return options.has_outer() || options.elastic > 0;
   };
   info.coded = {.exchange = CodedExchange::deltas, .refuses = refuses_codec_of_local_sgd};
   // The changes since a worker last asked would be lost.
   info.refuses_grid = [](const Options& options) -> std::optional<Refusal> {
-    if (options.get<std::string>("update") != "async") return {};
+    if (!LocalSgdOptions(options).async) return {};
     return Refusal{"the asynchronous form of strategy.name = \"local-sgd\"", "choose the one in step"};
   };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
-    if (context.options.get<std::string>("update") == "async")
-      return make_async_local_sgd(std::move(context));
+    if (LocalSgdOptions(context.options).async) return make_async_local_sgd(std::move(context));
     return std::make_unique<LocalSgd>(std::move(context));
   };
   return info;

@@ -4,6 +4,7 @@
 #include "veche/train/loop/sample_plan.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/common_keys.h"
+#include "veche/train/strategies/local_sgd_options.h"
 #include "veche/train/strategies/parameter_server/server_helper.h"
 #include "veche/train/strategies/parameter_server/worker_session.h"
 
@@ -14,11 +15,11 @@ namespace {
 // by an outer optimiser.
 class OuterRule : public ServerRule {
  public:
-  OuterRule(const Options& options, std::size_t trainers, std::size_t length)
-      : outer_(options.get<std::string>("outer")),
-        rate_(static_cast<float>((outer_ == "none" ? 1.0 : options.get<double>("outer_lr")) /
+  OuterRule(const LocalSgdOptions& options, std::size_t trainers, std::size_t length)
+      : outer_(options.outer),
+        rate_(static_cast<float>((outer_ == "none" ? 1.0 : options.outer_rate) /
                                  static_cast<double>(trainers))),
-        momentum_(static_cast<float>(options.get<double>("outer_momentum"))),
+        momentum_(options.outer_momentum),
         velocity_(outer_ == "none" ? 0 : length) {}
 
   void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t /*staleness*/,
@@ -62,19 +63,20 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
  public:
   explicit AsyncLocalSgd(StrategyContext context)
       : context_(std::move(context)),
-        period_(read_period(context_.options)),
-        elastic_(static_cast<float>(context_.options.get<double>("elastic"))),
+        options_(context_.options),
+        period_(steps_of(options_.period)),
+        elastic_(static_cast<float>(options_.elastic)),
         begun_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
         pushed_(begun_.size()),
         network_(context_, {context_.nodes(), context_.me(), 1, 0}, {}),
         helper_(network_,
                 [this](std::size_t length) -> std::unique_ptr<ServerRule> {
                   if (elastic_ > 0) return std::make_unique<ElasticRule>(elastic_);
-                  return std::make_unique<OuterRule>(context_.options,
-                                                     context_.samples.trainers(context_.nodes()), length);
+                  return std::make_unique<OuterRule>(options_, context_.samples.trainers(context_.nodes()),
+                                                     length);
                 }),
         worker_(network_) {
-    if (context_.options.get<double>("warm") > 0 || context_.options.get<bool>("weighted"))
+    if (options_.warm > 0 || options_.weighted)
       throw RequestError(
           "strategy.warm and strategy.weighted need nodes in step: leave out update = \"async\"");
   }
@@ -130,14 +132,15 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
   }
 
  private:
-  static std::uint64_t read_period(const Options& options) {
-    const auto* steps = std::get_if<std::int64_t>(&options.at("period").data);
+  static std::uint64_t steps_of(const Value& period) {
+    const auto* steps = std::get_if<std::int64_t>(&period.data);
     if (steps == nullptr || *steps < 1)
       throw RequestError("strategy.period must be a number of steps where update = \"async\"");
     return static_cast<std::uint64_t>(*steps);
   }
 
   StrategyContext context_;
+  const LocalSgdOptions options_;
   const std::uint64_t period_;
   const float elastic_;
   std::vector<float> begun_;  // the server's model at the last exchange

@@ -16,7 +16,7 @@ namespace {
 // The [strategy] section.
 struct MoshpitOptions {
   explicit MoshpitOptions(const Options& options)
-      : every(static_cast<std::uint64_t>(options.get<std::int64_t>("every"))),
+      : every(every_in(options)),
         rounds(static_cast<std::uint64_t>(options.get<std::int64_t>("rounds"))),
         sides(options.get<std::vector<std::int64_t>>("grid", {})) {}
 

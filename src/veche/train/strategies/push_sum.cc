@@ -21,7 +21,7 @@ class PushSum : public Strategy, public MeasuredStrategy {
   explicit PushSum(StrategyContext context)
       : context_(std::move(context)),
         coder_(context_),
-        every_(static_cast<std::uint64_t>(context_.options.get<std::int64_t>("every"))),
+        every_(every_in(context_.options)),
         vector_(context_.learner.parameters().begin(), context_.learner.parameters().end()),
         before_(vector_.size()) {
     const Graph& graph = context_.topology->graph();

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "veche/base/files/content_hash.h"
+#include "veche/packed.h"
 #include "veche/train/views/state_fetch.h"
 
 namespace veche {
@@ -18,12 +18,12 @@ constexpr double kStandstill = 5;     // seconds without a step: a donor may be 
 constexpr double kMuchLonger = 5;     // times
 constexpr std::uint32_t kMostAsked = 1U << 20;
 
+// None also if it is damaged: another donor is asked.
 template <class Item>
 std::optional<Item> item_in(const std::optional<Message>& message) {
-  if (!message || message->size() != sizeof(Item)) return {};
-  Item item;
-  std::memcpy(&item, message->bytes().data(), sizeof item);
-  return item;
+  const auto unpacked = message ? try_unpack<Item>(*message) : std::nullopt;
+  if (!unpacked || !unpacked->payload.empty()) return {};
+  return unpacked->fields;
 }
 
 // Donors that lend the same copy, asked by name.

@@ -34,11 +34,9 @@ Message message_of_end(const EndOfRun& end, MessagePool& pool) {
 }
 
 EndOfRun end_in(const Message& message) {
-  const std::span<const std::byte> bytes = message.bytes();
-  if (bytes.size() < sizeof(EndWord) || (bytes.size() - sizeof(EndWord)) % sizeof(NodeReport) != 0)
-    fail_damaged();
-  EndWord word;
-  std::memcpy(&word, bytes.data(), sizeof word);
+  const auto unpacked = try_unpack<EndWord>(message);
+  if (!unpacked || unpacked->payload.size() % sizeof(NodeReport) != 0) fail_damaged();
+  const auto& [word, reports] = *unpacked;
   const std::optional<StopReason> stopped = parse_stop_reason(word.stopped);
   if (!stopped) fail_damaged();
   EndOfRun end;
@@ -49,10 +47,9 @@ EndOfRun end_in(const Message& message) {
               word.rate,
               word.average_model,
               word.cv,
-              std::vector<NodeReport>((bytes.size() - sizeof word) / sizeof(NodeReport)),
+              std::vector<NodeReport>(reports.size() / sizeof(NodeReport)),
               *stopped};
-  if (!end.last.nodes.empty())
-    std::memcpy(end.last.nodes.data(), bytes.data() + sizeof word, bytes.size() - sizeof word);
+  if (!reports.empty()) std::memcpy(end.last.nodes.data(), reports.data(), reports.size());
   return end;
 }
 

@@ -1,7 +1,6 @@
 #include "veche/train/views/state_transfer.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
@@ -47,21 +46,20 @@ class ChannelSource : public StateSource {
       const auto place = std::ranges::find(donors_, received.from);
       if (place == donors_.end()) continue;  // a node that is no donor is lost
       const auto donor = static_cast<std::size_t>(place - donors_.begin());
-      std::uint64_t piece = 0;
-      if (received.outcome != Received::Outcome::message || received.message.size() < sizeof piece)
+      // A damaged answer counts as a lost donor: the others have the piece, too.
+      const auto answer = try_unpack<std::uint64_t>(received.message);
+      if (received.outcome != Received::Outcome::message || !answer)
         return PartAnswer{.donor = donor, .part = 0, .message = {}};
-      std::memcpy(&piece, received.message.bytes().data(), sizeof piece);
-      return PartAnswer{donor, piece, received.message, sizeof piece};
+      return PartAnswer{donor, answer->fields, received.message, sizeof answer->fields};
     }
   }
 
   StepAnswer step_made(std::uint64_t step) override {
     ask(0, {StateRequest::Kind::update, step});
     const Message answer = answers_.expect(donors_.front());
-    UpdateHead head;
-    if (answer.size() < sizeof head) return {};
-    std::memcpy(&head, answer.bytes().data(), sizeof head);
-    const std::span<const std::byte> bytes = answer.bytes().subspan(sizeof head);
+    const auto unpacked = try_unpack<UpdateHead>(answer);
+    if (!unpacked) return {};  // the donor has not kept that step
+    const auto& [head, bytes] = *unpacked;
     return {StepAnswer::Kind::made,
             {head.by, step, head.steps, head.rate, head.scale, {bytes.begin(), bytes.end()}},
             answer.size()};
@@ -121,18 +119,19 @@ void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& ta
         requests.give_up(known ? received.from : served.front(), received.outcome);
       continue;
     }
-    const std::span<const StateRequest> request = received.message.as<StateRequest>();
-    if (!known || request.size() != 1) throw RunError("a request for the state is damaged");
-    if (request[0].kind == StateRequest::Kind::done) {
+    if (!known) throw RunError("a request for the state comes from a node that needs none");
+    const auto request = unpack_item<StateRequest>(
+        received.message, requests.endpoint.known_as(received.from), "a request for the state");
+    if (request.kind == StateRequest::Kind::done) {
       std::erase(served, received.from);
-    } else if (request[0].kind == StateRequest::Kind::manifest) {
+    } else if (request.kind == StateRequest::Kind::manifest) {
       const std::vector<std::uint64_t> words = pieces.manifest().coded();
       answers.send(received.from, answers.pool.copy_of(std::span<const std::uint64_t>(words)));
-    } else if (request[0].kind == StateRequest::Kind::update) {
-      answers.send(received.from, update_of(self, request[0].piece, answers.pool));
-    } else if (request[0].piece < pieces.count()) {
-      const std::span<const std::byte> piece = pieces[request[0].piece];
-      answers.send(received.from, pack(answers.pool, request[0].piece, piece));
+    } else if (request.kind == StateRequest::Kind::update) {
+      answers.send(received.from, update_of(self, request.piece, answers.pool));
+    } else if (request.piece < pieces.count()) {
+      const std::span<const std::byte> piece = pieces[request.piece];
+      answers.send(received.from, pack(answers.pool, request.piece, piece));
     }
   }
 }

@@ -37,7 +37,7 @@ void note_step(NodeSelf& self, const TrainingPlan& plan, std::size_t replica) {
 void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan, const TornStep& step,
                        bool makes_it) {
   const bool served = plan.replicas() == Replicas::served;
-  const bool mean = !served || plan.strategy_options.get<std::string>("reduce", "auto") != "sum";
+  const bool mean = !served || !plan.strategy.sums_gradients(plan.strategy_options);
   std::uint64_t all = 0;
   for (const auto& each : step.kept) all += each ? each->samples : 0;
   std::vector<float> gradient(self.learner->parameters().size());

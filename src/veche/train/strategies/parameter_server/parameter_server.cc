@@ -25,12 +25,12 @@ namespace {
 // nodes, and a server sends codes of how its exact parameters differ from it.
 class ParameterServer : public Strategy, public MeasuredStrategy, public ServesPart {
  public:
-  explicit ParameterServer(StrategyContext context)
+  ParameterServer(StrategyContext context, const ParameterServerOptions& options)
       : context_(std::move(context)),
         coder_(context_),
-        tree_(server_tree(context_)),
-        mean_(read_policy(context_.options).mean),
-        delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()) {
+        tree_(server_tree(context_, options)),
+        mean_(options.policy().mean),
+        delay_(options.delay, context_.learner.gradients().size()) {
     if (context_.me() < tree_.servers()) optimizer_ = optimizer_of_part(context_, tree_);
     if (coder_.on()) make_streams();
   }
@@ -170,8 +170,8 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
 };
 
 std::unique_ptr<Strategy> make_parameter_server(StrategyContext context) {
-  const ServerPolicy policy = read_policy(context.options);
-  if (policy.in_step()) return std::make_unique<ParameterServer>(std::move(context));
+  const ParameterServerOptions options(context.options);
+  if (options.policy().in_step()) return std::make_unique<ParameterServer>(std::move(context), options);
   return make_async_parameter_server(std::move(context));
 }
 
@@ -200,26 +200,33 @@ StrategyInfo parameter_server_strategy() {
       choice_key("reduce", {"auto", "mean", "sum"},
                  "of the nodes' gradients; auto: mean, but w - lr g of each for async")};
   info.shorthand = "servers";
-  info.idle_nodes = [](const Options& options) {
-    return options.get<bool>("dedicated") ? options.get<int>("servers") : 0;
+  info.idle_nodes = [](const Options& section) {
+    const ParameterServerOptions options(section);
+    return options.dedicated ? options.servers : 0;
+  };
+  info.fit_to_nodes = [](Options& options, int nodes) {
+    if (ParameterServerOptions(options).servers > nodes) options.set("servers", {std::int64_t{nodes}});
   };
   info.pace = [](const Options& options) {
-    const ServerPolicy policy = read_policy(options);
+    const ServerPolicy policy = ParameterServerOptions(options).policy();
     if (policy.in_step()) return Pace::in_step;
     return policy.bounded() ? Pace::async_equal_steps : Pace::async;
   };
   info.replicas = [](const Options&) { return Replicas::served; };
+  info.sums_gradients = [](const Options& options) {
+    return ParameterServerOptions(options).reduce == "sum";
+  };
   info.coded = {.exchange = CodedExchange::gradients,
                 .refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
-                  if (!request.async || request.options.get<int>("fanout") == 0) return {};
+                  if (!request.async || ParameterServerOptions(request.options).fanout == 0) return {};
                   return Refusal{"sums of pushes on their way to a server would have to be coded again there",
                                  "choose strategy.fanout = 0, or strategy.update = \"sync\""};
                 }};
-  info.refuses_grid = [](const Options& options) -> std::optional<Refusal> {
-    if (options.get<int>("backup") > 0)
+  info.refuses_grid = [](const Options& section) -> std::optional<Refusal> {
+    const ParameterServerOptions options(section);
+    if (options.backup > 0)
       return Refusal{"strategy.backup", "leave it out: a lost member is not waited for anyway"};
-    if (options.get<bool>("dedicated"))
-      return Refusal{"strategy.dedicated = true", "let the servers train as well"};
+    if (options.dedicated) return Refusal{"strategy.dedicated = true", "let the servers train as well"};
     return {};
   };
   info.make = make_parameter_server;

@@ -14,12 +14,12 @@ namespace {
 // w <- w - lr g by the server's own optimiser; the gradient's age is taken into account on request.
 class OptimizerRule : public ServerRule {
  public:
-  OptimizerRule(const StrategyContext& context, const ServerPolicy& policy, const std::uint64_t& first_step)
+  OptimizerRule(const StrategyContext& context, const ServerNetwork& network, const std::uint64_t& first_step)
       : learning_rate_(context.learning_rate),
         first_step_(first_step),
-        optimizer_(optimizer_of_part(context, server_tree(context))),
-        policy_(policy),
-        updates_per_step_(policy.sync ? 1 : context.samples.trainers(context.nodes())) {}
+        optimizer_(optimizer_of_part(context, network.tree)),
+        policy_(network.policy),
+        updates_per_step_(network.policy.sync ? 1 : context.samples.trainers(context.nodes())) {}
 
   void apply(std::span<float> parameters, std::span<const float> pushed, std::uint64_t staleness,
              std::span<const float> seen, std::uint64_t update) override {
@@ -57,14 +57,14 @@ class AsyncParameterServer : public Strategy,
  public:
   explicit AsyncParameterServer(StrategyContext context)
       : context_(std::move(context)),
-        policy_(read_policy(context_.options)),
-        delay_(context_.options.get<std::int64_t>("delay"), context_.learner.gradients().size()),
-        network_(context_, server_tree(context_), policy_),
+        options_(context_.options),
+        delay_(options_.delay, context_.learner.gradients().size()),
+        network_(context_, server_tree(context_, options_), options_.policy()),
         helper_(
             network_,
-            [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, policy_, first_step_); }),
+            [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, network_, first_step_); }),
         worker_(std::make_unique<SteadySession>(network_)) {
-    if (policy_.mean && !policy_.sync)
+    if (network_.policy.mean && !network_.policy.sync)
       share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
   }
 
@@ -111,7 +111,7 @@ class AsyncParameterServer : public Strategy,
 
  private:
   StrategyContext context_;
-  const ServerPolicy policy_;
+  const ParameterServerOptions options_;
   DelayLine delay_;
   float share_ = 1;
   std::uint64_t first_step_ = 0;  // of this view

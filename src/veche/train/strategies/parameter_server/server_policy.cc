@@ -4,21 +4,30 @@
 
 namespace veche {
 
-ServerPolicy read_policy(const Options& options) {
+ParameterServerOptions::ParameterServerOptions(const Options& options)
+    : update(options.get<std::string>("update")),
+      reduce(options.get<std::string>("reduce")),
+      staleness(options.at("staleness")),
+      backup(static_cast<std::uint64_t>(options.get<std::int64_t>("backup"))),
+      damp(options.get<bool>("damp")),
+      compensate(options.get<double>("compensate")),
+      delay(options.get<std::int64_t>("delay")),
+      servers(options.get<int>("servers")),
+      fanout(options.get<std::int64_t>("fanout")),
+      dedicated(options.get<bool>("dedicated")) {}
+
+ServerPolicy ParameterServerOptions::policy() const {
   ServerPolicy policy;
-  const auto update = options.get<std::string>("update");
   policy.sync = update == "sync";
-  policy.backup = static_cast<std::uint64_t>(options.get<std::int64_t>("backup"));
-  const auto reduce = options.get<std::string>("reduce");
+  policy.backup = backup;
   policy.mean = reduce == "mean" || (reduce == "auto" && update != "async");
-  policy.damp = options.get<bool>("damp");
-  policy.compensate = options.get<double>("compensate");
+  policy.damp = damp;
+  policy.compensate = compensate;
   if (policy.backup > 0 && !policy.sync)
     throw RequestError("strategy.backup is for strategy.update = \"sync\": with \"" + update +
                        "\" nobody is waited for");
   if (policy.sync && (policy.damp || policy.compensate > 0))
     throw RequestError("strategy.damp and strategy.compensate are for update = \"async\" or \"ssp\"");
-  const Value& staleness = options.at("staleness");
   const auto* number = std::get_if<std::int64_t>(&staleness.data);
   const auto* real = std::get_if<double>(&staleness.data);
   if ((number == nullptr || *number < 0) &&
@@ -28,13 +37,12 @@ ServerPolicy read_policy(const Options& options) {
   return policy;
 }
 
-ServerTree server_tree(const StrategyContext& context) {
-  const auto servers = static_cast<std::size_t>(context.options.get<std::int64_t>("servers"));
+ServerTree server_tree(const StrategyContext& context, const ParameterServerOptions& options) {
+  const auto servers = static_cast<std::size_t>(options.servers);
   if (servers > context.nodes())
     throw RequestError("strategy.servers = " + std::to_string(servers) + " is more than the " +
                        std::to_string(context.nodes()) + " nodes; lower it");
-  return {context.nodes(), context.me(), servers,
-          static_cast<std::size_t>(context.options.get<std::int64_t>("fanout"))};
+  return {context.nodes(), context.me(), servers, static_cast<std::size_t>(options.fanout)};
 }
 
 std::unique_ptr<Optimizer> optimizer_of_part(const StrategyContext& context, const ServerTree& tree) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "veche/options.h"
 #include "veche/strategy.h"
@@ -25,9 +26,25 @@ struct ServerPolicy {
   bool bounded() const { return lead != kAnyLead; }
 };
 
-// From the [strategy] section. Throws RequestError for keys that exclude each other.
-ServerPolicy read_policy(const Options& options);
-ServerTree server_tree(const StrategyContext& context);
+// The [strategy] section of the parameter server, of both forms.
+struct ParameterServerOptions {
+  explicit ParameterServerOptions(const Options& options);
+  // Throws RequestError for keys that exclude each other.
+  ServerPolicy policy() const;
+
+  const std::string update, reduce;
+  const Value staleness;
+  const std::uint64_t backup;
+  const bool damp;
+  const double compensate;
+  const std::int64_t delay;  // steps
+  const int servers;
+  const std::int64_t fanout;
+  const bool dedicated;
+};
+
+// Throws RequestError if there are more servers than nodes.
+ServerTree server_tree(const StrategyContext& context, const ParameterServerOptions& options);
 // An optimiser for the part that this node serves.
 std::unique_ptr<Optimizer> optimizer_of_part(const StrategyContext& context, const ServerTree& tree);
 
