@@ -50,7 +50,11 @@ class VECHE_API Config {
 
   // "section.key=value"; the value as in TOML, or a word that needs no quotes.
   void set(std::string_view assignment);
+  void set(std::string_view section, std::string_view key, Value value);
   bool has(std::string_view section, std::string_view key) const;
+  // The keys that were given, by section.
+  using Section = std::map<std::string, Value, std::less<>>;
+  const std::map<std::string, Section, std::less<>>& given() const { return sections_; }
   // The number of nodes if neither cluster.nodes nor another key gives it.
   void prefer_nodes(int nodes) { preferred_nodes_ = nodes; }
 
@@ -58,7 +62,6 @@ class VECHE_API Config {
   Settings resolve() const;
 
  private:
-  using Section = std::map<std::string, Value, std::less<>>;
   std::map<std::string, Section, std::less<>> sections_;
   std::optional<std::int64_t> preferred_nodes_;
 };

@@ -14,6 +14,19 @@
 
 namespace veche {
 
+// Takes part in a run on the grid, whose members join and leave (docs/grid.md), instead of one with
+// a fixed number of nodes. Without an invitation and without RunOptions::resume this process founds
+// the run, and the Config is that of all members. With an invitation, or returning with its folder,
+// a member takes the Config of the run. Its own Config holds only what it chooses for itself
+// (`grid.*` addresses and name, data.path, run.out, cluster.nodes, ...); keys that repeat the run's
+// values are accepted, other ones are a RequestError. A grid run never joins an MPI job.
+struct GridMembership {
+  std::string invitation = {};  // "VECHE1-...", from a member
+  bool force = false;           // with `resume`: continue although most members of the last view are gone
+  // The founder's: called once, before training, with an invitation for other members.
+  std::function<void(const std::string& invitation)> on_invitation = {};
+};
+
 // Options of a run and its callbacks. Callbacks are called one at a time, from the run's threads.
 // An exception from a callback ends the run and is rethrown by `wait`. In a job of several ranks,
 // `on_start` is called on every rank and the other callbacks on rank 0 only.
@@ -26,6 +39,7 @@ struct RunOptions {
   std::function<void(const Evaluation&)> on_evaluation = {};  // run.eval_every
   // One sentence for a person, such as a damaged checkpoint that was skipped.
   std::function<void(const std::string&)> on_notice = {};
+  std::optional<GridMembership> grid = {};  // none: a run with a fixed number of nodes
 };
 
 struct RunResult {
@@ -42,6 +56,8 @@ struct RunResult {
   // The real duration when time is virtual (cluster.transport = "simulated"). `last.seconds` is
   // virtual then.
   std::optional<double> wall_seconds;
+  // On the grid, after an interruption: whether other members continue the run.
+  bool others_go_on = false;
 };
 
 // A training run in the background of the program that created it. One thread calls the methods;

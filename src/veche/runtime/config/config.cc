@@ -79,7 +79,11 @@ void Config::set(std::string_view assignment) {
   } catch (const RequestError& error) {
     throw RequestError(fmt::format("--set {}.{}: {}", section, key, error.what()));
   }
-  sections_[section].insert_or_assign(key, std::move(value));
+  set(section, key, std::move(value));
+}
+
+void Config::set(std::string_view section, std::string_view key, Value value) {
+  sections_[std::string(section)].insert_or_assign(std::string(key), std::move(value));
 }
 
 bool Config::has(std::string_view section, std::string_view key) const {

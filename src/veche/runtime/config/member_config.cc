@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "veche/errors.h"
+#include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/settings_values.h"
 #include "veche/runtime/record/run_folder.h"
 
@@ -22,15 +23,6 @@ constexpr std::array<std::string_view, 16> kMembersOwn{
     "grid.multicast", "grid.upnp",     "grid.dht",     "grid.name"};
 
 bool is_members_key(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
-
-void set_own(Config& config, const std::vector<std::string>& assignments) {
-  for (const std::string& assignment : assignments) {
-    if (const std::string key = assignment.substr(0, assignment.find('=')); !is_members_key(key))
-      throw RequestError(fmt::format("--set {} would change the run of all; a member may set {}", assignment,
-                                     fmt::join(kMembersOwn, ", ")));
-    config.set(assignment);
-  }
-}
 
 // A member has one node unless cluster.nodes says more; the number of nodes of the whole run is not
 // known. With stages a member has one node, too, and cluster.nodes counts the nodes of one replica.
@@ -49,6 +41,26 @@ Settings resolve_for_member(const Config& config) {
   Settings settings = with_own_nodes(config);
   if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = "repeat";
   return settings;
+}
+
+// What all members of a run with this configuration share.
+std::string shared_text(const Config& config) { return toml_without(with_own_nodes(config), kMembersOwn); }
+
+void take_own(Config& config, const Config& own) {
+  const Config run = config;
+  for (const auto& [section, keys] : own.given())
+    for (const auto& [key, value] : keys) {
+      if (is_members_key(section + "." + key)) {
+        config.set(section, key, value);
+        continue;
+      }
+      Config changed = run;
+      changed.set(section, key, value);
+      if (shared_text(changed) != shared_text(run))
+        throw RequestError(
+            fmt::format("{}.{}={} would change the run of all: leave it out; a member may set {}", section,
+                        key, to_toml(value), fmt::join(kMembersOwn, ", ")));
+    }
 }
 
 // For keys that a person gives; the config.toml of a run always has cluster.nodes.
@@ -75,17 +87,17 @@ SharedConfig SharedConfig::of(const std::string& text) {
   }
 }
 
-Settings founders_settings(const std::string& file, const std::vector<std::string>& assignments) {
-  Config config = file.empty() ? Config{} : Config::from_file(file);
-  for (const std::string& assignment : assignments) config.set(assignment);
+Settings founders_settings(const Config& config) {
   Settings settings = resolve_for_member(config);
   check_members_stages(config, settings);
   return settings;
 }
 
-Settings members_own_settings(const std::vector<std::string>& assignments) {
+Settings members_own_settings(const Config& own) {
   Config config;
-  set_own(config, assignments);
+  for (const auto& [section, keys] : own.given())
+    for (const auto& [key, value] : keys)
+      if (is_members_key(section + "." + key)) config.set(section, key, value);
   return resolve_for_member(config);
 }
 
@@ -94,11 +106,12 @@ SharedConfig shared_config(const Settings& settings, const DataTraits& data, con
           !settings.brings_data && !settings.data.path.empty() && !settings.data.name, run};
 }
 
-Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::string>& assignments) {
+Settings newcomers_settings(const SharedConfig& shared, const Config& own) {
   Config config = Config::from_text(shared.toml, "the configuration of the run");
-  set_own(config, assignments);
+  take_own(config, own);
   if (shared.own_path && !config.has("data", "path"))
-    throw RequestError("the run trains on data that each member has itself: give --set data.path=FOLDER");
+    throw RequestError(
+        "the run trains on data that each member has itself: set data.path to the folder of yours");
   Settings settings = resolve_for_member(config);
   check_members_stages(config, settings);
   return settings;
@@ -111,9 +124,9 @@ std::string members_name(const Settings& settings) {
   return host.data();
 }
 
-Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments) {
+Settings returned_settings(const std::filesystem::path& run, const Config& own) {
   Config config = Config::from_file(RunFolder::open(run).config());
-  set_own(config, assignments);
+  take_own(config, own);
   return resolve_for_member(config);
 }
 

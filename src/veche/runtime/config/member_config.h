@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "veche/comm/grid/grid.h"
 #include "veche/config.h"
@@ -11,8 +10,9 @@
 namespace veche {
 
 // The settings of one member of a grid run: which keys all members share, which each member chooses
-// for itself, and what the grid makes of them. `assignments` are "section.key=value"; a key that a
-// member may not choose is a RequestError.
+// for itself, and what the grid makes of them. `own` is the configuration that a member brings; a
+// key in it that would change the run of all members is a RequestError. Keys that repeat the run's
+// own values change nothing, so all members may start with the same configuration.
 
 // What the founder gives to every member that joins: the configuration without the keys that each
 // member chooses for itself, and what the members' data must have in common.
@@ -28,14 +28,15 @@ struct SharedConfig {
 };
 SharedConfig shared_config(const Settings& settings, const DataTraits& data, const std::string& run);
 
-// The founder's settings: a file, or "" for none, and single keys, all of which it may choose.
-Settings founders_settings(const std::string& file, const std::vector<std::string>& assignments);
-// The settings that a newcomer knows before it has joined: the keys it chooses for itself.
-Settings members_own_settings(const std::vector<std::string>& assignments);
+// The founder's settings: it may choose every key.
+Settings founders_settings(const Config& config);
+// The settings that a newcomer knows before it has joined: the keys it chooses for itself. Other
+// keys are checked when the run is known, by `newcomers_settings`.
+Settings members_own_settings(const Config& own);
 // A newcomer's settings: the run's, and the keys it chooses for itself.
-Settings newcomers_settings(const SharedConfig& shared, const std::vector<std::string>& assignments);
+Settings newcomers_settings(const SharedConfig& shared, const Config& own);
 // The settings of a member that comes back with its run's folder.
-Settings returned_settings(const std::filesystem::path& run, const std::vector<std::string>& assignments);
+Settings returned_settings(const std::filesystem::path& run, const Config& own);
 
 // The name of this member, for people: grid.name, or the host's name.
 std::string members_name(const Settings& settings);

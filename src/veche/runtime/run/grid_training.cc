@@ -60,8 +60,6 @@ class GridTraining::Member {
     return leave();
   }
 
-  bool others_go_on() const { return others_go_on_; }
-
  private:
   void open(const RunFolder& folder, As how) {
     session_.use_folder(folder);
@@ -210,7 +208,7 @@ class GridTraining::Member {
       tell_end(result.last);
     else
       save();
-    others_go_on_ = views.leave();
+    result.others_go_on = views.leave();
     session_.finish(result);
     if (ended) grid_->see_off(kNewcomerLimit);
     grid_->serve({});
@@ -264,15 +262,12 @@ class GridTraining::Member {
   grid::Grid* grid_ = nullptr;        // while it runs
   const std::shared_ptr<StateLending> lending_ = std::make_shared<StateLending>();
   MessagePool end_pool_;
-  bool others_go_on_ = false;
 };
 
 GridTraining::GridTraining(GridRequest request) : member_(std::make_unique<Member>(std::move(request))) {}
 GridTraining::~GridTraining() = default;
 
 DataTraits GridTraining::data() const { return member_->data(); }
-
-bool GridTraining::others_go_on() const { return member_->others_go_on(); }
 
 RunResult GridTraining::run(grid::Grid& grid, As how, const RunFolder* folder) {
   return member_->run(grid, how, folder);

@@ -39,8 +39,6 @@ class GridTraining {
   // training starts when that many members are in a view; RunError after grid.wait_limit. A failure
   // is a RunError: the others go on, and what this member had is saved.
   RunResult run(grid::Grid& grid, As how, const RunFolder* folder);
-  // After an interruption: whether other members were left when this one left.
-  bool others_go_on() const;
 
  private:
   class Member;

@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <stdexcept>
 
 #include "veche/comm/mpi/launch.h"
+#include "veche/errors.h"
 #include "veche/runtime/run/collective.h"
+#include "veche/runtime/run/grid_member_run.h"
 #include "veche/runtime/run/training.h"
 
 namespace veche {
@@ -28,18 +31,24 @@ class Callbacks : public RunObserver {
 
  private:
   template <class Function, class Argument>
-  static void call(const Function& function, const Argument& argument) {
-    if (function) function(argument);
+  void call(const Function& function, const Argument& argument) {
+    if (!function) return;
+    const std::lock_guard lock(one_at_a_time_);
+    function(argument);
   }
   const RunOptions& options_;
+  std::mutex one_at_a_time_;  // the grid has notices from threads of its own
 };
 
 }  // namespace
 
 struct Run::State {
+  void take_part(const Config& config);
+
   RunOptions options;
   Callbacks callbacks{options};
   TrainingRequest request;
+  std::optional<GridMemberRun> member;  // of a run on the grid, instead of the request
   // Any thread.
   std::atomic<bool> stopped = false;
   std::atomic<bool> ended = false;
@@ -48,8 +57,23 @@ struct Run::State {
   std::future<RunResult> result;  // last: the run under way uses the above
 };
 
+void Run::State::take_part(const Config& config) {
+  if (options.restart)
+    throw RequestError("a run on the grid cannot be restarted by one member: found a new run instead");
+  member.emplace(GridMemberRequest{.config = config,
+                                   .membership = *options.grid,
+                                   .resume = options.resume,
+                                   .keep = options.keep,
+                                   .observer = &callbacks,
+                                   .interrupted = &stopped});
+}
+
 Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<State>()) {
   state_->options = std::move(options);
+  if (state_->options.grid) {
+    state_->take_part(config);
+    return;
+  }
   TrainingRequest& request = state_->request;
   request.job = job_of_this_process();
   run_collectively(request.job, [&] { request.settings = settings_for(config, request.job); });
@@ -88,7 +112,7 @@ void Run::start() {
       std::atomic<bool>& ended;
       ~Ending() { ended = true; }
     } ending{run.ended};
-    return run_training(run.request);
+    return run.member ? run.member->run() : run_training(run.request);
   });
   run.started = true;
 }
