@@ -130,6 +130,18 @@ class Examples(InstalledTest):
                 self.assertTrue(found, line)
                 self.assertTrue(3 <= float(found[1]) <= 4 and int(found[2]) < 10 and found[3] == codec, line)
 
+    def test_own_async_strategy_on_the_grid(self):
+        here = ("grid.listen=127.0.0.1:0", "grid.multicast=false")
+        words = [self.program("own_async_strategy", "own_strategy"), "--found", "grid.wait_for=2", *here]
+        with subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, text=True) as founder:
+            self.addCleanup(founder.kill)
+            invitation = founder.stdout.readline().strip()
+            joined = self.run_example("own_async_strategy", "--join", invitation, *here, folder="own_strategy")
+            lines = founder.communicate(timeout=LONGEST)[0]
+        self.assertEqual(founder.returncode, 0)
+        for line in lines, joined:
+            self.assertRegex(line, r"\Ax = 3\.5 where the sum has its minimum at 3\.5; nodes differ by 0 %; codec int8\n\Z")
+
     def test_own_strategy_in_a_job(self):
         launchers = [words.split() for words in os.environ["MPIRUNS"].split(":") if words]
         self.assertNotEqual(launchers, [], "no mpirun was found")
