@@ -135,12 +135,12 @@ void add_grid(CLI::App& app, int& exit_code) {
   command->callback([invite] { print_invitation(*invite); });
 
   auto members = std::make_shared<AskArguments>();
-  command = add_question(grid, "members", "Who takes part, and how they do", members);
+  command = add_question(grid, "members", "List the members: step, speed, state, address", members);
   command->add_option("--admit", members->admit, "admit the machine that waits (grid.admit = \"approved\")");
   command->callback([members] { print_members(*members); });
 
   auto revoke = std::make_shared<AskArguments>();
-  command = add_question(grid, "revoke", "Shut a member out: its links close everywhere", revoke);
+  command = add_question(grid, "revoke", "Remove a member: all members close their links to it", revoke);
   command->add_option("MEMBER", revoke->member, "the first digits of its id")->required();
   command->callback([revoke] { revoke_member(*revoke); });
 }

@@ -261,10 +261,10 @@ SectionSpec grid_section() {
   const Line<GridSettings> key{&Settings::grid};
   return {"grid", {
       key("admit", &GridSettings::admit,
-          "who comes with an invitation is let in, or waits for `veche grid members RUN --admit ID`",
+          "whether an invited machine joins at once, or waits for `veche grid members RUN --admit ID`",
           {.choices = {"invited", "approved"}}),
       key("wait_for", &GridSettings::wait_for,
-          "members that begin together: nobody trains before so many are in", {.least = 1, .most = 1024}),
+          "members that start together: training starts when this many have joined", {.least = 1, .most = 1024}),
       key("wait_limit", &GridSettings::wait_limit, "the longest time to wait for them; a member then ends"),
       key("name", &GridSettings::name, "of this member, for people; the host's when empty"),
       key("partition", &GridSettings::partition,

@@ -237,7 +237,7 @@ StrategyInfo hierarchical_strategy() {
                 .help = "a size, or lists of nodes such as [[0, 1], [2, 3]]"},
                choice_key("between", names, "the strategy between groups; [topology] is the graph of groups"),
                every_key(),
-               choice_key("across", {"leaders", "members"}, "who speaks for a group")};
+               choice_key("across", {"leaders", "members"}, "which nodes exchange for a group")};
   info.shorthand = "groups";
   info.graph = StrategyInfo::Graph::undirected;
   info.graph_nodes = [](const Options& options, int nodes) {
