@@ -50,15 +50,14 @@ int take_part(const GridArguments& arguments) {
   ProgressView view(arguments.quiet);
   Config config = arguments.config.empty() ? Config{} : Config::from_file(arguments.config);
   for (const std::string& assignment : arguments.assignments) config.set(assignment);
-  GridMemberRun member(
-      {.config = std::move(config),
-       .membership = {.invitation = arguments.invitation,
-                      .force = arguments.force,
-                      .on_invitation =
-                          [&](const std::string& invitation) { give_invitation(arguments, invitation); }},
-       .resume = arguments.resume,
-       .observer = &view,
-       .interrupted = &interrupts.asked()});
+  GridMemberRequest request{.config = std::move(config),
+                            .resume = arguments.resume,
+                            .observer = &view,
+                            .interrupted = &interrupts.asked()};
+  if (!arguments.invitation.empty()) request.membership.invitation = arguments.invitation;
+  request.membership.force = arguments.force;
+  request.membership.on_invitation = [&](const std::string& line) { give_invitation(arguments, line); };
+  GridMemberRun member(std::move(request));
   return told(arguments, member.run());
 }
 

@@ -30,7 +30,7 @@ int main(int argc, char** argv) try {
           "optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.schedule=cosine"})
       config.set(key);
   if (founds)
-    for (const char* key : {"model.a=1", "model.b=3.5"}) config.set(key);
+    for (const char* key : {"model.a=[1]", "model.b=[3.5]"}) config.set(key);
   if (!options.grid)
     for (const char* key : {"model.a=[1, 1, 1, 1, 1, 1]", "model.b=[1, 2, 3, 4, 5, 6]", "cluster.work=equal"})
       config.set(key);

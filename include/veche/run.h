@@ -21,8 +21,8 @@ namespace veche {
 // (`grid.*` addresses and name, data.path, run.out, cluster.nodes, ...); keys that repeat the run's
 // values are accepted, other ones are a RequestError. A grid run never joins an MPI job.
 struct GridMembership {
-  std::string invitation = {};  // "VECHE1-...", from a member
-  bool force = false;           // with `resume`: continue although most members of the last view are gone
+  std::optional<std::string> invitation = {};  // "VECHE1-...", from a member
+  bool force = false;  // with `resume`: continue although most members of the last view are gone
   // The founder's: called once, before training, with an invitation for other members.
   std::function<void(const std::string& invitation)> on_invitation = {};
 };

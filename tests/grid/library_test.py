@@ -117,6 +117,7 @@ class Library(unittest.TestCase):
                 (("join", invitation, "run.steps=7"), "run.steps=7 would change the run of all: leave it out; a member may set "),
                 (("join", invitation, "grid.nam=b"), "there is no key grid.nam; did you mean 'grid.name'?"),
                 (("join", "VECHE1-AAAA"), ""),
+                (("join", ""), ""),  # such as from a script's unset variable: it must not found a run
                 (("resume", self.folder / "nowhere"), "")):
             one = self.member(5, *words)
             self.assertEqual(one.end(), 2, one.lines)

@@ -136,6 +136,7 @@ class Examples(InstalledTest):
         with subprocess.Popen(words, cwd=self.folder, stdout=subprocess.PIPE, text=True) as founder:
             self.addCleanup(founder.kill)
             invitation = founder.stdout.readline().strip()
+            self.assertTrue(invitation.startswith("VECHE1-"), invitation)
             joined = self.run_example("own_async_strategy", "--join", invitation, *here, folder="own_strategy")
             lines = founder.communicate(timeout=LONGEST)[0]
         self.assertEqual(founder.returncode, 0)

@@ -50,7 +50,7 @@ struct MemberPlace {
 Settings settings_of(const GridMemberRequest& request) {
   const GridMembership& membership = request.membership;
   if (!request.resume.empty()) {
-    if (!membership.invitation.empty())
+    if (membership.invitation)
       throw RequestError(
           "a member that returns with its folder needs no invitation: leave out the invitation, or the "
           "folder to resume");
@@ -59,7 +59,7 @@ Settings settings_of(const GridMemberRequest& request) {
   if (membership.force)
     throw RequestError(
         "only a member that returns with its folder can be forced to continue: name the folder to resume");
-  if (!membership.invitation.empty()) return members_own_settings(request.config);
+  if (membership.invitation) return members_own_settings(request.config);
   return founders_settings(request.config);
 }
 
@@ -98,7 +98,7 @@ GridMemberRun::GridMemberRun(GridMemberRequest request)
 
 RunResult GridMemberRun::run() {
   if (!request_.resume.empty()) return come_back();
-  return request_.membership.invitation.empty() ? found() : join();
+  return request_.membership.invitation ? join() : found();
 }
 
 RunResult GridMemberRun::found() {
@@ -132,7 +132,7 @@ RunResult GridMemberRun::join() {
       place.keys = std::make_unique<KeyFolder>();
     known.folder = place.path();
   };
-  const auto grid = grid::join(options, request_.membership.invitation);
+  const auto grid = grid::join(options, *request_.membership.invitation);
   const SharedConfig shared = SharedConfig::of(grid->configuration());
   const Settings settings = newcomers_settings(shared, request_.config);
   GridTraining training = training_of(request_, settings, observer);

@@ -40,11 +40,15 @@ class Callbacks : public RunObserver {
   std::mutex one_at_a_time_;  // the grid has notices from threads of its own
 };
 
+GridMemberRequest member_request(const Config& config, const RunOptions& options) {
+  if (options.restart)
+    throw RequestError("a run on the grid cannot be restarted by one member: found a new run instead");
+  return {.config = config, .membership = *options.grid, .resume = options.resume, .keep = options.keep};
+}
+
 }  // namespace
 
 struct Run::State {
-  void take_part(const Config& config);
-
   RunOptions options;
   Callbacks callbacks{options};
   TrainingRequest request;
@@ -57,21 +61,13 @@ struct Run::State {
   std::future<RunResult> result;  // last: the run under way uses the above
 };
 
-void Run::State::take_part(const Config& config) {
-  if (options.restart)
-    throw RequestError("a run on the grid cannot be restarted by one member: found a new run instead");
-  member.emplace(GridMemberRequest{.config = config,
-                                   .membership = *options.grid,
-                                   .resume = options.resume,
-                                   .keep = options.keep,
-                                   .observer = &callbacks,
-                                   .interrupted = &stopped});
-}
-
 Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<State>()) {
   state_->options = std::move(options);
   if (state_->options.grid) {
-    state_->take_part(config);
+    GridMemberRequest request = member_request(config, state_->options);
+    request.observer = &state_->callbacks;
+    request.interrupted = &state_->stopped;
+    state_->member.emplace(std::move(request));
     return;
   }
   TrainingRequest& request = state_->request;
