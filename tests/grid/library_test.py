@@ -18,7 +18,8 @@ HERE = ("grid.listen=127.0.0.1:0", "grid.multicast=false")
 class Member:
     def __init__(self, folder, *words):
         self.child = subprocess.Popen([MEMBER, *map(str, words), *HERE, f"run.out={folder}/runs"], text=True, cwd=folder,
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      env=os.environ | {"TMPDIR": str(folder)})  # a killed member cannot remove its keys
         self.lines = []
         self.changed = threading.Condition()
         self.reader = threading.Thread(target=self.read, daemon=True)

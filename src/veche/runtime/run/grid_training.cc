@@ -208,7 +208,8 @@ class GridTraining::Member {
       tell_end(result.last);
     else
       save();
-    result.others_go_on = views.leave();
+    const bool others = views.leave();
+    result.others_go_on = !ended && others;  // at the end of the run others may leave later
     session_.finish(result);
     if (ended) grid_->see_off(kNewcomerLimit);
     grid_->serve({});
