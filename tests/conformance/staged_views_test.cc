@@ -204,13 +204,15 @@ TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
   }
   EXPECT_GT(deaths, seeds / 4);
   EXPECT_GT(compared, seeds);
+  EXPECT_GT(waited, seeds / 2);
+  EXPECT_GT(lost, 0U);
+  EXPECT_LT(lost, seeds / 2);
+  constexpr std::uint64_t kEnoughForRareCases = 40;  // sanitizers try fewer seeds
+  if (seeds < kEnoughForRareCases) return;
   EXPECT_GT(torn, 0U);
   if (completes && GetParam().size() > 1) {  // few views are torn and lose nobody
     EXPECT_GT(completed, 0U);
   }
-  EXPECT_GT(waited, seeds / 2);
-  EXPECT_GT(lost, 0U);
-  EXPECT_LT(lost, seeds / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(
