@@ -98,10 +98,7 @@ class AsyncLoop {
           break;
         case Word::Kind::snapshot:
           check();
-          node_.strategy.look_at_rest([&] {
-            links_.pipeline()->give(written({.report = loop_.evaluator.take_report()}, learner().parameters(),
-                                            learner().buffers()));
-          });
+          links_.pipeline()->give(snapshot({.report = loop_.evaluator.take_report()}));
           break;
         case Word::Kind::save:
           loop_.checkpoints.write(word.order.step);
@@ -182,11 +179,8 @@ class AsyncLoop {
   void send_snapshot() {
     check();
     say({Word::Kind::snapshot});
-    Message message;
-    node_.strategy.look_at_rest([&] {
-      message = written({.kind = NodeMessage::Kind::snapshot, .report = loop_.evaluator.take_report()},
-                        learner().parameters(), learner().buffers());
-    });
+    Message message =
+        snapshot({.kind = NodeMessage::Kind::snapshot, .report = loop_.evaluator.take_report()});
     if (links_.stages() > 1) message = joined_with_stages(message);
     links_.peers().send(NodeId{0}, tags::to_coordinator, std::move(message));
   }
@@ -222,14 +216,22 @@ class AsyncLoop {
   void tell(NodeMessage what) {
     told_ = links_.now();
     told_step_ = node_.counters.step;
-    links_.peers().send(NodeId{0}, tags::to_coordinator, written(what, {}, {}));
+    links_.peers().send(NodeId{0}, tags::to_coordinator, with_numbers(completed(what), {}, {}));
   }
 
-  Message written(NodeMessage what, std::span<const float> parameters, std::span<const float> buffers) {
+  NodeMessage completed(NodeMessage what) {
     what.steps = node_.counters.step;
     what.saved = node_.counters.last_checkpoint;
     what.progress = loop_.evaluator.take_progress();
-    return with_numbers(what, parameters, buffers);
+    return what;
+  }
+
+  Message snapshot(const NodeMessage& what) {
+    const NodeMessage told = completed(what);
+    Message message;
+    node_.strategy.look_at_rest(
+        [&] { message = with_numbers(told, learner().parameters(), learner().buffers()); });
+    return message;
   }
 
   Message with_numbers(const NodeMessage& what, std::span<const float> parameters,

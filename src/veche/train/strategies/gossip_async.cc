@@ -100,11 +100,15 @@ class AsyncGossip : public Strategy,
     std::ranges::copy(model_, context_.learner.parameters().begin());
     look();
   }
-  // The three next are called by `look` of look_at_rest, which holds the mutex, or when no helper is left.
-  // Not checked: clang does not see the mutex through `look`.
-  Staleness staleness() const override VECHE_NOT_CHECKED { return staleness_; }
+  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not checked: clang
+  // does not see the mutex through `look`.
   SavedState state() override VECHE_NOT_CHECKED { return {{model_}, {}}; }
-  Coding coding() const override VECHE_NOT_CHECKED {
+  Staleness staleness() const override {
+    const MutexLock lock(mutex_);
+    return staleness_;
+  }
+  Coding coding() const override {
+    const MutexLock lock(mutex_);
     Coding all = coder_.counted();
     all.remembered_squared = behind_;
     return all;
@@ -281,8 +285,8 @@ class AsyncGossip : public Strategy,
   const GossipOptions options_;
   const Time patience_;
   std::vector<NodeId> neighbours_;
-  bool alone_ = false;  // starts without waiting for the others
-  Mutex mutex_;         // never held across a message
+  bool alone_ = false;   // starts without waiting for the others
+  mutable Mutex mutex_;  // never held across a message
   std::vector<float> model_ VECHE_GUARDED_BY(mutex_);
   std::uint64_t averaged_ VECHE_GUARDED_BY(mutex_) = 0;  // times
   // Squared distance of the last neighbour's copy from the model.

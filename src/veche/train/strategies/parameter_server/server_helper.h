@@ -32,9 +32,12 @@ class ServerHelper {
     const MutexLock lock(mutex_);
     look();
   }
-  // The two next are called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
-  // checked: clang does not see the mutex through `look`.
-  Staleness staleness() const VECHE_NOT_CHECKED { return server_ ? server_->staleness() : Staleness{}; }
+  Staleness staleness() const {
+    const MutexLock lock(mutex_);
+    return server_ ? server_->staleness() : Staleness{};
+  }
+  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not checked: clang
+  // does not see the mutex through `look`.
   SavedState state() VECHE_NOT_CHECKED { return server_ ? server_->state() : SavedState{}; }
   // Copies the part that this node serves into a whole vector. No worker asks any more.
   void put_back(std::span<float> parameters) {
@@ -78,7 +81,7 @@ class ServerHelper {
 
   ServerNetwork& network_;
   bool tolerates_losses_ = false;
-  Mutex mutex_;                                              // never held across a message
+  mutable Mutex mutex_;                                      // never held across a message
   std::unique_ptr<Server> server_ VECHE_GUARDED_BY(mutex_);  // of this node's part, if it serves one
   // Of the helper only:
   std::deque<ServerMessage> backlog_;
