@@ -42,7 +42,8 @@ class VECHE_API AsyncStrategy {
   virtual ~AsyncStrategy() = default;
   // This node makes no more steps; other nodes may. `finish` is called when all nodes have left.
   virtual void leave() {}
-  // Calls `look` while no helper changes the learner, state() or staleness(). Sends nothing.
+  // Calls `look` while no helper changes the learner or state(). Sends nothing. `look` must not ask
+  // for figures (MeasuredStrategy): those take the same lock.
   virtual void look_at_rest(const std::function<void()>& look) { look(); }
 };
 
