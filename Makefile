@@ -36,14 +36,14 @@ CONFIGURATIONS ?= $(call part,3000)
 CIFAR10 ?= data/cifar10-jpeg.tar.zst
 soak: build
 	ctest --preset release --label-regex process --exclude-regex fuzz_runs_test --repeat until-fail:$(call part,10)
-	VECHE=build/veche GRID_TRAIN=build/release/bin/grid_fixed_train scripts/fuzz-runs --count $(CONFIGURATIONS) --seed $$(date +%s) --jobs 0.5 --networks 0.1
+	VECHE=$(CURDIR)/build/veche GRID_TRAIN=$(CURDIR)/build/release/bin/grid_fixed_train scripts/fuzz-runs --count $(CONFIGURATIONS) --seed $$(date +%s) --jobs 0.5 --networks 0.1
 	KILLS=$(call part,10) ctest --preset release --tests-regex mpi_job_test
 	for test in build/release/bin/seeded_*_test; do SEEDS=$(call part,2000) $$test --gtest_brief=1 || exit 1; done
 	SEEDS=$(call part,8000) build/release/bin/views_test --gtest_brief=1
-	GRID_MEMBER=build/release/bin/grid_member GRID_MOST=1 GRID_KILLS=$(call part,100) python3 -B tests/grid/recovery.py
-	GRID_MEMBER=build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=$(call part,30000) GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
-	GRID_MEMBER=build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
-	VECHE=build/veche GRID_ROUNDS=$(call part,500) python3 -B tests/process/grid_soak.py
+	GRID_MEMBER=$(CURDIR)/build/release/bin/grid_member GRID_MOST=1 GRID_KILLS=$(call part,100) python3 -B tests/grid/recovery.py
+	GRID_MEMBER=$(CURDIR)/build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=$(call part,30000) GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
+	GRID_MEMBER=$(CURDIR)/build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
+	VECHE=$(CURDIR)/build/veche GRID_ROUNDS=$(call part,500) python3 -B tests/process/grid_soak.py
 	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=$(call part,1200) python3 -B tests/process/services_soak.py
 	SEEDS=$(call part,1000000) build/release/bin/membership_schedules_test
 	TRIES=$(call part,10000) build/release/bin/grid_links_test --gtest_filter='Admission.*'
