@@ -160,6 +160,23 @@ TEST(Faulty, MixesUpConversationsButNotOneOfThem) {
   EXPECT_GT(overtaken, 0);
 }
 
+TEST(Faulty, AHelperDoesNotTakeWhatTheNodeHasToSend) {
+  ThreadsCluster cluster(2);
+  const auto a = make_faulty(cluster.endpoint(NodeId{0}), {.overtake_probability = 1});
+  const auto b = cluster.endpoint(NodeId{1});
+  MessagePool pool;
+  a->send(NodeId{1}, Tag{1}, number(pool, 0));  // held
+  std::jthread([&] {
+    a->flush();
+    a->send(NodeId{1}, Tag{2}, number(pool, 1));
+    a->receive(NodeId{1}, Tag{3}, a->now());
+  }).join();
+  EXPECT_EQ(b->receive(NodeId{0}, Tag{2}, Time(10)).outcome, Received::Outcome::message);
+  EXPECT_EQ(b->receive(NodeId{0}, Tag{1}, b->now()).outcome, Received::Outcome::timed_out);
+  a->flush();
+  EXPECT_EQ(b->receive(NodeId{0}, Tag{1}, Time(10)).outcome, Received::Outcome::message);
+}
+
 TEST(Faulty, DiesOnScheduleAndIsLostToTheOthers) {
   ThreadsCluster cluster(2);
   auto a = make_faulty(cluster.endpoint(NodeId{0}), {.dies_after = 2});

@@ -1,5 +1,8 @@
 #include "veche/comm/faulty/faulty.h"
 
+#include <algorithm>
+#include <map>
+#include <thread>
 #include <vector>
 
 #include "veche/base/thread/mutex.h"
@@ -26,12 +29,15 @@ class FaultyEndpoint : public Endpoint {
       ++sends_;
       if (random_.uniform() < plan_.drop_probability) return;
       // Messages of one conversation stay in order.
-      if (held_ && held_->to == to && held_->tag == tag) release(leaving);
-      if (!held_ && random_.uniform() < plan_.overtake_probability) {
-        held_.emplace(Held{to, tag, std::move(message)});
+      release(leaving, std::ranges::find_if(held_, [&](const auto& item) {
+                return item.second.to == to && item.second.tag == tag;
+              }));
+      const auto mine = held_.find(std::this_thread::get_id());
+      if (mine == held_.end() && random_.uniform() < plan_.overtake_probability) {
+        held_.emplace(std::this_thread::get_id(), Held{to, tag, std::move(message)});
       } else {
         leaving.push_back({to, tag, std::move(message)});
-        if (random_.uniform() < 0.5) release(leaving);
+        if (random_.uniform() < 0.5) release(leaving, mine);
       }
     }
     send_all(leaving);
@@ -41,7 +47,7 @@ class FaultyEndpoint : public Endpoint {
     std::vector<Held> leaving;
     {
       const MutexLock lock(mutex_);
-      release(leaving);
+      release(leaving, held_.find(std::this_thread::get_id()));
     }
     send_all(leaving);
     inner_->flush();
@@ -79,9 +85,11 @@ class FaultyEndpoint : public Endpoint {
     Tag tag;
     Message message;
   };
-  void release(std::vector<Held>& leaving) VECHE_REQUIRES(mutex_) {
-    if (held_) leaving.push_back(std::move(*held_));
-    held_.reset();
+  using ByThread = std::map<std::thread::id, Held>;
+  void release(std::vector<Held>& leaving, ByThread::iterator held) VECHE_REQUIRES(mutex_) {
+    if (held == held_.end()) return;
+    leaving.push_back(std::move(held->second));
+    held_.erase(held);
   }
   void send_all(std::vector<Held>& leaving) {
     for (Held& held : leaving) inner_->send(held.to, held.tag, std::move(held.message));
@@ -92,7 +100,9 @@ class FaultyEndpoint : public Endpoint {
   Mutex mutex_;
   RandomStream random_ VECHE_GUARDED_BY(mutex_);
   std::uint64_t sends_ VECHE_GUARDED_BY(mutex_) = 0;
-  std::optional<Held> held_ VECHE_GUARDED_BY(mutex_);  // overtaken by what is sent next
+  // Overtaken by what its thread sends next. A thread sends its own: if a helper sent the node's,
+  // the node might end first, and the message be lost with the helper.
+  ByThread held_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace

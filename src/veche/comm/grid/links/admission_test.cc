@@ -62,8 +62,9 @@ TEST(Admission, NoCertificateButAMembersGetsAnAnswer) {
   TestMember a(run);
   const std::string at = a.links.addresses().front();
   std::size_t resident = 0;
-  for (int i = 0; i < rounds_of_tries(); ++i) {
-    if (i == 20) resident = resident_bytes();
+  const int rounds = rounds_of_tries();
+  for (int i = 0; i < rounds; ++i) {
+    if (i == rounds / 2) resident = resident_bytes();
     const KeyPair key = KeyPair::make();
     const auto refused = [&](const std::string& certificate, Service service) {
       EXPECT_THROW(Intruder(at, key, certificate).ask(service, "x"), RequestError);
