@@ -1,0 +1,37 @@
+// The extension `veche._veche`. Each part of it has a file and one function that adds it.
+#include "extension/module.h"
+
+#include <exception>
+
+#include "veche/errors.h"
+
+namespace veche::python {
+namespace {
+
+void add_errors(py::module_& module) {
+  static py::exception<Error> error(module, "Error");
+  static py::exception<RequestError> request(module, "RequestError", error.ptr());
+  static py::exception<RunError> run(module, "RunError", error.ptr());
+  static py::exception<PeerLost> lost(module, "PeerLost", run.ptr());
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const PeerLost& caught) {
+      lost(caught.what());
+    } catch (const RunError& caught) {
+      run(caught.what());
+    } catch (const RequestError& caught) {
+      request(caught.what());
+    } catch (const Error& caught) {
+      error(caught.what());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace veche::python
+
+PYBIND11_MODULE(_veche, module) {
+  module.doc() = "Veche's library, as the package `veche` uses it.";
+  veche::python::add_errors(module);
+}
