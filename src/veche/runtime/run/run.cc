@@ -5,20 +5,14 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/grid_member_run.h"
+#include "veche/runtime/run/process_job.h"
 #include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {
-
-// Joined by the first run and left at the end of the process: MPI can be entered only once.
-Job* job_of_this_process() {
-  static const std::unique_ptr<Job> job = join_launched_job();
-  return job.get();
-}
 
 class Callbacks : public RunObserver {
  public:
@@ -71,7 +65,7 @@ Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<Sta
     return;
   }
   TrainingRequest& request = state_->request;
-  request.job = job_of_this_process();
+  request.job = process_job();
   run_collectively(request.job, [&] { request.settings = settings_for(config, request.job); });
   request.resume = state_->options.resume;
   request.restart = state_->options.restart;
