@@ -3,3 +3,16 @@
 from veche._veche import Error, PeerLost, RequestError, RunError
 
 __all__ = ["Error", "PeerLost", "RequestError", "RunError"]
+
+_LAZY = {
+    "Optimizer": "optimizer", "comm": "comm",
+    "rank": "_session", "size": "_session", "local_rank": "_session", "finish": "_session",
+}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(name)
+    import importlib
+    module = importlib.import_module("veche." + _LAZY[name])
+    return module if name == _LAZY[name] else getattr(module, name)
