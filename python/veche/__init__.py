@@ -5,7 +5,7 @@ from veche._veche import Error, PeerLost, RequestError, RunError
 __all__ = ["Error", "PeerLost", "RequestError", "RunError"]
 
 _LAZY = {
-    "Optimizer": "optimizer", "comm": "comm",
+    "Optimizer": "optimizer", "shard": "data", "comm": "comm",
     "rank": "_session", "size": "_session", "local_rank": "_session", "finish": "_session",
 }
 

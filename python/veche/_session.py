@@ -22,6 +22,7 @@ GRID = "VECHE_LAUNCH_GRID"  # "found", or the invitation of a run on the grid
 FOLDER = "VECHE_LAUNCH_RESUME"  # folder of a member that returns
 
 _loop: Loop | None = None  # the run under way
+_first_step = 0  # of that run in this process
 _idle = False  # it only carries exchanges: nothing trains
 _place: Any = None
 _failed: BaseException | None = None
@@ -45,6 +46,11 @@ def rank() -> int:
 def size() -> int:
     """How many processes train together."""
     return int(_veche.comm_size(_loop)) if _loop is not None else int(place().size)
+
+
+def first_step() -> int:
+    """Steps that the run had made when this process began its part: above 0 in a resumed run."""
+    return _first_step
 
 
 def local_rank() -> int:
@@ -107,7 +113,7 @@ def start(
     idle: bool = False,
 ) -> Loop:
     """Begins this process's part of a run. Collective."""
-    global _loop, _idle
+    global _loop, _idle, _first_step
     if _loop is not None and not _idle:
         raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
     finish()
@@ -133,7 +139,7 @@ def start(
         on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
         on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
     )  # fmt: skip
-    _loop, _idle = loop, idle
+    _loop, _idle, _first_step = loop, idle, loop.steps
     after(loop)
     return loop
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 
 from veche import _session
-from veche._state import FlatState, Layout, copy_of_groups, is_dense, like, view_of
+from veche._state import FlatState, Layout, is_dense, like, view_of
 from veche._veche import RequestError, TensorLayout
 
 
@@ -78,16 +77,24 @@ class _Step:
 
     _veche: _Shared
 
-    def step(self, closure: Callable[[], Any] | None = None, **_: Any) -> Any:
+    # GradScaler then leaves it to `step` whether to skip an overflow, which all nodes must do alike.
+    _step_supports_amp_scaling = True
+
+    def step(self, closure: Callable[[], Any] | None = None, grad_scaler: Any = None) -> Any:
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._veche.step(loss)
+        # What a scheduler's counter does, which only knows methods that it has wrapped itself.
+        self._step_count = getattr(self, "_step_count", 0) + 1
+        self._opt_called = True
+        if grad_scaler is None or not self._veche.overflows(self, grad_scaler):
+            self._veche.step(loss)
         return loss
 
-    # torch wraps `step` of each class once, to count calls for its profiler.
-    step.hooked = True  # type: ignore[attr-defined]
+    # torch wraps `step` of each class once, to count calls for its profiler, and schedulers wrap it
+    # for every optimizer.
+    step.hooked = step._with_counter = step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
 
     def add_param_group(self, group: dict[str, Any]) -> None:
         if "_veche" in self.__dict__:
@@ -254,6 +261,18 @@ class _Shared:
             self.parameters.read()
         self.follow_buffers()
 
+    def overflows(self, optimizer: Any, scaler: Any) -> bool:
+        """Whether the gradient of any node is infinite or not a number. All nodes call it."""
+        state = scaler._per_optimizer_states[id(optimizer)]
+        if not state["found_inf_per_device"]:
+            scaler.unscale_(optimizer)
+        found = list(state["found_inf_per_device"].values())
+        mine = np.array([sum(float(flag) for flag in found)], np.float32)
+        _session.comm_allreduce(self.loop, mine, False)
+        for flag in found:  # so that all nodes go on with the same scale
+            flag.fill_(float(mine[0] > 0))
+        return bool(mine[0] > 0)
+
     def write_gradients(self) -> None:
         with torch.no_grad():
             for p, view in zip(self.parameters.tensors, self.gradient_views):
@@ -353,4 +372,3 @@ class _Part:
 
 
 __all__ = ["Optimizer"]
-_ = (copy_of_groups, inspect)
