@@ -45,7 +45,8 @@ void cut_by_time(RunPlan& plan, Job* job) {
     const std::vector<double> seconds =
         measure_blocks(make_model_spec(plan.settings, plan.source, NodeId{0}), samples);
     const std::vector<double>& speeds = plan.settings.cluster.speed;
-    for (const int place : best_cut(seconds, stage_speeds(speeds, pipeline.stages)))
+    for (const int place :
+         plan_cut(pipeline.blocks, {"time", stage_speeds(speeds, pipeline.stages), seconds}))
       places += std::to_string(place) + " ";
   });
   Cut cut;
