@@ -61,6 +61,8 @@ SETTINGS = [
     ({"strategy.name": "hierarchical", "strategy.groups": "[[0,1],[2]]"}, ["strategy.groups", "node 3"]),
     ({"strategy.name": "local-sgd", "strategy.period": "often"}, ["strategy.period", "steps"]),
     ({"strategy.name": "parameter-server", "strategy.servers": 5}, ["strategy.servers", "4 nodes"]),
+    ({"strategy.name": "parameter-server", "strategy.servers": 2, "optimizer.name": "lars"},
+     ["needs whole layers", "set strategy.servers to 1"]),
     ({"strategy.name": "parameter-server", "strategy.servers": 4, "strategy.dedicated": "true"}, ["cluster.nodes"]),
     ({"cluster.speed": "[1,2]"}, ["cluster.speed", "2 numbers", "4 nodes"]),
     ({"cluster.mix_every": "[1,2,0,1]"}, ["cluster.mix_every", "at least 1"]),

@@ -23,8 +23,8 @@ void check_stages_for_views(const Settings& settings, const StrategyInfo& info) 
   if (is_async(settings))
     refuse(fmt::format("pipeline.stages with the asynchronous form of strategy.name = \"{}\"", info.name),
            "choose the one in step");
-  if (info.common_state(settings.strategy))
-    refuse("pipeline.stages with an outer optimiser", "leave out strategy.outer");
+  if (const auto state = info.common_state(settings.strategy))
+    refuse("pipeline.stages with " + state->name, state->instead);
   if (settings.grid.data == "own")
     refuse("pipeline.stages with grid.data = \"own\", as the last stage needs the first one's labels,",
            "choose grid.data = \"common\"");
@@ -49,8 +49,8 @@ void check_for_views(const Settings& settings) {
            "give its family alone, such as ring");
   if (info.uses_topology()) check_family(settings);
   const bool coded = settings.compress.codec != "none";
-  if (coded && info.common_state(settings.strategy))
-    refuse(strategy + " with an outer optimiser and a codec", "leave out one of them");
+  if (const auto state = info.common_state(settings.strategy); coded && state)
+    refuse(fmt::format("{} with {} and a codec", strategy, state->name), "leave out one of them");
   if (choose_shuffle(settings) > 0)
     refuse(fmt::format("data.shuffle = \"{}\"", settings.data.shuffle),
            "samples stay where they are: choose data.shuffle = \"local\"");

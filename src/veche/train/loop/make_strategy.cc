@@ -14,7 +14,8 @@ AttachedStrategy make_strategy(const TrainingPlan& plan, Connections& links, Lea
        .make_optimizer =
            [&plan, &learner](std::size_t from, std::size_t length) {
              return make_optimizer(plan.optimizer_options,
-                                   layers_of(learner, learner.parameters().subspan(from, length)));
+                                   layers_of(learner, learner.parameters().subspan(from, length)),
+                                   plan.strategy.keeps_layers_whole);
            },
        .topology = plan.topology,
        .samples = plan.samples,

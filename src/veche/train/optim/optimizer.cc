@@ -144,12 +144,13 @@ std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part) 
   return layers_of(learner.parameter_layout(), from, from + part.size());
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers) {
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers,
+                                          const std::string& instead) {
   const std::string& name = settings.name;
   if (name == "sgd") return std::make_unique<Sgd>(settings, layers);
   if (name == "adam") return std::make_unique<Adam>(settings, layers, false);
   if (name == "adamw") return std::make_unique<Adam>(settings, layers, true);
-  if (name == "lars") return make_lars(settings, std::move(layers));
+  if (name == "lars") return make_lars(settings, std::move(layers), instead);
   throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
 }
 

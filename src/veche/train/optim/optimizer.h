@@ -28,8 +28,9 @@ std::vector<LayerSpan> layers_of(Learner& learner);
 std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part);
 
 // Formulas and defaults are PyTorch's, or the paper's for LARS. Throws RequestError for LARS on
-// layers that are cut.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers);
+// layers that are cut; `instead` says how to keep them whole.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers,
+                                          const std::string& instead = "choose another optimizer");
 // For a vector that is one layer.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters);
 
