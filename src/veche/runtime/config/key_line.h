@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -21,6 +22,12 @@ struct KeyChecks {
   std::optional<double> most = {};
   bool below_most = false;
   bool may_be_empty = false;
+  // As in KeySpec and SectionKey.
+  bool path = false;
+  bool members_own = false;
+  bool may_change = false;
+  bool of_run = false;
+  std::function<std::vector<std::string>()> words = {};
 };
 
 template <class T>
@@ -98,6 +105,11 @@ struct Line {
     key.most = checks.most;
     key.below_most = checks.below_most;
     key.may_be_empty = checks.may_be_empty;
+    key.is_path = checks.path;
+    key.members_own = checks.members_own;
+    key.may_change = checks.may_change;
+    key.of_run = checks.of_run;
+    key.words = std::move(checks.words);
     key.fill = [=, section = section](Settings& settings, const Value& value) {
       settings.*section.*member = member_of<T>(value, name);
     };
