@@ -101,7 +101,7 @@ SectionSpec model_section() {
       key("length", &ModelSettings::length, "vector: how many floats", {.least = 1, .most = 1e12}),
       key("start", &ModelSettings::start,
           "initial parameters of the nodes; different: each node draws its own",
-          {.choices = {"equal", "different"}, .of_run = true}),
+          {.of_run = true}),
       key("x0", &ModelSettings::x0, "quadratic: where all nodes start"),
   }};
 }
@@ -126,8 +126,7 @@ SectionSpec data_section() {
           "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "
           "sizes:[..], dirichlet:ALPHA, classes:K, folders", {.follows = true, .words = partition_names}),
       key("uneven", &DataSettings::uneven,
-          "nodes with fewer batches than others go on mixing until the next epoch, or begin theirs anew",
-          {.choices = {"wait", "repeat"}}),
+          "nodes with fewer batches than others go on mixing until the next epoch, or begin theirs anew"),
       key("shuffle", &DataSettings::shuffle,
           "what nodes do with their samples before each epoch: local keeps them, partial:Q exchanges the part Q "
           "with others, global divides all anew"),
@@ -181,7 +180,7 @@ SectionSpec cluster_section() {
           {.least = 1, .most = kMostNodes, .members_own = true, .may_change = true}),
       key("transport", &ClusterSettings::transport,
           "the engine; auto: mpi when started by mpirun or srun, else threads; simulated: virtual time, "
-          "docs/simulation.md", {.choices = {"auto", "threads", "mpi", "simulated"}, .may_change = true}),
+          "docs/simulation.md", {.may_change = true}),
       key("slots", &ClusterSettings::slots,
           "nodes computing at once; 0: the cores",
           {.least = 0, .most = kMostNodes, .members_own = true, .may_change = true}),
@@ -281,7 +280,7 @@ SectionSpec network_section() {
       key("seconds_per_step", &NetworkSettings::seconds_per_step,
           "what a step's computing takes, measured, instead of counting operations", {.least = 0, .most = 1e9}),
       key("learning", &NetworkSettings::learning,
-          "real: gradients are computed as well; none: only messages and time", {.choices = {"real", "none"}}),
+          "real: gradients are computed as well; none: only messages and time"),
   }, {.is_used = &Settings::is_simulated}};
 }
 
@@ -299,8 +298,7 @@ SectionSpec grid_section() {
           "members that are cut off from most others wait for them, or go on as a run of their own",
           {.choices = {"wait", "fork"}}),
       key("data", &GridSettings::data,
-          "each member trains on what its data.path holds, or all have one set, which is divided among them",
-          {.choices = {"own", "common"}}),
+          "each member trains on what its data.path holds, or all have one set, which is divided among them"),
       key("weight", &GridSettings::weight,
           "a member counts by its samples, or all count the same and those with fewer begin theirs anew",
           {.choices = {"samples", "equal"}}),

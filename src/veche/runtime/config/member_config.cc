@@ -38,7 +38,7 @@ Settings with_own_nodes(Config config) {
 Settings resolve_for_member(const Config& config) {
   const bool says_uneven = config.has("data", "uneven");
   Settings settings = with_own_nodes(config);
-  if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = "repeat";
+  if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = UnevenData::repeat;
   return settings;
 }
 
