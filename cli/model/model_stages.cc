@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
@@ -43,85 +42,95 @@ void check_stages(const StagesWords& words, int micro_batches, std::size_t block
                                    micro_batches, words.batch));
 }
 
-std::vector<double> costs_by(const std::string& measure, const std::vector<BlockDescription>& blocks,
-                             const std::vector<double>& seconds) {
-  if (measure == "time") return seconds;
-  std::vector<double> costs;
-  for (const BlockDescription& block : blocks)
-    costs.push_back(measure == "layers" ? 1 : static_cast<double>(block.parameters));
-  return costs;
+// Every stage's speed in those of the fastest one, which is this machine.
+std::vector<double> relative_speeds(const StagesWords& words) {
+  std::vector<double> speeds(static_cast<std::size_t>(words.stages), 1.0);
+  if (words.speed.empty()) return speeds;
+  const double fastest = std::ranges::max(words.speed);
+  std::ranges::transform(words.speed, speeds.begin(), [&](double speed) { return speed / fastest; });
+  return speeds;
 }
 
-}  // namespace
+struct ShownCut {
+  Cut cut;
+  int micro_batches = 0;
+  std::vector<ShownStage> stages;
+  double step = 0;     // seconds
+  double waiting = 0;  // part of the step
+};
 
-void show_stages(const ModelSpec& model, const StagesWords& words, bool json) {
+ShownStage show_stage(const std::vector<BlockDescription>& blocks, const std::vector<double>& seconds,
+                      const BlockRange& range, double speed) {
+  const auto from = static_cast<std::size_t>(range.from), to = static_cast<std::size_t>(range.to);
+  ShownStage stage{.first = blocks[from].name, .last = blocks[to - 1].name, .blocks = range.to - range.from};
+  double took = 0;
+  for (std::size_t i = from; i < to; ++i) {
+    stage.parameters += blocks[i].parameters;
+    stage.flops += 2 * blocks[i].multiply_adds;
+    stage.activations += blocks[i].output;
+    took += seconds[i] / speed;
+  }
+  stage.sent = to < blocks.size() ? blocks[to - 1].output : 0;
+  stage.forward = took / (1 + kBackward);
+  stage.backward = took - stage.forward;
+  return stage;
+}
+
+ShownCut cut_and_measure(const ModelSpec& model, const StagesWords& words) {
   const std::vector<BlockDescription> blocks = describe_blocks(model);
-  const int count = static_cast<int>(blocks.size());
-  const int parts = words.micro_batches > 0 ? words.micro_batches : std::min(4 * words.stages, words.batch);
+  ShownCut shown;
+  shown.micro_batches = words.micro_batches > 0
+                            ? words.micro_batches
+                            : static_cast<int>(usual_micro_batches(words.stages, words.batch));
+  const int parts = shown.micro_batches;
   check_stages(words, parts, blocks.size());
-  const Schedule schedule = read_schedule(words.schedule);
   const std::vector<double> seconds =
       measure_blocks(model, samples_in(static_cast<std::size_t>(words.batch), parts, 0));
-  std::vector<double> speeds(static_cast<std::size_t>(words.stages), 1.0);
-  if (!words.speed.empty()) {
-    const double quickest = std::ranges::max(words.speed);  // this machine
-    std::ranges::transform(words.speed, speeds.begin(), [&](double speed) { return speed / quickest; });
-  }
-  const auto equal = std::vector<double>(speeds.size(), 1.0);
-  const Cut cut = best_cut(costs_by(words.cut, blocks, seconds), words.cut == "parameters" ? equal : speeds);
-
-  std::vector<ShownStage> stages;
+  const std::vector<double> speeds = relative_speeds(words);
+  shown.cut = plan_cut(blocks, {words.cut, speeds, seconds});
+  const Schedule schedule = read_schedule(words.schedule);
   std::vector<double> forward, backward;
   for (int s = 0; s < words.stages; ++s) {
-    const BlockRange range = blocks_of_stage(cut, count, s);
-    const auto from = static_cast<std::size_t>(range.from), to = static_cast<std::size_t>(range.to);
-    ShownStage stage{
-        .first = blocks[from].name, .last = blocks[to - 1].name, .blocks = range.to - range.from};
-    double took = 0;
-    for (std::size_t i = from; i < to; ++i) {
-      stage.parameters += blocks[i].parameters;
-      stage.flops += 2 * blocks[i].multiply_adds;
-      stage.activations += blocks[i].output;
-      took += seconds[i] / speeds[static_cast<std::size_t>(s)];
-    }
-    stage.sent = s + 1 < words.stages ? blocks[to - 1].output : 0;
-    stage.forward = took / (1 + kBackward);
-    stage.backward = took - stage.forward;
+    const BlockRange range = blocks_of_stage(shown.cut, static_cast<int>(blocks.size()), s);
+    ShownStage stage = show_stage(blocks, seconds, range, speeds[static_cast<std::size_t>(s)]);
     stage.held = most_held(passes_of_stage(schedule, words.stages, s, parts));
     forward.push_back(stage.forward);
     backward.push_back(stage.backward);
-    stages.push_back(stage);
+    shown.stages.push_back(std::move(stage));
   }
-  const double step = makespan(schedule, forward, backward, parts);
-  const double waiting = bubble(schedule, forward, backward, parts);
+  shown.step = makespan(schedule, forward, backward, parts);
+  shown.waiting = bubble(schedule, forward, backward, parts);
+  return shown;
+}
 
-  if (json) {
-    ordered_json rows = ordered_json::array();
-    for (const ShownStage& stage : stages)
-      rows.push_back({{"blocks", stage.blocks},
-                      {"first", stage.first},
-                      {"last", stage.last},
-                      {"parameters", stage.parameters},
-                      {"flops", stage.flops},
-                      {"activation_bytes", stage.sent},
-                      {"block_output_bytes", stage.activations},
-                      {"forward_seconds", stage.forward},
-                      {"backward_seconds", stage.backward},
-                      {"micro_batches_held", stage.held}});
-    answer_json(ordered_json{{"name", model.name},
-                             {"cut", cut},
-                             {"micro_batches", parts},
-                             {"batch", words.batch},
-                             {"schedule", words.schedule},
-                             {"step_seconds", step},
-                             {"bubble", waiting},
-                             {"stages", rows}});
-    return;
-  }
+void print_json(const ShownCut& shown, const ModelSpec& model, const StagesWords& words) {
+  ordered_json rows = ordered_json::array();
+  for (const ShownStage& stage : shown.stages)
+    rows.push_back({{"blocks", stage.blocks},
+                    {"first", stage.first},
+                    {"last", stage.last},
+                    {"parameters", stage.parameters},
+                    {"flops", stage.flops},
+                    {"activation_bytes", stage.sent},
+                    {"block_output_bytes", stage.activations},
+                    {"forward_seconds", stage.forward},
+                    {"backward_seconds", stage.backward},
+                    {"micro_batches_held", stage.held}});
+  answer_json(ordered_json{{"name", model.name},
+                           {"cut", shown.cut},
+                           {"micro_batches", shown.micro_batches},
+                           {"batch", words.batch},
+                           {"schedule", words.schedule},
+                           {"step_seconds", shown.step},
+                           {"bubble", shown.waiting},
+                           {"stages", rows}});
+}
+
+void print_table(const ShownCut& shown, const StagesWords& words) {
   Table table(
       {"stage", "blocks", "parameters", "FLOPs/sample", "sent/sample", "forward", "backward", "held"});
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const ShownStage& stage = stages[s];
+  for (std::size_t s = 0; s < shown.stages.size(); ++s) {
+    const ShownStage& stage = shown.stages[s];
     table.row({fmt::format("{}: {} .. {}", s, stage.first, stage.last), std::to_string(stage.blocks),
                with_commas(stage.parameters), fmt::format("{:.1f} M", static_cast<double>(stage.flops) / 1e6),
                stage.sent == 0 ? "" : bytes(static_cast<double>(stage.sent)),
@@ -129,13 +138,23 @@ void show_stages(const ModelSpec& model, const StagesWords& words, bool json) {
                std::to_string(stage.held)});
   }
   answer("{}", table.text());
+  double sent = 0;
+  for (const ShownStage& stage : shown.stages) sent += 2.0 * words.batch * static_cast<double>(stage.sent);
   answer(
       "pipeline.cut = {}: a step of {} samples in {} micro-batches ({}) takes {:.0f} ms, of which {:.0f} % "
       "are waiting, and sends {} of activations\n",
-      ordered_json(cut).dump(), words.batch, parts, words.schedule, 1e3 * step, 1e2 * waiting,
-      bytes(std::accumulate(stages.begin(), stages.end(), 0.0, [&](double sum, const ShownStage& stage) {
-        return sum + 2.0 * words.batch * static_cast<double>(stage.sent);
-      })));
+      ordered_json(shown.cut).dump(), words.batch, shown.micro_batches, words.schedule, 1e3 * shown.step,
+      1e2 * shown.waiting, bytes(sent));
+}
+
+}  // namespace
+
+void show_stages(const ModelSpec& model, const StagesWords& words, bool json) {
+  const ShownCut shown = cut_and_measure(model, words);
+  if (json)
+    print_json(shown, model, words);
+  else
+    print_table(shown, words);
 }
 
 }  // namespace veche::cli

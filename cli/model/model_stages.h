@@ -10,7 +10,7 @@ namespace veche::cli {
 struct StagesWords {
   int stages = 0;             // 0: not asked for
   std::vector<double> speed;  // relative, of each stage; empty: equal
-  int micro_batches = 0;      // 0: four per stage
+  int micro_batches = 0;      // 0: as many as a run would have
   int batch = 32;
   std::string cut = "time";
   std::string schedule = "1f1b";

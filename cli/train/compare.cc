@@ -8,9 +8,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "cli/train/job_view.h"
-#include "veche/base/files/files.h"
 #include "veche/errors.h"
-#include "veche/runtime/record/comparison_summary.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/comparison.h"
@@ -73,36 +71,22 @@ void print_table(const Json& lines, bool has_target) {
 int compare(const Comparison& comparison, ProgressView& view) {
   Job* const job = comparison.job;
   const ComparisonPlan plan(comparison.config, comparison.variants, job);
-  const std::int64_t first_seed = plan.first().run.seed;
-  Json lines = Json::array();
-  Json summaries = Json::array();
-  for (const Variant& variant : plan.variants()) {
-    std::vector<Json> runs;
-    for (std::int64_t seed = first_seed; seed < first_seed + comparison.repeat; ++seed) {
-      view.title(fmt::format("\n== {}, seed {}", variant.name, seed));
-      TrainingRequest request;
-      request.settings = plan.settings(variant, seed);
-      request.observer = &view;
-      request.interrupted = comparison.interrupted;
-      request.job = job;
-      const auto run = [&] { return summary(run_training(request)); };
-      // A process has one virtual clock, which starts only once.
-      const bool virtual_time = request.settings.cluster.transport == "simulated";
-      view.in_virtual_time(virtual_time);
-      runs.push_back(virtual_time ? in_process_of_its_own(run, *comparison.interrupted) : run());
-      if (runs.back().at("stopped") == to_string(StopReason::interrupted))
-        throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
-                                   resume_command(runs.back().at("run").get<std::string>(), job)));
-      if (is_rank_zero(job)) summaries.push_back(runs.back());
-    }
-    if (is_rank_zero(job)) lines.push_back(variant_summary(variant.name, runs));
-  }
+  const auto run_one = [&](const ComparedRun& one) {
+    view.title(fmt::format("\n== {}, seed {}", one.variant.name, one.seed));
+    view.in_virtual_time(one.needs_process);
+    const TrainingRequest request{
+        .settings = one.settings, .observer = &view, .interrupted = comparison.interrupted, .job = job};
+    const auto train = [&] { return summary(run_training(request)); };
+    return one.needs_process ? in_process_of_its_own(train, *comparison.interrupted) : train();
+  };
+  const ComparisonResult result = run_comparison(plan, comparison.repeat, job, run_one);
+  if (result.interrupted)
+    throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
+                               resume_command(*result.interrupted, job)));
   if (!is_rank_zero(job)) return 0;
-  const Json result{{"comparison", lines}, {"runs", summaries}};
-  write_file(plan.folder() / "compare.json", result.dump(2) + "\n");
-  if (comparison.json) answer_json(result);
+  if (comparison.json) answer_json(result.content);
   if (!comparison.quiet) {
-    print_table(lines, plan.first().run.target_accuracy.has_value());
+    print_table(result.content.at("comparison"), plan.first().run.target_accuracy.has_value());
     tell("\n  runs and compare.json  {}\n", plan.folder().string());
   }
   return 0;

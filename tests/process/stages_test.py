@@ -187,6 +187,10 @@ class Pipelines(RunsTest):
         done = self.veche("model", "show", "mlp", "--set", "model.hidden=[16,16,16,16,16]", "--stages", "2", "--speed", "1,2",
                           "--cut", "layers", "--json")
         self.assertEqual(json.loads(done.stdout)["cut"], [2])
+        self.assertEqual(json.loads(done.stdout)["micro_batches"], 8)
+        equal, unequal = (self.veche("model", "show", "resnet20", "--stages", "2", "--cut", "parameters", *speed, "--json")
+                          for speed in ((), ("--speed", "1,9")))
+        self.assertEqual(json.loads(equal.stdout)["cut"], json.loads(unequal.stdout)["cut"])  # stages equally large
         for words in (["--stages", "99"], ["--stages", "2", "--speed", "1,2,3"], ["--speed", "1,2"],
                       ["--stages", "2", "--batch", "4", "--micro-batches", "5"]):
             done = self.veche("model", "show", "resnet20", *words)

@@ -11,6 +11,7 @@
 #include "veche/graph/topology.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/quantity.h"
+#include "veche/runtime/plan/pipeline_plan.h"
 #include "veche/runtime/registry.h"
 
 namespace veche {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kLongestRunName = 200;  // file systems take 255 bytes
 constexpr std::size_t kLongestPath = 3000;    // of the folder of runs: the system takes 4095 bytes
-constexpr std::int64_t kMicroBatchesPerStage = 4;
 constexpr std::int64_t kUsualSteps = 100;
 constexpr double kUsualEpochs = 2;
 
@@ -62,7 +62,7 @@ void check_run_names(const RunSettings& run) {
 }
 
 void check_model_start(const ModelSettings& model) {
-  if (model.start != "different") return;
+  if (model.start != ModelStart::different) return;
   for (const auto& [key, given] :
        {std::pair("init", model.init.has_value()), std::pair("file", model.file.has_value()),
         std::pair("x0", model.x0.has_value())})
@@ -103,7 +103,7 @@ void settle_pipeline(Settings& settings, bool micro_batches_given, bool nodes_gi
   const std::int64_t stages = settings.stages(), nodes = settings.nodes();
   const std::int64_t batch = settings.brings_data ? 1 : settings.data.batch;
   std::int64_t& parts = settings.pipeline.micro_batches;
-  if (!micro_batches_given) parts = stages == 1 ? 1 : std::min(kMicroBatchesPerStage * stages, batch);
+  if (!micro_batches_given) parts = usual_micro_batches(stages, batch);
   if (parts > batch)
     throw RequestError(fmt::format(
         "pipeline.micro_batches = {} are more than the {} samples of data.batch: choose at most {}", parts,

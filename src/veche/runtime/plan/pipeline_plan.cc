@@ -13,6 +13,7 @@
 namespace veche {
 namespace {
 
+constexpr std::int64_t kMicroBatchesPerStage = 4;
 constexpr int kMeasured = 3;  // times; the first pass prepares what the others use
 
 void check_pipeline(const Settings& settings) {
@@ -27,7 +28,7 @@ void check_pipeline(const Settings& settings) {
     throw RequestError(
         "model.prune cuts the smallest numbers of a whole model, which no stage has: leave it out, or choose "
         "pipeline.stages = 1");
-  if (settings.cluster.transport == "simulated" && settings.network.learning == "none")
+  if (settings.is_simulated() && settings.network.learning == Learning::none)
     throw RequestError(
         "network.learning = \"none\" makes no activations that stages could send: choose \"real\"");
 }
@@ -71,6 +72,17 @@ std::vector<double> stage_speeds(const std::vector<double>& of_nodes, int stages
   std::vector<double> speeds(static_cast<std::size_t>(stages), of_nodes.empty() ? 1 : 0);
   for (std::size_t i = 0; i < of_nodes.size(); ++i) speeds[i % speeds.size()] += of_nodes[i];
   return speeds;
+}
+
+std::int64_t usual_micro_batches(std::int64_t stages, std::int64_t batch) {
+  return stages == 1 ? 1 : std::min(kMicroBatchesPerStage * stages, batch);
+}
+
+Cut plan_cut(const std::vector<BlockDescription>& blocks, const CutRequest& request) {
+  const bool measured = request.measure == "time" && !request.seconds.empty();
+  const std::vector<double> costs = measured ? request.seconds : costs_of(blocks, request.measure);
+  if (request.measure != "parameters") return best_cut(costs, request.speeds);
+  return best_cut(costs, std::vector<double>(request.speeds.size(), 1.0));
 }
 
 bool is_cut_by_time(const Settings& settings) {
@@ -141,9 +153,7 @@ std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelS
   const Value& given = settings.pipeline.cut;
   Cut cut;
   if (const auto* measure = std::get_if<std::string>(&given.data)) {
-    std::vector<double> speeds = speeds_of(settings, simulation);
-    if (*measure == "parameters") std::ranges::fill(speeds, 1.0);
-    cut = best_cut(costs_of(plan.blocks, *measure), speeds);
+    cut = plan_cut(plan.blocks, {*measure, speeds_of(settings, simulation)});
   } else {
     cut = read_cut(given, plan.stages, blocks);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,20 @@ namespace veche {
 // whole model. Throws RequestError for what does not go together.
 std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelSpec& model,
                                           const std::optional<SimulationPlan>& simulation);
+
+// The micro-batches of a batch where pipeline.micro_batches is not given: four per stage, as far as
+// the batch has samples.
+std::int64_t usual_micro_batches(std::int64_t stages, std::int64_t batch);
+
+// What decides where a model is cut.
+struct CutRequest {
+  std::string measure;               // time, parameters or layers
+  std::vector<double> speeds;        // relative, of each stage
+  std::vector<double> seconds = {};  // measured, of each block; empty: time is counted in operations
+};
+// Cuts the blocks into as many stages as there are speeds. Only `time` and `layers` give a fast
+// stage more: a cut by parameters makes all stages equally large.
+Cut plan_cut(const std::vector<BlockDescription>& blocks, const CutRequest& request);
 
 // Whether pipeline.cut asks for times, which are measured where they are real.
 bool is_cut_by_time(const Settings& settings);

@@ -9,11 +9,14 @@
 #include <set>
 #include <string_view>
 
+#include "veche/base/files/files.h"
 #include "veche/errors.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/plan/run_plan.h"
+#include "veche/runtime/record/comparison_summary.h"
 #include "veche/runtime/registry.h"
 #include "veche/runtime/run/collective.h"
+#include "veche/stop_reason.h"
 
 namespace veche {
 namespace {
@@ -138,6 +141,29 @@ Settings ComparisonPlan::settings(const Variant& variant, std::int64_t seed) con
   config.set("run.out=" + to_toml(Value{folder_.string()}));
   config.set("run.name=" + folder_name(variant.name, seed));
   return config.resolve();
+}
+
+ComparisonResult run_comparison(const ComparisonPlan& plan, int repeat, Job* job,
+                                const std::function<nlohmann::ordered_json(const ComparedRun&)>& run) {
+  using Json = nlohmann::ordered_json;
+  Json lines = Json::array(), summaries = Json::array();
+  const std::int64_t first_seed = plan.first().run.seed;
+  for (const Variant& variant : plan.variants()) {
+    std::vector<Json> runs;
+    for (std::int64_t seed = first_seed; seed < first_seed + repeat; ++seed) {
+      Settings settings = plan.settings(variant, seed);
+      const bool needs_process = settings.is_simulated();
+      runs.push_back(run({variant, seed, std::move(settings), needs_process}));
+      if (runs.back().at("stopped") == to_string(StopReason::interrupted))
+        return {{}, runs.back().at("run").get<std::string>()};
+      if (is_rank_zero(job)) summaries.push_back(runs.back());
+    }
+    if (is_rank_zero(job)) lines.push_back(variant_summary(variant.name, runs));
+  }
+  if (!is_rank_zero(job)) return {};
+  ComparisonResult result{{{"comparison", lines}, {"runs", summaries}}};
+  write_file(plan.folder() / "compare.json", result.content.dump(2) + "\n");
+  return result;
 }
 
 }  // namespace veche

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,5 +48,28 @@ class ComparisonPlan {
   Settings first_;
   std::filesystem::path folder_;
 };
+
+// One run of a comparison.
+struct ComparedRun {
+  const Variant& variant;
+  std::int64_t seed;
+  Settings settings;
+  // The run's time is virtual. A process has one virtual clock, which starts only once, so that
+  // each such run needs a process of its own.
+  bool needs_process;
+};
+
+struct ComparisonResult {
+  nlohmann::ordered_json content;  // of compare.json, on rank 0
+  // The folder of the run that was interrupted, which ends the comparison; compare.json is not
+  // written then.
+  std::optional<std::filesystem::path> interrupted = {};
+};
+
+// Collective over the ranks of the job, which may be null: makes `repeat` runs of every variant,
+// one after the other, with successive seeds, and writes compare.json into the plan's folder.
+// `run` makes one run and returns its summary.
+ComparisonResult run_comparison(const ComparisonPlan& plan, int repeat, Job* job,
+                                const std::function<nlohmann::ordered_json(const ComparedRun&)>& run);
 
 }  // namespace veche

@@ -6,7 +6,9 @@
 #include <semaphore>
 
 #include "tests/support/temporary_folder.h"
+#include "veche/base/files/read_text.h"
 #include "veche/errors.h"
+#include "veche/runtime/run/comparison.h"
 
 namespace veche {
 namespace {
@@ -174,6 +176,53 @@ TEST(Run, KeepsAndGoesOn) {
   EXPECT_EQ(ended.last.stopped, StopReason::steps);
   veche::Run whole(config, leave_nothing());
   EXPECT_EQ(ended.parameters, whole.wait().parameters);
+}
+
+// Compares two rates, with two seeds each. Each run ends for the reason `stopped`, and its loss is
+// its seed.
+ComparisonResult compare_rates(const ComparisonPlan& plan, const char* stopped,
+                               std::vector<std::string>& made) {
+  return run_comparison(plan, 2, nullptr, [&](const ComparedRun& one) -> nlohmann::ordered_json {
+    made.push_back(one.variant.name + " " + std::to_string(one.seed));
+    EXPECT_FALSE(one.needs_process);
+    EXPECT_EQ(one.settings.run.seed, one.seed);
+    EXPECT_EQ(one.settings.run.out, plan.folder().string());
+    return {{"run", "somewhere"}, {"stopped", stopped},    {"nodes", 2},
+            {"steps", 10},        {"seconds", 1.0},        {"train_loss", one.seed * 1.0},
+            {"bytes_sent", 0},    {"images_per_second", 1}};
+  });
+}
+
+TEST(Comparison, RunsEachVariantWithEachSeed) {
+  const testing::TemporaryFolder folder;
+  const ComparisonPlan plan(quadratics({"run.out=" + folder.path().string(), "run.seed=5"}),
+                            {"optimizer.lr=0.01,0.02"}, nullptr);
+  std::filesystem::create_directories(plan.folder());
+  std::vector<std::string> made;
+  const ComparisonResult stopped = compare_rates(plan, "interrupted", made);
+  EXPECT_EQ(made, (std::vector<std::string>{"0.01 5"}));
+  EXPECT_EQ(stopped.interrupted, "somewhere");
+  EXPECT_FALSE(std::filesystem::exists(plan.folder() / "compare.json"));
+
+  made.clear();
+  const ComparisonResult whole = compare_rates(plan, "steps", made);
+  EXPECT_EQ(made, (std::vector<std::string>{"0.01 5", "0.01 6", "0.02 5", "0.02 6"}));
+  EXPECT_FALSE(whole.interrupted);
+  const auto kept = nlohmann::ordered_json::parse(read_text(plan.folder() / "compare.json", "it", 1 << 20));
+  EXPECT_EQ(kept, whole.content);
+  EXPECT_EQ(kept.at("runs").size(), 4U);
+  EXPECT_EQ(kept.at("comparison").at(1).at("variant"), "0.02");
+  EXPECT_EQ(kept.at("comparison").at(1).at("train_loss"), 5.5);
+}
+
+TEST(Comparison, OfVirtualTimeNeedsProcesses) {
+  const ComparisonPlan plan(quadratics({"cluster.transport=simulated"}), {"optimizer.lr=0.01,0.02"}, nullptr);
+  const ComparisonResult result =
+      run_comparison(plan, 1, nullptr, [&](const ComparedRun& one) -> nlohmann::ordered_json {
+        EXPECT_TRUE(one.needs_process);
+        return {{"run", ""}, {"stopped", "interrupted"}};
+      });
+  EXPECT_TRUE(result.interrupted);
 }
 
 }  // namespace

@@ -216,6 +216,7 @@ StrategyInfo parameter_server_strategy() {
   info.sums_gradients = [](const Options& options) {
     return ParameterServerOptions(options).reduce == "sum";
   };
+  info.keeps_layers_whole = "set strategy.servers to 1";
   info.coded = {.exchange = CodedExchange::gradients,
                 .refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
                   if (!request.async || ParameterServerOptions(request.options).fanout == 0) return {};
