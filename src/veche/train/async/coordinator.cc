@@ -47,7 +47,7 @@ void Coordinator::hear(Time deadline) {
     else if (setup_.survives_losses)
       continue;                                           // the next view is without that node
     else if (!stopped_ || owes_something(received.from))  // else the node has ended as ordered
-      throw PeerLost(received.from, "is gone in the middle of the run");
+      throw PeerLost(setup_.peers.known_as(received.from), "is gone in the middle of the run");
   }
 }
 
@@ -57,7 +57,8 @@ bool Coordinator::owes_something(NodeId node) const {
 }
 
 void Coordinator::take(NodeId from, Message message) {
-  const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, from, "a report");
+  const NodeId known = setup_.peers.known_as(from);
+  const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, known, "a report");
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
   save_number_ = std::max(save_number_, told.saved);  // numbers only grow
@@ -70,11 +71,16 @@ void Coordinator::take(NodeId from, Message message) {
     if (--unheard_ == 0) begin();
   }
   if (told.kind == NodeMessage::Kind::snapshot) {
-    const std::size_t size = numbers.size() / sizeof(float);
+    const std::size_t size = setup_.parameters + setup_.buffers;
+    if (snapshots_missing_ == 0 || snapshots_[node].message.size() > 0)
+      throw BadMessage(known, message.size(), "no further snapshot");
+    unpack_items<float>(message.first(numbers.size()), size, known, "a model");
     snapshots_[node] = {std::move(message), size, told.report};
     if (--snapshots_missing_ == 0) begin_evaluation();
   }
   if (told.kind != NodeMessage::Kind::saved) return;
+  if (saves_missing_ == 0 || saved_[node])
+    throw BadMessage(known, message.size(), "no further word of a checkpoint");
   saved_[node] = true;
   if (--saves_missing_ == 0) {
     if (setup_.own_records)
