@@ -59,6 +59,10 @@ bool Coordinator::owes_something(NodeId node) const {
 void Coordinator::take(NodeId from, Message message) {
   const NodeId known = setup_.peers.known_as(from);
   const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, known, "a report");
+  const std::size_t numbers_due =
+      told.kind == NodeMessage::Kind::snapshot ? setup_.parameters + setup_.buffers : 0;
+  if (told.kind > NodeMessage::Kind::saved || numbers.size() != numbers_due * sizeof(float))
+    throw BadMessage(known, message.size(), "a report, or a snapshot with its model,");
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
   save_number_ = std::max(save_number_, told.saved);  // numbers only grow
@@ -71,11 +75,9 @@ void Coordinator::take(NodeId from, Message message) {
     if (--unheard_ == 0) begin();
   }
   if (told.kind == NodeMessage::Kind::snapshot) {
-    const std::size_t size = setup_.parameters + setup_.buffers;
     if (snapshots_missing_ == 0 || snapshots_[node].message.size() > 0)
       throw BadMessage(known, message.size(), "no further snapshot");
-    unpack_items<float>(message.first(numbers.size()), size, known, "a model");
-    snapshots_[node] = {std::move(message), size, told.report};
+    snapshots_[node] = {std::move(message), numbers_due, told.report};
     if (--snapshots_missing_ == 0) begin_evaluation();
   }
   if (told.kind != NodeMessage::Kind::saved) return;
