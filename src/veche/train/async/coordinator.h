@@ -46,7 +46,7 @@ class Coordinator {
     Observer* observer = nullptr;
     Checkpointer* checkpointer = nullptr;
     std::function<std::unique_ptr<Learner>()> spare_learner;  // to test snapshots with
-    std::size_t parameters = 0;                               // of the whole model
+    std::size_t parameters = 0, buffers = 0;                  // of the whole model
     std::uint64_t last_checkpoint = 0;
     bool survives_losses = false, own_records = false;  // see Membership
   };

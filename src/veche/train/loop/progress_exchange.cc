@@ -50,8 +50,8 @@ void ProgressExchange::begin() {
 void ProgressExchange::answer() {
   std::vector<ProgressReport> all{mine_};
   for (int node = 1; node < channel().size(); ++node)
-    all.push_back(
-        unpack_item<ProgressReport>(channel().expect(NodeId{node}), NodeId{node}, "a progress report"));
+    all.push_back(unpack_item<ProgressReport>(channel().expect(NodeId{node}), known_as(NodeId{node}),
+                                              "a progress report"));
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
   const Progress progress = summed(all, begun_, took_.count(), node_.links.stages());
@@ -75,19 +75,23 @@ void ProgressExchange::answer() {
 }
 
 void ProgressExchange::hear() {
+  const NodeId first = known_as(NodeId{0});
   const Message message = channel().expect(NodeId{0});
   if (!node_.membership.own_records()) {
-    answer_ = unpack_item<Answer>(message, NodeId{0}, "an answer to progress reports");
+    answer_ = unpack_item<Answer>(message, first, "an answer to progress reports");
     return;
   }
-  const auto told = unpack_item<WatchedAnswer>(message, NodeId{0}, "an answer to progress reports");
+  const auto told = unpack_item<WatchedAnswer>(message, first, "an answer to progress reports");
   answer_ = told.answer;
   Observer* const observer = node_.observer();
   if (observer != nullptr) observer->on_progress(told.progress);
   if (!told.nodes) return;
   const Message nodes = channel().expect(NodeId{0});
   std::vector<ProgressReport> all;
-  for (const NodeGoing& going : nodes.as<NodeGoing>()) all.emplace_back().going = going;
+  const auto nodes_here = static_cast<std::size_t>(channel().size());
+  for (const NodeGoing& going :
+       unpack_items<NodeGoing>(nodes, nodes_here, first, "the progress of all nodes"))
+    all.emplace_back().going = going;
   if (observer != nullptr) observer->on_nodes(begun_, all);
 }
 

@@ -38,6 +38,7 @@ class ProgressExchange {
   void answer();
   bool read_answer();
   Channel& channel() const { return node_.links.progress; }
+  NodeId known_as(NodeId node) const { return channel().endpoint.known_as(node); }
 
   NodeParts node_;
   Evaluator& evaluator_;

@@ -160,12 +160,15 @@ class CatchUp {
     const double limit = kStandstill + kMuchLonger * steps * word->seconds;
     while (!chosen.empty() && !(manifest = await(chosen.front(), "manifest/" + name, limit)))
       chosen.erase(chosen.begin());
-    if (!manifest || manifest->size() < sizeof(std::uint64_t)) return false;
+    // A donor that sends a damaged list counts as one that gives no copy.
+    if (!manifest || manifest->size() == 0 || manifest->size() % sizeof(std::uint64_t) != 0) return false;
     const std::span<const std::uint64_t> words = manifest->as<std::uint64_t>();
+    const std::optional<StateManifest> pieces = StateManifest::of(words.subspan(1));
+    if (!pieces) return false;
     result_.donors = chosen.size();
     result_.copied = words[0];
     source_.choose(std::move(chosen), name);
-    const Fetched fetched = fetcher_.copy(StateManifest::of(words.subspan(1)));
+    const Fetched fetched = fetcher_.copy(*pieces);
     result_.pieces = fetched.pieces;
     result_.of = fetched.of;
     if (!fetched.complete) return false;

@@ -234,7 +234,8 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
   while (!interrupted) {
     const Received received =
         all.receive({}, tags::state.child(tags::kRunEnded), all.now() + kInterruptCheck);
-    if (received.outcome == Received::Outcome::message) return end_in(received.message).last;
+    if (received.outcome == Received::Outcome::message)
+      return end_in(received.message, fmt::format("node {}", all.known_as(received.from).value)).last;
   }
   return {};
 }
@@ -248,9 +249,10 @@ void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) co
   all.flush();
 }
 
-WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, int stages)
+WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, const PipelinePlan& cut)
     : inner_(inner),
-      replica_(make_group(training, every(training.id().value / stages * stages, 1, stages))),
+      cut_(cut),
+      replica_(make_group(training, every(training.id().value / cut.stages * cut.stages, 1, cut.stages))),
       parts_(*replica_, pool_, timeout_, tags::state.child(tags::kParts)) {}
 WholeModelCheckpoints::~WholeModelCheckpoints() = default;
 
@@ -264,11 +266,13 @@ void WholeModelCheckpoints::write(std::uint64_t number, NodeId /*node*/, const N
   for (int stage = 0; stage < replica_->size(); ++stage) {
     if (NodeId{stage} == me) continue;
     NodeState other{.step = state.step, .train = {}, .evaluated = {}, .sent = {}};
+    const std::size_t lengths[kShared] = {cut_.first_parameter(stage + 1) - cut_.first_parameter(stage),
+                                          cut_.first_buffer(stage + 1) - cut_.first_buffer(stage)};
     std::vector<float> vectors[kShared];
-    for (std::vector<float>& vector : vectors) {
-      const Message part = parts_.expect(NodeId{stage});
-      vector.assign(part.as<float>().begin(), part.as<float>().end());
-      other.vectors.emplace_back(vector);
+    for (std::size_t i = 0; i < kShared; ++i) {
+      const Message part = parts_.expect(NodeId{stage}, lengths[i] * sizeof(float));
+      vectors[i].assign(part.as<float>().begin(), part.as<float>().end());
+      other.vectors.emplace_back(vectors[i]);
     }
     inner_.write(number, NodeId{stage}, other);
   }

@@ -38,11 +38,11 @@ std::vector<std::uint64_t> StateManifest::coded() const {
   return words;
 }
 
-StateManifest StateManifest::of(std::span<const std::uint64_t> words) {
-  if (words.size() < 2 || words[0] > words.size() - 2 || words[1] != words.size() - 2 - words[0])
-    throw RunError("a list of the state's pieces is damaged");
+std::optional<StateManifest> StateManifest::of(std::span<const std::uint64_t> words) {
+  if (words.size() < 2 || words[0] > words.size() - 2 || words[1] != words.size() - 2 - words[0]) return {};
   const auto vectors = static_cast<std::ptrdiff_t>(words[0]);
-  return {{words.begin() + 2, words.begin() + 2 + vectors}, {words.begin() + 2 + vectors, words.end()}};
+  return StateManifest{{words.begin() + 2, words.begin() + 2 + vectors},
+                       {words.begin() + 2 + vectors, words.end()}};
 }
 
 StateCut::StateCut(const std::vector<std::span<const float>>& vectors) {

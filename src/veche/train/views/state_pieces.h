@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct StateManifest {
   std::vector<std::uint64_t> hashes;   // of the pieces
 
   std::vector<std::uint64_t> coded() const;
-  static StateManifest of(std::span<const std::uint64_t> words);  // throws RunError if damaged
+  static std::optional<StateManifest> of(std::span<const std::uint64_t> words);  // nothing if damaged
 };
 
 // Vectors cut into pieces, in place.

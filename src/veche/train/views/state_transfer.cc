@@ -31,7 +31,13 @@ class ChannelSource : public StateSource {
 
   StateManifest manifest() {
     ask(0, {StateRequest::Kind::manifest, 0});
-    return StateManifest::of(answers_.expect(donors_.front()).as<std::uint64_t>());
+    const Message answer = answers_.expect(donors_.front());
+    const bool whole = answer.size() % sizeof(std::uint64_t) == 0;
+    auto manifest = whole ? StateManifest::of(answer.as<std::uint64_t>()) : std::nullopt;
+    if (!manifest)
+      throw BadMessage(answers_.endpoint.known_as(donors_.front()), answer.size(),
+                       "a list of the state's pieces");
+    return *std::move(manifest);
   }
   std::size_t donors() const override { return donors_.size(); }
   void ask_piece(std::size_t donor, std::size_t piece) override {
