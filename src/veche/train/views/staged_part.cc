@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "veche/collectives.h"
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
+#include "veche/group.h"
 #include "veche/train/loop/measure.h"
 #include "veche/train/optim/model_step.h"
 #include "veche/train/views/end_word.h"

@@ -1,8 +1,8 @@
 #include "veche/train/views/view_part.h"
 
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
+#include "veche/group.h"
 #include "veche/train/loop/measure.h"
 
 namespace veche {
