@@ -44,6 +44,12 @@ struct Work {
 // failures catches it.
 struct NodeEnded {};
 
+// Thrown by the waits of a node and its helpers on the grid when the members change: the step under
+// way is repeated with the new members. Every later wait throws it again, so a node that catches it,
+// as an AsyncServer may to complete its step alone, must not wait any more. Not a std::exception, so
+// that no handler of failures catches it.
+struct ViewChanged {};
+
 class EngineCollectives;  // comm/engine_collectives.h
 
 // A node's only view of the network and of time. A node is a plain blocking program over it, so the
