@@ -11,8 +11,7 @@ namespace veche {
 
 // The sections of a configuration, one struct each. A member's type and initial value are the type
 // and the default of the key of the same name; an optional member and an empty list mean that the
-// key is absent. docs/configuration.md describes every key; runtime/config/config_keys.cc holds the
-// table behind it.
+// key is absent. docs/configuration.md describes every key.
 
 struct RunSettings {
   std::optional<std::string> name = {};

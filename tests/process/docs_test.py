@@ -86,6 +86,13 @@ class Docs(unittest.TestCase):
             for included in re.findall(r'^#include "(.*)"', file.read_text(), re.M):
                 self.assertTrue((ROOT / "include" / included).is_file(), f"{file.name} includes {included}")
 
+    def test_public_headers_name_no_private_file(self):
+        folders = "|".join(folder.name for folder in (ROOT / "src/veche").iterdir() if folder.is_dir())
+        self.assertIn("runtime", folders)
+        private = re.compile(rf"(?<![\w/.-])(?:(?:veche/)?(?:{folders})/|(?:src|cli|bench|tests)/)[\w/.-]*")
+        for file in (ROOT / "include/veche").iterdir():
+            self.assertEqual(private.findall(file.read_text()), [], f"{file.name} names what is not installed")
+
     def test_files_that_are_named_exist(self):
         named, wrong = 0, set()
         for page in PAGES:
