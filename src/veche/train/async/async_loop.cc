@@ -78,7 +78,7 @@ class AsyncLoop {
             .parameters = plan_.pipeline ? plan_.pipeline->parameter_count() : learner().parameters().size(),
             .last_checkpoint = node_.counters.last_checkpoint,
             .survives_losses = node_.membership.survives_losses(),
-            .own_records = node_.membership.own_records()};
+            .records = node_.membership.records()};
   }
 
   // What the stages behind the first do; returns the order to stop.
@@ -159,7 +159,7 @@ class AsyncLoop {
       deadline = links_.now();
       if (order.kind == Order::Kind::snapshot) send_snapshot();
       if (order.kind == Order::Kind::keep) keep(order.step);
-      if (order.kind == Order::Kind::progress && node_.membership.own_records() && !links_.first())
+      if (order.kind == Order::Kind::progress && node_.membership.records().tells_all() && !links_.first())
         if (Observer* observer = node_.observer()) observer->on_progress(order.progress);
       if (order.kind == Order::Kind::save) {
         say({Word::Kind::save, order});

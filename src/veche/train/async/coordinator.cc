@@ -77,7 +77,7 @@ void Coordinator::take(NodeId from, Message message) {
   if (told.kind != NodeMessage::Kind::saved) return;
   saved_[node] = true;
   if (--saves_missing_ == 0) {
-    if (setup_.own_records)
+    if (setup_.records.tells_all())
       order({.kind = Order::Kind::keep, .step = save_number_});
     else
       setup_.checkpointer->commit(save_number_);

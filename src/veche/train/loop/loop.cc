@@ -8,15 +8,6 @@
 
 namespace veche {
 
-// A run that was killed after it had reached its target and before it ended stops at once.
-StopReason Membership::before_first_step(const LoopParts& loop) {
-  const TrainingPlan& plan = loop.node.plan;
-  const std::uint64_t step = loop.node.counters.step;
-  const bool evaluated = step != 0 && plan.evaluate_every != 0 && step % plan.evaluate_every == 0;
-  if (!evaluated || !plan.target_accuracy || loop.node.test() == nullptr) return StopReason::none;
-  return loop.evaluator.target_reached_now() ? StopReason::target_accuracy : StopReason::none;
-}
-
 Evaluation run_in_step(const LoopParts& loop) {
   const TrainingPlan& plan = loop.node.plan;
   Membership& membership = loop.node.membership;
@@ -24,7 +15,8 @@ Evaluation run_in_step(const LoopParts& loop) {
   const auto due = [&](std::uint64_t every) { return every != 0 && step % every == 0; };
   ProgressExchange progress(loop);
   Evaluation last;
-  StopReason stopped = step >= plan.steps ? StopReason::steps : membership.before_first_step(loop);
+  StopReason stopped =
+      step >= plan.steps ? StopReason::steps : membership.before_first_step(loop.evaluator, loop.checkpoints);
   while (stopped == StopReason::none) {
     loop.step.run();
     if (step >= plan.steps) {
