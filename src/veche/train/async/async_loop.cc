@@ -9,9 +9,9 @@
 #include "veche/train/loop/checkpoint_writer.h"
 #include "veche/train/loop/diverged.h"
 #include "veche/train/loop/evaluator.h"
-#include "veche/train/loop/measure.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/step.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 namespace {

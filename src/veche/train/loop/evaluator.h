@@ -1,9 +1,9 @@
 #pragma once
 
 #include "veche/train/loop/batch_feed.h"
-#include "veche/train/loop/measure.h"
 #include "veche/train/loop/node_parts.h"
 #include "veche/train/loop/progress_report.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 

@@ -9,7 +9,7 @@
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/group.h"
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 #include "veche/train/optim/model_step.h"
 #include "veche/train/views/end_word.h"
 #include "veche/train/views/torn_step.h"

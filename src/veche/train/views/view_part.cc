@@ -3,7 +3,7 @@
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/group.h"
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 NodeStatus ViewPart::status() {
