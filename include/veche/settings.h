@@ -11,8 +11,7 @@ namespace veche {
 
 // The sections of a configuration, one struct each. A member's type and initial value are the type
 // and the default of the key of the same name; an optional member and an empty list mean that the
-// key is absent. docs/configuration.md describes every key; runtime/config/config_keys.cc holds the
-// table behind it.
+// key is absent. docs/configuration.md describes every key.
 
 // Keys that decide between a few forms of a run; runtime/config/key_words.h has their words.
 enum class Transport { automatic, threads, mpi, simulated };  // cluster.transport

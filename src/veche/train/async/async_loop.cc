@@ -9,9 +9,9 @@
 #include "veche/train/loop/checkpoint_writer.h"
 #include "veche/train/loop/diverged.h"
 #include "veche/train/loop/evaluator.h"
-#include "veche/train/loop/measure.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/step.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 namespace {
@@ -83,7 +83,7 @@ class AsyncLoop {
                                       : learner().buffers().size(),
             .last_checkpoint = node_.counters.last_checkpoint,
             .survives_losses = node_.membership.survives_losses(),
-            .own_records = node_.membership.own_records()};
+            .records = node_.membership.records()};
   }
 
   // What the stages behind the first do; returns the order to stop.
@@ -170,7 +170,7 @@ class AsyncLoop {
       deadline = links_.now();
       if (order.kind == Order::Kind::snapshot) send_snapshot();
       if (order.kind == Order::Kind::keep) keep(order.step);
-      if (order.kind == Order::Kind::progress && node_.membership.own_records() && !links_.first())
+      if (order.kind == Order::Kind::progress && node_.membership.records().tells_all() && !links_.first())
         if (Observer* observer = node_.observer()) observer->on_progress(order.progress);
       if (order.kind == Order::Kind::save) {
         say({Word::Kind::save, order});

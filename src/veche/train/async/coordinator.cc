@@ -87,7 +87,7 @@ void Coordinator::take(NodeId from, Message message) {
     throw BadMessage(known, message.size(), "no further word of a checkpoint");
   saved_[node] = true;
   if (--saves_missing_ == 0) {
-    if (setup_.own_records)
+    if (setup_.records.tells_all())
       order({.kind = Order::Kind::keep, .step = save_number_});
     else
       setup_.checkpointer->commit(save_number_);

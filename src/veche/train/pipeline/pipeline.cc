@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "veche/collectives.h"
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/data/feed/loader.h"
 #include "veche/errors.h"
 #include "veche/packed.h"
+#include "veche/group.h"
 
 namespace veche {
 namespace {

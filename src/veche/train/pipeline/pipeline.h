@@ -7,8 +7,8 @@
 #include "veche/dataset.h"
 #include "veche/model/stage.h"
 #include "veche/report.h"
-#include "veche/train/loop/measure.h"
-#include "veche/train/loop/trace.h"
+#include "veche/train/measure/measure.h"
+#include "veche/train/measure/trace.h"
 #include "veche/train/pipeline/plan.h"
 
 namespace veche {

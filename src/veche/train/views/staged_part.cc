@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "veche/collectives.h"
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/group.h"
+#include "veche/train/measure/measure.h"
 #include "veche/train/optim/model_step.h"
 #include "veche/train/views/end_word.h"
 #include "veche/train/views/torn_step.h"
@@ -178,11 +178,18 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
   }
   torn.scale = served ? 0 : made_scale;
   const bool makes_it = has_its_stage(place_) && at(place_).step == furthest;
-  if (any) complete_together(self, peers, plan, torn, makes_it);
+  // The nodes that made the step may have come back from their folders, which do not hold the factor.
+  // The norm of this stage alone would give another.
+  const bool unknown_clip = any && !served && plan.clip > 0 && made_scale == 0;
+  if (any && !unknown_clip) complete_together(self, peers, plan, torn, makes_it);
   self.made_scale = made_scale;
   if (!makes_it) return {};
   self.work.forget();
   self.step = roles_.first_step;
+  if (unknown_clip)
+    return fmt::format(
+        "stage {} leaves out step {}: nobody here knows any more how the others clipped its gradient", stage_,
+        roles_.first_step);
   return furthest + 1 < roles_.first_step
              ? fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
                            furthest)

@@ -1,9 +1,9 @@
 #include "veche/train/views/view_part.h"
 
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/group.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 NodeStatus ViewPart::status() {

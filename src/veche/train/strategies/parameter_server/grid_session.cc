@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "veche/comm/sleep.h"
-#include "veche/comm/views.h"
 #include "veche/train/strategies/parameter_server/worker_session.h"
 #include "veche/vector_math.h"
 
