@@ -119,7 +119,7 @@ Scheduler::Task* Scheduler::choose() {
   if (!any) return nullptr;
   if (ready.empty()) {
     if (earliest - now() > limits_.jump)
-      give_up(fmt::format("nobody can go on, {:.6f} s after the start: {}", now().count(), who_waits()));
+      give_up(fmt::format("no node can continue, {:.6f} s after the start: {}", now().count(), who_waits()));
     else
       now_ = earliest.count();
     return choose();
