@@ -91,7 +91,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
       view.in_virtual_time(virtual_time);
       runs.push_back(virtual_time ? in_process_of_its_own(run, *comparison.interrupted) : run());
       if (runs.back().at("stopped") == to_string(StopReason::interrupted))
-        throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
+        throw RunError(fmt::format("the comparison was interrupted; `{}` continues the current run",
                                    resume_command(runs.back().at("run").get<std::string>(), job)));
       if (is_rank_zero(job)) summaries.push_back(runs.back());
     }

@@ -210,7 +210,7 @@ class InTheWay(DiskTest):
                 self.skipTest("root, on a file system on which nothing is immutable")
             self.addCleanup(subprocess.run, ["chattr", "-i", run.path], check=True)
         done = self.veche("train", "--resume", run.path, "--set", "run.steps=10000")
-        self.assert_one_sentence(done, 2, "runs/mine", "the run cannot go on")
+        self.assert_one_sentence(done, 2, "runs/mine", "the run cannot continue")
 
     def test_a_run_folder_that_vanishes(self):
         for name, often in (("measured", {}), ("saved", {"run.checkpoint_every": 10**4})):

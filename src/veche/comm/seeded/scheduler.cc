@@ -151,9 +151,9 @@ std::string Scheduler::who_waits() const {
 void Scheduler::abort_in_silence() {
   const Task* const task = running_;
   fmt::print(stderr,
-             "{} has not been heard of for {} s: it computes, or waits for a mutex that another holds across "
-             "a wait; of the others, {}\n",
-             task == nullptr ? "nobody" : task->name, limits_.silence.count(), who_waits());
+             "{} made no call for {} s: it computes, or waits for a mutex that another task holds across a "
+             "wait; of the others, {}\n",
+             task == nullptr ? "no task" : task->name, limits_.silence.count(), who_waits());
   std::abort();
 }
 

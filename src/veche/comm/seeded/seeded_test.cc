@@ -299,7 +299,7 @@ TEST(SeededDeathTest, AMutexHeldAcrossAWaitEndsTheProcessInWords) {
       sleep_for(node, Time(1));
     });
   };
-  EXPECT_DEATH(hold(), "node [01] has not been heard of.*a mutex.*node [01] waits for nobody");
+  EXPECT_DEATH(hold(), "node [01] made no call for.*a mutex.*node [01] waits for nobody");
 }
 
 }  // namespace

@@ -124,14 +124,14 @@ std::vector<SimLoss> read_losses(const Value& value, int nodes) {
                        *const length = find(*table, "for"), *const every = find(*table, "every");
     if ((at == nullptr) == (every == nullptr))
       throw RequestError(
-          where + " needs either `at`, when a host goes, or `every`, how long it stays on the average");
+          where + " needs either `at`, the time of the failure, or `every`, the mean time between failures");
     SimLoss loss;
     loss.length =
         length == nullptr ? std::numeric_limits<double>::infinity() : read_duration(where + ".for", *length);
     if (at != nullptr) loss.at = read_duration(where + ".at", *at);
     if (every != nullptr) loss.every = read_duration(where + ".every", *every);
     if (every != nullptr && loss.every <= 0) throw RequestError(where + ".every must be above 0");
-    if (node == nullptr && at != nullptr) throw RequestError(where + " needs `node`, the one that goes");
+    if (node == nullptr && at != nullptr) throw RequestError(where + " needs `node`, the host that fails");
     const std::int64_t only = node == nullptr ? -1 : whole_in(where + ".node", *node, 0);
     if (only >= nodes)
       throw RequestError(fmt::format("{}.node = {}: there are {} nodes", where, only, nodes));

@@ -97,9 +97,8 @@ void TrainingSession::collect_damage(const DataSource& source, RunResult& result
 void TrainingSession::tell_damage(const RunResult& result) const {
   if (result.damage.empty()) return;
   if (result.damaged_samples == 0) return notice(result.damage.front());
-  notice(fmt::format(
-      "{} damaged samples were passed over, others of their classes took their places; the first: {}",
-      result.damaged_samples, result.damage.front()));
+  notice(fmt::format("{} damaged samples were replaced by others of their classes; the first: {}",
+                     result.damaged_samples, result.damage.front()));
 }
 
 void TrainingSession::finish(const RunResult& result) {

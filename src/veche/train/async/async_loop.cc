@@ -146,8 +146,7 @@ class AsyncLoop {
       const Received received = links_.peers().receive(NodeId{0}, tags::from_coordinator, deadline);
       if (received.outcome == Received::Outcome::peer_lost) {
         // In the next view another node counts them.
-        if (!node_.membership.survives_losses())
-          throw PeerLost(NodeId{0}, "is gone: nobody counts the steps any more");
+        if (!node_.membership.survives_losses()) throw PeerLost(NodeId{0}, "is gone: it counted the steps");
         sleep_for(links_.endpoint(), deadline - links_.now());
         return {};
       }

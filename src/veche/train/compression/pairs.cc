@@ -23,8 +23,7 @@ class Pair {
 
   void check_exchange() const {
     if (ability_.exchange == CodedExchange::nothing)
-      refuse("nothing is sent that could be compressed",
-             "leave out [compress], or " + choose(CodedExchange::gradients));
+      refuse("it sends nothing to compress", "leave out [compress], or " + choose(CodedExchange::gradients));
     if (ability_.exchange == CodedExchange::undeclared)
       refuse("this strategy does not declare what a codec would compress",
              "leave out [compress], or " + choose(CodedExchange::copies));

@@ -66,7 +66,7 @@ Message Pipeline::expect(Channel& channel, int stage) {
   } catch (const PeerLost& lost) {
     const std::string known = lost.what();
     throw PeerLost(lost.peer(), "was stage " + std::to_string(stage) + " of replica " +
-                                    std::to_string(replica()) + ", which cannot go on: " + known);
+                                    std::to_string(replica()) + ", which cannot continue: " + known);
   }
 }
 

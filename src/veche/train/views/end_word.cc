@@ -21,7 +21,7 @@ struct EndWord {
 
 constexpr std::size_t kMostReports = 1024;  // keeps the message below a megabyte
 
-[[noreturn]] void fail_damaged() { throw RunError("what a member says of the run's end is damaged"); }
+[[noreturn]] void fail_damaged() { throw RunError("the message about the run's end is damaged"); }
 
 }  // namespace
 

@@ -92,7 +92,7 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
     before_.push_back({at(place).member, at(place).called(), place / stages_, place % stages_});
   if (place_ < 0) {
     if (!roles_.nodes.empty())
-      told_ += fmt::format("{}this member waits until there are enough for another replica",
+      told_ += fmt::format("{}this member waits until there are enough members for another replica",
                            told_.empty() ? "" : "; ");
     self.work.forget();
     // The run is beyond its first step: a node that never took part has no state.
@@ -184,7 +184,7 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
   self.work.forget();
   self.step = roles_.first_step;
   return furthest + 1 < roles_.first_step
-             ? fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
+             ? fmt::format("continues with stage {} from step {}, the newest state of any member", stage_,
                            furthest)
              : "";
 }

@@ -19,7 +19,7 @@ struct alignas(64) TensorHeader {
 };
 static_assert(sizeof(TensorHeader) == 64);
 
-[[noreturn]] void refuse(const std::string& why) { throw RunError("what passes between stages " + why); }
+[[noreturn]] void refuse(const std::string& why) { throw RunError("the message between stages " + why); }
 
 at::MemoryFormat order_of(const TensorHeader& header) {
   return header.channels_last != 0 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
