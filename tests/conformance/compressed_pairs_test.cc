@@ -130,8 +130,9 @@ TEST_P(Compressed, ComesNearTheOptimum) {
 INSTANTIATE_TEST_SUITE_P(Pairs, Compressed, ::testing::ValuesIn(pair_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
-// The rate is small, and pauses keep the nodes at about one pace: else a node of a busy machine makes
-// a hundred steps while the others make none, and the shared model moves towards its target.
+// The rate is small, and pauses keep the nodes at about one pace: otherwise a node of a busy
+// machine makes a hundred steps while the others make none, and the shared model moves towards its
+// target.
 TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
   const std::vector<Assignments> forms = {
       {"strategy.name=parameter-server", "strategy.update=async"},

@@ -21,7 +21,8 @@ inline constexpr Tag stage_control{9};     // evaluations of models in stages; s
 inline constexpr Tag state{10};            // the start of a view; see below
 inline constexpr Tag nobody{15};           // never sent: a node waits for it to sleep
 
-// Child of `samples`: no node sends an epoch's samples before all nodes have freed the last epoch's.
+// Child of `samples`: no node sends an epoch's samples before all nodes have freed those of the
+// last epoch.
 inline constexpr std::uint64_t kEpochBarrier = 0;
 
 // Between the stages of a replica, in every step.

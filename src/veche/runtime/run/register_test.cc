@@ -362,7 +362,7 @@ TEST_F(Registered, StrategiesDeclareWhatTheyCan) {
       "as the one next door");
 }
 
-// All that an asynchronous strategy may be told, counted.
+// Counts every call that an asynchronous strategy may receive.
 class Counts : public Strategy,
                public BeforeBackward,
                public InPlaceStep,

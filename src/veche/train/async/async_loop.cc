@@ -81,7 +81,7 @@ class AsyncLoop {
             .own_records = node_.membership.own_records()};
   }
 
-  // What the stages behind the first do; returns the order to stop.
+  // The loop of the stages after the first; returns the order to stop.
   Order follow() {
     for (;;) {
       const Message said = links_.pipeline()->heard();

@@ -34,7 +34,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters);
 
 std::vector<std::string> optimizer_names();
-// What people use when they do not say.
+// Default learning rates.
 double default_rate(const std::string& optimizer);
 
 }  // namespace veche

@@ -126,9 +126,9 @@ double StagedPart::scale_of_mean(std::uint64_t step) const {
   return 0;
 }
 
-// A node that has not made the step may know it, too. If no node does, another replica has made the
-// step before this one had added up its norm: it is added up now, of the stages that are still
-// there.
+// A node that has not made the step may know the factor too. If no node knows it, another replica
+// made the step before this one had added up its norm: the norm is added up now, from the stages
+// that are present.
 double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) const {
   double squares = 0;
   bool any = false;
