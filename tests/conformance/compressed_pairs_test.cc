@@ -182,8 +182,12 @@ TEST(Pairs, SenselessOnesAreRefused) {
     std::string reason, nearest;
   };
   const std::vector<Refused> all = {
-      {{"strategy.name=single", "compress.codec=fp16"}, "nothing is sent", "strategy.name = \"allreduce\""},
-      {{"strategy.name=hogwild", "compress.codec=topk:0.1"}, "nothing is sent", "leave out [compress]"},
+      {{"strategy.name=single", "compress.codec=fp16"},
+       "it sends nothing to compress",
+       "strategy.name = \"allreduce\""},
+      {{"strategy.name=hogwild", "compress.codec=topk:0.1"},
+       "it sends nothing to compress",
+       "leave out [compress]"},
       {{"strategy.name=consensus", "compress.codec=dgc:0.1"}, "momentum of gradients", "topk:0.1"},
       {{"strategy.name=allreduce", "compress.codec=dgc:0.1", "optimizer.name=adam"}, "plain SGD", "sgd"},
       {{"strategy.name=allreduce", "compress.codec=powergossip:2"}, "two neighbours", "powersgd:2"},

@@ -353,7 +353,7 @@ class ComingAndGoing(Grid):
         self.until(lambda: a.told().count("1 of 3 members are here") == 2)
         folder = self.folder / "bank-bank"  # the run's name was taken on this machine
         self.assertIn(f"its folder is {folder}", (self.folder / "joined.log").read_text())
-        self.assertIn("Left before the first step; the others go on", (self.folder / "joined.log").read_text())
+        self.assertIn("Left before the first step; the others continue", (self.folder / "joined.log").read_text())
         b = self.member("again", "join", "--resume", folder)
         self.until(lambda: a.told().count("2 of 3 members are here") == 2)
         c = self.member("c", "join", invitation)
@@ -414,7 +414,7 @@ class ComingAndGoing(Grid):
         alone.process.send_signal(signal.SIGINT)
         self.ends(alone, 130)
         self.assertIn("no other member takes part", alone.told())
-        self.assertNotIn("the others go on", alone.told())
+        self.assertNotIn("the others continue", alone.told())
 
     def test_a_single_member_records_its_strategy(self):
         """A view of one node exchanges nothing; the summary names the strategy of the settings all the same."""

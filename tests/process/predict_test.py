@@ -134,7 +134,7 @@ class Predict(RunsTest):
         self.refused("there is no 'no.png'", "runs/a", "no.png")
         self.refused("nodes 0 to 2", "runs/a", "pictures", "--node", 3)
         self.refused("one model", "w.safetensors", "pictures", "--node", 0)
-        self.refused("does not know which data", "w.safetensors", "--test")
+        self.refused("does not name its training data", "w.safetensors", "--test")
         self.refused("is not a classifier", "runs/q", "pictures")
         self.refused("name pictures", "runs/a")
         (self.folder / "empty").mkdir()
