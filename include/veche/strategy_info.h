@@ -83,7 +83,7 @@ struct StrategyInfo {
     none,
     undirected,
     directed
-  } graph = Graph::none;  // that it talks along; directed: one-way edges are allowed
+  } graph = Graph::none;  // the graph it communicates along; directed: allows one-way edges
   std::function<Pace(const Options&)> pace = [](const Options&) { return Pace::in_step; };
   // How many of the first nodes have no data and do not train (default: none), and how many nodes
   // the graph has (default: all).

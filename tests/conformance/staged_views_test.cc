@@ -196,7 +196,7 @@ TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
       for (const auto& member : run.members) {
         // But after the last one there is nothing to wait for.
         EXPECT_EQ(member->part->ended(), before == kSteps && member->part->self().step == kSteps);
-        EXPECT_NE(member->told.back().find("nobody here has stage"), std::string::npos)
+        EXPECT_NE(member->told.back().find("no member here has stage"), std::string::npos)
             << member->told.back();
       }
     }

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Notes how to make the coming step, so that it can be completed if the view ends within it. Called
-// before each step, and when a view begins with a kept gradient.
+// Records how to make the next step, so that other nodes can complete it if the view ends within
+// it. Called before each step, and when a view begins with a kept gradient.
 void note_step(NodeSelf& self, const TrainingPlan& plan, std::size_t replica);
 
 // A step that other stages have made and no node of this stage has. The nodes of this stage make it
