@@ -34,4 +34,6 @@ void add_errors(py::module_& module) {
 PYBIND11_MODULE(_veche, module) {
   module.doc() = "Veche's library, as the package `veche` uses it.";
   veche::python::add_errors(module);
+  veche::python::add_runs(module);
+  veche::python::add_topologies(module);
 }

@@ -8,5 +8,7 @@ namespace py = pybind11;
 
 // Each adds a part to the extension. Threads: functions that wait release the GIL; what the library
 // calls on its own threads takes it.
+void add_runs(py::module_& module);
+void add_topologies(py::module_& module);
 
 }  // namespace veche::python

@@ -1,5 +1,54 @@
-"""Veche: one neural network trained on many machines that agree with each other."""
+"""Veche: one neural network trained on many machines that agree with each other.
+
+    import veche
+    result = veche.train("run.toml", set={"strategy.name": "gossip"}, epochs=2)
+    result.accuracy["mean"], result.metrics["train.loss"], result.plot()
+
+    veche.simulate("run.toml", set={"network.bandwidth": "100Mbps"})   # in virtual time
+    veche.compare("run.toml", strategy=["allreduce", "consensus", "local-sgd:8"])
+    veche.topology("torus:4x6", weights="optimal").rho
+
+Every section and key of a configuration is in docs/configuration.md. A wrong request raises
+RequestError, a run that fails RunError, with the sentences of the command line.
+"""
 
 from veche._veche import Error, PeerLost, RequestError, RunError
 
-__all__ = ["Error", "PeerLost", "RequestError", "RunError"]
+for _error in (Error, PeerLost, RequestError, RunError):
+    _error.__module__ = "veche"  # as tracebacks name them
+
+TYPE_CHECKING = False  # as in `typing`, which takes time to import
+if TYPE_CHECKING:
+    from veche.comparing import Comparison as Comparison, compare as compare
+    from veche.graphs import Topology as Topology, topology as topology
+    from veche.progress import Progress as Progress
+    from veche.results import Result as Result
+    from veche.training import simulate as simulate, train as train
+
+# Where the other names come from: each module is imported when a name of it is first used, so that
+# `import veche` is quick.
+_PLACES = {
+    "Comparison": "veche.comparing", "compare": "veche.comparing",
+    "Progress": "veche.progress",
+    "Result": "veche.results",
+    "Topology": "veche.graphs", "topology": "veche.graphs",
+    "simulate": "veche.training", "train": "veche.training",
+}
+
+__all__ = ["Comparison", "Error", "PeerLost", "Progress", "RequestError", "Result", "RunError", "Topology",
+           "compare", "simulate", "topology", "train"]
+
+
+def __getattr__(name: str) -> object:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module 'veche' has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(place), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES})

@@ -13,14 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The folder of this program or library, as the loader knows it, so that no path is compiled in.
-fs::path module_folder() {
+// This program or library, as the loader knows it, so that no path is compiled in; null: unknown.
+link_map* this_object() {
   Dl_info info{};
   link_map* object = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(&module_symbol), &info, reinterpret_cast<void**>(&object),
-              RTLD_DL_LINKMAP) == 0 ||
-      object == nullptr)
-    return "veche";
+  const int found = dladdr1(reinterpret_cast<const void*>(&module_symbol), &info,
+                            reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP);
+  return found == 0 ? nullptr : object;
+}
+
+fs::path module_folder() {
+  const link_map* const object = this_object();
+  if (object == nullptr) return "veche";
   if (*object->l_name != '\0') return fs::absolute(object->l_name).lexically_normal().parent_path() / "veche";
   // The loader gives the main program no name. In the build tree its libraries are in lib/.
   std::error_code ignored;
@@ -49,6 +53,11 @@ void* module_symbol(const Module& module, const std::string& symbol) {
   // crash.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) == nullptr)
     check_address_space(module.address_space, "the engine of the " + module.purpose);
+
+  // Modules find Veche's symbols only where everybody does. A library that a plug-in needs, such as
+  // an extension of Python, is not there by itself.
+  if (const link_map* const object = this_object(); object != nullptr && *object->l_name != '\0')
+    dlopen(object->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 
   // RTLD_LOCAL, so that engines with the same symbols can coexist. The handle is never closed:
   // engines of this size do not survive being unloaded.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "veche/errors.h"
+#include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/record/run_folder.h"
 
 namespace veche {
@@ -30,18 +31,31 @@ bool may_change(std::string_view key) {
   return rule != kResumeRules.end() && rule->may_change;
 }
 
+[[noreturn]] void refuse(const std::string& change) {
+  throw RequestError(change +
+                     " would change the run that is resumed; only run.* keys for its length and measuring, "
+                     "cluster.nodes, the topology and the stages may change");
+}
+
 }  // namespace
 
 Config resumed_config(const std::filesystem::path& folder, const std::vector<std::string>& assignments) {
   Config config = Config::from_file(RunFolder::open(folder).config());
   for (const std::string& assignment : assignments) {
-    if (!may_change(assignment.substr(0, assignment.find('='))))
-      throw RequestError(
-          "--set " + assignment +
-          " would change the run that is resumed; only run.* keys for its length and measuring, "
-          "cluster.nodes, the topology and the stages may change");
+    if (!may_change(assignment.substr(0, assignment.find('=')))) refuse("--set " + assignment);
     config.set(assignment);
   }
+  return config;
+}
+
+Config resumed_config(const std::filesystem::path& folder, const Config& changes) {
+  Config config = Config::from_file(RunFolder::open(folder).config());
+  for (const auto& [section, keys] : changes.given())
+    for (const auto& [key, value] : keys) {
+      const std::string name = section + "." + key;
+      if (!may_change(name)) refuse(name + " = " + to_toml(value));
+      config.set(section, key, value);
+    }
   return config;
 }
 

@@ -9,16 +9,11 @@
 #include "veche/errors.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/grid_member_run.h"
+#include "veche/runtime/run/process_job.h"
 #include "veche/runtime/run/training.h"
 
 namespace veche {
 namespace {
-
-// Joined by the first run and left at the end of the process: MPI can be entered only once.
-Job* job_of_this_process() {
-  static const std::unique_ptr<Job> job = join_launched_job();
-  return job.get();
-}
 
 class Callbacks : public RunObserver {
  public:
@@ -47,6 +42,11 @@ GridMemberRequest member_request(const Config& config, const RunOptions& options
 }
 
 }  // namespace
+
+Job* job_of_this_process() {
+  static const std::unique_ptr<Job> job = join_launched_job();
+  return job.get();
+}
 
 struct Run::State {
   RunOptions options;
