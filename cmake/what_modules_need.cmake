@@ -24,3 +24,16 @@ if(FOUND MATCHES "shlibs:Recommends=([^\n]*)")
   string(PREPEND RECOMMENDED "${CMAKE_MATCH_1}, ")
 endif()
 set(CPACK_DEBIAN_VECHE_PACKAGE_RECOMMENDS "${RECOMMENDED}")
+
+# Of the extension for Python; libveche is in a package of this build, which its dependencies name already.
+set(ROOT ${CPACK_TEMPORARY_DIRECTORY}/python3-veche${CPACK_PACKAGING_INSTALL_PREFIX})
+file(GLOB_RECURSE NEEDED ${ROOT}/*/_veche.*.so)
+if(NEEDED)
+  execute_process(COMMAND ${SHLIBDEPS} --warnings=0 --ignore-missing-info -O -dDepends ${NEEDED}
+                  WORKING_DIRECTORY ${HERE} OUTPUT_VARIABLE FOUND ERROR_VARIABLE SAID)
+  string(REGEX MATCH "shlibs:Depends=([^\n]*)" IGNORED "${FOUND}")
+  if(NOT CMAKE_MATCH_1 MATCHES "libc6")
+    message(FATAL_ERROR "dpkg-shlibdeps found no libraries of the extension: ${FOUND}${SAID}")
+  endif()
+  string(APPEND CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_DEPENDS ", ${CMAKE_MATCH_1}")
+endif()
