@@ -37,6 +37,7 @@ void add_errors(py::module_& module) {
 
 PYBIND11_MODULE(_veche, module) {
   module.doc() = "Veche's library, as the package `veche` uses it.";
+  module.attr("__version__") = VECHE_VERSION;
   veche::python::add_errors(module);
   veche::python::add_runs(module);
   veche::python::add_topologies(module);

@@ -12,7 +12,7 @@ Every section and key of a configuration is in docs/configuration.md. A wrong re
 RequestError, a run that fails RunError, with the sentences of the command line.
 """
 
-from veche._veche import Error, PeerLost, RequestError, RunError
+from veche._veche import Error, PeerLost, RequestError, RunError, __version__ as __version__
 
 for _error in (Error, PeerLost, RequestError, RunError):
     _error.__module__ = "veche"  # as tracebacks name them

@@ -1,5 +1,6 @@
 """`import veche` is light, and its names and help are those that are promised."""
 
+import os
 import pydoc
 import subprocess
 import sys
@@ -43,6 +44,10 @@ class Import(unittest.TestCase):
         for words in ("Trains as `veche train --json` does", "Builds a graph with mixing weights", "class RequestError"):
             self.assertIn(words, text)
         self.assertNotIn("_PLACES", text)
+
+    def test_version_is_that_of_the_program(self):
+        done = subprocess.run([os.environ["VECHE"], "--version"], stdout=subprocess.PIPE, text=True, timeout=LONGEST, check=True)
+        self.assertEqual(veche.__version__, done.stdout.strip())
 
     def test_errors_are_of_one_family(self):
         self.assertTrue(issubclass(veche.PeerLost, veche.RunError))
