@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
 #include "cli/terminal/output.h"
@@ -12,7 +11,6 @@
 #include "veche/base/text/nearest.h"
 #include "veche/errors.h"
 #include "veche/graph/drawing/picture.h"
-#include "veche/graph/families/spec.h"
 #include "veche/graph/topology_kinds.h"
 #include "veche/model/zoo.h"
 
@@ -27,11 +25,6 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 template <class T>
 Json maybe(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-// One period, or a sample of rounds that are drawn for ever.
-std::uint64_t sampled_rounds(const Topology& topology) {
-  return topology.period() == 0 ? 64 : topology.period();
 }
 
 // Counts the vectors that nodes send, round by round: one per reader.
@@ -76,25 +69,6 @@ std::string labels_text(const Topology& topology) {
 double bytes_each(const TopologyReport& report) { return 4.0 * static_cast<double>(*report.parameters); }
 
 }  // namespace
-
-Mixing mean_mixing(const Topology& topology) {
-  const std::uint64_t rounds = sampled_rounds(topology);
-  std::vector<std::map<int, double>> sums(static_cast<std::size_t>(topology.nodes()));
-  for (std::uint64_t k = 0; k < rounds; ++k) {
-    const auto mixing = topology.at(k);
-    for (int i = 0; i < topology.nodes(); ++i) {
-      for (const Weight& weight : mixing->row(i)) {
-        sums[static_cast<std::size_t>(i)][weight.node] += weight.value / static_cast<double>(rounds);
-      }
-    }
-  }
-  std::vector<std::vector<Weight>> rows;
-  for (const auto& sum : sums) {
-    rows.emplace_back();
-    for (const auto& [node, value] : sum) rows.back().push_back({node, value});
-  }
-  return Mixing(std::move(rows));
-}
 
 std::uint64_t parameter_count(const std::string& model) {
   std::vector<std::string> names;
@@ -253,26 +227,10 @@ std::string to_text(const TopologyReport& report) {
 }
 
 Picture picture_of(const TopologyReport& report) {
-  const Graph& graph = report.topology->graph();
-  std::string family;
-  std::vector<int> shape;
-  std::string_view spec = report.spec;
-  if (spec.starts_with("matchings:")) spec.remove_prefix(10);
-  if (spec.starts_with("one-peer-exponential")) {
-    family = "one-peer-exponential";
-  } else if (!spec.starts_with("schedule:") && !spec.starts_with("file:")) {
-    const SpecGraph known = read_spec(spec, {});
-    family = known.family;
-    shape = known.shape;
-  }
-  const Layout layout = layout_of(graph, family, shape);
-  // For a file the name is enough.
-  const std::string about =
-      spec.starts_with("file:")
-          ? std::filesystem::path(spec.substr(5)).filename().string() + ", " + report.rule
-          : report.topology->describe();
-  const std::string title = fmt::format("{}: rho {:.4f}", about, report.contraction.rate);
-  return draw(graph, mean_mixing(*report.topology), layout, title, words_of(*report.topology).labels);
+  TopologyRequest request;
+  request.graph = report.spec;
+  request.weights = report.rule;
+  return veche::picture_of(*report.topology, request);
 }
 
 void write_pictures(const TopologyReport& report, const std::string& svg_path, const std::string& png_path) {

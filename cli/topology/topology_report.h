@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "veche/graph/drawing/picture.h"
+#include "veche/graph/drawing/topology_picture.h"
 #include "veche/graph/facts.h"
 #include "veche/graph/topology.h"
 
@@ -47,9 +47,6 @@ std::uint64_t parameter_count(const std::string& model);
 
 std::string rounds(double count);   // "96", "never"
 std::string rho_text(double rate);  // six digits, or the distance from 1
-
-// The mean over rounds that differ, for pictures.
-Mixing mean_mixing(const Topology& topology);
 
 Picture picture_of(const TopologyReport& report);
 // Writes SVG and PNG files; throws RequestError if a file cannot be written.

@@ -8,6 +8,8 @@ namespace py = pybind11;
 
 // Each adds a part to the extension. Threads: functions that wait release the GIL; what the library
 // calls on its own threads takes it.
+void add_runs(py::module_& module);
+void add_topologies(py::module_& module);
 
 void add_loop(py::module_& module);
 void add_comm(py::module_& module);

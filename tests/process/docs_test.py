@@ -14,8 +14,8 @@ PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.m
 GENERATED = {"configuration.md", "thesis.md", "gallery.md"}
 WIDTH, PARAGRAPH = 100, 5
 # Pages name files from the root, or as the source includes them.
-ROOTS = [ROOT, ROOT / "src/veche", ROOT / "src/veche/data", ROOT / "include", ROOT / "bench"]
-FOLDERS = ("src", "include", "cli", "bench", "tests", "examples")
+ROOTS = [ROOT, ROOT / "src/veche", ROOT / "src/veche/data", ROOT / "include", ROOT / "bench", ROOT / "python"]
+FOLDERS = ("src", "include", "cli", "bench", "tests", "examples", "python")
 NEW_FILE = "`, the whole file:"  # what a page asks the reader to make
 SOURCE = r"(?<![\w/.-])((?:[\w.*-]+/)+[\w.*-]+\.(?:h|cc|py|toml|md|map|cmake|proto|json)\b)"
 MAY_INCLUDE = {"base": set(), "graph": {"base"}, "comm": {"base"}, "compress": {"base"}, "data": {"base"}, "model": {"base"},

@@ -17,6 +17,12 @@ bool may_change(const std::string& name, const Config& changed) {
   return key != nullptr && key->may_change;
 }
 
+[[noreturn]] void refuse(const std::string& change) {
+  throw RequestError(change +
+                     " would change the run that is resumed; only run.* keys for its length and measuring, "
+                     "cluster.nodes, the topology and the stages may change");
+}
+
 }  // namespace
 
 Config resumed_config(const std::filesystem::path& folder, const std::vector<std::string>& assignments) {
@@ -24,13 +30,22 @@ Config resumed_config(const std::filesystem::path& folder, const std::vector<std
   for (const std::string& assignment : assignments) {
     Config changed = config;
     changed.set(assignment);
-    if (!may_change(assignment.substr(0, assignment.find('=')), changed))
-      throw RequestError(
-          "--set " + assignment +
-          " would change the run that is resumed; only run.* keys for its length and measuring, "
-          "cluster.nodes, the topology and the stages may change");
+    if (!may_change(assignment.substr(0, assignment.find('=')), changed)) refuse("--set " + assignment);
     config = std::move(changed);
   }
+  return config;
+}
+
+Config resumed_config(const std::filesystem::path& folder, const Config& changes) {
+  Config config = Config::from_file(RunFolder::open(folder).config());
+  for (const auto& [section, keys] : changes.given())
+    for (const auto& [key, value] : keys) {
+      const std::string name = section + "." + key;
+      Config changed = config;
+      changed.set(section, key, value);
+      if (!may_change(name, changed)) refuse(name + " = " + to_toml(value));
+      config = std::move(changed);
+    }
   return config;
 }
 

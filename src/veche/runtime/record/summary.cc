@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "veche/summary.h"
+
 namespace veche {
 namespace {
 
@@ -98,6 +100,11 @@ Json nodes_json(const Evaluation& evaluation) {
   Json nodes = Json::array();
   for (const NodeReport& node : evaluation.nodes) nodes.push_back(node_json(node));
   return nodes;
+}
+
+// Paths may hold bytes that are not UTF-8.
+std::string text_of_json(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -239,6 +246,12 @@ Json summary(const RunResult& result) {
   json["per_node"] = nodes_json(last);
   if (result.info.model == "quadratic") json["parameters"] = result.parameters;
   return json;
+}
+
+std::string summary_json(const RunResult& result) { return text_of_json(summary(result)); }
+
+std::string metrics_json(const Evaluation& evaluation, double epoch) {
+  return text_of_json(metrics_line(evaluation, epoch));
 }
 
 }  // namespace veche
