@@ -282,8 +282,8 @@ TEST(StagedViews, AStageLeavesOutAStepWhoseClippingNobodyKnows) {
     EXPECT_EQ(one.step, 2U);
     EXPECT_EQ(one.vectors[0][0], 1);
   }
-  EXPECT_NE(run.members[1]->told.front().find("stage 1 leaves out step 2"), std::string::npos)
-      << run.members[1]->told.front();
+  EXPECT_NE(run.members[1]->began.find("stage 1 leaves out step 2"), std::string::npos)
+      << run.members[1]->began;
 }
 
 // One replica was ahead of another that had its gradients, but not yet their common norm.

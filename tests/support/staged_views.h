@@ -32,6 +32,7 @@ class StagesComingAndGoing {
     std::unique_ptr<ViewPart> part;
     bool died = false;
     std::vector<std::string> told;
+    std::string began;  // what was told when the last view began
     std::vector<std::uint64_t> evaluated, saved;
     std::map<std::uint64_t, std::map<int, std::vector<float>>> written;  // parameters by stage
   };
@@ -216,7 +217,8 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
                                   .checkpointer = &member,
                                   .speaker = id};
       member.part->on_roles = [&](const std::string& sentence) { member.told.push_back(sentence); };
-      member.part->on_begin = [&](const TrainingPlan&, const std::string&) {
+      member.part->on_begin = [&](const TrainingPlan&, const std::string& said) {
+        member.began = said;
         const Roles& roles = member.part->staged()->roles();
         Past& now = past.back();
         now.first_step = roles.first_step;
