@@ -13,7 +13,6 @@ RequestError, a run that fails RunError, with the sentences of the command line.
 """
 
 from veche._veche import Error, PeerLost, RequestError, RunError
-
 for _error in (Error, PeerLost, RequestError, RunError):
     _error.__module__ = "veche"  # as tracebacks name them
 
@@ -21,6 +20,8 @@ TYPE_CHECKING = False  # as in `typing`, which takes time to import
 if TYPE_CHECKING:
     from veche.comparing import Comparison as Comparison, compare as compare
     from veche.graphs import Topology as Topology, topology as topology
+    from veche.own import Batch as Batch, Key as Key, Learner as Learner, NodeEnded as NodeEnded, Strategy as Strategy
+    from veche.own import dataset as dataset, learner as learner, register_dataset as register_dataset, strategy as strategy
     from veche.progress import Progress as Progress
     from veche.results import Result as Result
     from veche.training import simulate as simulate, train as train
@@ -29,14 +30,17 @@ if TYPE_CHECKING:
 # `import veche` is quick.
 _PLACES = {
     "Comparison": "veche.comparing", "compare": "veche.comparing",
+    "Batch": "veche.own", "Key": "veche.own", "Learner": "veche.own", "NodeEnded": "veche.own", "Strategy": "veche.own",
+    "dataset": "veche.own", "learner": "veche.own", "register_dataset": "veche.own", "strategy": "veche.own",
     "Progress": "veche.progress",
     "Result": "veche.results",
     "Topology": "veche.graphs", "topology": "veche.graphs",
     "simulate": "veche.training", "train": "veche.training",
 }
 
-__all__ = ["Comparison", "Error", "PeerLost", "Progress", "RequestError", "Result", "RunError", "Topology",
-           "compare", "simulate", "topology", "train"]
+__all__ = ["Batch", "Comparison", "Error", "Key", "Learner", "NodeEnded", "PeerLost", "Progress", "RequestError", "Result",
+           "RunError", "Strategy", "Topology", "compare", "dataset", "learner", "register_dataset", "simulate", "strategy",
+           "topology", "train"]
 
 
 def __getattr__(name: str) -> object:
