@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "extension/arrays.h"
+#include "extension/strategy_compressor.h"
 #include "extension/strategy_exceptions.h"
 #include "extension/strategy_keys.h"
 #include "extension/strategy_node.h"
@@ -42,13 +43,15 @@ struct SavedNumber {
   std::uint64_t known = 0;  // to the object
 };
 
-class PythonStrategy : public Strategy, public BeforeBackward {
+class PythonStrategy : public Strategy, public BeforeBackward, public MeasuredStrategy {
  public:
   // `make` makes the object from the node and the values of the keys.
-  PythonStrategy(StrategyContext context, py::handle make, const std::vector<KeySpec>& keys)
+  PythonStrategy(StrategyContext context, py::handle make, const std::vector<KeySpec>& keys, bool coded)
       : context_(std::move(context)) {
+    if (coded) compressor_.emplace(context_);
     in_python([&] {
       node_ = std::make_shared<StrategyNode>(context_);
+      if (compressor_) node_->compressor = &*compressor_;
       try {
         object_ = Kept(make(node_, values_of(context_.options, keys)));
         const py::object hooks = py::module_::import("veche.own").attr("_hooks")(object_.get());
@@ -79,8 +82,11 @@ class PythonStrategy : public Strategy, public BeforeBackward {
   void finish() override { call(kFinish); }
 
   SavedState state() override {
-    return in_python([&] { return saved_state(); });
+    SavedState saved = in_python([&] { return saved_state(); });
+    if (compressor_) compressor_->add_state(saved);
+    return saved;
   }
+  Coding coding() const override { return compressor_ ? compressor_->coding() : Coding{}; }
 
  protected:
   void call(Hook hook) {
@@ -171,6 +177,7 @@ class PythonStrategy : public Strategy, public BeforeBackward {
   }
 
   StrategyContext context_;
+  std::optional<StrategyCompressor> compressor_;  // of a strategy that declares a codec
   std::shared_ptr<StrategyNode> node_;
   Kept object_;
   std::array<Kept, kHooks> hooks_;    // empty where the class does not define it
@@ -230,10 +237,17 @@ void register_python_strategy(const py::dict& declared) {
   info.needs_threads = true;
   const py::handle make = py::object(declared["make"]).release();
   const bool alone = declared["starts_alone"].cast<bool>();
-  info.make = [make, keys = info.keys, pace, alone](StrategyContext context) -> std::unique_ptr<Strategy> {
-    if (pace == Pace::in_step) return std::make_unique<PythonStrategy>(std::move(context), make, keys);
-    if (!alone) return std::make_unique<PythonAsyncStrategy>(std::move(context), make, keys);
-    return std::make_unique<PythonLoneStrategy>(std::move(context), make, keys);
+  info.coded.exchange = choice<CodedExchange>(declared["codec"], {{"none", CodedExchange::undeclared},
+                                                                  {"nothing", CodedExchange::nothing},
+                                                                  {"gradients", CodedExchange::gradients},
+                                                                  {"deltas", CodedExchange::deltas},
+                                                                  {"copies", CodedExchange::copies}});
+  const bool coded = info.coded.exchange != CodedExchange::undeclared;
+  info.make = [make, keys = info.keys, pace, alone,
+               coded](StrategyContext context) -> std::unique_ptr<Strategy> {
+    if (pace == Pace::in_step) return std::make_unique<PythonStrategy>(std::move(context), make, keys, coded);
+    if (!alone) return std::make_unique<PythonAsyncStrategy>(std::move(context), make, keys, coded);
+    return std::make_unique<PythonLoneStrategy>(std::move(context), make, keys, coded);
   };
   register_strategy(std::move(info));
 }

@@ -9,7 +9,9 @@ namespace {
 
 constexpr char kThrown[] = "_veche_thrown";  // the attribute of an exception that came from the library
 
-// The last exception of Python code that a run of this process ended with. Guarded by the GIL.
+// The last exception that left Python code, and its text in C++: where the library passes on an
+// exception of its own type or only the text, the object and its traceback are found here. Guarded
+// by the GIL.
 struct Last {
   Kept value;
   std::string text;
@@ -51,15 +53,14 @@ void translate(std::exception_ptr thrown) {
   } catch (const PythonRequestError& raised) {
     raised.restore();
     last() = {};
-  } catch (const PeerLost&) {
-    throw;
-  } catch (const RunError& failed) {
-    // In a job of several ranks only the text comes back.
+  } catch (const Error& failed) {
     const Last cause = std::exchange(last(), {});
     if (!cause.value || std::string(failed.what()).find(cause.text) == std::string::npos) throw;
+    if (failed.what() == cause.text) return Raised(cause.value).restore();
+    // In a job of several ranks only the text comes back, and the rank's name.
     const py::object value = library_class("RunError")(failed.what());
     value.attr("__cause__") = cause.value.get();
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())), value.ptr());
+    Raised(Kept(value)).restore();
   }
 }
 
@@ -83,6 +84,9 @@ void throw_raised(py::error_already_set& raised) {
   if (py::hasattr(value, kThrown)) {
     const auto thrown = *value.attr(kThrown).cast<py::capsule>().get_pointer<std::exception_ptr>();
     py::delattr(value, kThrown);
+    // The loss of a peer is a consequence: the cause is kept instead.
+    if (is_instance(value, "Error") && (!last().value || !is_instance(value, "PeerLost")))
+      last() = {Kept(value), py::str(value).cast<std::string>()};
     std::rethrow_exception(thrown);
   }
   const std::string text =
@@ -123,8 +127,7 @@ void forget_frames() {
 
 void add_exceptions(py::module_& module) {
   // No Exception, so that no handler of failures in Python code stops it.
-  static py::handle ended = py::exception<NodeEnded>(module, "NodeEnded", PyExc_BaseException).release();
-  static_cast<void>(ended);
+  static_cast<void>(py::exception<NodeEnded>(module, "NodeEnded", PyExc_BaseException));
   py::register_exception_translator(translate);
 }
 

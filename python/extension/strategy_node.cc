@@ -220,8 +220,9 @@ void StrategyNode::end() {
 void add_strategy_node(py::module_& module) {
   add_channel(module);
   const auto samples = [](const Node& self) -> const SampleWeights& { return self.context().samples; };
-  py::class_<Node, std::shared_ptr<Node>>(module, "StrategyNode")
-      .def_property_readonly("x", [](const Node& self) { return self.context(), self.x; })
+  py::class_<Node, std::shared_ptr<Node>> node(module, "StrategyNode");
+  add_strategy_compressor(node);
+  node.def_property_readonly("x", [](const Node& self) { return self.context(), self.x; })
       .def_property_readonly("gradient", [](const Node& self) { return self.context(), self.gradient; })
       .def_property_readonly("buffers", [](const Node& self) { return self.context(), self.buffers; })
       .def_property_readonly("tensors", tensors)

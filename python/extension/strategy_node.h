@@ -10,6 +10,8 @@
 
 namespace veche::python {
 
+class StrategyCompressor;
+
 // What Python code has of its node. It outlives the run, and then says so. Its memory does not: the
 // arrays that are views of the run's memory are valid until the node ends.
 class StrategyNode {
@@ -23,11 +25,15 @@ class StrategyNode {
   const Topology& topology() const;
 
   py::array x, gradient, buffers;
-  std::uint64_t step = 0;  // that the node is at
+  std::uint64_t step = 0;                    // that the node is at
+  StrategyCompressor* compressor = nullptr;  // of a strategy that declares a codec
 
  private:
   StrategyContext* context_;
 };
+
+// Adds the codec's methods to the class of nodes in Python.
+void add_strategy_compressor(py::handle node_class);
 
 // A conversation of a node, in Python code. A call releases the GIL while it waits.
 class StrategyChannel {

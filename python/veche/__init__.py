@@ -13,6 +13,7 @@ RequestError, a run that fails RunError, with the sentences of the command line.
 """
 
 from veche._veche import Error, PeerLost, RequestError, RunError
+
 for _error in (Error, PeerLost, RequestError, RunError):
     _error.__module__ = "veche"  # as tracebacks name them
 

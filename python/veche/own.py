@@ -18,13 +18,19 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
 
 from veche import _veche
+from veche._veche import NodeEnded
 
 if TYPE_CHECKING:
     import numpy
+    from numpy.typing import NDArray
 
-__all__ = ["Batch", "Key", "Learner", "Strategy", "dataset", "learner", "register_dataset", "strategy"]
+    Floats = NDArray[numpy.float32]
+    Whole = NDArray[numpy.int64]
+
+__all__ = ["Batch", "Key", "Learner", "NodeEnded", "Strategy", "dataset", "learner", "register_dataset", "strategy"]
 
 _Class = TypeVar("_Class", bound=type)
+_Shape = Tuple[int, int, int]  # channels, height, width
 _Value = Union[bool, int, float, str]
 
 
@@ -85,7 +91,7 @@ def _first_line(text: Optional[str]) -> str:
 class _Graph:
     """The graph of a run and the weights of its rounds."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: _veche.StrategyNode) -> None:
         self._node = node
 
     def neighbors(self, node: Optional[int] = None) -> List[int]:
@@ -104,7 +110,7 @@ class _Graph:
 class _Samples:
     """How many samples each node trains on. Every node knows this of all nodes."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: _veche.StrategyNode) -> None:
         self._node = node
 
     def count(self, node: int, step: int) -> int:
@@ -134,6 +140,62 @@ class _Samples:
         return self._node.steps_per_epoch()
 
 
+class _Copies:
+    """CHOCO: this node and each neighbour keep copies of each other's parameters, and messages are codes of
+    the changes. Every send has its receive at the neighbour; pull when both are done."""
+
+    def __init__(self, node: _veche.StrategyNode) -> None:
+        self._node = node
+
+    def start(self, how: str = "in step") -> None:
+        """In Strategy.start: "in step" or "async", together with all nodes, or "alone"."""
+        if how not in ("in step", "async", "alone"):
+            raise ValueError(f'how must be "in step", "async" or "alone", not {how!r}')
+        self._node.copies_start(how)
+
+    def send(self, neighbour: int) -> None:
+        """Sends how the parameters differ from the neighbour's copy of them."""
+        self._node.copies_send(neighbour)
+
+    def receive(self, neighbour: int) -> None:
+        """Waits for what the neighbour sends, and changes the copy."""
+        self._node.copies_receive(neighbour)
+
+    def pull(self, neighbour: int, weight: float) -> None:
+        """x += gamma * weight * (copy of the neighbour's parameters - its copy of this node's)."""
+        self._node.copies_pull(neighbour, weight)
+
+
+class _Compressor:
+    """The run's codec."""
+
+    def __init__(self, node: _veche.StrategyNode) -> None:
+        self._node = node
+
+    @property
+    def on(self) -> bool:
+        """Whether the run has a codec."""
+        return self._node.codec_on()
+
+    def codes(self, step: int) -> bool:
+        """Whether the exchange after this step is compressed."""
+        return self._node.codec_codes(step)
+
+    @property
+    def gamma(self) -> float:
+        """compress.gamma"""
+        return self._node.codec_gamma()
+
+    def sum_(self, data: Floats) -> None:
+        """Replaces the vector of every node by the sum over all nodes, compressed if the run has a codec."""
+        self._node.codec_sum(data)
+
+    def copies(self, neighbours: Sequence[int]) -> _Copies:
+        """Copies of the parameters, one pair for each neighbour. Make them in __init__, if the codec is on."""
+        self._node.codec_copies(list(neighbours))
+        return _Copies(self._node)
+
+
 class Strategy:
     """Base of the strategies of one's own, one object for each node.
 
@@ -146,7 +208,7 @@ class Strategy:
     # Names of attributes that a checkpoint saves: float32 arrays, ints and floats that __init__ has made.
     state: Sequence[str] = ()
 
-    _node: Any
+    _node: _veche.StrategyNode
     options: Dict[str, Any]
     channel: _veche.Channel
     samples: _Samples
@@ -174,7 +236,7 @@ class Strategy:
         """After the last step."""
 
     @property
-    def x(self) -> "numpy.ndarray":
+    def x(self) -> Floats:
         """The parameters, a float32 view without a copy. `self.x = value` writes into it."""
         return self._node.x
 
@@ -184,7 +246,7 @@ class Strategy:
             self._node.x[...] = value
 
     @property
-    def gradient(self) -> "numpy.ndarray":
+    def gradient(self) -> Floats:
         """The gradient, like x."""
         return self._node.gradient
 
@@ -194,12 +256,12 @@ class Strategy:
             self._node.gradient[...] = value
 
     @property
-    def buffers(self) -> "numpy.ndarray":
+    def buffers(self) -> Floats:
         """What belongs to the model and is not trained, such as the statistics of batch norm."""
         return self._node.buffers
 
     @property
-    def tensors(self) -> Dict[str, "numpy.ndarray"]:
+    def tensors(self) -> Dict[str, Floats]:
         """Views of the parameters by their names."""
         return self._node.tensors
 
@@ -227,6 +289,11 @@ class Strategy:
     def graph(self) -> _Graph:
         """The graph, of a strategy that declares one."""
         return _Graph(self._node)
+
+    @property
+    def compressor(self) -> _Compressor:
+        """The run's codec, of a strategy that declares one."""
+        return _Compressor(self._node)
 
     def mixing(self, round: int) -> List[Tuple[int, float]]:
         """This node's weights in a round, (node, weight) by node, itself included."""
@@ -257,23 +324,24 @@ class Strategy:
         self._node.spawn(helper)
 
     @property
-    def random(self) -> "numpy.random.Generator":
+    def random(self) -> numpy.random.Generator:
         """Random numbers of this node at this step: runs repeat, also from a checkpoint."""
         return self._random_of("own strategy", self.me + 1)
 
     @property
-    def shared_random(self) -> "numpy.random.Generator":
+    def shared_random(self) -> numpy.random.Generator:
         """Random numbers of this step that are the same on every node."""
         return self._random_of("own strategy of all", 0)
 
-    def _random_of(self, purpose: str, who: int) -> "numpy.random.Generator":
+    def _random_of(self, purpose: str, who: int) -> numpy.random.Generator:
         step = self._node.step
         drawn: Dict[str, Any] = self.__dict__.setdefault("_generators", {})
         if drawn.get(purpose, (None,))[0] != step:
             from numpy.random import PCG64, Generator
 
             drawn[purpose] = (step, Generator(PCG64(self._node.random_words(purpose, who, step))))
-        return drawn[purpose][1]
+        generator: numpy.random.Generator = drawn[purpose][1]
+        return generator
 
 
 _HOOKS = ("start", "start_alone", "before_backward", "after_backward", "after_step", "leave", "finish")
@@ -288,7 +356,7 @@ def _hooks(made: Strategy) -> Dict[str, Any]:
     }
 
 
-def _with_base(cls: type, base: type) -> type:
+def _with_base(cls: type, base: type) -> Any:
     if issubclass(cls, base):
         return cls
     return type(cls.__name__, (cls, base), {"__module__": cls.__module__, "__doc__": cls.__doc__})
@@ -318,6 +386,7 @@ def strategy(
     rule: str = "",
     shorthand: str = "",
     common_state: bool = False,
+    codec: Optional[str] = None,
     grid: Optional[str] = None,
     pipeline: Optional[str] = None,
     **keys: Any,
@@ -330,6 +399,8 @@ def strategy(
     rule: one line for tables; the first line of the class's description otherwise.
     shorthand: the key that `name:value` sets in a comparison.
     common_state: `state` is the same on all nodes and belongs to the common model.
+    codec: what it sends through self.compressor: "gradients", "deltas", "copies" (of models), or "nothing".
+        Without it [compress] is refused.
     grid, pipeline: "REASON; INSTEAD" if it cannot be used there.
     """
     if graph not in (None, "undirected", "directed"):
@@ -338,8 +409,11 @@ def strategy(
         raise ValueError(f'async_ must be False, True or "equal steps", not {async_!r}')
     if replicas not in ("own", "equal", "bound"):
         raise ValueError(f'replicas must be "own", "equal" or "bound", not {replicas!r}')
+    if codec not in (None, "gradients", "deltas", "copies", "nothing"):
+        raise ValueError(f'codec must be None, "gradients", "deltas", "copies" or "nothing", not {codec!r}')
     declared: Dict[str, Any] = {
         "name": name,
+        "codec": codec or "none",
         "keys": _declared_keys(keys, Strategy, f"the strategy {name!r}"),
         "shorthand": shorthand,
         "graph": graph or "none",
@@ -353,8 +427,8 @@ def strategy(
     def register(cls: _Class) -> _Class:
         whole = _with_base(cls, Strategy)
 
-        def make(node: Any, options: Dict[str, Any]) -> Strategy:
-            made: Any = whole.__new__(whole)
+        def make(node: _veche.StrategyNode, options: Dict[str, Any]) -> Any:
+            made = whole.__new__(whole)
             made._node, made.channel, made.samples = node, node.channel(), _Samples(node)
             made.lock = threading.Lock()
             _set_options(made, options)
@@ -376,7 +450,7 @@ class Batch:
 
     __slots__ = ("images", "labels", "step")
 
-    def __init__(self, images: "numpy.ndarray", labels: "numpy.ndarray", step: int) -> None:
+    def __init__(self, images: Floats, labels: Whole, step: int) -> None:
         self.images, self.labels, self.step = images, labels, step
 
     def __len__(self) -> int:
@@ -394,7 +468,7 @@ class Learner:
     parameters: Any
     gradients: Any
     options: Dict[str, Any]
-    shape: Tuple[int, int, int]  # of a sample: channels, height, width
+    shape: _Shape  # of a sample
     classes: int
     seed: int
     node: int
@@ -410,7 +484,7 @@ class Learner:
         raise NotImplementedError("a learner needs evaluate")
 
     @property
-    def random(self) -> "numpy.random.Generator":
+    def random(self) -> numpy.random.Generator:
         """A new generator of random numbers that are the same on every node."""
         from numpy.random import PCG64, Generator
 
@@ -424,10 +498,10 @@ def learner(name: str, *, needs_data: bool = True, **keys: Any) -> Callable[[_Cl
     def register(cls: _Class) -> _Class:
         whole = _with_base(cls, Learner)
 
-        def make(facts: Dict[str, Any], options: Dict[str, Any]) -> Learner:
+        def make(facts: Dict[str, Any], options: Dict[str, Any]) -> Any:
             import numpy
 
-            made: Any = whole.__new__(whole)
+            made = whole.__new__(whole)
             vars(made).update(facts)
             _set_options(made, options)
             made.__init__()
@@ -451,7 +525,7 @@ def _like(arrays: Any, make: Callable[[Any], Any]) -> Any:
     return make(arrays)
 
 
-def _numbers(sample: Any) -> "numpy.ndarray":
+def _numbers(sample: Any) -> Floats:
     """The float32 numbers of a sample; bytes of images become 0 to 1."""
     import numpy
 
@@ -461,7 +535,7 @@ def _numbers(sample: Any) -> "numpy.ndarray":
     return array.astype(numpy.float32, copy=False)
 
 
-def _shape_of(array: "numpy.ndarray", layout: str) -> Tuple[int, int, int]:
+def _shape_of(array: Floats, layout: str) -> _Shape:
     """Channels, height, width."""
     if array.ndim == 3:
         return array.shape if layout == "CHW" else (array.shape[2], array.shape[0], array.shape[1])  # type: ignore
@@ -479,11 +553,12 @@ class _Part:
         if not hasattr(samples, "__len__") or not hasattr(samples, "__getitem__"):
             raise TypeError(f"{where} must have __len__ and __getitem__, and a {type(samples).__name__} has not")
         self.samples, self.layout = samples, layout
-        self.labels = self._known_labels()
-        if self.labels is None:
-            self.labels = numpy.array([int(samples[i][1]) for i in range(len(samples))], dtype=numpy.int64)
+        known = self._known_labels()
+        if known is None:
+            known = numpy.array([int(samples[i][1]) for i in range(len(samples))], dtype=numpy.int64)
+        self.labels = known
 
-    def _known_labels(self) -> Optional["numpy.ndarray"]:
+    def _known_labels(self) -> Optional[Whole]:
         """Without reading all samples: torchvision's sets have `targets`."""
         import numpy
 
@@ -497,10 +572,10 @@ class _Part:
                     return labels.astype(numpy.int64)
         return None
 
-    def shape(self) -> Tuple[int, int, int]:
+    def shape(self) -> _Shape:
         return _shape_of(_numbers(self.samples[0][0]), self.layout)
 
-    def read(self, index: int) -> "numpy.ndarray":
+    def read(self, index: int) -> Floats:
         import numpy
 
         array = _numbers(self.samples[index][0])
@@ -508,8 +583,19 @@ class _Part:
             array = array.transpose(1, 2, 0)
         return numpy.ascontiguousarray(array)
 
-    def told(self, shape: Tuple[int, int, int], classes: int) -> Dict[str, Any]:
+    def told(self, shape: _Shape, classes: int) -> Dict[str, Any]:
         return {"read": self.read, "labels": self.labels.tolist(), "shape": tuple(shape), "classes": classes}
+
+
+def _shape_given(shape: Sequence[int]) -> _Shape:
+    extents = [int(extent) for extent in shape]
+    if len(extents) == 1:
+        extents += [1, 1]
+    if len(extents) == 2:
+        extents = [1, *extents]
+    if len(extents) != 3 or min(extents) < 1:
+        raise ValueError(f"shape must be the channels, height and width of a sample, not {shape!r}")
+    return (extents[0], extents[1], extents[2])
 
 
 def _opened(
@@ -528,7 +614,7 @@ def _opened(
     if shape is None:
         whole = parts[0].shape()
     else:
-        whole = (*shape, 1, 1)[:3] if len(shape) == 1 else ((1, *shape) if len(shape) == 2 else tuple(shape))
+        whole = _shape_given(shape)
     return {
         "train": parts[0].told(whole, classes),
         "test": parts[1].told(whole, classes),
