@@ -24,24 +24,23 @@ class LazyMean(veche.Strategy):
     state = ["sent", "known"]  # for checkpoints
 
     def __init__(self):
-        self.neighbors = self.graph.neighbors()
+        self.weights = dict(self.mixing(0))  # of this node and of those that send to it
+        self.givers = [node for node in self.weights if node != self.me]
         self.sent = numpy.full_like(self.x, numpy.inf)
-        self.known = numpy.zeros((len(self.neighbors), self.x.size), dtype=numpy.float32)
+        self.known = numpy.zeros((len(self.givers), self.x.size), dtype=numpy.float32)
 
     def after_step(self, step):
         moved = numpy.linalg.norm(self.x - self.sent) > self.threshold * numpy.linalg.norm(self.x)
         if moved:
             self.sent[:] = self.x
-        for node in self.neighbors:
+        for node in self.readers(0):
             self.channel.send(node, self.x if moved else b"")
-        for row, node in zip(self.known, self.neighbors):
+        mixed = self.weights[self.me] * self.x
+        for row, node in zip(self.known, self.givers):
             theirs = self.channel.receive(node)
             if theirs.size:
                 row[:] = theirs
-        weights = dict(self.mixing(step))
-        mixed = weights[self.me] * self.x
-        for row, node in zip(self.known, self.neighbors):
-            mixed += weights[node] * row
+            mixed += self.weights[node] * row
         self.x = mixed
 
 

@@ -86,8 +86,8 @@ class Remembers:
         self.scale = 1 / (1 + self.rounds)
         if self.noisy:
             self.x += self.random.normal(size=self.x.size).astype(numpy.float32) / 100
-        mate = (self.shared_random.permutation(self.nodes), )[0]
-        peer = int(mate[(list(mate).index(self.me)) ^ 1])
+        pairs = self.shared_random.permutation(self.nodes).tolist()
+        peer = pairs[pairs.index(self.me) ^ 1]
         self.channel.send(peer, self.x)
         self.x = (self.x + self.channel.receive(peer)) / 2
 
@@ -125,7 +125,10 @@ class Helped:
 
     def serve(self):
         while True:
-            node, theirs = self.models.receive_any()
+            try:
+                node, theirs = self.models.receive_any()
+            except veche.PeerLost:  # it has made all its steps
+                continue
             with self.lock:
                 self.x += (theirs - self.x) / 2
 
@@ -136,12 +139,16 @@ class Helped:
         self.channel.barrier()
 
 
+class NoLuck(LookupError):
+    """Unlike the built-in ones it can be referred to weakly."""
+
+
 @veche.strategy("breaks", at=20, node=1, where="after_step")
 class Breaks:
     def after_step(self, step):
         kept = self.x[:1]
         if self.me == self.node and step == self.at:
-            raise LookupError(f"no luck in step {step}")
+            raise NoLuck(f"no luck in step {step}")
         if self.nodes > 1:
             self.channel.allreduce_(numpy.ones(1, dtype=numpy.float32))
         return kept
@@ -215,7 +222,7 @@ class Softmax:
 
 
 class Stripes:
-    """Pictures with a bright row or a bright column, channels first."""
+    """Pictures with a bright row in the upper or the lower half, channels first."""
 
     def __init__(self, size, seed):
         self.size, self.seed = size, seed
@@ -227,11 +234,10 @@ class Stripes:
         random = numpy.random.default_rng([self.seed, index])
         picture = random.normal(size=(1, 6, 6)) / 10
         label = index % 2
-        place = random.integers(6)
-        picture[(0, place) if label else (0, slice(None), place)] += 1
+        picture[0, random.integers(3) + 3 * label] += 1
         return picture, label
 
 
-@veche.dataset("stripes", classes=["columns", "rows"], samples=400)
-def stripes(samples, seed):
-    return Stripes(samples, seed), Stripes(100, seed + 1000)
+@veche.dataset("stripes", classes=["upper", "lower"], pictures=400)
+def stripes(pictures, seed):
+    return Stripes(pictures, seed), Stripes(100, seed + 1000)

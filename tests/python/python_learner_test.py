@@ -10,7 +10,7 @@ from veche_runs import RunsTest
 
 LINE = {"model": {"name": "line"}, "cluster": {"nodes": 4}, "topology": {"graph": "ring"}, "run": {"steps": 600},
         "optimizer": {"name": "sgd", "lr": 0.2, "schedule": "cosine"}}
-STRIPES = {"model": {"name": "softmax"}, "data": {"name": "stripes"}, "cluster": {"nodes": 2}, "run": {"epochs": 2},
+STRIPES = {"model": {"name": "softmax"}, "data": {"name": "stripes"}, "cluster": {"nodes": 2},
            "optimizer": {"name": "sgd", "lr": 0.1}}
 
 
@@ -29,7 +29,7 @@ class Learners(RunsTest):
         numpy.testing.assert_array_equal(threads.parameters, virtual.parameters)
 
     def test_with_data(self):
-        result = veche.train(STRIPES, set={"data.samples": 2000}, keep=False)
+        result = veche.train(STRIPES, set={"data.pictures": 2000}, epochs=2, keep=False)
         self.assertGreater(result.summary["accuracy"]["average_model"], 0.9)
 
     def test_restart(self):
@@ -92,7 +92,7 @@ class Learners(RunsTest):
             return own_parts.Softmax.compute_gradient(self, batch)
 
         veche.learner("keeps-batches", rate=1.0)(type("Keeps", (own_parts.Softmax,), {"compute_gradient": compute_gradient}))
-        veche.train(STRIPES, set={"model.name": "keeps-batches"}, keep=False)
+        veche.train(STRIPES, set={"model.name": "keeps-batches"}, epochs=2, keep=False)
         for images, copy, labels, same in kept:
             self.assertEqual(images.shape[1:], (6, 6, 1))
             numpy.testing.assert_array_equal(images, copy)
@@ -117,7 +117,7 @@ class Datasets(RunsTest):
             return own_parts.Softmax.compute_gradient(self, batch)
 
         veche.learner("sees", rate=1.0)(type("Sees", (own_parts.Softmax,), {"compute_gradient": compute_gradient}))
-        veche.train({"model": {"name": "sees"}, "data": {"name": name, "batch": 2}, "cluster": {"nodes": 1},
+        veche.train({"model": {"name": "sees"}, "data": {"name": name, "batch": 2}, "cluster": {"nodes": 1}, "strategy": {"name": "allreduce"},
                      "run": {"epochs": 1}, "optimizer": {"name": "sgd", "lr": 1e-6}}, keep=False)
         return sorted(found)
 
@@ -165,7 +165,7 @@ class Datasets(RunsTest):
         name = f"refused-{self.number}"
         with self.assertRaisesRegex(kind, words):
             veche.register_dataset(name, *sets, **options)
-            veche.train(STRIPES, set={"data.name": name}, keep=False)
+            veche.train(STRIPES, set={"data.name": name}, epochs=1, keep=False)
 
     def test_wrong_sets(self):
         self.refused(TypeError, "a training set must have __len__ and __getitem__, and a int has not", 3)
@@ -188,8 +188,8 @@ class Datasets(RunsTest):
         self.refused(OSError, "the tape is torn", Torn(pairs(20)))
 
     def test_keys(self):
-        with self.assertRaisesRegex(veche.RequestError, "there is no key data.sampels; did you mean 'data.samples'"):
-            veche.train(STRIPES, set={"data.sampels": 3}, keep=False)
+        with self.assertRaisesRegex(veche.RequestError, "there is no key data.picturs; did you mean 'data.pictures'"):
+            veche.train(STRIPES, set={"data.picturs": 3}, epochs=1, keep=False)
 
 
 if __name__ == "__main__":

@@ -65,8 +65,7 @@ class Alike(RunsTest):
             again = veche.simulate(QUADRATIC, set=keys, keep=False)
             numpy.testing.assert_array_equal(parameters(first), parameters(again))
             self.assertEqual(first.seconds, again.seconds)
-            spread = parameters(first)
-            self.assertLess(numpy.ptp(spread), 5)
+            self.assertLess(numpy.ptp(parameters(first)), 7)  # of the minima
             self.assertTrue(numpy.isfinite(parameters(train(name, {"cluster.work": "equal"}))).all())
 
     @unittest.skipUnless(os.environ.get("MPIRUN"), "no mpirun")
@@ -136,7 +135,11 @@ class Declared(RunsTest):
     def test_what_it_cannot_do_is_refused(self):
         self.assertIn("strategy \"pass-on\": a strategy of a program's own codes its messages itself",
                       self.refused("pass-on", {"compress.codec": "int8"}))
-        self.assertIn("pipeline", self.refused("pass-on", {"pipeline.stages": 2}))
+        veche.strategy("no-stages", pipeline="needs the whole gradient; such as consensus")(type("NoStages", (), {}))
+        with self.assertRaisesRegex(veche.RequestError, "needs the whole gradient: with pipeline.stages = 2 choose another, "
+                                    "such as consensus"):
+            veche.train({"model": {"name": "mlp", "hidden": [8]}, "data": {"name": "synthetic", "samples": 40},
+                         "strategy": {"name": "no-stages"}, "pipeline": {"stages": 2}}, keep=False)
 
     def test_a_cell_run_again_replaces_the_class(self):
         def define(by):
