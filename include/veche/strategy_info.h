@@ -119,6 +119,9 @@ struct StrategyInfo {
   };
 
   std::function<std::unique_ptr<Strategy>(StrategyContext)> make;
+  // Whether each node needs a thread of its own in virtual time too, where nodes otherwise are
+  // stacks of one thread. For code of an interpreter.
+  bool needs_threads = false;
 
   bool uses_topology() const { return graph != Graph::none; }
 };

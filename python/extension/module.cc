@@ -44,4 +44,9 @@ PYBIND11_MODULE(_veche, module) {
   veche::python::add_job(module);
   veche::python::add_runs(module);
   veche::python::add_topologies(module);
+  veche::python::add_exceptions(module);
+  veche::python::add_strategy_node(module);
+  veche::python::add_strategy(module);
+  veche::python::add_learner(module);
+  veche::python::add_dataset(module);
 }

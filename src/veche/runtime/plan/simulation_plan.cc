@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "veche/base/text/nearest.h"
+#include "veche/data/sets/source.h"
 #include "veche/errors.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/model/zoo.h"
@@ -165,6 +166,15 @@ void shorten(SimulationPlan& plan, std::uint64_t parts) {
   plan.network.long_bytes = sizeof(float) * static_cast<double>(plan.parameters) / static_cast<double>(parts);
 }
 
+bool needs_threads(const Settings& settings) {
+  if (find_strategy(settings.strategy.name).needs_threads) return true;
+  const OwnModel* const model = own_models().find(settings.model.name);
+  if (model != nullptr && model->needs_threads) return true;
+  const OwnDataset* const data =
+      settings.brings_data ? nullptr : own_datasets().find(settings.data.name.value_or(""));
+  return data != nullptr && data->needs_threads;
+}
+
 class StandIn : public Learner {
  public:
   explicit StandIn(std::shared_ptr<std::vector<float>> vectors) : vectors_(std::move(vectors)) {}
@@ -220,6 +230,7 @@ SimNetwork read_network(const NetworkSettings& settings, int nodes, std::uint64_
 SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model) {
   SimulationPlan plan;
   plan.network = read_network(settings.network, settings.nodes(), settings.seed());
+  plan.network.threads = needs_threads(settings);
   plan.learns = settings.network.learning == Learning::real;
   const bool measured = settings.network.seconds_per_step.has_value();
   // Models without data cost nothing, unless the configuration gives a cost.
