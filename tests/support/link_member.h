@@ -49,7 +49,7 @@ class TestMember : public LinkEvents {
     std::map<MemberId, std::string> downs, heartbeats;
     std::vector<std::string> words;
     std::deque<Data> messages;
-    std::vector<MemberId> askers;
+    std::vector<MemberId> requesters;
   };
   Seen seen() const {
     const MutexLock lock(mutex_);
@@ -81,8 +81,8 @@ class TestMember : public LinkEvents {
   void data(const MemberId&, const DataHead& head, bool ended, Message message) override {
     note([&](Seen& seen) { seen.messages.push_back({head, ended, message}); });
   }
-  void request(const Asker& asker, Service, std::string text, Answer answer) override {
-    note([&](Seen& seen) { seen.askers.push_back(asker.id); });
+  void request(const Requester& requester, Service, std::string text, Answer answer) override {
+    note([&](Seen& seen) { seen.requesters.push_back(requester.id); });
     if (text == "nothing") return answer({});
     MessagePool pool;
     const std::string reply = "you said " + text;
