@@ -41,4 +41,7 @@ PYBIND11_MODULE(_veche, module) {
   veche::python::add_errors(module);
   veche::python::add_runs(module);
   veche::python::add_topologies(module);
+  veche::python::add_loop(module);
+  veche::python::add_comm(module);
+  veche::python::add_job(module);
 }

@@ -11,4 +11,8 @@ namespace py = pybind11;
 void add_runs(py::module_& module);
 void add_topologies(py::module_& module);
 
+void add_loop(py::module_& module);
+void add_comm(py::module_& module);
+void add_job(py::module_& module);
+
 }  // namespace veche::python

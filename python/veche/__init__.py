@@ -19,8 +19,12 @@ for _error in (Error, PeerLost, RequestError, RunError):
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to import
 if TYPE_CHECKING:
+    from veche import comm as comm
+    from veche._session import finish as finish, local_rank as local_rank, rank as rank, size as size
     from veche.comparing import Comparison as Comparison, compare as compare
+    from veche.data import shard as shard
     from veche.graphs import Topology as Topology, topology as topology
+    from veche.optimizer import Optimizer as Optimizer
     from veche.progress import Progress as Progress
     from veche.results import Result as Result
     from veche.training import simulate as simulate, train as train
@@ -29,14 +33,18 @@ if TYPE_CHECKING:
 # `import veche` is quick.
 _PLACES = {
     "Comparison": "veche.comparing", "compare": "veche.comparing",
+    "Optimizer": "veche.optimizer",
     "Progress": "veche.progress",
     "Result": "veche.results",
     "Topology": "veche.graphs", "topology": "veche.graphs",
+    "comm": "veche.comm",
+    "finish": "veche._session", "local_rank": "veche._session", "rank": "veche._session", "size": "veche._session",
+    "shard": "veche.data",
     "simulate": "veche.training", "train": "veche.training",
 }
 
-__all__ = ["Comparison", "Error", "PeerLost", "Progress", "RequestError", "Result", "RunError", "Topology",
-           "compare", "simulate", "topology", "train"]
+__all__ = ["Comparison", "Error", "Optimizer", "PeerLost", "Progress", "RequestError", "Result", "RunError", "Topology",
+           "comm", "compare", "finish", "local_rank", "rank", "shard", "simulate", "size", "topology", "train"]
 
 
 def __getattr__(name: str) -> object:
@@ -45,7 +53,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'veche' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(place), name)
+    module = import_module(place)
+    found: object = module if place == f"veche.{name}" else getattr(module, name)
     globals()[name] = found
     return found
 

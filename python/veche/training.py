@@ -18,7 +18,7 @@ from veche.virtual_time import ChildRun, Hooks
 if TYPE_CHECKING:
     import os
 
-    from veche._veche import RunInfo
+    from veche._veche import RunFacts
     from veche.configuration import ConfigLike
 
 _TURN = 0.1  # seconds between two looks for Ctrl-C
@@ -33,7 +33,7 @@ class Watcher:
     def __init__(self, line: Optional[ProgressLine], on_progress: OnProgress, on_evaluation: OnEvaluation) -> None:
         self.failure: Optional[BaseException] = None
         self.evaluations: list[dict[str, Any]] = []
-        self.info: Optional[RunInfo] = None
+        self.info: Optional[RunFacts] = None
         self._line = line
         self._on_progress = on_progress
         self._on_evaluation = on_evaluation
@@ -55,7 +55,7 @@ class Watcher:
                 "on_progress": self._guarded(self._progressed) if self._line or self._on_progress else None,
                 "on_notice": self._guarded(self._noticed)}
 
-    def _started(self, info: RunInfo) -> None:
+    def _started(self, info: RunFacts) -> None:
         self.info = info
         if self._line and info["rank"] == 0:
             self._line.on_start(info)

@@ -5,7 +5,6 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/grid_member_run.h"
@@ -43,11 +42,6 @@ GridMemberRequest member_request(const Config& config, const RunOptions& options
 
 }  // namespace
 
-Job* job_of_this_process() {
-  static const std::unique_ptr<Job> job = join_launched_job();
-  return job.get();
-}
-
 struct Run::State {
   RunOptions options;
   Callbacks callbacks{options};
@@ -71,7 +65,7 @@ Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<Sta
     return;
   }
   TrainingRequest& request = state_->request;
-  request.job = job_of_this_process();
+  request.job = process_job();
   run_collectively(request.job, [&] { request.settings = settings_for(config, request.job); });
   request.resume = state_->options.resume;
   request.restart = state_->options.restart;

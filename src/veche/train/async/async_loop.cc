@@ -118,7 +118,8 @@ class AsyncLoop {
     tell({});
     while (!stop) {
       if (node_.membership.leaves_run()) return {};
-      const bool trains = trainer && (plan_.shared_steps || node_.counters.step < plan_.steps);
+      const bool trains = trainer && (plan_.shared_steps || node_.counters.step < plan_.steps) &&
+                          !samples_ended_ && has_samples();
       if (trains) say({Word::Kind::train});
       if (trains) loop_.step.run();
       if (!trains && !left) leave();  // the others must not wait for it
@@ -132,6 +133,11 @@ class AsyncLoop {
     if (!left) leave();
     say({Word::Kind::stop, *stop});
     return stop;
+  }
+
+  bool has_samples() {
+    samples_ended_ = loop_.step.is_driven() && !loop_.step.await_gradient();
+    return !samples_ended_;
   }
 
   void leave() {
@@ -222,6 +228,7 @@ class AsyncLoop {
   NodeMessage completed(NodeMessage what) {
     what.steps = node_.counters.step;
     what.saved = node_.counters.last_checkpoint;
+    what.samples_ended = samples_ended_;
     what.progress = loop_.evaluator.take_progress();
     return what;
   }
@@ -254,6 +261,7 @@ class AsyncLoop {
   const TrainingPlan& plan_;
   Time told_{0};  // when it last sent the coordinator a message, and at which step
   std::uint64_t told_step_ = 0;
+  bool samples_ended_ = false;  // of a driven learner
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ Coordinator::Coordinator(Setup setup)
       steps_(static_cast<std::size_t>(setup_.peers.size())),
       unheard_(steps_.size()),
       heard_(steps_.size()),
+      samples_ended_(steps_.size()),
       progress_(steps_.size()),
       save_number_(setup_.last_checkpoint) {}
 
@@ -60,6 +61,7 @@ void Coordinator::take(NodeId from, Message message) {
   const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, from, "a report");
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
+  samples_ended_[node] = told.samples_ended;
   save_number_ = std::max(save_number_, told.saved);  // numbers only grow
   interrupted_ = interrupted_ || told.progress.interrupted;
   const Score before = progress_[node].train;
@@ -105,10 +107,17 @@ bool Coordinator::work_done() const {
   return true;
 }
 
+bool Coordinator::samples_ended() const {
+  for (std::size_t node = 0; node < steps_.size(); ++node)
+    if (plan_.samples.has_data(node) && !samples_ended_[node]) return false;
+  return true;
+}
+
 void Coordinator::decide() {
   if (now() - last_progress_ >= Time(kSecondsBetweenReports)) report_progress();
   const bool keeps = setup_.checkpointer != nullptr;
   if (work_done()) return stop(StopReason::steps, mean_step());
+  if (samples_ended()) return stop(StopReason::samples, mean_step());
   if (interrupted_) {
     if (!keeps) return stop(StopReason::interrupted, mean_step());
     if (saved_for_good_) return stop(StopReason::interrupted, save_number_);

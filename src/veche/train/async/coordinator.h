@@ -20,8 +20,9 @@ namespace veche {
 // Node -> coordinator (tags::to_coordinator). A snapshot's parameters and buffers precede it.
 struct NodeMessage {
   enum class Kind { progress, snapshot, saved } kind = Kind::progress;
-  std::uint64_t steps = 0;  // made by this node
-  std::uint64_t saved = 0;  // number of its last checkpoint
+  std::uint64_t steps = 0;     // made by this node
+  std::uint64_t saved = 0;     // number of its last checkpoint
+  bool samples_ended = false;  // its learner is driven and has no gradients left
   ProgressReport progress = {};
   NodeReport report = {};  // of a snapshot
 };
@@ -73,6 +74,7 @@ class Coordinator {
   std::uint64_t total_steps() const;
   std::uint64_t mean_step() const { return total_steps() / trainers_; }
   bool work_done() const;
+  bool samples_ended() const;
   bool nothing_pending() const { return !evaluation_ && snapshots_missing_ == 0 && saves_missing_ == 0; }
 
   Time now() const { return setup_.endpoint.now(); }
@@ -84,6 +86,7 @@ class Coordinator {
   std::vector<std::uint64_t> steps_;  // of each node
   std::size_t unheard_;               // nodes that have not sent anything yet
   std::vector<bool> heard_;
+  std::vector<bool> samples_ended_;       // by node
   std::vector<ProgressReport> progress_;  // since it was last shown
   bool interrupted_ = false;              // the user wants the run to end
   bool stopped_ = false;

@@ -61,6 +61,7 @@ class Connections {
   CountedEndpoint counted{peers()};  // counts the strategy's bytes by peer
   Channel strategy;                  // peers: the strategy's messages
   Channel stage_control;             // peers: evaluations of a model in stages
+  Channel learners;                  // peers: the outside loops of driven learners
 };
 
 }  // namespace veche

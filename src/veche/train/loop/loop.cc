@@ -2,6 +2,7 @@
 
 #include "veche/train/async/async_loop.h"
 #include "veche/train/loop/checkpoint_writer.h"
+#include "veche/train/loop/end_of_samples.h"
 #include "veche/train/loop/evaluator.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/progress_exchange.h"
@@ -22,10 +23,24 @@ Evaluation run_in_step(const LoopParts& loop) {
   Membership& membership = loop.node.membership;
   const std::uint64_t& step = loop.node.counters.step;
   const auto due = [&](std::uint64_t every) { return every != 0 && step % every == 0; };
+  std::optional<EndOfSamples> samples;
+  if (loop.step.is_driven())
+    samples.emplace(loop.node.links.peers(), loop.node.links.pool, loop.node.links.timeout);
+  const auto samples_ended = [&] {
+    if (!samples) return false;
+    const bool trains = plan.samples.has_data(loop.node.links.replica());
+    const bool mine = trains && loop.step.await_gradient();
+    samples->begin(step, mine);
+    return !mine && samples->all_ended(step);
+  };
   ProgressExchange progress(loop);
   Evaluation last;
   StopReason stopped = step >= plan.steps ? StopReason::steps : membership.before_first_step(loop);
   while (stopped == StopReason::none) {
+    if (samples_ended()) {
+      stopped = StopReason::samples;
+      break;
+    }
     loop.step.run();
     if (step >= plan.steps) {
       stopped = StopReason::steps;
@@ -57,6 +72,7 @@ Evaluation train_node(const NodeParts& node, TrainingStep& step, const BatchFeed
   step.begin();
   const Evaluation last = node.plan.async() ? run_async(loop) : run_in_step(loop);
   node.links.endpoint().flush();
+  step.end();
   return last;
 }
 

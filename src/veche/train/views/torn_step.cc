@@ -13,7 +13,8 @@ namespace {
 // server begins at zero, as all parts do in a new view.
 std::unique_ptr<Optimizer> servers_optimizer(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
                                              bool has_kept) {
-  auto optimizer = make_optimizer(plan.optimizer_options, layers_of(*self.learner));
+  auto optimizer =
+      make_optimizer(plan.optimizer_options, *self.learner, 0, self.learner->parameters().size());
   const std::vector<std::span<float>> whole = optimizer->state();
   const KeptWork& work = self.work;
   for (std::size_t i = 0; i < whole.size(); ++i) {
