@@ -27,6 +27,7 @@ struct KeySpec {
   bool below_most = false;                // then `most` itself is not allowed
   bool infinite = false;                  // may be inf
   bool may_be_empty = false;              // a list without items means something
+  bool is_path = false;                   // names a file or a folder: shells complete it
 };
 
 // Keys of the usual kinds.

@@ -108,6 +108,10 @@ class Stages(Grid):
                                 ({"cluster.nodes": 2}, "each member has one stage: leave out cluster.nodes"),
                                 ({"strategy.name": "gossip", "strategy.async": "true"}, "choose the one in step"),
                                 ({"strategy.name": "local-sgd", "strategy.outer": "nesterov"}, "leave out strategy.outer"),
+                                ({"compress.codec": "fp16"}, 'leave out compress.codec, or choose strategy.name = "consensus"'),
+                                ({"compress.codec": "sign", "compress.vote": "true"}, "leave out compress.codec"),
+                                ({"strategy.name": "parameter-server", "compress.codec": "int8"}, "leave out compress.codec"),
+                                ({"strategy.name": "parameter-server", "strategy.delay": 1}, "leave out strategy.delay"),
                                 ({"pipeline.stages": 20}, "choose at most"),
                                 ({"strategy.name": "single"}, "choose another")):
             with self.subTest(given):

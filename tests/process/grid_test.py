@@ -303,7 +303,9 @@ class ComingAndGoing(Grid):
                                  "strategy.dedicated = true"),
                                 ({"strategy.name": "local-sgd", "strategy.update": "async"}, "the asynchronous form of"),
                                 ({"strategy.name": "local-sgd", "strategy.outer": "nesterov", "compress.codec": "int8"},
-                                 "an outer optimiser and a codec")):
+                                 "an outer optimiser and a codec"),
+                                ({"strategy.name": "local-sgd", "strategy.elastic": 0.1, "compress.codec": "int8"},
+                                 "an elastic centre and a codec")):
             tried = self.veche("grid", "start", *assignments(TRAINED, settings, {"run.out": self.folder / "runs"}))
             self.assertEqual((tried.returncode, tried.stdout), (2, ""), tried.stderr)
             self.assertIn(named, tried.stderr)

@@ -78,6 +78,8 @@ class StagesComingAndGoing {
   TrainingPlan plan(int replicas) const {
     TrainingPlan plan = RunPlan(settings(replicas), opened_, NodesInView{}).training;
     plan.pipeline = plan_of(stages_, 2, Schedule::one_f_one_b);
+    plan.pipeline->blocks.resize(static_cast<std::size_t>(stages_));
+    for (BlockDescription& block : plan.pipeline->blocks) block.parameters = kWeightsOfAStage;
     plan.data.test = nullptr;
     return plan;
   }

@@ -38,7 +38,7 @@ DataSource data_of(const RunFolder& run) {
   const Settings settings = Config::from_text(text, run.config().string()).resolve();
   if (settings.brings_data)
     throw RequestError(fmt::format("{} was taught without a data set", run.path().string()));
-  if (settings.data.partition == "folders")
+  if (settings.data.is_in_folders())
     return open_node_folders(settings.data, settings.seed(), settings.nodes()).source;
   return open_data(settings.data, settings.seed());
 }

@@ -219,7 +219,7 @@ SimNetwork read_network(const NetworkSettings& settings, int nodes, std::uint64_
 SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model) {
   SimulationPlan plan;
   plan.network = read_network(settings.network, settings.nodes(), settings.seed());
-  plan.learns = settings.network.learning == "real";
+  plan.learns = settings.network.learning == Learning::real;
   const bool measured = settings.network.seconds_per_step.has_value();
   // Models without data cost nothing, unless the configuration gives a cost.
   const bool counted = !measured && !settings.brings_data;
@@ -236,11 +236,11 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
   }
   if (plan.learns) return plan;
   // Codes of the short vectors that stand for long ones would tell nothing of the codes of those.
-  if (const std::string& codec = settings.compress.codec; codec != "none")
+  if (settings.compress.has_codec())
     throw RequestError(fmt::format(
         "network.learning = \"none\" sends no numbers that compress.codec = \"{}\" could code: choose "
         "network.learning = \"real\", or leave the codec out",
-        codec));
+        settings.compress.codec));
   for (const TensorLayout& tensor : described.parameters) plan.parameters += size_of(tensor);
   shorten(plan, parts_of(settings));
   return plan;

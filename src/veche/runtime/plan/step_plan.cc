@@ -16,7 +16,7 @@ SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, con
   std::vector<std::size_t> sizes;
   for (const auto& shard : data.partition) sizes.push_back(shard.size());
   if (view != nullptr && !view->samples.empty()) sizes = view->samples;
-  const bool repeat = settings.data.uneven == "repeat" || is_async(settings);
+  const bool repeat = settings.data.uneven == UnevenData::repeat || is_async(settings);
   SamplePlan plan{sizes, data.batch, is_async(settings) ? std::vector<std::uint64_t>{} : speeds.train_every,
                   repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
                   static_cast<std::size_t>(settings.replicas() - nodes_with_data(settings))};

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <future>
-#include <mutex>
 #include <stdexcept>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/grid_member_run.h"
@@ -27,11 +27,12 @@ class Callbacks : public RunObserver {
   template <class Function, class Argument>
   void call(const Function& function, const Argument& argument) {
     if (!function) return;
-    const std::lock_guard lock(one_at_a_time_);
+    const MutexLock lock(one_at_a_time_);
     function(argument);
   }
   const RunOptions& options_;
-  std::mutex one_at_a_time_;  // the grid has notices from threads of its own
+  Mutex
+      one_at_a_time_;  // guards no field, but the user's functions: the grid has notices from its own threads
 };
 
 GridMemberRequest member_request(const Config& config, const RunOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "veche/comm/grid/identity/names.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/member_catch_up.h"
 
@@ -17,7 +18,7 @@ std::optional<EndOfRun> ask_for_end(grid::Grid& grid) {
   for (const grid::MemberId& id : grid.donors())
     if (const auto word = grid.fetch(id, "end", 0, grid::kMostOfAPiece, kAnswerLimit);
         word && word->size() > 0)
-      return end_in(*word);
+      return end_in(*word, "member " + grid::short_name(id));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "veche/train/async/snapshot_evaluation.h"
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/observer.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
 
@@ -46,9 +47,10 @@ class Coordinator {
     Observer* observer = nullptr;
     Checkpointer* checkpointer = nullptr;
     std::function<std::unique_ptr<Learner>()> spare_learner;  // to test snapshots with
-    std::size_t parameters = 0;                               // of the whole model
+    std::size_t parameters = 0, buffers = 0;                  // of the whole model
     std::uint64_t last_checkpoint = 0;
-    bool survives_losses = false, own_records = false;  // see Membership
+    bool survives_losses = false;  // see Membership
+    Records records{Records::Kept::by_first_node, true};
   };
   explicit Coordinator(Setup setup);
 

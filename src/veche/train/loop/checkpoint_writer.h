@@ -2,6 +2,7 @@
 
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/node_parts.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
 
@@ -14,7 +15,7 @@ NodeState with_strategy(NodeState state, SavedState strategy);
 // Saves a node. Belongs to the node's thread.
 class CheckpointWriter {
  public:
-  explicit CheckpointWriter(const NodeParts& node) : node_(node) {}
+  explicit CheckpointWriter(const NodeParts& node);
 
   bool enabled() const { return node_.services.checkpointer != nullptr; }
   // Writes this node's part; the caller sees to it that all nodes write theirs before one commits.
@@ -23,9 +24,11 @@ class CheckpointWriter {
   void commit(std::uint64_t number);
   // Collective: writes and commits. Does nothing if this is the last one saved.
   void save(std::uint64_t number);
+  void save_now() { save(node_.counters.step); }
 
  private:
   NodeParts node_;
+  const Records records_;
 };
 
 }  // namespace veche

@@ -5,7 +5,7 @@
 #include "veche/channel.h"
 #include "veche/comm/counted.h"
 #include "veche/train/loop/plan.h"
-#include "veche/train/loop/trace.h"
+#include "veche/train/measure/trace.h"
 #include "veche/train/pipeline/pipeline.h"
 
 namespace veche {

@@ -9,15 +9,6 @@
 
 namespace veche {
 
-// A run that was killed after it had reached its target and before it ended stops at once.
-StopReason Membership::before_first_step(const LoopParts& loop) {
-  const TrainingPlan& plan = loop.node.plan;
-  const std::uint64_t step = loop.node.counters.step;
-  const bool evaluated = step != 0 && plan.evaluate_every != 0 && step % plan.evaluate_every == 0;
-  if (!evaluated || !plan.target_accuracy || loop.node.test() == nullptr) return StopReason::none;
-  return loop.evaluator.target_reached_now() ? StopReason::target_accuracy : StopReason::none;
-}
-
 Evaluation run_in_step(const LoopParts& loop) {
   const TrainingPlan& plan = loop.node.plan;
   Membership& membership = loop.node.membership;
@@ -35,7 +26,8 @@ Evaluation run_in_step(const LoopParts& loop) {
   };
   ProgressExchange progress(loop);
   Evaluation last;
-  StopReason stopped = step >= plan.steps ? StopReason::steps : membership.before_first_step(loop);
+  StopReason stopped =
+      step >= plan.steps ? StopReason::steps : membership.before_first_step(loop.evaluator, loop.checkpoints);
   while (stopped == StopReason::none) {
     if (samples_ended()) {
       stopped = StopReason::samples;

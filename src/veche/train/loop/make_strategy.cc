@@ -13,7 +13,8 @@ AttachedStrategy make_strategy(const TrainingPlan& plan, Connections& links, Lea
                           .learning_rate = [&plan](std::uint64_t step) { return plan.schedule.rate(step); },
                           .make_optimizer =
                               [&plan, &learner](std::size_t from, std::size_t length) {
-                                return make_optimizer(plan.optimizer_options, learner, from, length);
+                                return make_optimizer(plan.optimizer_options, learner, from, length,
+                                                      plan.strategy.keeps_layers_whole);
                               },
                           .topology = plan.topology,
                           .samples = plan.samples,

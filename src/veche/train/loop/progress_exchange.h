@@ -4,6 +4,7 @@
 
 #include "veche/train/loop/evaluator.h"
 #include "veche/train/loop/node_parts.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
 
@@ -13,7 +14,7 @@ namespace veche {
 // slowest.
 class ProgressExchange {
  public:
-  explicit ProgressExchange(const LoopParts& loop) : node_(loop.node), evaluator_(loop.evaluator) {}
+  explicit ProgressExchange(const LoopParts& loop);
 
   // Returns whether to stop now. Every node calls it after every step.
   bool after_step();
@@ -38,9 +39,11 @@ class ProgressExchange {
   void answer();
   bool read_answer();
   Channel& channel() const { return node_.links.progress; }
+  NodeId known_as(NodeId node) const { return channel().endpoint.known_as(node); }
 
   NodeParts node_;
   Evaluator& evaluator_;
+  const Records records_;
   std::uint64_t next_ = node_.counters.step + 1;  // the step after which to begin the next exchange
   std::uint64_t begun_ = node_.counters.step;
   std::uint64_t late_ = 0;  // steps between sending and reading

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 

@@ -117,9 +117,15 @@ class AsyncGossip : public Strategy,
  private:
   // The kind of a message, written after the numbers.
   enum Kind : std::uint32_t { kWanted, kLeave, kAsk, kAnswer, kBusy };
+  // Wishes come from this node itself; only requests and answers hold numbers.
   Unpacked<Kind> unpacked(NodeId from, const Message& message) const {
-    return unpack_with_trailer<Kind>(message, context_.channel.endpoint.known_as(from),
-                                     "a message of gossip");
+    const NodeId known = context_.channel.endpoint.known_as(from);
+    const auto all = unpack_with_trailer<Kind>(message, known, "a message of gossip");
+    const bool wish = all.fields == kWanted || all.fields == kLeave;
+    const bool numbers = all.fields == kAsk || all.fields == kAnswer;
+    if (wish != (from == me()) || all.fields > kBusy || (!numbers && !all.payload.empty()))
+      throw BadMessage(known, message.size(), "a message of gossip of a known kind");
+    return all;
   }
   // A whole vector and a kind.
   std::span<const float> numbers_of(NodeId from, const Message& message) const {

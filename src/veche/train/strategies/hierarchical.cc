@@ -4,11 +4,11 @@
 
 #include "veche/collectives.h"
 #include "veche/comm/broadcast.h"
-#include "veche/comm/group/group.h"
 #include "veche/errors.h"
+#include "veche/group.h"
 #include "veche/train/compression/coded_sum.h"
+#include "veche/train/loop/attached_strategy.h"
 #include "veche/train/loop/sample_plan.h"
-#include "veche/train/strategies/attached_strategy.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"

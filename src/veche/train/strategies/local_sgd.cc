@@ -220,9 +220,11 @@ StrategyInfo local_sgd_strategy() {
   info.pace = [](const Options& options) {
     return LocalSgdOptions(options).async ? Pace::async : Pace::in_step;
   };
-  info.common_state = [](const Options& section) {
+  info.common_state = [](const Options& section) -> std::optional<CommonState> {
     const LocalSgdOptions options(section);
-    return options.has_outer() || options.elastic > 0;
+    if (options.elastic > 0) return CommonState{"an elastic centre", "leave out strategy.elastic"};
+    if (options.has_outer()) return CommonState{"an outer optimiser", "leave out strategy.outer"};
+    return {};
   };
   info.coded = {.exchange = CodedExchange::deltas, .refuses = refuses_codec_of_local_sgd};
   // The changes since a worker last asked would be lost.

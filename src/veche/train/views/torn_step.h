@@ -21,7 +21,7 @@ struct TornStep {
   };
   std::vector<std::optional<Kept>> kept;  // by node of the stage
   double rate = 0;                        // of the other stages ..
-  double scale = 0;                       // .. and their clipping factor of the mean; 0: not known
+  double scale = 0;                       // .. and their clipping factor of the mean, if it is clipped
 };
 // Collective over the nodes of a stage. `makes_it`: this node has the state before the step.
 void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan, const TornStep& step,

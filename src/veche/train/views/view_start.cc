@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 #include "veche/train/views/state_lending.h"
 #include "veche/train/views/state_transfer.h"
 #include "veche/train/views/torn_step.h"

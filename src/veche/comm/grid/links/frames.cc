@@ -7,7 +7,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::uint16_t kProtocol = 4;
+constexpr std::uint16_t kProtocol = 5;
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kMostAddresses = 16;
 constexpr std::size_t kMostCertificates = 4096;

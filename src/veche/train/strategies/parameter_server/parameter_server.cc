@@ -112,7 +112,8 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
   void push(std::size_t server, std::uint64_t step) {
     const std::span<float> gradient = tree_.part(context_.learner.gradients(), server);
     tree_.for_children(server, [&](NodeId child) {
-      const Message pushed = context_.channel.expect(child);
+      const Message pushed =
+          coded_ ? context_.channel.expect(child) : context_.channel.expect(child, gradient.size_bytes());
       coded_ ? pushes_[server].add(child, pushed, 1, gradient) : add(gradient, pushed.as<float>());
     });
     if (context_.me() == server) {
@@ -138,15 +139,19 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
 
   void pull(std::size_t server) {
     const std::span<float> parameters = tree_.part(context_.learner.parameters(), server);
+    const bool serves = context_.me() == server;
+    const NodeId from = serves ? context_.channel.me() : tree_.parent(server);
     Message message;
-    if (context_.me() == server) {
+    if (serves) {
       message =
           coded_ ? changes(parameters) : context_.channel.pool.copy_of(std::span<const float>(parameters));
+    } else if (coded_) {
+      message = context_.channel.expect(from);
     } else {
-      message = context_.channel.expect(tree_.parent(server));
-      if (!coded_) std::ranges::copy(message.as<float>(), parameters.begin());
+      message = context_.channel.expect(from, parameters.size_bytes());
+      std::ranges::copy(message.as<float>(), parameters.begin());
     }
-    if (coded_) pulls_[server].add(NodeId{static_cast<int>(server)}, message, 1, parameters);
+    if (coded_) pulls_[server].add(from, message, 1, parameters);
     tree_.for_children(server, [&](NodeId child) { send(child, message, parameters.size()); });
   }
 
@@ -216,6 +221,7 @@ StrategyInfo parameter_server_strategy() {
   info.sums_gradients = [](const Options& options) {
     return ParameterServerOptions(options).reduce == "sum";
   };
+  info.keeps_layers_whole = "set strategy.servers to 1";
   info.coded = {.exchange = CodedExchange::gradients,
                 .refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
                   if (!request.async || ParameterServerOptions(request.options).fanout == 0) return {};
