@@ -28,6 +28,7 @@ struct OwnModel {
   // Makes a learner for one node. Specs that are equal except for `node` must give equal
   // parameters.
   std::function<std::unique_ptr<Learner>(const ModelSpec& spec)> make;
+  bool needs_threads = false;  // as StrategyInfo::needs_threads
 };
 VECHE_API void register_model(OwnModel model);
 
@@ -40,6 +41,7 @@ struct OwnDataset {
   std::vector<KeySpec> keys = {};  // in addition to the keys of [data]
   // Called once per process. A RequestError thrown here is shown to the user.
   std::function<Parts(const Options& data, std::uint64_t seed)> open;
+  bool needs_threads = false;  // as StrategyInfo::needs_threads
 };
 VECHE_API void register_dataset(OwnDataset dataset);
 

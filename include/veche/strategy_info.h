@@ -83,7 +83,7 @@ struct StrategyInfo {
     none,
     undirected,
     directed
-  } graph = Graph::none;  // that it talks along; directed: one-way edges are allowed
+  } graph = Graph::none;  // the graph it communicates along; directed: allows one-way edges
   std::function<Pace(const Options&)> pace = [](const Options&) { return Pace::in_step; };
   // How many of the first nodes have no data and do not train (default: none), and how many nodes
   // the graph has (default: all).
@@ -119,6 +119,9 @@ struct StrategyInfo {
   };
 
   std::function<std::unique_ptr<Strategy>(StrategyContext)> make;
+  // Whether each node needs a thread of its own in virtual time too, where nodes otherwise are
+  // stacks of one thread. For code of an interpreter.
+  bool needs_threads = false;
 
   bool uses_topology() const { return graph != Graph::none; }
 };

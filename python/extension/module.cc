@@ -39,9 +39,14 @@ PYBIND11_MODULE(_veche, module) {
   module.doc() = "Veche's library, as the package `veche` uses it.";
   module.attr("__version__") = VECHE_VERSION;
   veche::python::add_errors(module);
-  veche::python::add_runs(module);
-  veche::python::add_topologies(module);
   veche::python::add_loop(module);
   veche::python::add_comm(module);
   veche::python::add_job(module);
+  veche::python::add_runs(module);
+  veche::python::add_topologies(module);
+  veche::python::add_exceptions(module);
+  veche::python::add_strategy_node(module);
+  veche::python::add_strategy(module);
+  veche::python::add_learner(module);
+  veche::python::add_dataset(module);
 }

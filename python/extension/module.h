@@ -10,6 +10,11 @@ namespace py = pybind11;
 // calls on its own threads takes it.
 void add_runs(py::module_& module);
 void add_topologies(py::module_& module);
+void add_exceptions(py::module_& module);
+void add_strategy_node(py::module_& module);
+void add_strategy(py::module_& module);
+void add_learner(py::module_& module);
+void add_dataset(py::module_& module);
 
 void add_loop(py::module_& module);
 void add_comm(py::module_& module);

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from veche.data import shard as shard
     from veche.graphs import Topology as Topology, topology as topology
     from veche.optimizer import Optimizer as Optimizer
+    from veche.own import Batch as Batch, Key as Key, Learner as Learner, NodeEnded as NodeEnded, Strategy as Strategy
+    from veche.own import dataset as dataset, learner as learner, register_dataset as register_dataset, strategy as strategy
     from veche.progress import Progress as Progress
     from veche.results import Result as Result
     from veche.training import simulate as simulate, train as train
@@ -33,18 +35,22 @@ if TYPE_CHECKING:
 # `import veche` is quick.
 _PLACES = {
     "Comparison": "veche.comparing", "compare": "veche.comparing",
-    "Optimizer": "veche.optimizer",
+    "Optimizer": "veche.optimizer", "shard": "veche.data", "comm": "veche.comm",
+    "finish": "veche._session", "local_rank": "veche._session", "rank": "veche._session", "size": "veche._session",
+    "Batch": "veche.own", "Key": "veche.own", "Learner": "veche.own", "NodeEnded": "veche.own", "Strategy": "veche.own",
+    "dataset": "veche.own", "learner": "veche.own", "register_dataset": "veche.own", "strategy": "veche.own",
     "Progress": "veche.progress",
     "Result": "veche.results",
     "Topology": "veche.graphs", "topology": "veche.graphs",
-    "comm": "veche.comm",
-    "finish": "veche._session", "local_rank": "veche._session", "rank": "veche._session", "size": "veche._session",
-    "shard": "veche.data",
     "simulate": "veche.training", "train": "veche.training",
 }
 
-__all__ = ["Comparison", "Error", "Optimizer", "PeerLost", "Progress", "RequestError", "Result", "RunError", "Topology",
-           "comm", "compare", "finish", "local_rank", "rank", "shard", "simulate", "size", "topology", "train"]
+__all__ = [
+    "Batch", "Comparison", "Error", "Key", "Learner", "NodeEnded", "Optimizer", "PeerLost",
+    "Progress", "RequestError", "Result", "RunError", "Strategy", "Topology", "comm", "compare",
+    "dataset", "finish", "learner", "local_rank", "rank", "register_dataset", "shard",
+    "simulate", "size", "strategy", "topology", "train",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -196,7 +196,7 @@ TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
       for (const auto& member : run.members) {
         // But after the last one there is nothing to wait for.
         EXPECT_EQ(member->part->ended(), before == kSteps && member->part->self().step == kSteps);
-        EXPECT_NE(member->told.back().find("nobody here has stage"), std::string::npos)
+        EXPECT_NE(member->told.back().find("no member here has stage"), std::string::npos)
             << member->told.back();
       }
     }
@@ -282,8 +282,8 @@ TEST(StagedViews, AStageLeavesOutAStepWhoseClippingNobodyKnows) {
     EXPECT_EQ(one.step, 2U);
     EXPECT_EQ(one.vectors[0][0], 1);
   }
-  EXPECT_NE(run.members[1]->told.front().find("stage 1 leaves out step 2"), std::string::npos)
-      << run.members[1]->told.front();
+  EXPECT_NE(run.members[1]->began.find("stage 1 leaves out step 2"), std::string::npos)
+      << run.members[1]->began;
 }
 
 // One replica was ahead of another that had its gradients, but not yet their common norm.

@@ -23,7 +23,8 @@ inline constexpr Tag ending{11};           // learners without samples: whether 
 inline constexpr Tag learners{12};         // between the outside loops of driven learners
 inline constexpr Tag nobody{15};           // never sent: a node waits for it to sleep
 
-// Child of `samples`: no node sends an epoch's samples before all nodes have freed the last epoch's.
+// Child of `samples`: no node sends an epoch's samples before all nodes have freed those of the
+// last epoch.
 inline constexpr std::uint64_t kEpochBarrier = 0;
 
 // Between the stages of a replica, in every step.

@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <filesystem>
-#include <optional>
 
 #include "veche/base/machine/memory.h"
 #include "veche/errors.h"
@@ -14,34 +13,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file of this library, as the loader knows it, so that no path is compiled in; empty: it is
-// part of the main program, to which the loader gives no name. Nothing: the loader does not know.
-std::optional<std::string> own_library() {
+// This program or library, as the loader knows it, so that no path is compiled in; null: unknown.
+link_map* this_object() {
   Dl_info info{};
   link_map* object = nullptr;
-  if (dladdr1(reinterpret_cast<const void*>(&module_symbol), &info, reinterpret_cast<void**>(&object),
-              RTLD_DL_LINKMAP) == 0 ||
-      object == nullptr)
-    return {};
-  return object->l_name;
+  const int found = dladdr1(reinterpret_cast<const void*>(&module_symbol), &info,
+                            reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP);
+  return found == 0 ? nullptr : object;
 }
 
 fs::path module_folder() {
-  const std::optional<std::string> library = own_library();
-  if (!library) return "veche";
-  if (!library->empty()) return fs::absolute(*library).lexically_normal().parent_path() / "veche";
-  // In the build tree the program's libraries are in lib/.
+  const link_map* const object = this_object();
+  if (object == nullptr) return "veche";
+  if (*object->l_name != '\0') return fs::absolute(object->l_name).lexically_normal().parent_path() / "veche";
+  // The loader gives the main program no name. In the build tree its libraries are in lib/.
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
   const fs::path installed = prefix / VECHE_LIBRARY_FOLDER / "veche";
   return fs::exists(installed, ignored) ? installed : prefix / "lib" / "veche";
-}
-
-// Modules use symbols of this library. A program that loads it on demand, such as Python for an
-// extension, keeps them to itself unless told otherwise.
-void offer_symbols_to_modules() {
-  const std::optional<std::string> library = own_library();
-  if (library && !library->empty()) dlopen(library->c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
 std::string loader_reason() {
@@ -65,7 +54,11 @@ void* module_symbol(const Module& module, const std::string& symbol) {
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD) == nullptr)
     check_address_space(module.address_space, "the engine of the " + module.purpose);
 
-  offer_symbols_to_modules();
+  // Modules find Veche's symbols only where everybody does. A library that a plug-in needs, such as
+  // an extension of Python, is not there by itself.
+  if (const link_map* const object = this_object(); object != nullptr && *object->l_name != '\0')
+    dlopen(object->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+
   // RTLD_LOCAL, so that engines with the same symbols can coexist. The handle is never closed:
   // engines of this size do not survive being unloaded.
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <string>
 #include <utility>
 
 #include "veche/errors.h"
@@ -48,7 +49,11 @@ std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwor
   xbt_log_control_set("root.thres:critical");  // only the message before it gives up,
   xbt_log_control_set("root.fmt:%m%n");        // and nothing else
   xbt_log_control_set("no_loc");
-  auto engine = std::make_unique<Engine>("veche");
+  // SimGrid chooses the kind of its actors while it is constructed, from an argument.
+  std::string name = "veche", factory = "--cfg=contexts/factory:thread";
+  std::array<char*, 3> arguments{name.data(), network.threads ? factory.data() : nullptr, nullptr};
+  int count = network.threads ? 2 : 1;
+  auto engine = std::make_unique<Engine>(&count, arguments.data());
   Engine::set_config("network/model", std::string(network.lv08 ? "LV08" : "CM02"));
   Engine::set_config("network/crosstraffic", network.crosstraffic);
   Engine::set_config("contexts/stack-size", nodes > kMany ? kStackOfMany : kStackOfFew);

@@ -119,7 +119,7 @@ void SimNodes::refuse_standstill() {
 }
 
 void SimNodes::give_up() {
-  given_up_ = fmt::format("nobody can go on, {:.6f} s after the start: {}{}", now().count(), who_waits(),
+  given_up_ = fmt::format("no node can continue, {:.6f} s after the start: {}{}", now().count(), who_waits(),
                           what_failed());
   for (const auto& [number, task] : tasks_) ring(*task);
 }

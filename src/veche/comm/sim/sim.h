@@ -46,6 +46,7 @@ struct SimNetwork {
   std::vector<double> speed;  // per node; empty: the platform's
   std::vector<SimLoss> losses;
   std::uint64_t seed = 1;
+  bool threads = false;  // a thread for each node and helper, many times slower than a stack each
 
   // If short vectors stand for long ones: every `short_floats` of a message count as `long_bytes`,
   // the rest as it is. 0: no scaling.

@@ -41,8 +41,8 @@ std::uint64_t total_steps(const Settings& settings, double steps_per_epoch, cons
       1, view->epochs_at + static_cast<std::uint64_t>(std::llround(left * steps_per_epoch)));
 }
 
-// With run.epochs the learning rate follows the epochs: the rate of a step is that of the step at
-// which a run of these nodes alone would have made as many epochs.
+// With run.epochs the rate depends on the epochs: it is the rate that these nodes alone would have
+// after that many epochs.
 RateSchedule plan_rate(const Settings& settings, std::uint64_t steps, double steps_per_epoch,
                        const NodesInView* view) {
   const double per_epoch = std::max(steps_per_epoch, 1.0);

@@ -55,9 +55,10 @@ void check_for_views(const Settings& settings) {
                                  suggest_strategy(mixes_along_edges)));
   if (const auto refused = info.refuses_grid(settings.strategy)) refuse(refused->reason, refused->instead);
   if (info.idle_nodes(settings.strategy) > 0)
-    refuse(strategy + " with nodes that do not train", "let all nodes train");
+    refuse(strategy + " with nodes that do not train", "train on all nodes");
   if (info.uses_topology() && has_a_count(settings))
-    refuse(fmt::format("topology.graph = \"{}\", a graph of so many nodes,", settings.topology.graph),
+    refuse(fmt::format("topology.graph = \"{}\", a graph with a fixed number of nodes,",
+                       settings.topology.graph),
            "give its family alone, such as ring");
   if (info.uses_topology()) check_family(settings);
   if (const auto state = info.common_state(settings.strategy); settings.compress.has_codec() && state)

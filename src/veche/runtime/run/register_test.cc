@@ -347,8 +347,8 @@ TEST_F(Registered, StrategiesDeclareWhatTheyCan) {
             "compress.codec = \"fp16\" with strategy \"declares\": it sums at every step; leave out "
             "strategy.every");
   EXPECT_EQ(refused_run({"compress.codec=fp16"}),
-            "compress.codec = \"fp16\" with strategy \"lonely\": a strategy of a program's own codes its "
-            "messages itself; leave out [compress], or choose strategy.name = \"consensus\"");
+            "compress.codec = \"fp16\" with strategy \"lonely\": this strategy does not declare what a codec "
+            "would compress; leave out [compress], or choose strategy.name = \"consensus\"");
 
   const auto settings = [](const std::vector<std::string>& more) { return config(more).resolve(); };
   EXPECT_NO_THROW(check_for_views(settings({"strategy.name=declares"})));
@@ -398,7 +398,7 @@ TEST_F(Registered, StrategiesTalkInGroups) {
   EXPECT_EQ(sums, (std::vector<float>{10 * 1 + 2, 10 * 1 + 4, 10 * 5 + 2, 10 * 5 + 4}));
 }
 
-// All that an asynchronous strategy may be told, counted.
+// Counts every call that an asynchronous strategy may receive.
 class Counts : public Strategy,
                public BeforeBackward,
                public InPlaceStep,

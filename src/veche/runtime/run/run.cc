@@ -31,8 +31,8 @@ class Callbacks : public RunObserver {
     function(argument);
   }
   const RunOptions& options_;
-  Mutex
-      one_at_a_time_;  // guards no field, but the user's functions: the grid has notices from its own threads
+  // Guards no field, but the user's functions: the grid has notices from its own threads.
+  Mutex one_at_a_time_;
 };
 
 GridMemberRequest member_request(const Config& config, const RunOptions& options) {

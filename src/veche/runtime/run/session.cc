@@ -121,9 +121,8 @@ RunResult TrainingSession::result(const DataSource& source, Evaluation last,
 void TrainingSession::tell_damage(const RunResult& result) const {
   if (result.damage.empty()) return;
   if (result.damaged_samples == 0) return notice(result.damage.front());
-  notice(fmt::format(
-      "{} damaged samples were passed over, others of their classes took their places; the first: {}",
-      result.damaged_samples, result.damage.front()));
+  notice(fmt::format("{} damaged samples were replaced by others of their classes; the first: {}",
+                     result.damaged_samples, result.damage.front()));
 }
 
 void TrainingSession::finish(const RunResult& result) {

@@ -45,7 +45,8 @@ void open_folder(TrainingSession& session, const TrainingRequest& request, const
     session.on_rank_zero([&] {
       RunFolder& folder = *session.folder();
       const std::filesystem::path aside = folder.put_aside();
-      session.notice(fmt::format("what {} had is in {} now", folder.path().string(), aside.string()));
+      session.notice(
+          fmt::format("moved the previous files of {} to {}", folder.path().string(), aside.string()));
     });
 }
 

@@ -86,7 +86,7 @@ class AsyncLoop {
             .records = node_.membership.records()};
   }
 
-  // What the stages behind the first do; returns the order to stop.
+  // The loop of the stages after the first; returns the order to stop.
   Order follow() {
     for (;;) {
       const Message said = links_.pipeline()->heard();
@@ -158,7 +158,7 @@ class AsyncLoop {
       if (received.outcome == Received::Outcome::peer_lost) {
         // In the next view another node counts them.
         if (!node_.membership.survives_losses())
-          throw PeerLost(coordinator_, "is gone: nobody counts the steps any more");
+          throw PeerLost(coordinator_, "is gone: it counted the steps");
         sleep_for(links_.endpoint(), deadline - links_.now());
         return {};
       }

@@ -23,10 +23,9 @@ class Pair {
 
   void check_exchange() const {
     if (ability_.exchange == CodedExchange::nothing)
-      refuse("nothing is sent that could be compressed",
-             "leave out [compress], or " + choose(CodedExchange::gradients));
+      refuse("it sends nothing to compress", "leave out [compress], or " + choose(CodedExchange::gradients));
     if (ability_.exchange == CodedExchange::undeclared)
-      refuse("a strategy of a program's own codes its messages itself",
+      refuse("this strategy does not declare what a codec would compress",
              "leave out [compress], or " + choose(CodedExchange::copies));
   }
 

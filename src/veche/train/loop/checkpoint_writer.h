@@ -6,8 +6,8 @@
 
 namespace veche {
 
-// Everything of a node that a checkpoint holds, in place, but for the strategy's state: of a node
-// that is not training, and of one that is, whose channels count its traffic.
+// What a checkpoint holds of a node, in place, except the strategy's state. First: of a node that
+// is not training. Second: of a training node, whose channels count its traffic.
 NodeState state_of(ModelState& model, Counters& counters);
 NodeState state_of(Connections& links, ModelState& model, Counters& counters, const TrainingPlan& plan);
 NodeState with_strategy(NodeState state, SavedState strategy);

@@ -97,8 +97,8 @@ void ProgressExchange::hear() {
   if (observer != nullptr) observer->on_nodes(begun_, all);
 }
 
-// The reports of all nodes go to all nodes: the more nodes, the rarer, to stay at some kilobytes a
-// second.
+// All nodes get all reports. Their interval grows with the number of nodes, to limit the traffic to
+// some kilobytes per second.
 bool ProgressExchange::tells_nodes() {
   if (++quiet_ < channel().size() * channel().size() / kSquareOfAFew) return false;
   quiet_ = 0;

@@ -10,7 +10,7 @@ namespace veche {
 
 // Nodes in step exchange progress reports about twice a second and agree on whether to stop; all
 // stop after the same step. Every node sends its report to node 0, which answers all. If steps are
-// quick, reports and answers are read one step after they were sent, so that no node waits for the
+// fast, reports and answers are read one step after they were sent, so that no node waits for the
 // slowest.
 class ProgressExchange {
  public:

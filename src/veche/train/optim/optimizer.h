@@ -45,7 +45,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std
 std::vector<std::string> optimizer_names();
 // Registered by programs (veche/register.h).
 Registry<OwnOptimizer>& own_optimizers();
-// What people use when they do not say.
+// Default learning rates.
 double default_rate(const std::string& optimizer);
 
 }  // namespace veche

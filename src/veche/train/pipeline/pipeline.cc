@@ -67,7 +67,7 @@ Message Pipeline::expect(Channel& channel, int stage) {
   } catch (const PeerLost& lost) {
     const std::string known = lost.what();
     throw PeerLost(lost.peer(), "was stage " + std::to_string(stage) + " of replica " +
-                                    std::to_string(replica()) + ", which cannot go on: " + known);
+                                    std::to_string(replica()) + ", which cannot continue: " + known);
   }
 }
 
@@ -92,7 +92,7 @@ void Pipeline::pass(const char* name, const MicroBatch& part, std::size_t sample
 
 Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t samples,
                       const std::function<void(Time)>& after_pass, const std::function<void()>& passed) {
-  stage_.take_score();  // drops that of passes which a lost peer cut off
+  stage_.take_score();  // discards the score of passes that a lost peer interrupted
   int back = 0;         // micro-batches that have gone backward
   const int parts = static_cast<int>(
       std::min(static_cast<std::size_t>(plan_.micro_batches), std::max<std::size_t>(samples, 1)));
@@ -197,7 +197,7 @@ void Pipeline::say(const Message& word) {
   for (int s = 1; s < plan_.stages; ++s) steering_.send(NodeId{s}, word);
 }
 
-// As long as it takes: the first stage itself may wait for orders.
+// No deadline: the first stage itself may wait for orders.
 Message Pipeline::heard() {
   Received received = replica_->receive(NodeId{0}, steering_.tag, kForever);
   if (received.outcome != Received::Outcome::message) steering_.give_up(NodeId{0}, received.outcome);

@@ -100,8 +100,8 @@ class AsyncGossip : public Strategy,
     std::ranges::copy(model_, context_.learner.parameters().begin());
     look();
   }
-  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not checked: clang
-  // does not see the mutex through `look`.
+  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // checked: clang does not see the mutex through `look`.
   SavedState state() override VECHE_NOT_CHECKED { return {{model_}, {}}; }
   Staleness staleness() const override {
     const MutexLock lock(mutex_);

@@ -143,7 +143,7 @@ TrainingStep::Update RecoverableStep::run_optimizer() {
   return made;
 }
 
-// Newcomers repeat a step that this node's optimizer did not make by its result.
+// Reports this step's result to newcomers if this node's optimizer did not make the step.
 void RecoverableStep::tell_followers() {
   if (!is_followed() || node_.plan.replicas() == Replicas::equal) return;
   const bool served = node_.plan.replicas() == Replicas::served;

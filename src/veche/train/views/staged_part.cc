@@ -92,7 +92,7 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
     before_.push_back({at(place).member, at(place).called(), place / stages_, place % stages_});
   if (place_ < 0) {
     if (!roles_.nodes.empty())
-      told_ += fmt::format("{}this member waits until there are enough for another replica",
+      told_ += fmt::format("{}this member waits until there are enough members for another replica",
                            told_.empty() ? "" : "; ");
     self.work.forget();
     // The run is beyond its first step: a node that never took part has no state.
@@ -126,9 +126,9 @@ double StagedPart::scale_of_mean(std::uint64_t step) const {
   return 0;
 }
 
-// A node that has not made the step may know it, too. If no node does, another replica has made the
-// step before this one had added up its norm: it is added up now, of the stages that are still
-// there.
+// A node that has not made the step may know the factor too. If no node knows it, another replica
+// made the step before this one had added up its norm: the norm is added up now, from the stages
+// that are present.
 double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) const {
   double squares = 0;
   bool any = false;
@@ -191,7 +191,7 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
         "stage {} leaves out step {}: nobody here knows any more how the others clipped its gradient", stage_,
         roles_.first_step);
   return furthest + 1 < roles_.first_step
-             ? fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
+             ? fmt::format("continues with stage {} from step {}, the newest state of any member", stage_,
                            furthest)
              : "";
 }

@@ -56,7 +56,7 @@ void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
   all_reduce(peers, gradient);
   const auto server = served ? servers_optimizer(self, peers, plan, mine.has_value()) : nullptr;
   if (!makes_it) return;
-  const double clipped = served || plan.clip == 0 ? 1 : step.scale;
+  const double clipped = served || step.scale == 0 ? 1 : step.scale;
   make_step(served ? *server : *self.optimizer, self.learner->parameters(), gradient,
             {self.step, step.rate, clipped, plan.threads});
   self.work.forget();

@@ -185,21 +185,21 @@ std::unique_ptr<Strategy> make_parameter_server(StrategyContext context) {
 StrategyInfo parameter_server_strategy() {
   StrategyInfo info;
   info.name = "parameter-server";
-  info.rule = "gradients go to the servers, which make the step and send parameters back";
+  info.rule = "servers make the step from the nodes' gradients and send the parameters back";
   info.keys = {
       choice_key("update", {"sync", "async", "ssp"},
-                 "all pushes of a step in one update; each at once; each at once, the quickest worker at "
+                 "sync: one update per step; async: an update per push; ssp: as async, the fastest worker at "
                  "most `staleness` clocks ahead"),
       {.name = "staleness",
        .kind = KeySpec::Kind::any,
        .fallback = Value{std::int64_t{0}},
        .help = "ssp: clocks ahead of the slowest; 0: as sync; inf: as async",
        .infinite = true},
-      whole_key("backup", 0, "sync: workers whose gradients need not be waited for", 0),
+      whole_key("backup", 0, "sync: number of the slowest gradients that an update does not wait for", 0),
       flag_key("damp", false, "async, ssp: scale gradients by 1 / (1 + their staleness)"),
       real_key("compensate", 0, "async, ssp: delay compensation, lambda of DC-ASGD"),
-      whole_key("delay", 0, "to study: apply every gradient so many steps late", 0),
-      whole_key("servers", 1, "nodes over which the vector is divided"),
+      whole_key("delay", 0, "apply every gradient this many steps late (for studies)", 0),
+      whole_key("servers", 1, "number of servers that share the vector"),
       flag_key("dedicated", false, "servers have no data and do not train"),
       whole_key("fanout", 0, "children of a node in the tree that sums on the way; 0: a star", 0),
       choice_key("reduce", {"auto", "mean", "sum"},

@@ -36,8 +36,8 @@ class ServerHelper {
     const MutexLock lock(mutex_);
     return server_ ? server_->staleness() : Staleness{};
   }
-  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not checked: clang
-  // does not see the mutex through `look`.
+  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // checked: clang does not see the mutex through `look`.
   SavedState state() VECHE_NOT_CHECKED { return server_ ? server_->state() : SavedState{}; }
   // Copies the part that this node serves into a whole vector. No worker asks any more.
   void put_back(std::span<float> parameters) {
