@@ -231,7 +231,10 @@ void register_python_strategy(const py::dict& declared) {
   const Replicas replicas = choice<Replicas>(
       declared["replicas"], {{"own", Replicas::own}, {"equal", Replicas::equal}, {"bound", Replicas::bound}});
   info.replicas = [replicas](const Options&) { return replicas; };
-  info.common_state = [common = declared["common_state"].cast<bool>()](const Options&) { return common; };
+  std::optional<CommonState> common;
+  if (declared["common_state"].cast<bool>())
+    common = {"a state that all nodes share", "choose another strategy"};
+  info.common_state = [common](const Options&) { return common; };
   info.refuses_grid = refusal_from(declared["grid"]);
   info.refuses_pipeline = refusal_from(declared["pipeline"]);
   info.needs_threads = true;
