@@ -34,7 +34,8 @@ set(CPACK_DEBIAN_LIBVECHE-DEV_PACKAGE_SUGGESTS "libtorch-dev")
 set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_NAME python3-veche)
 set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_SECTION python)
 set(CPACK_COMPONENT_PYTHON3-VECHE_DESCRIPTION "Python interface of Veche, which trains neural networks
-Trains, simulates and compares from Python what the program veche trains, and
+Lets training loops of PyTorch on several machines exchange with each other,
+trains, simulates and compares from Python what the program veche trains, and
 builds graphs with the weights that make nodes agree.")
 # And what the extension is linked to: what_modules_need.cmake. An extension is for one version of Python.
 set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_DEPENDS "veche (= ${PROJECT_VERSION}), python3-numpy")
@@ -43,5 +44,5 @@ if(TARGET veche_python)
   string(APPEND CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_DEPENDS
          ", python3 (>= 3.${VECHE_PYTHON_MINOR}~), python3 (<< 3.${VECHE_NEXT_PYTHON})")
 endif()
-set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_SUGGESTS "python3-matplotlib")
+set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_SUGGESTS "python3-torch, python3-matplotlib")
 include(CPack)

@@ -127,7 +127,8 @@ void forget_frames() {
 
 void add_exceptions(py::module_& module) {
   // No Exception, so that no handler of failures in Python code stops it.
-  static_cast<void>(py::exception<NodeEnded>(module, "NodeEnded", PyExc_BaseException));
+  py::exception<NodeEnded>(module, "NodeEnded", PyExc_BaseException).attr("__doc__") =
+      "Ends a node's helpers when the node ends. Handlers of failures do not catch it.";
   py::register_exception_translator(translate);
 }
 

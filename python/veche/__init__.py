@@ -59,7 +59,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'veche' has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(place)
+    try:
+        module = import_module(place)
+    except ModuleNotFoundError as error:  # not an ImportError: help() and others look at every name
+        raise AttributeError(f"veche.{name} needs the Python module {error.name!r}, which is not installed") from error
     found: object = module if place == f"veche.{name}" else getattr(module, name)
     globals()[name] = found
     return found

@@ -14,7 +14,7 @@ Piece = tuple[int, int]  # begin and end in the flat vector
 def like(optimizer: torch.optim.Optimizer, parameters: dict[int, torch.Tensor]) -> torch.optim.Optimizer:
     """An optimizer of the same class and options over other tensors: `parameters` has them by the
     id of the original. Its state is empty."""
-    cls = getattr(optimizer, "_veche_class", type(optimizer))
+    cls: Any = getattr(optimizer, "_veche_class", type(optimizer))
     made: torch.optim.Optimizer = cls.__new__(cls)
     made.__dict__.update({k: v for k, v in optimizer.__dict__.items() if k not in _OURS})
     made.__dict__.pop("step", None)  # a scheduler's counter of the original

@@ -16,7 +16,7 @@ from veche.training import Watcher, is_virtual, run_to_the_end
 if TYPE_CHECKING:
     import os
 
-    from matplotlib.axes import Axes  # type: ignore[import]
+    from matplotlib.axes import Axes
 
     from veche.configuration import ConfigLike
 

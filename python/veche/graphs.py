@@ -13,7 +13,7 @@ from veche.results import html_table, import_pyplot
 
 if TYPE_CHECKING:
     import numpy
-    from matplotlib.axes import Axes  # type: ignore[import]
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 

@@ -109,9 +109,8 @@ def _wait(processes: list[subprocess.Popen[bytes]]) -> int:
             for process in processes:
                 process.kill()
         time.sleep(0.05)
-    if failed is None:
-        failed = next((p.returncode for p in processes if p.returncode), 0)
-    return failed if failed >= 0 else 128 - failed
+    code = failed if failed is not None else next((p.returncode for p in processes if p.returncode), 0)
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 if TYPE_CHECKING:
-    from veche._veche import RunInfo
+    from veche._veche import RunFacts
 
 _CELLS, _FEWEST_CELLS = 24, 4
 _BETWEEN_LINES = 10.0  # seconds, where no line can be drawn again
@@ -72,7 +72,7 @@ class ProgressLine:
         self._seconds = "virtual s" if virtual else "s"
         self._again = _can_draw_again() or in_notebook()
         self._width = 0  # of what is drawn now
-        self._info: Optional[RunInfo] = None
+        self._info: Optional[RunFacts] = None
         self._start = self._last = 0.0
         self._loss: Optional[float] = None
 
@@ -87,7 +87,7 @@ class ProgressLine:
             _write("\r" + " " * self._width + "\r")
         self._width = 0
 
-    def on_start(self, info: RunInfo) -> None:
+    def on_start(self, info: RunFacts) -> None:
         self._info = info
         self._start = time.monotonic()
         self._last = self._start - _BETWEEN_LINES

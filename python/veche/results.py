@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 if TYPE_CHECKING:
     import numpy
-    from matplotlib.axes import Axes  # type: ignore[import]
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     # A column has a number per evaluation, or a row with a number per node, or the words themselves.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def import_pyplot() -> Any:
     """matplotlib.pyplot, or ImportError in one sentence."""
     try:
-        from matplotlib import pyplot  # type: ignore[import]
+        from matplotlib import pyplot
     except ImportError as error:
         raise ImportError("plot() needs matplotlib: install the Debian package python3-matplotlib") from error
     return pyplot

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,14 +13,12 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from veche._veche import BackgroundRun, Config
 from veche.configuration import folder_of, kind, read_config, resumed
-from veche.progress import Progress, ProgressLine, in_notebook, is_shown
+from veche.progress import Progress, ProgressLine, is_shown
 from veche.results import Result
 from veche.virtual_time import ChildRun, Hooks
 
 if TYPE_CHECKING:
-    import os
-
-    from veche._veche import RunInfo
+    from veche._veche import RunFacts
     from veche.configuration import ConfigLike
 
 _TURN = 0.1  # seconds between two looks for Ctrl-C
@@ -33,7 +33,7 @@ class Watcher:
     def __init__(self, line: Optional[ProgressLine], on_progress: OnProgress, on_evaluation: OnEvaluation) -> None:
         self.failure: Optional[BaseException] = None
         self.evaluations: list[dict[str, Any]] = []
-        self.info: Optional[RunInfo] = None
+        self.info: Optional[RunFacts] = None
         self._line = line
         self._on_progress = on_progress
         self._on_evaluation = on_evaluation
@@ -55,7 +55,7 @@ class Watcher:
                 "on_progress": self._guarded(self._progressed) if self._line or self._on_progress else None,
                 "on_notice": self._guarded(self._noticed)}
 
-    def _started(self, info: RunInfo) -> None:
+    def _started(self, info: RunFacts) -> None:
         self.info = info
         if self._line and info["rank"] == 0:
             self._line.on_start(info)
@@ -85,11 +85,11 @@ class Watcher:
 
 @contextmanager
 def _while_saving() -> Iterator[None]:
-    """After the first Ctrl-C a second one ends the program at once, as on the command line, but never a notebook's kernel."""
+    """After the first Ctrl-C a second one ends the program at once, as on the command line, but never an interactive session."""
     usual = threading.current_thread() is threading.main_thread() and signal.getsignal(
         signal.SIGINT) is signal.default_int_handler
     if usual:
-        signal.signal(signal.SIGINT, signal.SIG_IGN if in_notebook() else signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN if hasattr(sys, "ps1") else signal.SIG_DFL)
     try:
         yield
     finally:
@@ -121,12 +121,21 @@ def is_virtual(config: Config) -> bool:
     return config.get("cluster", "transport") == "simulated"
 
 
+def _join_launched_job() -> None:
+    """The job of veche.launch; those of mpirun and srun are joined by the library."""
+    if "VECHE_LAUNCH_MEMBER" in os.environ:
+        from veche._session import place
+
+        place()
+
+
 def run_to_the_end(config: Config, watcher: Watcher, line: Optional[ProgressLine], *, resume: str = "", restart: bool = False,
                    keep: bool = True) -> tuple[Result, str]:
     """Trains; the result, and its summary as the library writes it."""
     options: dict[str, Any] = {"resume": resume, "restart": restart, "keep": keep}
     run: Union[BackgroundRun, ChildRun]
     try:
+        _join_launched_job()
         if is_virtual(config):
             run = ChildRun(config, hooks=watcher.hooks(), **options)
         else:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
-from veche._veche import BackgroundRun, Config, Error, RunError
+from veche._veche import BackgroundRun, Config, Error, RequestError, RunError, place_in_job
 
 if TYPE_CHECKING:
     from veche._veche import Ended
@@ -82,6 +82,8 @@ class ChildRun:
     """A BackgroundRun in a child process, with what this process has registered."""
 
     def __init__(self, config: Config, *, hooks: Hooks, **options: Any) -> None:
+        if place_in_job().size > 1:  # which the child could not leave
+            raise RequestError("a simulation runs in one process: start it without mpirun, srun or veche.launch")
         self._hooks = hooks
         self._ended = threading.Event()
         self._result: Optional[Ended] = None

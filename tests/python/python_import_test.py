@@ -45,6 +45,12 @@ class Import(unittest.TestCase):
             self.assertIn(words, text)
         self.assertNotIn("_PLACES", text)
 
+    def test_without_torch(self):
+        code = ("sys.modules['torch'] = None; import pydoc, veche; assert 'Builds a graph' in pydoc.render_doc(veche)\n"
+                "try: veche.Optimizer\nexcept AttributeError as error: assert 'module \\'torch\\'' in str(error), error\n"
+                "else: raise AssertionError")
+        self.assertIn("veche", modules_after(code))
+
     def test_version_is_that_of_the_program(self):
         done = subprocess.run([os.environ["VECHE"], "--version"], stdout=subprocess.PIPE, text=True, timeout=LONGEST, check=True)
         self.assertEqual(veche.__version__, done.stdout.strip())
