@@ -58,7 +58,7 @@ class PythonStrategy : public Strategy, public BeforeBackward, public MeasuredSt
         for (std::size_t i = 0; i < kHooks; ++i)
           if (const py::object hook = hooks.attr("get")(kHookNames[i]); !hook.is_none())
             hooks_[i] = Kept(hook);
-      } catch (py::error_already_set&) {
+      } catch (...) {
         end();
         throw;
       }
@@ -157,7 +157,9 @@ class PythonStrategy : public Strategy, public BeforeBackward, public MeasuredSt
     SavedState saved;
     numbers_.clear();
     std::vector<Buffer> arrays;
-    for (const std::string& name : object_.get().attr("state").cast<std::vector<std::string>>()) {
+    const py::object names = object_.get().attr("state");
+    if (py::isinstance<py::str>(names)) throw py::type_error("state must be a list of names");
+    for (const std::string& name : names.cast<std::vector<std::string>>()) {
       if (!py::hasattr(object_.get(), name.c_str()))
         throw py::attribute_error("state names " + name + ", which __init__ has not made");
       const py::object value = object_.get().attr(name.c_str());

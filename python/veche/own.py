@@ -485,10 +485,13 @@ class Learner:
 
     @property
     def random(self) -> numpy.random.Generator:
-        """A new generator of random numbers that are the same on every node."""
-        from numpy.random import PCG64, Generator
+        """Random numbers for the first parameters, the same on every node."""
+        generator: Optional[numpy.random.Generator] = self.__dict__.get("_generator")
+        if generator is None:
+            from numpy.random import PCG64, Generator
 
-        return Generator(PCG64(self.seed))
+            generator = self.__dict__["_generator"] = Generator(PCG64(self.seed))
+        return generator
 
 
 def learner(name: str, *, needs_data: bool = True, **keys: Any) -> Callable[[_Class], _Class]:
