@@ -1,5 +1,5 @@
 # What people type. Each target installs what is missing (scripts/setup) and builds first.
-.PHONY: train build test sanitize bench soak format tidy clean
+.PHONY: train build python test sanitize bench soak format tidy clean
 .DEFAULT_GOAL := build
 
 # Only what the demo needs; `build` in the same folder adds the rest.
@@ -16,6 +16,13 @@ build:
 	cmake --preset release
 	cmake --build --preset release
 	@ln -sfn release/bin/veche build/veche
+
+# The package for Python alone, and its tests.
+python:
+	@scripts/setup test
+	cmake --preset release
+	cmake --build --preset release --target python_package veche_cli
+	ctest --preset release --label-regex python
 
 test: build
 	ctest --preset release

@@ -1,4 +1,5 @@
-# Two parts, which are also the two packages (packages.cmake): what runs, and what programs are built on it with.
+# Three parts, which are also the three packages (packages.cmake): what runs, what programs are built on it with, and the
+# package for Python (python/CMakeLists.txt).
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libveche-dev)
 
@@ -19,15 +20,21 @@ endfunction()
 veche_packed(${PROJECT_SOURCE_DIR}/docs/veche.1 ${PROJECT_BINARY_DIR}/veche.1.gz)
 install(FILES ${PROJECT_BINARY_DIR}/veche.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT veche)
 
-# Licences and changes, for each of the two packages.
+# Licences and changes, for each of the packages.
+set(VECHE_PACKAGES veche libveche-dev)
+if(TARGET veche_python)
+  list(APPEND VECHE_PACKAGES python3-veche)
+endif()
 configure_file(cmake/debian/copyright ${PROJECT_BINARY_DIR}/debian/copyright @ONLY)
 configure_file(cmake/debian/changelog ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
 veche_packed(${PROJECT_BINARY_DIR}/debian/changelog ${PROJECT_BINARY_DIR}/debian/changelog.gz)
-foreach(PACKAGE veche libveche-dev)
+foreach(PACKAGE ${VECHE_PACKAGES})
   install(FILES ${PROJECT_BINARY_DIR}/debian/copyright ${PROJECT_BINARY_DIR}/debian/changelog.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${PACKAGE} COMPONENT ${PACKAGE})
-  install(FILES cmake/debian/${PACKAGE}.lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
-          COMPONENT ${PACKAGE} RENAME ${PACKAGE})
+  if(EXISTS ${PROJECT_SOURCE_DIR}/cmake/debian/${PACKAGE}.lintian-overrides)
+    install(FILES cmake/debian/${PACKAGE}.lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+            COMPONENT ${PACKAGE} RENAME ${PACKAGE})
+  endif()
 endforeach()
 
 install(DIRECTORY include/veche DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

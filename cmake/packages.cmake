@@ -1,10 +1,11 @@
-# `make package`: veche (program, library, modules) and libveche-dev (headers, link, CMake's and pkg-config's files).
+# `make package`: veche (program, library, modules), libveche-dev (headers, link, CMake's and pkg-config's files) and
+# python3-veche.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME veche)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "${VECHE_MAINTAINER}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_COMPONENTS_ALL veche libveche-dev)
+set(CPACK_COMPONENTS_ALL ${VECHE_PACKAGES})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -29,4 +30,18 @@ set(CPACK_COMPONENT_LIBVECHE-DEV_DESCRIPTION "headers of Veche, a program that t
 For programs that train models, data sets and strategies of their own.")
 set(CPACK_DEBIAN_LIBVECHE-DEV_PACKAGE_DEPENDS "veche (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_LIBVECHE-DEV_PACKAGE_SUGGESTS "libtorch-dev")
+
+set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_NAME python3-veche)
+set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_SECTION python)
+set(CPACK_COMPONENT_PYTHON3-VECHE_DESCRIPTION "Python interface of Veche, which trains neural networks
+Trains, simulates and compares from Python what the program veche trains, and
+builds graphs with the weights that make nodes agree.")
+# And what the extension is linked to: what_modules_need.cmake. An extension is for one version of Python.
+set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_DEPENDS "veche (= ${PROJECT_VERSION}), python3-numpy")
+if(TARGET veche_python)
+  math(EXPR VECHE_NEXT_PYTHON "${VECHE_PYTHON_MINOR} + 1")
+  string(APPEND CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_DEPENDS
+         ", python3 (>= 3.${VECHE_PYTHON_MINOR}~), python3 (<< 3.${VECHE_NEXT_PYTHON})")
+endif()
+set(CPACK_DEBIAN_PYTHON3-VECHE_PACKAGE_SUGGESTS "python3-matplotlib")
 include(CPack)

@@ -69,15 +69,15 @@ HttpReply refusal(int status, const std::string& sentence) {
 }
 
 HttpReply refusal_of_server(int status, std::size_t most_body) {
-  if (status == 413 && most_body == 0) return refusal(413, "nothing may be sent to this address");
+  if (status == 413 && most_body == 0) return refusal(413, "this address accepts no body");
   if (status == 413)
-    return refusal(413, fmt::format("that is too much: {} MB are the most", most_body / 1'000'000));
+    return refusal(413, fmt::format("the body is too large: at most {} MB", most_body / 1'000'000));
   if (status == 414) return refusal(414, "the address is too long");
   if (status == 415) return refusal(415, "the body must not be compressed: send it without Content-Encoding");
   if (status == 431) return refusal(431, "the request has too many headers, or they are too long");
-  if (status == 404) return refusal(404, "there is nothing of this name here");
+  if (status == 404) return refusal(404, "no such page");
   if (status == 500) return refusal(500, "the request could not be answered");
-  if (status == 503) return refusal(503, "too many ask at once: try again in a moment");
+  if (status == 503) return refusal(503, "too many requests: try again in a moment");
   return refusal(status, "this is not a request that can be understood");
 }
 

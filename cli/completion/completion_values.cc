@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <map>
 
 #include "cli/commands.h"
-#include "veche/compress/codec_spec.h"
-#include "veche/data/division/partition.h"
 #include "veche/data/fetch/fetch.h"
 #include "veche/data/sets/source.h"
 #include "veche/graph/families/spec.h"
@@ -29,31 +26,10 @@ Words strategy_names() {
   return names;
 }
 
-// "topk:" for "topk:F": the user types the number.
-Words codec_names() {
-  Words names;
-  for (const CodecHelp& codec : codec_help())
-    names.push_back(codec.word.substr(0, std::min(codec.word.find(':'), codec.word.size() - 1) + 1));
-  return names;
-}
-
 Words public_set_names() {
   Words names;
   for (const PublicSet& set : public_sets()) names.push_back(set.name);
   return names;
-}
-
-// Keys with an open set of values: names with numbers, and names from modules.
-const std::map<std::string, std::function<Words()>, std::less<>>& open_lists() {
-  static const std::map<std::string, std::function<Words()>, std::less<>> lists{
-      {"strategy.name", strategy_names},
-      {"model.name", model_names},
-      {"data.partition", partition_names},
-      {"topology.graph", [] { return copied(spec_families()); }},
-      {"topology.weights", [] { return copied(weight_rules()); }},
-      {"compress.codec", codec_names},
-  };
-  return lists;
 }
 
 // The strategy on the command line, or "".
@@ -69,14 +45,17 @@ std::string chosen_strategy(std::span<const std::string> line) {
 struct Key {
   std::string name;  // including its section
   KeySpec spec;
+  std::function<Words()> words = {};  // where the set of values is open
 };
 
 // All keys; strategy keys only of the strategy on the command line, if there is one.
 std::vector<Key> all_keys(std::span<const std::string> line) {
   std::vector<Key> keys;
   for (const SectionSpec& section : sections())
-    for (const KeySpec& key : section.keys) keys.push_back({section.name + "." + key.name, key});
-  keys.push_back({"strategy.name", {.name = "name", .fallback = {}, .help = "how the nodes agree"}});
+    for (const SectionKey& key : section.keys)
+      keys.push_back({section.name + "." + key.name, key, key.words});
+  keys.push_back(
+      {"strategy.name", {.name = "name", .fallback = {}, .help = "how the nodes agree"}, strategy_names});
   const std::string chosen = chosen_strategy(line);
   const bool known = std::ranges::find(strategies(), chosen, &StrategyInfo::name) != strategies().end();
   for (const StrategyInfo& info : strategies())
@@ -86,19 +65,19 @@ std::vector<Key> all_keys(std::span<const std::string> line) {
 }
 
 Words words_of(const std::string& key, std::span<const std::string> line) {
-  if (const auto list = open_lists().find(key); list != open_lists().end()) return list->second();
   Words words;
   for (const Key& known : all_keys(line))
     if (known.name == key) {
-      std::ranges::copy(known.spec.choices, std::back_inserter(words));
+      const Words open = known.words ? known.words() : known.spec.choices;
+      words.insert(words.end(), open.begin(), open.end());
       if (known.spec.kind == KeySpec::Kind::flag) words.insert(words.end(), {"true", "false"});
     }
   return words;
 }
 
-bool names_a_file(const std::string& key) {
-  return key == "data.path" || key == "data.folder" || key == "model.file" || key == "model.init" ||
-         key == "network.platform" || key == "run.out" || key == "strategy.table";
+bool is_path(const std::string& key, std::span<const std::string> line) {
+  return std::ranges::any_of(all_keys(line),
+                             [&](const Key& known) { return known.name == key && known.spec.is_path; });
 }
 
 std::vector<Candidate> assignments(const std::string& typed, std::span<const std::string> line) {
@@ -110,7 +89,7 @@ std::vector<Candidate> assignments(const std::string& typed, std::span<const std
   }
   const std::string key = typed.substr(0, equals);
   for (const std::string& word : words_of(key, line)) found.push_back({key + "=" + word});
-  if (names_a_file(key)) found.push_back({std::string(kFiles), typed.substr(equals + 1)});
+  if (is_path(key, line)) found.push_back({std::string(kFiles), typed.substr(equals + 1)});
   return found;
 }
 

@@ -24,7 +24,7 @@ int told(const GridArguments& arguments, const RunResult& result) {
     tell("\nLeft {}; {}. Come back with:\n  veche grid join --resume {}\n",
          result.last.step == 0 ? "before the first step"
                                : fmt::format("after step {}, saved", result.last.step),
-         result.others_go_on ? "the others go on" : "nobody else takes part, so the run stands still",
+         result.others_go_on ? "the others continue" : "no other member takes part, so the run is suspended",
          result.info.folder.string());
     return kLeft;
   }
@@ -36,7 +36,7 @@ int told(const GridArguments& arguments, const RunResult& result) {
 // the summary, and the invitation goes to standard error.
 void give_invitation(const GridArguments& arguments, const std::string& invitation) {
   const grid::Terms terms;
-  tell("Others join, {} of them within {} hours, with `veche grid join` and this invitation:\n", terms.uses,
+  tell("Invitation for {} members, valid for {} hours, for `veche grid join`:\n", terms.uses,
        std::chrono::duration_cast<std::chrono::hours>(terms.valid).count());
   if (arguments.json)
     tell("{}\n", invitation);

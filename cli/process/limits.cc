@@ -20,9 +20,8 @@ namespace veche::cli {
 namespace {
 
 constexpr std::string_view kNoMemory =
-    "there is not enough memory for it: lower what makes it large, such as the number of nodes, the batch, "
-    "the "
-    "model's width or the images' size, or raise the limit (ulimit -v)";
+    "out of memory: reduce the number of nodes, the batch, the model's width or the image size, or raise "
+    "the limit (ulimit -v)";
 
 [[noreturn]] void refuse(const std::string& sentence) {
   tell_sentence(sentence);

@@ -86,7 +86,7 @@ std::vector<Drawn> commands() {
        {"topology", "--network", "sites.toml", "--svg", "network.svg"},
        {"network.svg"},
        "Two sites behind uplinks, as `veche simulate` takes them from a section `[network]`."},
-      {"Who has which samples",
+      {"Samples of each node",
        {"data", "split", "run.toml", "--plot", "split.svg"},
        {"split.svg"},
        "The area of a disc is the number of samples of a class that a node has. "
@@ -94,7 +94,7 @@ std::vector<Drawn> commands() {
       {"", train("consensus"), {}, ""},
       {"", train("none"), {}, ""},
       {"", train("local-sgd"), {}, ""},
-      {"What came out of three runs",
+      {"Results of three runs",
        {"report", "runs/consensus", "runs/none", "runs/local-sgd", "--out", "report.html", "--figures", "."},
        {"accuracy.svg", "loss.svg", "disagreement.svg", "accuracy-seconds.svg", "accuracy-bytes.svg"},
        "`report.html` has them in one page, with tables and the graphs of the runs; `table.tex` and "

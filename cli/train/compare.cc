@@ -81,7 +81,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
   };
   const ComparisonResult result = run_comparison(plan, comparison.repeat, job, run_one);
   if (result.interrupted)
-    throw RunError(fmt::format("the comparison was stopped; `{}` goes on with the run under way",
+    throw RunError(fmt::format("the comparison was interrupted; `{}` continues the current run",
                                resume_command(*result.interrupted, job)));
   if (!is_rank_zero(job)) return 0;
   if (comparison.json) answer_json(result.content);

@@ -73,7 +73,7 @@ int train(const TrainArguments& arguments, const std::atomic<bool>& interrupted,
   const bool leads = job == nullptr || job->rank() == 0;
   TrainingRequest request;
   run_collectively(job, [&] { request.settings = settings_for(read_config(arguments), job); });
-  view.in_virtual_time(request.settings.cluster.transport == "simulated");
+  view.in_virtual_time(request.settings.is_simulated());
   request.job = job;
   request.resume = arguments.resume;
   request.restart = arguments.restart;

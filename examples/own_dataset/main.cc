@@ -1,5 +1,5 @@
-// A data set of one's own: points of two spirals, made when they are read, which a small network learns to
-// tell apart on four nodes. `data.turns` is a key of its own.
+// A data set of one's own: points of two spirals, made when they are read, which a small network
+// learns to tell apart on four nodes. `data.turns` is a key of its own.
 #include <cmath>
 #include <cstdio>
 #include <memory>

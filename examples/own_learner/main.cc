@@ -1,6 +1,6 @@
-// A model of one's own: linear regression on measurements that each of four sites keeps to itself. The
-// sites see different parts of the line y = 3 x - 2, agree by consensus on a ring, and end with the same
-// line.
+// A model of one's own: linear regression on measurements that each of four sites keeps to itself.
+// The sites see different parts of the line y = 3 x - 2, agree by consensus on a ring, and end with
+// the same line.
 #include <array>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// A network of one's own: a torch::nn::Module with batch norm and dropout, trained by four nodes on a ring,
-// each with its own part of the data set.
+// A network of one's own: a torch::nn::Module with batch norm and dropout, trained by four nodes on
+// a ring, each with its own part of the data set.
 #include <cstdio>
 
 #include "veche/torch.h"

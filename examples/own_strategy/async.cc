@@ -1,5 +1,6 @@
-// Six quadratics with different minima find the minimum of their sum by the strategy of circle_gossip.h, at
-// their own pace and with a codec. On the grid members come and go, each with one node of the same quadratic:
+// Six quadratics with different minima find the minimum of their sum by the strategy of
+// circle_gossip.h, each at its own pace and with a codec. On the grid members come and go, each
+// with one node of the same quadratic:
 //   own_async_strategy --found KEY=VALUE...               prints an invitation
 //   own_async_strategy --join INVITATION KEY=VALUE...
 #include <cstdio>

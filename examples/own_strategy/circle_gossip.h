@@ -1,7 +1,8 @@
-// A coded and asynchronous strategy of one's own. Nodes stand on a circle. After every `every` steps a node
-// sends its parameters to both neighbours, and moves a third of the way towards what each of them has sent.
-// It never waits: a neighbour is sent new parameters only when it has taken the last ones. With
-// compress.codec neighbours keep copies of each other's parameters, and messages are codes of the changes.
+// A coded and asynchronous strategy of one's own. Nodes stand on a circle. After every `every`
+// steps a node sends its parameters to both neighbours, and moves a third of the way towards what
+// each of them has sent. It never waits: a neighbour is sent new parameters only when it has taken
+// the last ones. With compress.codec neighbours keep copies of each other's parameters, and
+// messages are codes of the changes.
 #pragma once
 
 #include <map>

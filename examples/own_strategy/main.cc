@@ -1,6 +1,6 @@
-// A strategy of one's own: every `every` steps each node gives its parameters to the next one on a circle and
-// takes the mean of its own and those it is given. Six quadratics with different minima find the minimum of
-// their sum.
+// A strategy of one's own: every `every` steps each node sends its parameters to the next one on a
+// circle and takes the mean of its own and those it receives. Six quadratics with different minima
+// find the minimum of their sum.
 #include <algorithm>
 #include <array>
 #include <cstdio>

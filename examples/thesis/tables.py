@@ -276,7 +276,7 @@ def page(out, figures=()):
             steps = who.get("agents", who.get("one"))[0]["steps"]
             lines.append(f"{head} {part:g}: {steps:,} steps | {agents_told(who['agents']) if 'agents' in who else 'not run'} | {one_told(who['one']) if 'one' in who else 'not run'} |")
     if missing:
-        lines.append("\n## What could not be had")
+        lines.append("\n## Data that could not be fetched")
         lines += [f"- `{name}`: {why}" for name, why in missing.items()]
     lines.append("\n## Figures")
     for figure, (what, rows) in FIGURES.items():

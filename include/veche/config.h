@@ -35,7 +35,7 @@ struct VECHE_API Settings {
   int stages() const { return pipeline.stages; }
   int replicas() const { return nodes() / stages(); }
   bool is_cut() const { return stages() > 1 || pipeline.micro_batches > 1; }
-  bool is_simulated() const { return cluster.transport == "simulated"; }  // in virtual time
+  bool is_simulated() const { return cluster.transport == Transport::simulated; }  // in virtual time
   std::uint64_t seed() const { return static_cast<std::uint64_t>(run.seed); }
   // A configuration file that repeats the run.
   std::string to_toml() const;

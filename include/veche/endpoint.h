@@ -44,7 +44,13 @@ struct Work {
 // failures catches it.
 struct NodeEnded {};
 
-class EngineCollectives;  // comm/engine_collectives.h
+// Thrown by the waits of a node and its helpers on the grid when the members change: the step under
+// way is repeated with the new members. Every later wait throws it again, so a node that catches it,
+// as an AsyncServer may to complete its step alone, must not wait any more. Not a std::exception, so
+// that no handler of failures catches it.
+struct ViewChanged {};
+
+class EngineCollectives;  // not installed: only Veche's own strategies use them
 
 // A node's only view of the network and of time. A node is a plain blocking program over it, so the
 // same strategy runs on threads, MPI, the grid and in virtual time. The engine decides what a
@@ -84,7 +90,7 @@ class VECHE_API Endpoint {
   // Cluster::run.
   virtual Time compute(const Work& what, const std::function<void()>& work) = 0;
 
-  // Collectives that the engine does without messages; null: use messages.
+  // Collectives that the engine does without messages; null: none. For Veche's own strategies.
   virtual EngineCollectives* collectives() { return nullptr; }
 
  protected:

@@ -8,12 +8,11 @@
 
 namespace veche {
 
-// One key of a configuration section: what it may be, what it is when nobody says, and a line for
-// `--help` and docs. A part of Veche lists its own keys; the configuration checks them all in one
-// place.
+// One key of a configuration section: its kind, default and limits, and a line for `--help` and the
+// docs. A part of Veche lists its own keys; the configuration checks them all in one place.
 struct KeySpec {
   // wholes, reals: lists of them; texts: a word or a list of words; tables: one such as {nodes =
-  // 2}, or a list of them. What holds a table is of no other kind.
+  // 2}, or a list of them. A list of tables cannot be mixed with other kinds.
   enum class Kind { flag, whole, real, text, list, wholes, reals, texts, tables, any };
 
   std::string name;
@@ -27,6 +26,7 @@ struct KeySpec {
   bool below_most = false;                // then `most` itself is not allowed
   bool infinite = false;                  // may be inf
   bool may_be_empty = false;              // a list without items means something
+  bool is_path = false;                   // names a file or a folder: shells complete it
 };
 
 // Keys of the usual kinds.

@@ -11,14 +11,15 @@
 #include "veche/key_spec.h"
 #include "veche/learner.h"
 #include "veche/model_spec.h"
+#include "veche/optimizer.h"
 #include "veche/strategy_info.h"
 
 namespace veche {
 
-// Registration of a program's own models, data sets and strategies. The configuration accepts a
-// registered name like a built-in one (model.name, data.name, strategy.name) and accepts its keys
-// in the same section. Register before the configuration is resolved, from one thread at a time. A
-// name that already exists is a RequestError.
+// Registration of a program's own models, data sets, strategies and optimizers. The configuration
+// accepts a registered name like a built-in one (model.name, data.name, strategy.name,
+// optimizer.name) and accepts its keys in the same section. Register before the configuration is resolved,
+// from one thread at a time. A name that already exists is a RequestError.
 
 struct OwnModel {
   std::string name;
@@ -45,5 +46,13 @@ struct OwnDataset {
 VECHE_API void register_dataset(OwnDataset dataset);
 
 VECHE_API void register_strategy(StrategyInfo strategy);
+
+struct OwnOptimizer {
+  std::string name;
+  // Makes an optimizer of parameters()[from, from + length) of a node's learner: of all of them, or
+  // of the part that the node updates for others. The learner outlives it.
+  std::function<std::unique_ptr<Optimizer>(Learner& learner, std::size_t from, std::size_t length)> make;
+};
+VECHE_API void register_optimizer(OwnOptimizer optimizer);
 
 }  // namespace veche

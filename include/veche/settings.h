@@ -11,8 +11,14 @@ namespace veche {
 
 // The sections of a configuration, one struct each. A member's type and initial value are the type
 // and the default of the key of the same name; an optional member and an empty list mean that the
-// key is absent. docs/configuration.md describes every key; runtime/config/config_keys.cc holds the
-// table behind it.
+// key is absent. docs/configuration.md describes every key.
+
+// Keys that decide between a few forms of a run; runtime/config/key_words.h has their words.
+enum class Transport { automatic, threads, mpi, simulated };  // cluster.transport
+enum class ModelStart { equal, different };                   // model.start
+enum class UnevenData { wait, repeat };                       // data.uneven
+enum class MemberData { own, common };                        // grid.data
+enum class Learning { real, none };                           // network.learning
 
 struct RunSettings {
   std::optional<std::string> name = {};
@@ -45,7 +51,7 @@ struct ModelSettings {
   int threads = 0;
   std::optional<Value> a = {}, b = {};  // one entry per node, each a number or a list of numbers
   std::optional<std::int64_t> length = {};
-  std::string start = "equal";
+  ModelStart start = ModelStart::equal;
   std::optional<Value> x0 = {};  // a number or a list of numbers
   Options keys = {};             // the section by key, for a model that a program has registered
 };
@@ -67,7 +73,7 @@ struct DataSettings {
   std::string bad = "refuse";
   std::int64_t batch = 25;
   std::string partition = "iid";  // proportional unless given, where cluster.speed is given
-  std::string uneven = "wait";
+  UnevenData uneven = UnevenData::wait;
   std::string shuffle = "local";
   std::string augment = "default";
   int workers = 1;
@@ -77,6 +83,8 @@ struct DataSettings {
   std::optional<std::int64_t> classes = {};
   std::optional<double> noise = {};
   Options keys = {};  // the section by key, for a data set that a program has registered
+
+  bool is_in_folders() const { return partition == "folders"; }  // one folder per node
 };
 
 struct OptimizerSettings {
@@ -100,7 +108,7 @@ struct OptimizerSettings {
 
 struct ClusterSettings {
   int nodes = 4;
-  std::string transport = "auto";
+  Transport transport = Transport::automatic;
   int slots = 0;
   std::vector<double> speed = {};
   std::optional<Value> train_every = {}, mix_every = {};  // a whole number, or a list of one per node
@@ -128,6 +136,8 @@ struct CompressSettings {
   double start = 0;
   std::string lossless = "none";
   bool vote = false;
+
+  bool has_codec() const { return codec != "none"; }
 };
 
 struct PipelineSettings {
@@ -151,7 +161,7 @@ struct NetworkSettings {
   std::optional<Value> loss_of_nodes = {};  // a table or a list of tables
   std::optional<Value> speed = {};          // a number, or a list of one per node
   std::optional<double> seconds_per_step = {};
-  std::string learning = "real";
+  Learning learning = Learning::real;
 };
 
 struct GridSettings {
@@ -160,7 +170,7 @@ struct GridSettings {
   std::string wait_limit = "1h";
   std::string name = {};
   std::string partition = "wait";
-  std::string data = "own";
+  MemberData data = MemberData::own;
   std::string weight = "samples";
   std::string listen = "0.0.0.0:0";
   std::vector<std::string> address = {};

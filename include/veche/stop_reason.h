@@ -15,6 +15,7 @@ enum class StopReason {
   steps,            // every step is made
   target_accuracy,  // the averaged model is as good as run.target_accuracy
   interrupted,      // the user stopped it; the run can be resumed
+  samples,          // no learner has samples left (DrivenLearner)
 };
 
 inline std::string to_string(StopReason reason) {
@@ -27,14 +28,16 @@ inline std::string to_string(StopReason reason) {
       return "target_accuracy";
     case StopReason::interrupted:
       return "interrupted";
+    case StopReason::samples:
+      return "samples";
   }
   return "";
 }
 
 // Returns nothing for any string that `to_string` does not return.
 inline std::optional<StopReason> parse_stop_reason(std::string_view text) {
-  for (const StopReason reason :
-       {StopReason::none, StopReason::steps, StopReason::target_accuracy, StopReason::interrupted})
+  for (const StopReason reason : {StopReason::none, StopReason::steps, StopReason::target_accuracy,
+                                  StopReason::interrupted, StopReason::samples})
     if (text == to_string(reason)) return reason;
   return {};
 }

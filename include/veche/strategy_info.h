@@ -42,6 +42,12 @@ struct Refusal {
   std::string instead;
 };
 
+// State of a strategy that is the same on all nodes and belongs to the common model.
+struct CommonState {
+  std::string name;     // "an outer optimiser"
+  std::string instead;  // how to do without it: "leave out strategy.outer"
+};
+
 // What a strategy is told about a run before it accepts its codec.
 struct CodecRequest {
   const Options& options;   // the [strategy] section
@@ -58,6 +64,8 @@ struct CodedAbility {
   // Whether, with these options, it can exchange differences along edges (powergossip); empty:
   // never.
   std::function<bool(const Options&)> edges = {};
+  // What `edges` asks of the options, for messages: "no strategy.correction". Empty: nothing.
+  std::string edges_need = {};
   // Whether it can take the majority of the nodes' signs (compress.vote).
   bool votes = false;
   // Why these options cannot be used with a codec: "REASON; INSTEAD". None: they can.
@@ -75,7 +83,7 @@ struct StrategyInfo {
     none,
     undirected,
     directed
-  } graph = Graph::none;  // that it talks along; directed: one-way edges are allowed
+  } graph = Graph::none;  // the graph it communicates along; directed: allows one-way edges
   std::function<Pace(const Options&)> pace = [](const Options&) { return Pace::in_step; };
   // How many of the first nodes have no data and do not train (default: none), and how many nodes
   // the graph has (default: all).
@@ -87,9 +95,14 @@ struct StrategyInfo {
   std::function<bool(const Options&)> sums_gradients = [](const Options&) { return false; };
   // Changes options that need more nodes than there are: a view of the grid may have few members.
   std::function<void(Options&, int nodes)> fit_to_nodes = [](Options&, int) {};
-  // Whether state() is the same on all nodes and belongs to the common model, such as an outer
-  // optimiser's.
-  std::function<bool(const Options&)> common_state = [](const Options&) { return false; };
+  // What of state() is the same on all nodes and belongs to the common model, such as an outer
+  // optimiser's. None: each node has its own.
+  std::function<std::optional<CommonState>(const Options&)> common_state = [](const Options&) {
+    return std::optional<CommonState>();
+  };
+  // How to keep every layer whole, if `make` asks for optimisers of parts of the model; for
+  // messages: "set strategy.servers to 1".
+  std::string keeps_layers_whole = "choose another strategy";
 
   CodedAbility coded = {};
   // Why these options cannot be used on the grid, where members join and leave. The message is

@@ -66,7 +66,7 @@ class VECHE_API StartsAlone {
 };
 
 // An asynchronous strategy (Replicas::served) for the grid whose nodes each serve a part of the
-// model.
+// model. Its waits throw ViewChanged (veche/endpoint.h) when the members change.
 class VECHE_API AsyncServer {
  public:
   virtual ~AsyncServer() = default;

@@ -7,8 +7,7 @@
 namespace veche {
 
 // The conversation that a message belongs to. Messages with the same sender, receiver and tag
-// arrive in the order of sending. A tag may have children, three levels deep; comm/tags.h names
-// those of a run.
+// arrive in the order of sending. A tag may have children, three levels deep.
 struct Tag {
   std::uint64_t value = 0;
   auto operator<=>(const Tag&) const = default;

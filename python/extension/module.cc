@@ -13,6 +13,10 @@ void add_errors(py::module_& module) {
   static py::exception<RequestError> request(module, "RequestError", error.ptr());
   static py::exception<RunError> run(module, "RunError", error.ptr());
   static py::exception<PeerLost> lost(module, "PeerLost", run.ptr());
+  error.attr("__doc__") = "An error of Veche: one sentence that says what to do.";
+  request.attr("__doc__") = "The request is wrong: a key, value, file or graph. Nothing was written.";
+  run.attr("__doc__") = "The run failed after it started. Everything saved so far stays saved.";
+  lost.attr("__doc__") = "A peer is gone, or did not answer in time, and its message is needed.";
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
@@ -33,7 +37,11 @@ void add_errors(py::module_& module) {
 
 PYBIND11_MODULE(_veche, module) {
   module.doc() = "Veche's library, as the package `veche` uses it.";
+  module.attr("__version__") = VECHE_VERSION;
   veche::python::add_errors(module);
+  veche::python::add_loop(module);
+  veche::python::add_comm(module);
+  veche::python::add_job(module);
   veche::python::add_runs(module);
   veche::python::add_topologies(module);
   veche::python::add_exceptions(module);

@@ -16,4 +16,8 @@ void add_strategy(py::module_& module);
 void add_learner(py::module_& module);
 void add_dataset(py::module_& module);
 
+void add_loop(py::module_& module);
+void add_comm(py::module_& module);
+void add_job(py::module_& module);
+
 }  // namespace veche::python

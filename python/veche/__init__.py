@@ -12,15 +12,19 @@ Every section and key of a configuration is in docs/configuration.md. A wrong re
 RequestError, a run that fails RunError, with the sentences of the command line.
 """
 
-from veche._veche import Error, PeerLost, RequestError, RunError
+from veche._veche import Error, PeerLost, RequestError, RunError, __version__ as __version__
 
 for _error in (Error, PeerLost, RequestError, RunError):
     _error.__module__ = "veche"  # as tracebacks name them
 
 TYPE_CHECKING = False  # as in `typing`, which takes time to import
 if TYPE_CHECKING:
+    from veche import comm as comm
+    from veche._session import finish as finish, local_rank as local_rank, rank as rank, size as size
     from veche.comparing import Comparison as Comparison, compare as compare
+    from veche.data import shard as shard
     from veche.graphs import Topology as Topology, topology as topology
+    from veche.optimizer import Optimizer as Optimizer
     from veche.own import Batch as Batch, Key as Key, Learner as Learner, NodeEnded as NodeEnded, Strategy as Strategy
     from veche.own import dataset as dataset, learner as learner, register_dataset as register_dataset, strategy as strategy
     from veche.progress import Progress as Progress
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 # `import veche` is quick.
 _PLACES = {
     "Comparison": "veche.comparing", "compare": "veche.comparing",
+    "Optimizer": "veche.optimizer", "shard": "veche.data", "comm": "veche.comm",
+    "finish": "veche._session", "local_rank": "veche._session", "rank": "veche._session", "size": "veche._session",
     "Batch": "veche.own", "Key": "veche.own", "Learner": "veche.own", "NodeEnded": "veche.own", "Strategy": "veche.own",
     "dataset": "veche.own", "learner": "veche.own", "register_dataset": "veche.own", "strategy": "veche.own",
     "Progress": "veche.progress",
@@ -39,9 +45,12 @@ _PLACES = {
     "simulate": "veche.training", "train": "veche.training",
 }
 
-__all__ = ["Batch", "Comparison", "Error", "Key", "Learner", "NodeEnded", "PeerLost", "Progress", "RequestError", "Result",
-           "RunError", "Strategy", "Topology", "compare", "dataset", "learner", "register_dataset", "simulate", "strategy",
-           "topology", "train"]
+__all__ = [
+    "Batch", "Comparison", "Error", "Key", "Learner", "NodeEnded", "Optimizer", "PeerLost",
+    "Progress", "RequestError", "Result", "RunError", "Strategy", "Topology", "comm", "compare",
+    "dataset", "finish", "learner", "local_rank", "rank", "register_dataset", "shard",
+    "simulate", "size", "strategy", "topology", "train",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -50,7 +59,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'veche' has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(place), name)
+    module = import_module(place)
+    found: object = module if place == f"veche.{name}" else getattr(module, name)
     globals()[name] = found
     return found
 

@@ -64,7 +64,8 @@ struct Trainer {
   StateLending lending;
   float name = 0;
   int answers_left = 1 << 30;  // then it is gone
-  bool lies = false;
+  bool lies = false;           // in pieces
+  bool lies_in_steps = false;
 };
 
 class Trainers : public testing::DonorsHere {
@@ -88,6 +89,8 @@ class Trainers : public testing::DonorsHere {
     std::optional<Message> answer;
     if (one.answers_left-- > 0) answer = one.lending.give(name, offset, length);
     if (answer && one.lies && name.starts_with("piece/"))
+      answer->writable<std::byte>()[answer->size() / 2] ^= std::byte{1};
+    if (answer && one.lies_in_steps && name.starts_with("gradient/"))
       answer->writable<std::byte>()[answer->size() / 2] ^= std::byte{1};
     pieces += answer && name.starts_with("piece/") ? 1 : 0;
     answered({id, std::move(answer)});
@@ -165,6 +168,17 @@ TEST(CatchUp, BelievesNoPieceThatIsDamaged) {
   EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
 }
 
+TEST(CatchUp, ReplaysNoStepThatIsDamaged) {
+  Trainers trainers(2);
+  for (Trainer& one : trainers.all) one.lies_in_steps = true;
+  NodeSelf newcomer = make_self();
+  EXPECT_FALSE(catch_up(newcomer, trainers, Shared::models).done);
+  // It has a copy of the state at some step, and no step after it.
+  Trainers same(2);
+  while (same.all[0].self.step < newcomer.step) same.go_on();
+  EXPECT_EQ(state_hash(newcomer), state_hash(same.all[0].self));
+}
+
 TEST(CatchUp, KeepsWhatItHadWhenNobodyLends) {
   Trainers trainers(2);
   for (Trainer& one : trainers.all) one.answers_left = 5;
@@ -209,12 +223,45 @@ TEST(StateLending, KeepsNothingWhileNobodyAsks) {
   EXPECT_FALSE(one.lending.give("manifest/5", 0, 0));
 }
 
+TEST(StateRequest, HasAName) {
+  using What = StateRequest::What;
+  for (const auto& [request, name] :
+       std::vector<std::pair<StateRequest, std::string>>{{{What::step}, "step"},
+                                                         {{What::end}, "end"},
+                                                         {{What::copy, 7}, "copy/7"},
+                                                         {{What::manifest, 7}, "manifest/7"},
+                                                         {{What::piece, 7, 3}, "piece/7/3"},
+                                                         {{What::update, 8}, "update/8"},
+                                                         {{What::gradient, 8, 2}, "gradient/8"}}) {
+    EXPECT_EQ(name_of(request), name);
+    EXPECT_EQ(request_named(name, offset_of(request)), request);
+  }
+  EXPECT_EQ(offset_of({What::gradient, 8, 2}), 2U << 20);
+}
+
 TEST(StateLending, AnswersOddQuestionsWithNothing) {
   Trainers trainers(1);
   StateLending& lending = trainers.all[0].lending;
-  for (const char* name :
-       {"", "/", "piece", "piece/", "piece//", "piece/1/2/3", "piece/x/1", "manifest/-1", "copy/1",
-        "gradient/99999999999999999999999", "update/0", "nothing/1", "piece/18446744073709551615/0"})
+  for (const char* name : {"",
+                           "/",
+                           "piece",
+                           "piece/",
+                           "piece//",
+                           "piece/1/2/3",
+                           "piece/x/1",
+                           "manifest/-1",
+                           "copy/1",
+                           "gradient/99999999999999999999999",
+                           "update/0",
+                           "nothing/1",
+                           "piece/18446744073709551615/0",
+                           "piece/ 1/1",
+                           "piece/+1/1",
+                           "manifest/18446744073709551615",
+                           "copy/1/",
+                           "steps",
+                           "step/1",
+                           "done"})
     EXPECT_FALSE(lending.give(name, 0, 100)) << name;
 }
 

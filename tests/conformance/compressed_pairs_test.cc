@@ -130,8 +130,9 @@ TEST_P(Compressed, ComesNearTheOptimum) {
 INSTANTIATE_TEST_SUITE_P(Pairs, Compressed, ::testing::ValuesIn(pair_cases()),
                          [](const auto& info) { return name_of(info.param); });
 
-// The rate is small, and pauses keep the nodes at about one pace: else a node of a busy machine makes
-// a hundred steps while the others make none, and the shared model moves towards its target.
+// The rate is small, and pauses keep the nodes at about one pace: otherwise a node of a busy
+// machine makes a hundred steps while the others make none, and the shared model moves towards its
+// target.
 TEST(CompressedAsync, EveryFormComesNearTheOptimum) {
   const std::vector<Assignments> forms = {
       {"strategy.name=parameter-server", "strategy.update=async"},
@@ -181,16 +182,20 @@ TEST(Pairs, SenselessOnesAreRefused) {
     std::string reason, nearest;
   };
   const std::vector<Refused> all = {
-      {{"strategy.name=single", "compress.codec=fp16"}, "nothing is sent", "strategy.name = \"allreduce\""},
-      {{"strategy.name=hogwild", "compress.codec=topk:0.1"}, "nothing is sent", "leave out [compress]"},
+      {{"strategy.name=single", "compress.codec=fp16"},
+       "it sends nothing to compress",
+       "strategy.name = \"allreduce\""},
+      {{"strategy.name=hogwild", "compress.codec=topk:0.1"},
+       "it sends nothing to compress",
+       "leave out [compress]"},
       {{"strategy.name=consensus", "compress.codec=dgc:0.1"}, "momentum of gradients", "topk:0.1"},
       {{"strategy.name=allreduce", "compress.codec=dgc:0.1", "optimizer.name=adam"}, "plain SGD", "sgd"},
       {{"strategy.name=allreduce", "compress.codec=powergossip:2"}, "two neighbours", "powersgd:2"},
       {{"strategy.name=gossip", "strategy.async=true", "compress.codec=powergossip:2"},
-       "in step",
+       "in step and edges both ways;",
        "powersgd:2"},
       {{"strategy.name=consensus", "topology.graph=one-peer-exponential:4", "compress.codec=powergossip:2"},
-       "both ends",
+       "and no strategy.correction",
        "powersgd:2"},
       {{"strategy.name=consensus", "strategy.correction=d2", "compress.codec=fp16"},
        "d2",

@@ -163,7 +163,7 @@ TEST_P(SeededRun, EndsWithTheCauseWhenNothingCanBeSaved) {
     request.observer = &watcher;
     const std::string why = failure(request);
     EXPECT_NE(why.find("checkpoint"), std::string::npos) << why;
-    EXPECT_EQ(why.find("nobody can go on"), std::string::npos) << why;
+    EXPECT_EQ(why.find("no node can continue"), std::string::npos) << why;
   }
 }
 

@@ -196,7 +196,7 @@ TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
       for (const auto& member : run.members) {
         // But after the last one there is nothing to wait for.
         EXPECT_EQ(member->part->ended(), before == kSteps && member->part->self().step == kSteps);
-        EXPECT_NE(member->told.back().find("nobody here has stage"), std::string::npos)
+        EXPECT_NE(member->told.back().find("no member here has stage"), std::string::npos)
             << member->told.back();
       }
     }
@@ -257,6 +257,33 @@ TEST(StagedViews, AStageCompletesTheStepThatAnotherHasMade) {
   // The mean over samples of both, at the rate and with the scale that stage 0 had.
   EXPECT_NEAR(one.vectors[0][0], 1 - 0.5 * 0.02 * (1.0 * 1 + 3.0 * 3) / (1 + 3), 1e-6);
   EXPECT_EQ(one.vectors, run.past.front().start.at(3).vectors);
+}
+
+// As above, but whoever made the step has come back from a folder, which does not tell how the
+// gradient of all stages was clipped.
+TEST(StagedViews, AStageLeavesOutAStepWhoseClippingNobodyKnows) {
+  StagesComingAndGoing run({"strategy.name=allreduce", "optimizer.clip=0.5"}, 2, 1);
+  for (int i = 0; i < 4; ++i) run.add(true);
+  for (int i = 0; i < 4; ++i) {
+    auto& member = *run.members[static_cast<std::size_t>(i)];
+    member.part->staged()->hold(member.part->self(), i % 2);
+    NodeSelf& self = member.part->self();
+    self.step = i % 2 == 0 ? 2 : 1;
+    self.work.there = self.work.has_samples = i % 2 == 1;
+    self.work.gradient = {4, 2, 0.5F};
+    self.work.samples = 1;
+    self.work.rate = 0.02;
+    self.learner->parameters()[0] = 1;
+  }
+  run.one_view(1, false);
+  ASSERT_EQ(run.past.front().first_step, 2U);
+  for (const std::size_t place : {1, 3}) {
+    const Snapshot& one = run.past.front().start.at(place);
+    EXPECT_EQ(one.step, 2U);
+    EXPECT_EQ(one.vectors[0][0], 1);
+  }
+  EXPECT_NE(run.members[1]->began.find("stage 1 leaves out step 2"), std::string::npos)
+      << run.members[1]->began;
 }
 
 // One replica was ahead of another that had its gradients, but not yet their common norm.

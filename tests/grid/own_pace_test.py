@@ -122,7 +122,7 @@ class TooLate(Trainers):
             self.assertEqual(one.lines[-1], a.lines[-1])
             self.assertTrue(one.lines[-1].startswith(f"left at {steps} with "), one.lines)
         for one in late:
-            self.assertIn(f"the run ended after step {steps}, before this member was let in; the final model is here", one.lines)
+            self.assertIn(f"the run ended after step {steps}, before this member was admitted; the final model is here", one.lines)
             self.assertEqual(one.passes, [])
             summary = json.loads((one.folder / "summary.json").read_text())
             self.assertEqual((summary["steps"], summary["stopped"]), (steps, "steps"))
@@ -143,7 +143,7 @@ class TooLate(Trainers):
         for one in late:
             self.assertEqual(one.child.wait(LIMIT), 1, one.lines[-5:])
             one.reader.join(LIMIT)
-            self.assertTrue(one.lines[-1].startswith("no member of the run answers any more: it has ended"), one.lines)
+            self.assertTrue(one.lines[-1].startswith("no member of the run answers: the run has ended"), one.lines)
 
 
 class OwnPace(Trainers):

@@ -3,8 +3,8 @@
 // and what people are told.
 //   trainer found FOLDER SECONDS KEY=VALUE...                first prints an invitation
 //   trainer join FOLDER SECONDS INVITATION KEY=VALUE...      all until their input is closed
-//   trainer found-later ..., trainer join-later ...          print "linked" when they can be talked to, and
-//                                                            go on when a line comes
+//   trainer found-later ..., trainer join-later ...          print "linked" when they can be
+//                                                            reached; continue after a line
 #include <unistd.h>
 
 #include <atomic>

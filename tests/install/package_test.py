@@ -32,9 +32,10 @@ class Packages(InstalledTest):
         version = self.veche("--version").stdout.strip()
         architecture = call("dpkg", "--print-architecture", cwd=self.folder).strip()
         self.assertEqual([file.name for file in self.packages],
-                         [f"{name}_{version}_{architecture}.deb" for name in ("libveche-dev", "veche")])
-        dev, veche = self.packages
+                         [f"{name}_{version}_{architecture}.deb" for name in ("libveche-dev", "python3-veche", "veche")])
+        dev, python, veche = self.packages
         self.assertEqual(self.field(dev, "Depends"), f"veche (= {version})")
+        self.assertLessEqual({"veche", "python3", "python3-numpy", "libc6"}, self.names(python, "Depends"))
         # The demo's engine is needed, a cluster's is not.
         self.assertLessEqual({"libc6", "libtorch1.13", "libfmt9"}, self.names(veche, "Depends"))
         self.assertNotIn("mpi", self.field(veche, "Depends"))
@@ -45,9 +46,12 @@ class Packages(InstalledTest):
 
     def test_nothing_twice_and_nothing_elsewhere(self):
         listings = [call("dpkg-deb", "-c", package, cwd=self.folder).splitlines() for package in self.packages]
-        dev, veche = ({line.split()[5] for line in lines if not line.startswith("d")} for lines in listings)
-        self.assertEqual(dev & veche, set())
-        self.assertEqual([path for path in dev | veche if not path.startswith("./usr/")], [])
+        files = [{line.split()[5] for line in lines if not line.startswith("d")} for lines in listings]
+        dev, python, veche = files
+        self.assertEqual(sum(map(len, files)), len(dev | python | veche))
+        self.assertEqual([path for path in dev | python | veche if not path.startswith("./usr/")], [])
+        self.assertIn("./usr/lib/python3/dist-packages/veche/py.typed", python)
+        self.assertEqual([path for path in python if "/lib/" in path and "/python3/dist-packages/veche/" not in path], [])
         self.assertIn("./usr/bin/veche", veche)
         self.assertIn("./usr/include/veche/veche.h", dev)
 
@@ -59,7 +63,7 @@ class Packages(InstalledTest):
 
     def test_licences(self):
         """Each package names them, and so does the source: LICENSE is the text that Debian has."""
-        for name in ("veche", "libveche-dev"):
+        for name in ("veche", "libveche-dev", "python3-veche"):
             text = (self.prefix / f"share/doc/{name}/copyright").read_text()
             self.assertIn("License: Apache-2.0\n", text)
             self.assertIn("uPlot", text)
@@ -75,6 +79,13 @@ class Packages(InstalledTest):
         done = self.veche("train", *assignments(settings), veche=self.prefix / "bin/veche")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list((self.folder / "runs").iterdir())), 1)
+
+    def test_python(self):
+        code = ("import veche; result = veche.train({'model': {'name': 'mlp', 'hidden': [8]}, 'data': {'name': 'synthetic', "
+                "'samples': 100, 'test_samples': 20, 'shape': [1, 4, 4]}}, steps=2, keep=False); print(result.nodes, veche.__file__)")
+        said = call("/usr/bin/python3", "-B", "-c", code, cwd=self.folder,
+                    env=os.environ | {"PYTHONPATH": str(self.prefix / "lib/python3/dist-packages")})
+        self.assertEqual(said, f"4 {self.prefix}/lib/python3/dist-packages/veche/__init__.py\n")
 
     def test_a_program_is_built_on_it(self):
         flags = call("pkg-config", "--cflags", "--libs", "veche", cwd=self.folder, env=self.environment()).split()

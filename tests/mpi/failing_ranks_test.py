@@ -53,7 +53,7 @@ class FailingRanks(unittest.TestCase):
         returned, told, seconds = run("one-stops-in-a-sum", ranks)
         self.assertLess(seconds, PROMPTLY, told)
         self.assertEqual(returned, 1, told)
-        self.assertRegex(told, r"a sum over all ranks does not end though all have come|node \d is missed")
+        self.assertRegex(told, r"a sum over all ranks does not complete although all ranks have entered it|node \d is missed")
 
     def test_one_of_two_who_stops_in_a_sum_is_not_waited_for(self):
         self.one_who_stops_in_a_sum_is_not_waited_for(2)

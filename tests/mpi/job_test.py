@@ -94,7 +94,7 @@ class OtherNumbers(Jobs):
                                "--set", f"run.steps={until}")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("averaged model", done.stderr)
-            self.assertIn(f"{nodes} go on", done.stderr)
+            self.assertIn(f"{nodes} continue", done.stderr)
             self.assertEqual(run.summary()["nodes"], nodes)
             self.assertEqual(run.steps()[-1], until)
             self.assertEqual(len(run.checkpoint_files(until)), nodes)

@@ -91,6 +91,9 @@ class Completion(RunsTest):
                 "veche train --set compress.codec=topk": "veche train --set compress.codec=topk:",
                 "veche train m": "veche train my.toml ",
                 "veche train --set data.path=im": "veche train --set data.path=images/",
+                "veche train --set run.out=im": "veche train --set run.out=images/",
+                "veche train --set strategy.name=allreduce --set strategy.table=m":
+                    "veche train --set strategy.name=allreduce --set strategy.table=my.toml ",
                 "veche train --resume ": "veche train --resume runs/first ",
                 "veche watch ru": "veche watch runs/first ",
                 "veche model show resnet1": "veche model show resnet1",
@@ -111,6 +114,10 @@ class Completion(RunsTest):
         self.assertLessEqual({"--set", "--resume", "--json", "--quiet", "--help"}, self.shown("train", " ", "-"))
         self.assertEqual(self.shown("model", " ", "show", " ", "cnn", " ", "--cut", " "), {"time", "parameters", "layers"})
         self.assertEqual(self.shown("train", " ", "--set", " ", "run.trace", "="), {"true", "false"})
+        for key, some in {"model.name": {"mlp", "resnet18"}, "data.partition": {"iid"}, "topology.graph": {"ring", "torus"},
+                          "topology.weights": {"metropolis"}, "compress.codec": {"none", "topk:"},
+                          "cluster.transport": {"auto", "threads", "mpi", "simulated"}, "data.uneven": {"wait", "repeat"}}.items():
+            self.assertLessEqual(some, self.shown("train", " ", "--set", " ", key, "="), key)
         self.assertEqual(self.shown("train", " ", "--nonsense", " ", "--set", " ", "nonsense."), set())
 
     def test_the_installed_script_is_the_one_that_is_printed(self):

@@ -145,6 +145,16 @@ class Sets(unittest.TestCase):
         packed = json.loads(veche("data", "pack", self.place / "set", self.place / "out", "--bad", "skip", "--json").stdout)
         self.assertEqual((packed["train"], packed["damaged"]), (23, 1))
 
+    def test_damage_is_told_by_a_member_of_a_grid(self):
+        make_set(self.place / "set")
+        bad = self.place / "set" / "train" / "bee" / "1.jpg"
+        bad.write_bytes(bad.read_bytes()[:-200])
+        done = veche("grid", "start", "--json", *[word for key in (
+            f"data.path={self.place}/set", "data.bad=skip", "data.batch=2", "model.name=mlp", "model.hidden=[4]",
+            "run.epochs=1", f"run.out={self.place}/runs", "grid.listen=127.0.0.1:0") for word in ("--set", key)])
+        self.assertEqual(json.loads(done.stdout)["damaged_samples"], 1)
+        self.assertRegex(done.stderr, "1 damaged samples were passed over.*train/bee/1.jpg")
+
     def test_links_in_circles_are_left_out(self):
         make_set(self.place / "set", each=(6, 2))
         os.symlink("../..", self.place / "set" / "train" / "ant" / "set")

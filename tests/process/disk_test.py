@@ -75,7 +75,7 @@ class Full(DiskTest):
         self.assertTrue(wait_for(lambda: lines() >= 2, process))
         filled = fill(process, run)
         self.assertTrue(wait_for(told, process), "lost in silence")
-        self.assertRegex(told(), rf"\Anote: runs/mine/\S+ cannot be written: {reason}; the run goes on")
+        self.assertRegex(told(), rf"\Anote: runs/mine/\S+ cannot be written: {reason}; the run continues")
         self.assert_lines_whole(run)
         before = lines()
         empty(filled, process)
@@ -109,7 +109,7 @@ class Full(DiskTest):
         settings = QUADRATIC | {"run.steps": 1000, "run.eval_every": 10, "run.checkpoint_every": 100, "run.name": "mine"}
         done = self.limited(12000, "train", "-q", *assignments(settings))
         run = self.run_path("mine")
-        self.assert_one_sentence(done, 1, "note: runs/mine/", "the run goes on", "veche: runs/mine/metrics.jsonl cannot be written: "
+        self.assert_one_sentence(done, 1, "note: runs/mine/", "the run continues", "veche: runs/mine/metrics.jsonl cannot be written: "
                                  "File too large, so it lacks ", " measurements", "records")
         self.assert_lines_whole(run)
         self.assertEqual(run.steps(), [900, 1000])  # the model matters more
@@ -210,7 +210,7 @@ class InTheWay(DiskTest):
                 self.skipTest("root, on a file system on which nothing is immutable")
             self.addCleanup(subprocess.run, ["chattr", "-i", run.path], check=True)
         done = self.veche("train", "--resume", run.path, "--set", "run.steps=10000")
-        self.assert_one_sentence(done, 2, "runs/mine", "the run cannot go on")
+        self.assert_one_sentence(done, 2, "runs/mine", "the run cannot continue")
 
     def test_a_run_folder_that_vanishes(self):
         for name, often in (("measured", {}), ("saved", {"run.checkpoint_every": 10**4})):

@@ -14,13 +14,16 @@ PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.m
 GENERATED = {"configuration.md", "thesis.md", "gallery.md"}
 WIDTH, PARAGRAPH = 100, 5
 # Pages name files from the root, or as the source includes them.
-ROOTS = [ROOT, ROOT / "src/veche", ROOT / "src/veche/data", ROOT / "include", ROOT / "bench"]
-FOLDERS = ("src", "include", "cli", "bench", "tests", "examples")
+ROOTS = [ROOT, ROOT / "src/veche", ROOT / "src/veche/data", ROOT / "include", ROOT / "bench", ROOT / "python"]
+FOLDERS = ("src", "include", "cli", "bench", "tests", "examples", "python")
 NEW_FILE = "`, the whole file:"  # what a page asks the reader to make
 SOURCE = r"(?<![\w/.-])((?:[\w.*-]+/)+[\w.*-]+\.(?:h|cc|py|toml|md|map|cmake|proto|json)\b)"
 MAY_INCLUDE = {"base": set(), "graph": {"base"}, "comm": {"base"}, "compress": {"base"}, "data": {"base"}, "model": {"base"},
                "train": {"base", "graph", "comm", "compress", "data", "model"},
                "runtime": {"base", "graph", "comm", "compress", "data", "model", "train"}}
+
+# Folders of train/: each includes only those before it. The loop starts the asynchronous one, which is made of its parts.
+TRAIN_LAYERS = ({"measure"}, {"compression"}, {"optim"}, {"pipeline"}, {"loop", "async"}, {"strategies"}, {"views"})
 
 
 def exists(name):
@@ -85,6 +88,22 @@ class Docs(unittest.TestCase):
         for file in (ROOT / "include/veche").iterdir():
             for included in re.findall(r'^#include "(.*)"', file.read_text(), re.M):
                 self.assertTrue((ROOT / "include" / included).is_file(), f"{file.name} includes {included}")
+
+    def test_folders_of_training_are_layers(self):
+        train, allowed = ROOT / "src/veche/train", set()
+        self.assertEqual({folder.name for folder in train.iterdir() if folder.is_dir()}, set().union(*TRAIN_LAYERS))
+        for layer in TRAIN_LAYERS:
+            allowed |= layer
+            for file in (file for folder in layer for file in (train / folder).rglob("*.[hc]*") if not file.name.endswith("_test.cc")):
+                for included in re.findall(r'^#include "veche/train/(\w+)/', file.read_text(), re.M):
+                    self.assertIn(included, allowed, f"{file.relative_to(ROOT)} includes veche/train/{included}/")
+
+    def test_public_headers_name_no_private_file(self):
+        folders = "|".join(folder.name for folder in (ROOT / "src/veche").iterdir() if folder.is_dir())
+        self.assertIn("runtime", folders)
+        private = re.compile(rf"(?<![\w/.-])(?:(?:veche/)?(?:{folders})/|(?:src|cli|bench|tests)/)[\w/.-]*")
+        for file in (ROOT / "include/veche").iterdir():
+            self.assertEqual(private.findall(file.read_text()), [], f"{file.name} names what is not installed")
 
     def test_files_that_are_named_exist(self):
         named, wrong = 0, set()

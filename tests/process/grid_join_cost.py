@@ -75,7 +75,7 @@ def main():
         took, steps = time.monotonic() - began, known()["step"] - first
         print(json.dumps({"steps_a_second": round(before, 3), "while_it_joins": round(steps / took, 3), "seconds": round(took, 1),
                           "kept": round(steps / took / before, 3)}))
-        print(re.findall(r".*while they went on.*", told(3)), re.findall(r"view .*", told(3)))
+        print(re.findall(r".*while they trained.*", told(3)), re.findall(r"view .*", told(3)))
         (FOLDER / "end").touch()
     else:
         invitation = until(lambda: re.findall(r"VECHE1-\S+", told(1)))[0]

@@ -81,7 +81,7 @@ class Stages(Grid):
         self.until(lambda: (b.run / "view.json").exists())
         b.process.kill()
         self.until(lambda: "replica 0 has lost stage 1 with b and is suspended" in a.told())
-        self.assertIn("nobody here has stage 1: all wait for who had it to come back", a.told())
+        self.assertIn("no member here has stage 1: all wait until a member that had it returns", a.told())
         self.all.remove(b)
         b.end()
         again = self.member("b", "join", "--resume", b.run)  # with what its folder holds
@@ -89,7 +89,7 @@ class Stages(Grid):
         self.until_it_goes_on(a)
         again.process.send_signal(signal.SIGINT)  # who leaves saves its stage as it is
         self.ends(again, 130)
-        self.until(lambda: a.told().count("nobody here has stage 1") == 2)
+        self.until(lambda: a.told().count("no member here has stage 1") == 2)
         self.assertEqual(len(list((b.run / "stage").glob("step-*"))), 1)
         self.all.remove(again)
         again.end()
@@ -97,7 +97,7 @@ class Stages(Grid):
         self.until_seated(a, "a", "b")
         self.until_it_goes_on(a)
         again.process.kill()
-        self.until(lambda: a.told().count("nobody here has stage 1") == 3)
+        self.until(lambda: a.told().count("no member here has stage 1") == 3)
         a.process.send_signal(signal.SIGINT)  # while it waits
         self.ends(a, 130)
         self.assertIn("Come back with", a.told())
@@ -108,6 +108,10 @@ class Stages(Grid):
                                 ({"cluster.nodes": 2}, "each member has one stage: leave out cluster.nodes"),
                                 ({"strategy.name": "gossip", "strategy.async": "true"}, "choose the one in step"),
                                 ({"strategy.name": "local-sgd", "strategy.outer": "nesterov"}, "leave out strategy.outer"),
+                                ({"compress.codec": "fp16"}, 'leave out compress.codec, or choose strategy.name = "consensus"'),
+                                ({"compress.codec": "sign", "compress.vote": "true"}, "leave out compress.codec"),
+                                ({"strategy.name": "parameter-server", "compress.codec": "int8"}, "leave out compress.codec"),
+                                ({"strategy.name": "parameter-server", "strategy.delay": 1}, "leave out strategy.delay"),
                                 ({"pipeline.stages": 20}, "choose at most"),
                                 ({"strategy.name": "single"}, "choose another")):
             with self.subTest(given):

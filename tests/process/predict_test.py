@@ -134,8 +134,8 @@ class Predict(RunsTest):
         self.refused("there is no 'no.png'", "runs/a", "no.png")
         self.refused("nodes 0 to 2", "runs/a", "pictures", "--node", 3)
         self.refused("one model", "w.safetensors", "pictures", "--node", 0)
-        self.refused("does not know which data", "w.safetensors", "--test")
-        self.refused("knows no classes", "runs/q", "pictures")
+        self.refused("does not name its training data", "w.safetensors", "--test")
+        self.refused("is not a classifier", "runs/q", "pictures")
         self.refused("name pictures", "runs/a")
         (self.folder / "empty").mkdir()
         self.refused("has no pictures", "runs/a", "empty")
@@ -143,7 +143,7 @@ class Predict(RunsTest):
         self.refused("junk", "junk", "pictures")
         content = (self.folder / "w.safetensors").read_bytes()
         (self.folder / "other.safetensors").write_bytes(content.replace(b"veche.input", b"vecha.input"))
-        self.refused("does not tell which model", "other.safetensors", "pictures")
+        self.refused("does not describe its model", "other.safetensors", "pictures")
 
     def test_synthetic_sets_come_from_the_seed(self):
         run = self.train("s", SMALL, {"run.steps": 2, "run.seed": 7})

@@ -68,7 +68,7 @@ class Report(RunsTest):
         self.assertEqual(self.report("runs/one", "runs/two", "runs/three"), ["report.html"])
         self.assertLessEqual((self.folder / "report.html").stat().st_size, 500_000)
         page = self.page()
-        head, *rows = page.tables["What came out"]
+        head, *rows = page.tables["Results"]
         found = [dict(zip(head, row)) for row in rows]
         self.assertEqual([row["strategy"] for row in found], ["consensus", "allreduce", "local-sgd"])
         for name, row in zip(("one", "two", "three"), found):
@@ -95,7 +95,7 @@ class Report(RunsTest):
         compared = json.loads((folder / "compare.json").read_text())["comparison"]
         written = self.report(folder, "--out", "r.html", "--csv", "csv", "--figures", "figures")
         page = self.page("r.html")
-        head, *rows = page.tables["What came out"]
+        head, *rows = page.tables["Results"]
         found = {row["run"]: row for row in (dict(zip(head, row)) for row in rows)}
         for line in compared:
             row = found[line["variant"]]

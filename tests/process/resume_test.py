@@ -208,7 +208,7 @@ class Damaged(RunsTest):
 
         done = self.veche("train", "--resume", "runs/whole", "--restart")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("what runs/whole had is in runs/whole/aside-1 now", done.stderr)
+        self.assertIn("moved the previous files of runs/whole to runs/whole/aside-1", done.stderr)
         self.assertEqual((run.metrics(), run.summary()), whole[:2])
         self.assertLessEqual(whole[2].items(), run.checkpoints().items())
         for name, bytes_of_it in before.items():

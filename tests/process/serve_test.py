@@ -86,8 +86,8 @@ class Serve(RunsTest):
                 (400, "top must be", "POST", "/predict?top=x", good),
                 (405, "POST one", "GET", "/predict", None),
                 (405, "GET it", "DELETE", "/health", None),
-                (404, "nothing of this name", "GET", "/../etc/passwd", None),
-                (404, "nothing of this name", "GET", "/x%0ay", None)):
+                (404, "no such page", "GET", "/../etc/passwd", None),
+                (404, "no such page", "GET", "/x%0ay", None)):
             with self.subTest(told=told):
                 try:
                     found, answer = self.asked(method, path, body)

@@ -35,7 +35,7 @@ REFUSED = {"deployment": "line 22: <actor> belongs into a deployment file",
            "wifi": 'line 4: <zone id="world"> is wireless',
            "wifi_link": 'line 9: <link id="link0-1"> is wireless',
            "wrong_torus": "Insufficient number of radicals available"}
-FAILED = {"failures": 'node 2 is gone: node [013] cannot go on without it; host "host2" of node 2 failed at 2.5 s',
+FAILED = {"failures": 'node 2 is gone: node [013] cannot continue without it; host "host2" of node 2 failed at 2.5 s',
           "link_down": 'node [01] did not answer node [01] within [^;]+; link "link0-1" failed at 2.5 s'}
 
 
@@ -151,7 +151,7 @@ class Simulate(RunsTest):
                 ('version="4.1"', 'version="3"', "simgrid_update_xml"), ("<route src", "<include file='x'/><route src", "line 19: <include> is no part"),
                 (host, host + ' state_file="nowhere"', "line 9: the profile \"nowhere\" cannot be read"),
                 (host, host + ' state_file="settings.xml"', "line 9: state_file \"settings.xml\": line 1 is not a time"),
-                (host, host + ' speed_file="again"', "line 9: speed_file \"again\": it begins anew every 0.0001 s"),
+                (host, host + ' speed_file="again"', "line 9: speed_file \"again\": it repeats every 0.0001 s"),
                 ("</platform>", '<trace id="t" periodicity="1">0 1</trace><trace_connect trace="t" element="hosT0"/></platform>',
                  'line 26: there is no host "hosT0"'),
                 ("</platform>", "</platfrom>", "it is not XML")):

@@ -74,7 +74,7 @@ class Pipelines(RunsTest):
             done = self.veche("train", "--resume", run.path,
                               *assignments({"run.steps": steps, "pipeline.stages": stages, "cluster.nodes": nodes}))
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("go on from their averaged model", done.stderr)
+            self.assertIn("continue from their averaged model", done.stderr)
             self.assertEqual(len(run.checkpoint_files(steps)), nodes)
         self.assert_near(self.export(run), whole, 1e-5)
         done = self.veche("train", "--resume", run.path,

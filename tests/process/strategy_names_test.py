@@ -9,6 +9,8 @@ STRATEGIES = ROOT / "src/veche/train/strategies"
 # Where a name is a user's input, not a decision: the default strategy, the name of a benchmark, the runs of a gallery.
 ALLOWED = {"include/veche/settings.h": {"consensus"}, "cli/bench": {"allreduce"}, "cli/topology/gallery.cc": {"consensus", "local-sgd"}}
 COMMON_WORDS = {"none"}  # values of many other keys
+# A measured table says which key reads it.
+ALLOWED_KEYS = {"src/veche/comm/allreduce/allreduce_table.cc": {"table"}}
 COMMENT = re.compile(r"//[^\n]*")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
@@ -31,6 +33,11 @@ def names_in(text, known):
     return (set(literals) | inside) & known
 
 
+def keys_in(text):
+    """The keys of strategies that code names in string literals."""
+    return {key for literal in LITERAL.findall(COMMENT.sub("", text)) for key in re.findall(r"\bstrategy\.(\w+)", literal)} - {"name", "h"}
+
+
 class StrategyNames(unittest.TestCase):
     def test_found(self):
         self.assertLessEqual({"allreduce", "consensus", "gossip", "hogwild", "local-sgd", "parameter-server", "single"}, names())
@@ -39,6 +46,7 @@ class StrategyNames(unittest.TestCase):
         known = {"gossip", "local-sgd"}
         self.assertEqual(names_in('if (info.name == "gossip") return;', known), {"gossip"})
         self.assertEqual(names_in(r'refuse("choose strategy.name = \"local-sgd\"");', known), {"local-sgd"})
+        self.assertEqual(keys_in(r'refuse("leave out strategy.outer, or strategy.name"); // "strategy.x"'), {"outer"})
         self.assertEqual(names_in('// "gossip" of a comment\nend.gossip.move("local");', known), set())
 
     def test_only_strategies_know_their_names(self):
@@ -52,6 +60,8 @@ class StrategyNames(unittest.TestCase):
                 looked_at += 1
                 self.assertEqual(names_in(file.read_text(), known) - allowed(path), set(),
                                  f"{path}: let StrategyInfo declare it (include/veche/strategy_info.h)")
+                self.assertEqual(keys_in(file.read_text()) - ALLOWED_KEYS.get(path, set()), set(),
+                                 f"{path}: let StrategyInfo say what depends on keys of one strategy")
         self.assertGreater(looked_at, 400)
 
     def test_a_new_one_is_a_file_and_a_line(self):

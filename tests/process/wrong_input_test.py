@@ -61,6 +61,8 @@ SETTINGS = [
     ({"strategy.name": "hierarchical", "strategy.groups": "[[0,1],[2]]"}, ["strategy.groups", "node 3"]),
     ({"strategy.name": "local-sgd", "strategy.period": "often"}, ["strategy.period", "steps"]),
     ({"strategy.name": "parameter-server", "strategy.servers": 5}, ["strategy.servers", "4 nodes"]),
+    ({"strategy.name": "parameter-server", "strategy.servers": 2, "optimizer.name": "lars"},
+     ["needs whole layers", "set strategy.servers to 1"]),
     ({"strategy.name": "parameter-server", "strategy.servers": 4, "strategy.dedicated": "true"}, ["cluster.nodes"]),
     ({"cluster.speed": "[1,2]"}, ["cluster.speed", "2 numbers", "4 nodes"]),
     ({"cluster.mix_every": "[1,2,0,1]"}, ["cluster.mix_every", "at least 1"]),
@@ -173,6 +175,17 @@ class WrongInput(RunsTest):
         done = self.veche("train", "--resume", "runs/mine", "--set", "optimizer.lr=1")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"\Aveche: --set optimizer.lr=1 [^\n]+\n\Z")
+        for key, why in (("run.seed=9", "would change the run"), ("run.name=other", "would change the run"),
+                         ("strategy.every=2", "would change the run"), ("pipeline.micro_batches=2", "would change the run"),
+                         ("model.device=cpu", "would change the run"), ("run.stpes=9", "did you mean 'run.steps'?"),
+                         ("steps", "section.key=value")):
+            done = self.veche("train", "--resume", "runs/mine", "--set", key)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(key.split("=")[0], done.stderr)
+            self.assertIn(why, done.stderr)
+        done = self.veche("train", "--resume", "runs/mine", "--set", "model.threads=1", "topology.weights=max-degree",
+                          "run.eval_every=7", "cluster.slots=1", "pipeline.schedule=gpipe")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_damaged_data(self):
         data = self.folder / "data"

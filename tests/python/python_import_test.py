@@ -1,6 +1,6 @@
 """`import veche` is light, and its names and help are those that are promised."""
 
-import json
+import os
 import pydoc
 import subprocess
 import sys
@@ -15,9 +15,9 @@ HEAVY = {"torch", "matplotlib", "numpy", "json", "typing", "asyncio", "multiproc
 def modules_after(code):
     """What an interpreter without a site's own imports has imported after this code."""
     done = subprocess.run([sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {sys.path!r}; before = set(sys.modules)\n"
-                           f"{code}\nimport json; print(json.dumps(sorted(set(sys.modules) - before - {{'json'}})))"],
-                          capture_output=True, text=True, timeout=LONGEST, check=True)
-    return {name.split(".")[0] for name in json.loads(done.stdout)}
+                           f"{code}\nprint(*(set(sys.modules) - before))"],
+                          stdout=subprocess.PIPE, text=True, timeout=LONGEST, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
 
 
 class Import(unittest.TestCase):
@@ -27,7 +27,8 @@ class Import(unittest.TestCase):
         self.assertEqual(imported & HEAVY, set())
 
     def test_training_needs_neither_torch_nor_matplotlib(self):
-        imported = modules_after("import veche; veche.train({'model': {'name': 'quadratic'}}, steps=2, keep=False, progress=False)")
+        imported = modules_after("import veche; veche.train({'model': {'name': 'quadratic', 'a': [1, 2], 'b': [2, 1]}}, nodes=2, steps=2, "
+                                 "keep=False, progress=False)")
         self.assertIn("numpy", imported)  # of the parameters
         self.assertEqual(imported & {"torch", "matplotlib"}, set())
 
@@ -43,6 +44,10 @@ class Import(unittest.TestCase):
         for words in ("Trains as `veche train --json` does", "Builds a graph with mixing weights", "class RequestError"):
             self.assertIn(words, text)
         self.assertNotIn("_PLACES", text)
+
+    def test_version_is_that_of_the_program(self):
+        done = subprocess.run([os.environ["VECHE"], "--version"], stdout=subprocess.PIPE, text=True, timeout=LONGEST, check=True)
+        self.assertEqual(veche.__version__, done.stdout.strip())
 
     def test_errors_are_of_one_family(self):
         self.assertTrue(issubclass(veche.PeerLost, veche.RunError))

@@ -32,7 +32,7 @@ struct ChainProblem {
     }
   }
   Batch batch() const { return {x, labels, {1, 1, 1}, 0}; }
-  // Of each weight, when there are so many.
+  // The gradient of each weight of a model with this many stages.
   double gradient(int stages) const {
     double sum = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {

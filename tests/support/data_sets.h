@@ -27,7 +27,7 @@ inline std::vector<std::uint8_t> pixels(const Dataset& data, std::size_t index) 
   return {bytes.begin(), bytes.end()};
 }
 
-// What an act is refused with.
+// The error message of an action.
 inline std::string refusal(const std::function<void()>& act) {
   try {
     act();

@@ -32,13 +32,14 @@ class StagesComingAndGoing {
     std::unique_ptr<ViewPart> part;
     bool died = false;
     std::vector<std::string> told;
+    std::string began;  // what was told when the last view began
     std::vector<std::uint64_t> evaluated, saved;
     std::map<std::uint64_t, std::map<int, std::vector<float>>> written;  // parameters by stage
   };
-  // Of a view, those who trained, in the order of their roles.
+  // Of a view: the members that trained, in the order of their roles.
   struct Past {
     std::vector<int> members;
-    std::vector<Snapshot> start, end;  // who has died in it has no end
+    std::vector<Snapshot> start, end;  // a member that died has no end
     std::uint64_t first_step = 0;
     bool torn = false;      // when it ended, a step was made by some stages and not by others ..
     bool all_alike = true;  // .. or by some nodes
@@ -78,6 +79,8 @@ class StagesComingAndGoing {
   TrainingPlan plan(int replicas) const {
     TrainingPlan plan = RunPlan(settings(replicas), opened_, NodesInView{}).training;
     plan.pipeline = plan_of(stages_, 2, Schedule::one_f_one_b);
+    plan.pipeline->blocks.resize(static_cast<std::size_t>(stages_));
+    for (BlockDescription& block : plan.pipeline->blocks) block.parameters = kWeightsOfAStage;
     plan.data.test = nullptr;
     return plan;
   }
@@ -113,7 +116,7 @@ class StagesComingAndGoing {
     NodeSelf self = make(0, founds || furthest() == 0);
     self.has_state = founds;
     member->part = std::make_unique<ViewPart>(std::move(self), DataWord{}, MessagePool{});
-    // Nobody must depend on what a newcomer happens to have.
+    // No node may depend on the initial values of a newcomer.
     member->part->set_stages(
         std::make_unique<StagedPart>(stages_, [this](int stage) { return make(stage, furthest() == 0); }));
     member->part->staged()->call(100 + static_cast<std::uint64_t>(member->name),
@@ -148,7 +151,7 @@ class StagesComingAndGoing {
       fate.ends_at = soon * members.size();
     }
   }
-  // Somebody else has as much of this one's stage.
+  // Another member has made as many steps of the same stage.
   bool can_go(std::size_t leaver) const {
     for (std::size_t i = 0; i < members.size(); ++i)
       if (i != leaver && members[i]->part->self().has_state &&
@@ -214,7 +217,8 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
                                   .checkpointer = &member,
                                   .speaker = id};
       member.part->on_roles = [&](const std::string& sentence) { member.told.push_back(sentence); };
-      member.part->on_begin = [&](const TrainingPlan&, const std::string&) {
+      member.part->on_begin = [&](const TrainingPlan&, const std::string& said) {
+        member.began = said;
         const Roles& roles = member.part->staged()->roles();
         Past& now = past.back();
         now.first_step = roles.first_step;
@@ -246,7 +250,7 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
   look_back();
 }
 
-// How those who trained in the view have come out of it.
+// How the members that trained left the view.
 inline void StagesComingAndGoing::look_back() {
   Past& view = past.back();
   view.end.resize(view.members.size());
@@ -261,8 +265,8 @@ inline void StagesComingAndGoing::look_back() {
       most = std::max(most, member->part->self().step);
       steps.insert(member->part->self().step);
     }
-  // Who is behind another stage of its replica has what it needs to make that step; where models
-  // are equal, all have.
+  // A node behind another stage of its replica can make that step; if models are equal, every node
+  // can.
   const bool equal = plan(2).replicas() != Replicas::own;
   for (std::size_t i = 0; i < view.members.size(); ++i)
     for (std::size_t k = 0; k < view.members.size(); ++k) {

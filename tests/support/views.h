@@ -57,12 +57,12 @@ class MembersLearner : public Learner {
 struct Died {};
 
 // What happens in a view, counted in calls of endpoints: a node dies at one of its own, or the view
-// ends at one of anybody's.
+// ends at a call of any node.
 struct Fate {
   std::optional<NodeId> dies;
   std::uint64_t dies_at = 0;
   std::optional<std::uint64_t> ends_at;
-  std::optional<std::uint64_t> ends_after_death;  // where nobody stops by itself
+  std::optional<std::uint64_t> ends_after_death;  // if no node stops by itself
   std::uint64_t calls = 0;
   std::map<int, std::uint64_t> calls_of;
   bool ended = false;
@@ -174,7 +174,7 @@ class ComingAndGoing {
     std::vector<int> members;
     std::vector<Snapshot> start;
     std::uint64_t first_step = 0;
-    bool all_alike = true;  // nobody was ahead of anybody when it ended
+    bool all_alike = true;  // all nodes had made the same steps when it ended
   };
 
   ComingAndGoing(const Assignments& variant, std::uint64_t seed, int steps)
@@ -234,14 +234,14 @@ class ComingAndGoing {
     NodeSelf self(std::make_unique<MembersLearner>(member->name), plan.training);
     self.has_state = founds;
     self.lending = member->lending;
-    // Nobody must depend on what a newcomer happens to have.
+    // No node may depend on the initial values of a newcomer.
     if (!founds) std::ranges::fill(self.learner->parameters(), 1e6F);
     member->part = std::make_unique<ViewPart>(std::move(self), DataWord{}, MessagePool{});
     return member;
   }
   void add(bool founds) { members.push_back(make(founds)); }
 
-  // The living, as a newcomer asks them between two views.
+  // The live members, as a newcomer asks them between two views.
   class LivingDonors : public DonorsHere {
    public:
     explicit LivingDonors(const std::vector<std::unique_ptr<Member>>& members) : members_(members) {}
@@ -256,8 +256,8 @@ class ComingAndGoing {
     const std::vector<std::unique_ptr<Member>>& members_;
   };
 
-  // A newcomer who has asked for copies before the view that has just ended, and now takes what was
-  // made.
+  // Admits the newcomer that asked for copies before the last view ended, with the steps made
+  // since.
   void let_in_who_follows() {
     const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
     if (coming_) {
@@ -278,7 +278,7 @@ class ComingAndGoing {
     }
   }
 
-  // A newcomer with the state that somebody has now.
+  // A newcomer with a copy of a member's current state.
   void let_in_with_copy() {
     auto member = make(false);
     NodeSelf &from = members[random_.below(members.size())]->part->self(), &self = member->part->self();
@@ -295,7 +295,7 @@ class ComingAndGoing {
     const std::uint64_t soon = 1 + random_.below(random_.below(3) == 0 ? 8 : 150);
     if (past.size() > 8 || what == 3) return;
     const std::size_t victim = random_.below(members.size());
-    std::size_t others = 0;  // who have the state
+    std::size_t others = 0;  // that have the state
     for (std::size_t i = 0; i < members.size(); ++i)
       others += i != victim && members[i]->part->self().has_state ? 1 : 0;
     if (what == 0 && others > 0) {
@@ -347,7 +347,7 @@ class ComingAndGoing {
         member.died = true;
       }
     });
-    // A helper may have died with nobody left to notice.
+    // A helper may have died after all nodes that would notice.
     if (fate.dies && fate.calls_of[fate.dies->value] >= fate.dies_at)
       members[static_cast<std::size_t>(fate.dies->value)]->died = true;
     for (const auto& member : members) member->part->leave();
@@ -356,7 +356,7 @@ class ComingAndGoing {
       if (member->part->self().step != members.front()->part->self().step) past.back().all_alike = false;
   }
 
-  // What ends helpers ends no run.
+  // What ends helpers does not end the run.
   static void run_nodes(const View& view, const std::function<void(NodeId)>& body) {
     try {
       view.cluster->run(body);
@@ -369,10 +369,10 @@ class ComingAndGoing {
   void change_members() {
     if (past.size() > 8) return;
     let_in_who_follows();
-    // Nobody waits in a view for who has nothing yet: it catches up before.
+    // No member waits in a view for one without state: it catches up before.
     if (random_.below(3) == 0) async_ ? let_in_with_copy() : add(false);
     if (random_.below(5) == 0) async_ ? let_in_with_copy() : add(false);
-    // Somebody leaves, but not the last who has the state.
+    // A member leaves, but not the last with the state.
     if (random_.below(4) != 0 || members.size() < 2) return;
     const std::size_t leaver = random_.below(members.size());
     const auto with_state = [&](std::size_t i) { return members[i]->part->self().has_state; };

@@ -114,9 +114,9 @@ std::string report_page(const std::vector<RunGroup>& groups, const DrawGraph& dr
       "href=\"data:,\">\n<title>Veche: "
       "{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n",
       html(names), kReportStyle, html(names));
-  text += fmt::format("<p>{} run{} of Veche, told by version {}.</p>\n", runs, runs == 1 ? "" : "s",
+  text += fmt::format("<p>{} run{} of Veche, reported by version {}.</p>\n", runs, runs == 1 ? "" : "s",
                       html(version()));
-  text += overview(groups).to_html("What came out");
+  text += overview(groups).to_html("Results");
   text +=
       "<p>± is the standard deviation over seeds where there are several, of the one run's nodes otherwise; "
       "both divide by the count. Disagreement is the coefficient of variation of the parameters.</p>\n";

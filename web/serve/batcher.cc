@@ -29,7 +29,7 @@ std::vector<float> Batcher::predict(std::span<const float> sample) {
   Asked asked{sample};
   const MutexLock lock(mutex_);
   if (ending_ || waiting_.size() >= limits_.waiting)
-    throw TooBusy("too many ask at once: try again in a moment");
+    throw TooBusy("too many requests: try again in a moment");
   waiting_.push_back(&asked);
   if (waiting_.size() == wanted_) come_.notify_one();
   asked.ready.wait(mutex_, [&] { return asked.done; });

@@ -85,7 +85,7 @@ std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
   const std::string& path = head.path;
   const bool posts = path == "/predict" || path == "/nodes";
   const bool gets = path == "/" || path == "/health" || path == "/model" || path == "/metrics";
-  if (!posts && !gets) return refusal(404, "there is nothing of this name here: POST a picture to /predict");
+  if (!posts && !gets) return refusal(404, "no such page: POST a picture to /predict");
   const bool right = posts ? head.method == "POST" : head.method == "GET" || head.method == "HEAD";
   if (!right) {
     HttpReply reply =

@@ -170,7 +170,7 @@ std::optional<HttpReply> WatchService::admit(const HttpRequest& head) {
         .type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = events()};
   if (path == "/api/about" || path == "/api/series" || path == "/api/nodes" || path == "/api/now")
     return std::nullopt;
-  return refusal(404, "there is nothing of this name here");
+  return refusal(404, "no such page");
 }
 
 }  // namespace veche::web

@@ -39,7 +39,7 @@ void Channel::give_up(NodeId peer, Received::Outcome outcome) const {
   const NodeId lost = endpoint.known_as(peer);
   const std::string mine = std::to_string(endpoint.known_as(me()).value);
   if (outcome == Received::Outcome::peer_lost)
-    throw PeerLost(lost, "is gone: node " + mine + " cannot go on without it");
+    throw PeerLost(lost, "is gone: node " + mine + " cannot continue without it");
   throw PeerLost(lost, "did not answer node " + mine + " within " +
                            std::to_string(static_cast<int>(timeout.limit().count())) +
                            " s, many times the longest step so far");

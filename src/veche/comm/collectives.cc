@@ -1,13 +1,30 @@
 #include "veche/collectives.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/broadcast.h"
 #include "veche/comm/parts.h"
-#include "veche/packed.h"
 
 namespace veche {
+namespace {
+
+Message broadcast_by(Channel& channel, NodeId root, Message message,
+                     const std::function<Message(NodeId from)>& expect) {
+  // A binomial tree over the distance from the root: receive from the node that differs in the
+  // lowest set bit, then send to the nodes that differ in a lower bit.
+  const int size = channel.size();
+  const int rank = wrapped(channel.me().value - root.value, size).value;
+  int bit = 1;
+  while (bit < size && (rank & bit) == 0) bit *= 2;
+  if (rank != 0) message = expect(wrapped(rank - bit + root.value, size));
+  for (bit /= 2; bit > 0; bit /= 2)
+    if (rank + bit < size) channel.send(wrapped(rank + bit + root.value, size), message);
+  return message;
+}
+
+}  // namespace
 
 void barrier(Channel& channel) {
   // Dissemination: after the round with distance d, a node knows that the 2d-1 nodes before it have
@@ -19,26 +36,20 @@ void barrier(Channel& channel) {
 }
 
 Message broadcast(Channel& channel, NodeId root, Message message) {
-  // A binomial tree over the distance from the root: receive from the node that differs in the
-  // lowest set bit, then send to the nodes that differ in a lower bit.
-  const int size = channel.size();
-  const int rank = wrapped(channel.me().value - root.value, size).value;
-  int bit = 1;
-  while (bit < size && (rank & bit) == 0) bit *= 2;
-  if (rank != 0) message = channel.expect(wrapped(rank - bit + root.value, size));
-  for (bit /= 2; bit > 0; bit /= 2)
-    if (rank + bit < size) channel.send(wrapped(rank + bit + root.value, size), message);
-  return message;
+  return broadcast_by(channel, root, std::move(message), [&](NodeId from) { return channel.expect(from); });
+}
+
+Message broadcast(Channel& channel, NodeId root, Message message, std::size_t bytes) {
+  return broadcast_by(channel, root, std::move(message),
+                      [&](NodeId from) { return channel.expect(from, bytes); });
 }
 
 void broadcast(Channel& channel, NodeId root, std::span<float> data) {
   const bool mine = channel.me() == root;
   const Message told =
-      broadcast(channel, root, mine ? channel.pool.copy_of(std::span<const float>(data)) : Message{});
-  if (mine) return;
-  const std::span<const float> theirs =
-      unpack_items<float>(told, data.size(), channel.endpoint.known_as(root), "a vector");
-  std::ranges::copy(theirs, data.begin());
+      broadcast(channel, root, mine ? channel.pool.copy_of(std::span<const float>(data)) : Message{},
+                data.size_bytes());
+  if (!mine) std::ranges::copy(told.as<float>(), data.begin());
 }
 
 std::vector<Message> all_gather(Channel& channel, Message mine) {

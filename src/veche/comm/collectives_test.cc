@@ -171,7 +171,7 @@ TEST(Channel, MessagesOfAnotherSizeNameThePeer) {
     EXPECT_EQ(sentence_after(bytes, [](Channel& channel) { channel.expect(NodeId{1}, 40); }),
               sent + "a message of 40 bytes was expected");
     EXPECT_EQ(sentence_after(bytes, [&](Channel& channel) { broadcast(channel, NodeId{1}, data); }),
-              sent + "a vector of 40 bytes was expected");
+              sent + "a message of 40 bytes was expected");
     EXPECT_EQ(
         sentence_after(bytes, [&](Channel& channel) { all_reduce(channel, data, AllReduceAlgorithm::tree); }),
         sent + "part of a vector of 40 bytes was expected");

@@ -11,7 +11,7 @@
 namespace veche {
 
 // Limits how many nodes of a process compute at the same time. A process may run many nodes as
-// threads, but each slot runs one forward and backward pass at a time. So many nodes on few cores
+// threads, but each slot runs one forward and backward pass at a time. Then many nodes on few cores
 // neither thrash nor hold all their activations at once. Of the waiting nodes the one with the
 // lowest step goes first, because others wait for it; at equal steps, the one that came first.
 //

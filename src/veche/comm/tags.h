@@ -19,9 +19,12 @@ inline constexpr Tag shared_vector{7};     // names memory that all nodes share;
 inline constexpr Tag pipeline{8};          // between the stages of a model; see below
 inline constexpr Tag stage_control{9};     // evaluations of models in stages; see below
 inline constexpr Tag state{10};            // the start of a view; see below
+inline constexpr Tag ending{11};           // learners without samples: whether the run ends
+inline constexpr Tag learners{12};         // between the outside loops of driven learners
 inline constexpr Tag nobody{15};           // never sent: a node waits for it to sleep
 
-// Child of `samples`: no node sends an epoch's samples before all nodes have freed the last epoch's.
+// Child of `samples`: no node sends an epoch's samples before all nodes have freed those of the
+// last epoch.
 inline constexpr std::uint64_t kEpochBarrier = 0;
 
 // Between the stages of a replica, in every step.
@@ -38,6 +41,9 @@ inline constexpr Tag test_scores = stage_control.child(3);
 inline constexpr Tag stage_orders = stage_control.child(4);  // of the first stage, and the answers to them
 inline constexpr Tag step_settled =
     stage_control.child(5);  // the first stage, always the last, has its gradient
+
+// Children of `ending`.
+enum EndingTalk : std::uint64_t { kEndingQuestions = 0, kEndingAnswers = 1 };
 
 // Children of `state`, and of its child kStates.
 enum StateTalk : std::uint64_t {

@@ -39,10 +39,6 @@ struct RunEnded {
   std::uint64_t step = 0;
 };
 
-// The view has ended: the step under way is repeated in the next one. Not a std::exception, so that
-// no handler of failures catches it.
-struct ViewChanged {};
-
 // The views of a run, one after the other, as the member of this process sees them.
 class Views {
  public:

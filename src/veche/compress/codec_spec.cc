@@ -111,7 +111,7 @@ CodecSpec parse_codec(std::string_view key, std::string_view word) {
   CodecSpec spec{.kind = line->kind};
   if (line->amount.empty()) {
     if (colon != std::string_view::npos)
-      refuse_codec(key, fmt::format("'{}' takes nothing behind it, not '{}'", name, word.substr(colon)));
+      refuse_codec(key, fmt::format("'{}' takes no parameter, not '{}'", name, word.substr(colon)));
     return spec;
   }
   const std::string_view text = colon == std::string_view::npos ? "" : word.substr(colon + 1);
@@ -119,7 +119,7 @@ CodecSpec parse_codec(std::string_view key, std::string_view word) {
   const bool good = error == std::errc() && end == text.data() + text.size() && spec.amount >= line->least &&
                     spec.amount <= line->most && (!line->whole || spec.amount == std::floor(spec.amount));
   if (!good)
-    refuse_codec(key, fmt::format("'{}' is to be {}, {} a {}number from {} to {}", word, written(*line),
+    refuse_codec(key, fmt::format("'{}' must be {}, {} a {}number from {} to {}", word, written(*line),
                                   line->amount, line->whole ? "whole " : "", line->least, line->most));
   return spec;
 }

@@ -26,10 +26,10 @@ TEST(CodecSpec, WordsAreTakenAndWrittenAgain) {
 
 TEST(CodecSpec, WrongWordsAreAnsweredWithTheNearest) {
   EXPECT_EQ(refusal("topkk:0.1"), "compress.codec: there is no codec 'topkk'; did you mean 'topk'?");
-  EXPECT_EQ(refusal("topk"), "compress.codec: 'topk' is to be topk:F, F a number from 1e-06 to 1");
+  EXPECT_EQ(refusal("topk"), "compress.codec: 'topk' must be topk:F, F a number from 1e-06 to 1");
   EXPECT_EQ(refusal("qsgd:2.5"),
-            "compress.codec: 'qsgd:2.5' is to be qsgd:LEVELS, LEVELS a whole number from 1 to 127");
-  EXPECT_EQ(refusal("sign:3"), "compress.codec: 'sign' takes nothing behind it, not ':3'");
+            "compress.codec: 'qsgd:2.5' must be qsgd:LEVELS, LEVELS a whole number from 1 to 127");
+  EXPECT_EQ(refusal("sign:3"), "compress.codec: 'sign' takes no parameter, not ':3'");
   for (const char* word :
        {"", "topk:", "topk:0", "topk:1.1", "topk:nan", "topk:inf", "topk:-1", "topk:0.1x", "topk:0.1:2",
         "qsgd:0", "qsgd:128", "powersgd:0", "powersgd:1e9", "threshold:0", "threshold:-1", "fp16:", ":"})

@@ -61,7 +61,7 @@ void SparseCode::add(std::span<const std::byte> code, float weight, std::span<fl
   CodeReader reader(code);
   const auto head = reader.item<std::uint32_t>();
   const std::size_t count = head & ~kBitmap;
-  if (count > length_) CodeReader::damaged("tells of more entries than there are");
+  if (count > length_) CodeReader::damaged("has more entries than the vector");
   const float* const values = reader.items<float>(count);
   check_scales(values, count);
   places_.clear();
@@ -72,7 +72,7 @@ void SparseCode::add(std::span<const std::byte> code, float weight, std::span<fl
       for (unsigned left = bits[byte]; left != 0; left &= left - 1)
         places_.push_back(static_cast<std::uint32_t>(byte * 8) +
                           static_cast<std::uint32_t>(std::countr_zero(left)));
-    if (places_.size() != count) CodeReader::damaged("tells of another number of places than of entries");
+    if (places_.size() != count) CodeReader::damaged("has different numbers of positions and values");
   } else {
     std::uint64_t next = 0;
     for (std::size_t i = 0; i < count; ++i, ++next) {

@@ -11,7 +11,7 @@ namespace veche {
 // For learners with fixed initial parameters: with model.start = "different", draws them from the
 // standard normal distribution, determined by seed and node.
 inline void draw_start(std::span<float> x, const ModelSpec& spec) {
-  if (spec.settings.start != "different") return;
+  if (spec.settings.start != ModelStart::different) return;
   RandomStream random(spec.seed, "start");
   for (float& each : x) each = static_cast<float>(random.normal());
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "veche/batch.h"
+#include "veche/errors.h"
 #include "veche/learner.h"
 #include "veche/message.h"
 #include "veche/model_spec.h"
@@ -45,12 +46,20 @@ struct StageInput {
   Message activation = {};
 };
 
+// A message from another stage that does not contain what that stage sends. `what()` describes the
+// message without its sender; Pipeline adds that.
+class DamagedActivation : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 // A stage of a pipeline: a learner over the flat vector of its own blocks. Its tensors have the
 // same names and order as in the whole model. Messages carry the shape and type of their tensors.
 // In a step, every micro-batch goes forward once and backward once, each in the order of the
 // micro-batches, interleaved in any way. After the last backward pass, gradients() is the gradient
 // of the batch's mean loss. Dropout depends only on seed, node, step, micro-batch and block, so it
-// is the same for every cut.
+// is the same for every cut. The passes throw DamagedActivation for a message of another stage that
+// they cannot read.
 class Stage : public Learner {
  public:
   virtual bool first() const = 0;

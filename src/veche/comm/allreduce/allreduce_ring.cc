@@ -51,8 +51,10 @@ void segment_round(Channel& channel, std::span<float> data, Wire* wire, int roun
   }
   // The received part is final: it is read here and forwarded unchanged.
   const int copied = round - (size - 1);
+  const std::span<float> final = part(channel, data, me - copied);
+  check_received(channel, wire, final.size(), received, from);
   if (copied < size - 2) channel.send(wrapped(me + 1, size), received);
-  read_received(channel, wire, part(channel, data, me - copied), received, from);
+  read_received(channel, wire, final, received, from);
 }
 
 void one_round(Channel& channel, std::span<float> data, Wire* wire, int round) {

@@ -47,6 +47,12 @@ inline void read_received(const Channel& channel, Wire* wire, std::span<float> i
   if (wire != nullptr) return wire->read(into, message, from);
   std::ranges::copy(floats_in(channel, message, into.size(), from), into.begin());
 }
+// For a message that is forwarded before it is read: the error names the node that sent it first.
+inline void check_received(const Channel& channel, const Wire* wire, std::size_t length,
+                           const Message& message, NodeId from) {
+  if (wire != nullptr) return wire->check(length, message, from);
+  floats_in(channel, message, length, from);
+}
 // A finished sum: this node decodes it exactly as its readers will.
 inline Message written_finished(Channel& channel, Wire* wire, std::span<float> data) {
   Message message = written(channel, wire, data);

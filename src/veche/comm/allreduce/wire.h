@@ -18,6 +18,9 @@ class Wire {
   // damaged.
   virtual void add(std::span<float> into, const Message& message, NodeId from) = 0;
   virtual void read(std::span<float> into, const Message& message, NodeId from) = 0;
+  // Throws the same if the message has not the size of this many floats; for nodes that forward it
+  // before they read it.
+  virtual void check(std::size_t floats, const Message& message, NodeId from) const = 0;
 };
 
 }  // namespace veche

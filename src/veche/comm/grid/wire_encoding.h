@@ -75,7 +75,7 @@ class Reader {
   double real() { return std::bit_cast<double>(number<std::uint64_t>()); }
   bool flag() {
     const auto value = number<std::uint8_t>();
-    if (value > 1) throw MalformedMessage("what should be yes or no is neither");
+    if (value > 1) throw MalformedMessage("a flag is neither 0 nor 1");
     return value == 1;
   }
   template <std::size_t N>
@@ -100,12 +100,12 @@ class Reader {
   std::size_t count(std::size_t most, std::size_t least = 1) {
     const auto items = number<std::uint32_t>();
     if (items > most || items * least > rest_.size())
-      throw MalformedMessage("it says to hold more than it does");
+      throw MalformedMessage("it announces more items than it holds");
     return items;
   }
   std::string_view rest() const { return rest_; }
   void end() const {
-    if (!rest_.empty()) throw MalformedMessage("there is more than belongs to it");
+    if (!rest_.empty()) throw MalformedMessage("trailing bytes");
   }
 
  private:

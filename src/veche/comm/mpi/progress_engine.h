@@ -86,8 +86,8 @@ class ProgressEngine {
   MessagePool pool_;
 
   Mutex mutex_;  // taken before a mailbox's
-  // Receives that wait for envelopes, in a ring, the next to complete at next_envelope_;
-  // then what is on its way, requests and what they are for side by side.
+  // Receives that wait for envelopes, in a ring, the next to complete at next_envelope_.
+  // Then messages in transit: requests, and beside each what it is for.
   std::vector<Message> envelopes_ VECHE_GUARDED_BY(mutex_);
   std::vector<MPI_Request> envelope_requests_ VECHE_GUARDED_BY(mutex_);
   std::size_t next_envelope_ VECHE_GUARDED_BY(mutex_) = 0;

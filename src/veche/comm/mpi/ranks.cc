@@ -139,7 +139,8 @@ void MpiRanks::heartbeat() {
   const Clock::rep ends = state_.call_ends;
   if (ends != 0 && state_.failed < 0 && Clock::now().time_since_epoch().count() > ends)
     tell_all({Failure::Kind::failed,
-              "a sum over all ranks does not end though all have come: a rank or the network hangs"},
+              "a sum over all ranks does not complete although all ranks have entered it: a rank or the "
+              "network hangs"},
              kNever);
   if (state_.failed < 0) return;
   MutexLock lock(mutex_);

@@ -67,8 +67,8 @@ class MpiRanks {
   std::optional<Failure> verdict_;
 
   Mutex mutex_;
-  // Exchanges done, and the failure that was told beside them, since when, and the number of the
-  // exchange in which all agree on it.
+  // Number of exchanges; the failure reported outside of them, when it was learned, and the
+  // exchange that agreed on it.
   std::uint64_t exchanges_ VECHE_GUARDED_BY(mutex_) = 0;
   std::optional<Failure> known_ VECHE_GUARDED_BY(mutex_);
   JobState::Clock::time_point learned_ VECHE_GUARDED_BY(mutex_);

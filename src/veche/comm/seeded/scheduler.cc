@@ -119,7 +119,7 @@ Scheduler::Task* Scheduler::choose() {
   if (!any) return nullptr;
   if (ready.empty()) {
     if (earliest - now() > limits_.jump)
-      give_up(fmt::format("nobody can go on, {:.6f} s after the start: {}", now().count(), who_waits()));
+      give_up(fmt::format("no node can continue, {:.6f} s after the start: {}", now().count(), who_waits()));
     else
       now_ = earliest.count();
     return choose();
@@ -151,9 +151,9 @@ std::string Scheduler::who_waits() const {
 void Scheduler::abort_in_silence() {
   const Task* const task = running_;
   fmt::print(stderr,
-             "{} has not been heard of for {} s: it computes, or waits for a mutex that another holds across "
-             "a wait; of the others, {}\n",
-             task == nullptr ? "nobody" : task->name, limits_.silence.count(), who_waits());
+             "{} made no call for {} s: it computes, or waits for a mutex that another task holds across a "
+             "wait; of the others, {}\n",
+             task == nullptr ? "no task" : task->name, limits_.silence.count(), who_waits());
   std::abort();
 }
 

@@ -51,7 +51,7 @@ TEST(Seeded, AWaitThatCannotEndIsNamed) {
       node.receive(NodeId{1 - node.id().value}, tags::strategy.child(3), deadline);
       node.send(NodeId{1 - node.id().value}, tags::strategy.child(3), {});
     });
-    for (const char* part : {"seed 17: nobody can go on", "node 0 waits for strategy.3 from node 1",
+    for (const char* part : {"seed 17: no node can continue", "node 0 waits for strategy.3 from node 1",
                              "node 1 waits for strategy.3 from node 0",
                              deadline == kForever ? "for ever" : "until 120.000000 s"})
       EXPECT_NE(why.find(part), std::string::npos) << part << " in: " << why;
@@ -72,7 +72,7 @@ TEST(Seeded, ACauseThatLeavesOthersWaitingIsToldToo) {
     if (node.id() == NodeId{2}) throw RunError("node 2 has burnt down");
     node.receive(NodeId{1 - node.id().value}, kTag, kForever);
   });
-  EXPECT_NE(why.find("nobody can go on"), std::string::npos) << why;
+  EXPECT_NE(why.find("no node can continue"), std::string::npos) << why;
   EXPECT_NE(why.find("this came after: node 2 has burnt down"), std::string::npos) << why;
 }
 
@@ -299,7 +299,7 @@ TEST(SeededDeathTest, AMutexHeldAcrossAWaitEndsTheProcessInWords) {
       sleep_for(node, Time(1));
     });
   };
-  EXPECT_DEATH(hold(), "node [01] has not been heard of.*a mutex.*node [01] waits for nobody");
+  EXPECT_DEATH(hold(), "node [01] made no call for.*a mutex.*node [01] waits for nobody");
 }
 
 }  // namespace

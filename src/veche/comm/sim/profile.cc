@@ -52,8 +52,7 @@ void read_profile(const std::string& text, double period, SimProfile& profile) {
     const std::optional<double> value =
         is_state(profile.of) && given ? std::max(*given, 0.0) : amount(second);
     if (first == "PERIODICITY" || first == "LOOPAFTER") {
-      if (!value || !third.empty())
-        throw RequestError(fmt::format("line {} does not say after how many seconds it begins anew", at));
+      if (!value || !third.empty()) throw RequestError(fmt::format("line {} has no period in seconds", at));
       (first == "LOOPAFTER" ? after.emplace() : period) = *value;
       continue;
     }
@@ -71,11 +70,10 @@ void read_profile(const std::string& text, double period, SimProfile& profile) {
   if (after) period = profile.points.back().first + *after;
   if (period <= 0) return;
   if (period < profile.points.back().first)
-    throw RequestError(fmt::format("it begins anew after {:g} s, before its last change at {:g} s", period,
+    throw RequestError(fmt::format("it repeats after {:g} s, before its last change at {:g} s", period,
                                    profile.points.back().first));
   if (period < kShortest)
-    throw RequestError(
-        fmt::format("it begins anew every {:g} s; at least {:g} s are simulated", period, kShortest));
+    throw RequestError(fmt::format("it repeats every {:g} s; the minimum is {:g} s", period, kShortest));
   profile.period = period;
 }
 

@@ -255,7 +255,7 @@ TEST(Sim, AWaitThatCannotEndIsASentence) {
   });
   EXPECT_EQ(
       why,
-      "nobody can go on, 2.000000 s after the start: node 0 waits for strategy from node 1; node 1 waits "
+      "no node can continue, 2.000000 s after the start: node 0 waits for strategy from node 1; node 1 waits "
       "for strategy from node 0");
 }
 
@@ -417,7 +417,7 @@ TEST(Sim, WhatRepeatsItselfForEverDoesNotHideAStandstill) {
                                 }
                                 me.receive(NodeId{1 - me.id().value}, Tag{1}, kForever);
                               });
-  EXPECT_NE(why.find("nobody can go on"), std::string::npos) << why;
+  EXPECT_NE(why.find("no node can continue"), std::string::npos) << why;
   EXPECT_NE(why.find("link \"l\" failed at 1 s"), std::string::npos) << why;
 }
 

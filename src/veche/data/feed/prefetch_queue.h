@@ -19,11 +19,13 @@ class PrefetchJob {
   friend class Prefetcher::Queue;
   virtual void run() = 0;
 
-  // Guarded by the mutex of the queue, which a job does not know.
-  enum class State { kIdle, kQueued, kRunning, kDone } state_ = State::kIdle;
-  PrefetchJob* before_ = nullptr;
-  PrefetchJob* after_ = nullptr;
-  std::exception_ptr error_;
+  // What the queue knows of a job: under the queue's mutex, by Queue::place_of.
+  struct Place {
+    enum class State { kIdle, kQueued, kRunning, kDone } state = State::kIdle;
+    PrefetchJob* before = nullptr;
+    PrefetchJob* after = nullptr;
+    std::exception_ptr error;
+  } place_;
   ConditionVariable done_;  // one per job, so that its completion wakes only its waiter
 };
 
@@ -43,6 +45,9 @@ class Prefetcher::Queue {
   std::atomic<double> seconds_waited = 0;  // sum over all loaders
 
  private:
+  using Place = PrefetchJob::Place;
+  // A job does not know the mutex that guards its place, so the place is only reached through here.
+  Place& place_of(PrefetchJob& job) VECHE_REQUIRES(mutex_) { return job.place_; }
   void unlink(PrefetchJob& job) VECHE_REQUIRES(mutex_);
   void run(PrefetchJob& job) VECHE_REQUIRES(mutex_);
 

@@ -19,10 +19,11 @@ double Prefetcher::seconds_waited() const { return queue_->seconds_waited; }
 void Prefetcher::Queue::push(PrefetchJob& job) {
   {
     const MutexLock lock(mutex_);
-    job.state_ = PrefetchJob::State::kQueued;
-    job.before_ = last_;
-    job.after_ = nullptr;
-    (last_ != nullptr ? last_->after_ : first_) = &job;
+    Place& place = place_of(job);
+    place.state = Place::State::kQueued;
+    place.before = last_;
+    place.after = nullptr;
+    (last_ != nullptr ? place_of(*last_).after : first_) = &job;
     last_ = &job;
   }
   pushed_.notify_one();
@@ -30,22 +31,24 @@ void Prefetcher::Queue::push(PrefetchJob& job) {
 
 bool Prefetcher::Queue::finish(PrefetchJob& job) {
   const MutexLock lock(mutex_);
-  const bool waited = job.state_ != PrefetchJob::State::kDone;
-  if (job.state_ == PrefetchJob::State::kQueued) {
+  Place& place = place_of(job);
+  const bool waited = place.state != Place::State::kDone;
+  if (place.state == Place::State::kQueued) {
     unlink(job);
     run(job);
   }
-  job.done_.wait(mutex_, [&] { return job.state_ == PrefetchJob::State::kDone; });
-  job.state_ = PrefetchJob::State::kIdle;
-  if (job.error_) std::rethrow_exception(std::exchange(job.error_, nullptr));
+  job.done_.wait(mutex_, [&] { return place.state == Place::State::kDone; });
+  place.state = Place::State::kIdle;
+  if (place.error) std::rethrow_exception(std::exchange(place.error, nullptr));
   return waited;
 }
 
 void Prefetcher::Queue::cancel(PrefetchJob& job) noexcept {
   const MutexLock lock(mutex_);
-  if (job.state_ == PrefetchJob::State::kQueued) unlink(job);
-  job.done_.wait(mutex_, [&] { return job.state_ != PrefetchJob::State::kRunning; });
-  job.state_ = PrefetchJob::State::kIdle;
+  Place& place = place_of(job);
+  if (place.state == Place::State::kQueued) unlink(job);
+  job.done_.wait(mutex_, [&] { return place.state != Place::State::kRunning; });
+  place.state = Place::State::kIdle;
 }
 
 void Prefetcher::Queue::serve(const std::stop_token& stop) {
@@ -59,12 +62,14 @@ void Prefetcher::Queue::serve(const std::stop_token& stop) {
 }
 
 void Prefetcher::Queue::unlink(PrefetchJob& job) {
-  (job.before_ != nullptr ? job.before_->after_ : first_) = job.after_;
-  (job.after_ != nullptr ? job.after_->before_ : last_) = job.before_;
+  const Place& place = place_of(job);
+  (place.before != nullptr ? place_of(*place.before).after : first_) = place.after;
+  (place.after != nullptr ? place_of(*place.after).before : last_) = place.before;
 }
 
 void Prefetcher::Queue::run(PrefetchJob& job) {
-  job.state_ = PrefetchJob::State::kRunning;
+  Place& place = place_of(job);
+  place.state = Place::State::kRunning;
   std::exception_ptr error;
   {
     const MutexUnlock unlock(mutex_);
@@ -74,8 +79,8 @@ void Prefetcher::Queue::run(PrefetchJob& job) {
       error = std::current_exception();
     }
   }
-  job.error_ = std::move(error);
-  job.state_ = PrefetchJob::State::kDone;
+  place.error = std::move(error);
+  place.state = Place::State::kDone;
   // Notify with the mutex held: the owner may destroy the job as soon as the mutex is free.
   job.done_.notify_all();
 }

@@ -11,6 +11,7 @@
 #include "veche/data/sets/synthetic.h"
 #include "veche/data/sets/visiting_set.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -129,8 +130,8 @@ TEST(Visitors, AreReadFromTheirMessages) {
   const std::vector<std::uint32_t> first{3, 17}, second{1, 4, 9};
   for (int epoch = 0; epoch < 2; ++epoch) {
     visitors->dismiss();
-    visitors->admit(*host, first, Visitors::pack(*lender, first));
-    visitors->admit(*host, second, Visitors::pack(*lender, second));
+    visitors->admit(*host, first, Visitors::pack(*lender, first), NodeId{1});
+    visitors->admit(*host, second, Visitors::pack(*lender, second), NodeId{1});
     EXPECT_EQ(visitors->size(), 5u);
     const std::set<std::size_t> away{1, 3, 4, 9, 17};
     std::vector<float> image(48), expected(48);
@@ -140,7 +141,7 @@ TEST(Visitors, AreReadFromTheirMessages) {
       EXPECT_EQ(image, expected);
     }
   }
-  EXPECT_THROW(visitors->admit(*host, first, Visitors::pack(*lender, second)), std::runtime_error);
+  EXPECT_THROW(visitors->admit(*host, first, Visitors::pack(*lender, second), NodeId{1}), BadMessage);
 }
 
 TEST(Visitors, MayBeFloats) {
@@ -148,7 +149,7 @@ TEST(Visitors, MayBeFloats) {
   const auto visitors = std::make_shared<Visitors>();
   const auto seen = with_visitors(data, visitors);
   Message message = Visitors::pack(*data, std::vector<std::uint32_t>{7});
-  visitors->admit(*data, std::vector<std::uint32_t>{15}, message);
+  visitors->admit(*data, std::vector<std::uint32_t>{15}, message, NodeId{1});
   std::vector<float> sample(2);
   seen->read(15, sample);
   EXPECT_EQ(sample, (std::vector<float>{7, 7}));

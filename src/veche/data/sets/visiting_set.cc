@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <stdexcept>
+#include <string>
 
 #include "veche/data/sets/pixel_set.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -102,11 +103,13 @@ void Visitors::dismiss() {
   messages_.clear();
 }
 
-void Visitors::admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message) {
+void Visitors::admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message,
+                     NodeId from) {
   const std::size_t each = bytes_each(data);
   if (message.size() != samples.size() * each)
-    throw std::runtime_error(
-        "a message of samples is not as long as they are: do all nodes have the same data?");
+    throw BadMessage(from, message.size(),
+                     "a message of " + std::to_string(samples.size()) + " samples of " +
+                         std::to_string(each) + " bytes, as all nodes have in the same data,");
   const std::byte* at = message.bytes().data();
   for (const std::uint32_t index : samples) {
     Sample sample{.label = 0, .bytes = {at + kLabel, each - kLabel}};

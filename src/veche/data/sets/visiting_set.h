@@ -7,6 +7,7 @@
 
 #include "veche/dataset.h"
 #include "veche/message.h"
+#include "veche/node_id.h"
 
 namespace veche {
 
@@ -22,9 +23,9 @@ class Visitors {
   static Message pack(const Dataset& data, std::span<const std::uint32_t> samples);
 
   void dismiss();
-  // `message` contains `samples` in ascending order. Throws std::runtime_error if its size does not
-  // match.
-  void admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message);
+  // `message` contains `samples` in ascending order. Throws BadMessage, which names the sender
+  // `from`, if its size does not match.
+  void admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message, NodeId from);
 
   std::size_t size() const { return places_.size(); }
   struct Sample {

@@ -31,7 +31,7 @@ bool begins_as_ours(std::span<const std::byte> bytes) {
 }
 
 [[noreturn]] void refuse_later(const fs::path& file) {
-  throw RequestError(file.string() + " is of a later version of Veche: go on with that");
+  throw RequestError(file.string() + " was written by a later version of Veche: use that version");
 }
 
 // The parts of the header that files of a version contain, in order.

@@ -15,6 +15,7 @@
 #include "veche/base/text/nesting.h"
 #include "veche/errors.h"
 #include "veche/model/tensor_layout.h"
+#include "veche/runtime/config/config_keys.h"
 
 namespace veche {
 namespace {
@@ -145,8 +146,8 @@ std::string portable_model_keys(const RunFolder& run) {
   std::istringstream section(config_section(run, "model"));
   std::string kept;
   for (std::string line; std::getline(section, line);) {
-    const std::string key = line.substr(0, line.find(' '));
-    if (key != "init" && key != "start" && key != "threads" && key != "device") kept += line + "\n";
+    const SectionKey* const key = find_key("model." + line.substr(0, line.find(' ')));
+    if (key == nullptr || !key->of_run) kept += line + "\n";
   }
   return kept;
 }

@@ -10,7 +10,7 @@ namespace {
 
 template <class Keys>
 std::string keys_table(const Keys& keys) {
-  std::string text = "| key | default | what |\n|---|---|---|\n";
+  std::string text = "| key | default | meaning |\n|---|---|---|\n";
   for (const KeySpec& key : keys) {
     std::string choices;
     for (const std::string& choice : key.choices)

@@ -39,7 +39,7 @@ std::string kind_name(Kind kind) {
   return "a value";
 }
 
-// No number in it is infinite or not a number at all.
+// Whether the value contains no infinity and no NaN.
 bool is_finite(const Value& value) {
   if (const auto* number = std::get_if<double>(&value.data)) return std::isfinite(*number);
   if (const auto* table = std::get_if<Value::Table>(&value.data))
@@ -119,7 +119,7 @@ void check_numbers(const std::string& where, const Value& value, const KeySpec& 
                                    most, to_toml(value)));
 }
 
-// What names things may be: not nothing, and writable into a configuration.
+// Words must not be empty and must be writable into a configuration.
 void check_words(const std::string& where, const Value& value, const KeySpec& spec) {
   if (const auto* list = std::get_if<Value::List>(&value.data)) {
     if (list->empty() && !spec.may_be_empty)

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -8,6 +10,7 @@
 
 #include "veche/base/value_as.h"
 #include "veche/runtime/config/config_keys.h"
+#include "veche/runtime/config/key_words.h"
 
 namespace veche {
 
@@ -21,6 +24,12 @@ struct KeyChecks {
   std::optional<double> most = {};
   bool below_most = false;
   bool may_be_empty = false;
+  // As in KeySpec and SectionKey.
+  bool path = false;
+  bool members_own = false;
+  bool may_change = false;
+  bool of_run = false;
+  std::function<std::vector<std::string>()> words = {};
 };
 
 template <class T>
@@ -39,7 +48,7 @@ constexpr KeySpec::Kind kind_of() {
   if constexpr (std::same_as<T, bool>) return Kind::flag;
   if constexpr (std::same_as<T, int> || std::same_as<T, std::int64_t>) return Kind::whole;
   if constexpr (std::same_as<T, double>) return Kind::real;
-  if constexpr (std::same_as<T, std::string>) return Kind::text;
+  if constexpr (std::same_as<T, std::string> || std::is_enum_v<T>) return Kind::text;
   if constexpr (std::same_as<T, std::vector<std::int64_t>>) return Kind::wholes;
   if constexpr (std::same_as<T, std::vector<double>>) return Kind::reals;
   if constexpr (std::same_as<T, std::vector<std::string>> || std::same_as<T, DataPath>) return Kind::texts;
@@ -50,6 +59,9 @@ template <class T>
 T member_of(const Value& value, const std::string& key) {
   if constexpr (IsOptional<T>::value) {
     return member_of<typename T::value_type>(value, key);
+  } else if constexpr (std::is_enum_v<T>) {  // one of its words, as the key's check has made sure
+    const auto& words = kWordsOf<T>;
+    return static_cast<T>(std::ranges::find(words, value_as<std::string>(value, key)) - words.begin());
   } else if constexpr (std::same_as<T, Value>) {
     return value;
   } else if constexpr (std::same_as<T, DataPath>) {
@@ -64,6 +76,8 @@ template <class T>
 std::optional<Value> value_of(const T& member) {
   if constexpr (IsOptional<T>::value) {
     return member ? value_of(*member) : std::nullopt;
+  } else if constexpr (std::is_enum_v<T>) {
+    return Value{std::string(kWordsOf<T>[static_cast<std::size_t>(member)])};
   } else if constexpr (std::same_as<T, Value>) {
     return member;
   } else if constexpr (std::same_as<T, DataPath>) {
@@ -93,11 +107,17 @@ struct Line {
     if (!checks.follows) key.fallback = value_of(Section{}.*member);
     key.help = std::move(help);
     key.choices = std::move(checks.choices);
+    if constexpr (std::is_enum_v<T>) key.choices.assign(kWordsOf<T>.begin(), kWordsOf<T>.end());
     key.least = checks.least;
     key.above_least = checks.above_least;
     key.most = checks.most;
     key.below_most = checks.below_most;
     key.may_be_empty = checks.may_be_empty;
+    key.is_path = checks.path;
+    key.members_own = checks.members_own;
+    key.may_change = checks.may_change;
+    key.of_run = checks.of_run;
+    key.words = std::move(checks.words);
     key.fill = [=, section = section](Settings& settings, const Value& value) {
       settings.*section.*member = member_of<T>(value, name);
     };

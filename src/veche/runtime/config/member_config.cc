@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -17,12 +16,12 @@ namespace veche {
 namespace {
 
 // The keys that a member chooses for itself; the other members do not see them.
-constexpr std::array<std::string_view, 16> kMembersOwn{
-    "run.out",        "run.name",      "data.path",    "data.folder", "data.workers", "cluster.nodes",
-    "cluster.slots",  "model.threads", "model.device", "grid.listen", "grid.address", "grid.relay",
-    "grid.multicast", "grid.upnp",     "grid.dht",     "grid.name"};
+std::vector<std::string> members_keys() { return keys_with(&SectionKey::members_own); }
 
-bool is_members_key(std::string_view key) { return std::ranges::find(kMembersOwn, key) != kMembersOwn.end(); }
+bool is_members_key(std::string_view name) {
+  const SectionKey* const key = find_key(name);
+  return key != nullptr && key->members_own;
+}
 
 // A member has one node unless cluster.nodes says more; the number of nodes of the whole run is not
 // known. With stages a member has one node, too, and cluster.nodes counts the nodes of one replica.
@@ -39,12 +38,12 @@ Settings with_own_nodes(Config config) {
 Settings resolve_for_member(const Config& config) {
   const bool says_uneven = config.has("data", "uneven");
   Settings settings = with_own_nodes(config);
-  if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = "repeat";
+  if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = UnevenData::repeat;
   return settings;
 }
 
 // What all members of a run with this configuration share.
-std::string shared_text(const Config& config) { return toml_without(with_own_nodes(config), kMembersOwn); }
+std::string shared_text(const Config& config) { return toml_without(with_own_nodes(config), members_keys()); }
 
 void take_own(Config& config, const Config& own) {
   const Config run = config;
@@ -59,7 +58,7 @@ void take_own(Config& config, const Config& own) {
       if (shared_text(changed) != shared_text(run))
         throw RequestError(
             fmt::format("{}.{}={} would change the run of all: leave it out; a member may set {}", section,
-                        key, to_toml(value), fmt::join(kMembersOwn, ", ")));
+                        key, to_toml(value), fmt::join(members_keys(), ", ")));
     }
 }
 
@@ -102,7 +101,7 @@ Settings members_own_settings(const Config& own) {
 }
 
 SharedConfig shared_config(const Settings& settings, const DataTraits& data, const std::string& run) {
-  return {toml_without(settings, kMembersOwn), data,
+  return {toml_without(settings, members_keys()), data,
           !settings.brings_data && !settings.data.path.empty() && !settings.data.name, run};
 }
 

@@ -42,6 +42,9 @@ std::vector<KeySpec> keys_of(const SectionSpec& section,
   if (section.name == "data")
     std::ranges::copy(own_datasets().names(),
                       std::back_inserter(std::ranges::find(keys, "name", &KeySpec::name)->choices));
+  if (section.name == "optimizer")
+    std::ranges::copy(own_optimizers().names(),
+                      std::back_inserter(std::ranges::find(keys, "name", &KeySpec::name)->choices));
   const auto named = given.find("name");
   const auto* name = named == given.end() ? nullptr : std::get_if<std::string>(&named->second.data);
   if (name == nullptr) return keys;

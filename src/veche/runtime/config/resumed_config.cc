@@ -1,7 +1,5 @@
 #include "veche/runtime/config/resumed_config.h"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "veche/errors.h"
@@ -11,24 +9,12 @@
 namespace veche {
 namespace {
 
-struct KeyRule {
-  std::string_view key;  // section.key, or section. for all keys of a section
-  bool may_change;
-};
-
-// The first rule that fits a key decides; a key without a rule may not change.
-constexpr std::array kResumeRules{KeyRule{"run.seed", false},     KeyRule{"run.name", false},
-                                  KeyRule{"run.out", false},      KeyRule{"run.", true},
-                                  KeyRule{"cluster.nodes", true}, KeyRule{"cluster.transport", true},
-                                  KeyRule{"cluster.slots", true}, KeyRule{"model.threads", true},
-                                  KeyRule{"topology.", true},     KeyRule{"pipeline.micro_batches", false},
-                                  KeyRule{"pipeline.", true}};
-
-bool may_change(std::string_view key) {
-  const auto* const rule = std::ranges::find_if(kResumeRules, [&](const KeyRule& one) {
-    return one.key.ends_with('.') ? key.starts_with(one.key) : key == one.key;
-  });
-  return rule != kResumeRules.end() && rule->may_change;
+// Keys of strategies, and of models and data sets that a program has registered, stay as they are.
+// Throws RequestError where there is no such key.
+bool may_change(const std::string& name, const Config& changed) {
+  const SectionKey* const key = find_key(name);
+  if (key == nullptr && !name.starts_with("strategy.")) changed.resolve();
+  return key != nullptr && key->may_change;
 }
 
 [[noreturn]] void refuse(const std::string& change) {
@@ -42,8 +28,10 @@ bool may_change(std::string_view key) {
 Config resumed_config(const std::filesystem::path& folder, const std::vector<std::string>& assignments) {
   Config config = Config::from_file(RunFolder::open(folder).config());
   for (const std::string& assignment : assignments) {
-    if (!may_change(assignment.substr(0, assignment.find('=')))) refuse("--set " + assignment);
-    config.set(assignment);
+    Config changed = config;
+    changed.set(assignment);
+    if (!may_change(assignment.substr(0, assignment.find('=')), changed)) refuse("--set " + assignment);
+    config = std::move(changed);
   }
   return config;
 }
@@ -53,8 +41,10 @@ Config resumed_config(const std::filesystem::path& folder, const Config& changes
   for (const auto& [section, keys] : changes.given())
     for (const auto& [key, value] : keys) {
       const std::string name = section + "." + key;
-      if (!may_change(name)) refuse(name + " = " + to_toml(value));
-      config.set(section, key, value);
+      Config changed = config;
+      changed.set(section, key, value);
+      if (!may_change(name, changed)) refuse(name + " = " + to_toml(value));
+      config = std::move(changed);
     }
   return config;
 }

@@ -5,21 +5,17 @@
 namespace veche {
 namespace {
 
-// [grid] is written only if a key differs from its default.
 bool is_default(const SectionSpec& section, const Options& values) {
   const Settings defaults;
   return values.all() == values_of(defaults, section).all();
 }
 
 bool is_written(const Settings& settings, const SectionSpec& section, const Options& values) {
-  if (section.name == "pipeline") return settings.is_cut();
-  if (section.name == "grid") return !is_default(section, values);
-  if (section.name == "network") return settings.cluster.transport == "simulated";
-  return true;
+  if (section.text.only_changed) return !is_default(section, values);
+  return !section.text.is_used || section.text.is_used(settings);
 }
 
-Options without(const Options& values, const std::string& section,
-                std::span<const std::string_view> left_out) {
+Options without(const Options& values, const std::string& section, const std::vector<std::string>& left_out) {
   Options kept;
   for (const auto& [key, value] : values.all())
     if (std::ranges::find(left_out, section + "." + key) == left_out.end()) kept.set(key, value);
@@ -56,13 +52,13 @@ Options values_of(const Settings& settings, const SectionSpec& section) {
 
 std::string Settings::to_toml() const { return toml_without(*this, {}); }
 
-std::string toml_without(const Settings& settings, std::span<const std::string_view> left_out) {
+std::string toml_without(const Settings& settings, const std::vector<std::string>& left_out) {
   std::string text;
   const auto add = [&](const std::string& name, const Options& values) {
     text += (text.empty() ? "" : "\n") + section_text(name, without(values, name, left_out));
   };
   for (const SectionSpec& section : sections()) {
-    if (section.name == "compress") add("strategy", settings.strategy);
+    if (section.text.follows_strategy) add("strategy", settings.strategy);
     const Options values = values_of(settings, section);
     if (is_written(settings, section, without(values, section.name, left_out))) add(section.name, values);
   }

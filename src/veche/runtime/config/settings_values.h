@@ -1,8 +1,7 @@
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "veche/config.h"
 #include "veche/runtime/config/config_keys.h"
@@ -17,6 +16,6 @@ void fill_section(Settings& settings, const SectionSpec& section, Options values
 // keys of models and data sets that a program has registered.
 Options values_of(const Settings& settings, const SectionSpec& section);
 // Settings::to_toml without the keys of `left_out`, such as "run.name".
-std::string toml_without(const Settings& settings, std::span<const std::string_view> left_out);
+std::string toml_without(const Settings& settings, const std::vector<std::string>& left_out);
 
 }  // namespace veche

@@ -62,7 +62,7 @@ void check_run_names(const RunSettings& run) {
 }
 
 void check_model_start(const ModelSettings& model) {
-  if (model.start != "different") return;
+  if (model.start != ModelStart::different) return;
   for (const auto& [key, given] :
        {std::pair("init", model.init.has_value()), std::pair("file", model.file.has_value()),
         std::pair("x0", model.x0.has_value())})

@@ -18,7 +18,7 @@ constexpr int kNarrowest = 1000;  // the longer side of a picture over the short
 
 const Normalization& normalization_of(const ModelInput& input) {
   if (!input.normalization)
-    throw RequestError("the model was not taught with images: it cannot be shown a picture");
+    throw RequestError("the model was not trained on images: it cannot classify pictures");
   return *input.normalization;
 }
 
@@ -60,13 +60,13 @@ ModelInput model_input(const nlohmann::json& json) {
   ModelInput input;
   const auto sides = json.at("shape").get<std::vector<int>>();
   if (sides.size() != 3 || std::ranges::any_of(sides, [](int s) { return s < 1 || s > kLargestSide; }))
-    throw RequestError("its shape is none");
+    throw RequestError("its shape is invalid");
   input.shape = {sides[0], sides[1], sides[2]};
   input.classes = json.at("classes").get<int>();
   input.class_names = json.at("class_names").get<std::vector<std::string>>();
   if (input.classes < 1 || input.classes > kMostClasses ||
       (!input.class_names.empty() && input.class_names.size() != static_cast<std::size_t>(input.classes)))
-    throw RequestError("its classes and their names do not go together");
+    throw RequestError("the number of classes and of class names differ");
   if (!json.contains("normalization")) return input;
   const auto& normalization = json.at("normalization");
   input.normalization = Normalization{normalization.at("mean").get<std::vector<double>>(),

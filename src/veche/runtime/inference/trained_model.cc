@@ -37,8 +37,8 @@ DataSource data_of(const RunFolder& run) {
   for (const char* section : {"run", "model", "data", "cluster"}) text += config_section(run, section);
   const Settings settings = Config::from_text(text, run.config().string()).resolve();
   if (settings.brings_data)
-    throw RequestError(fmt::format("{} was taught without a data set", run.path().string()));
-  if (settings.data.partition == "folders")
+    throw RequestError(fmt::format("{} was trained without a data set", run.path().string()));
+  if (settings.data.is_in_folders())
     return open_node_folders(settings.data, settings.seed(), settings.nodes()).source;
   return open_data(settings.data, settings.seed());
 }
@@ -82,7 +82,7 @@ void TrainedModel::make_learner_of(const std::string& model_keys, int threads) {
   predictor_ = dynamic_cast<Predictor*>(learner_.get());
   if (predictor_ == nullptr)
     throw RequestError(
-        fmt::format("'{}' has the model '{}', which knows no classes", place_.string(), spec_.name));
+        fmt::format("'{}' has the model '{}', which is not a classifier", place_.string(), spec_.name));
 }
 
 void TrainedModel::open_run(std::optional<NodeId> node, int threads) {
@@ -91,7 +91,7 @@ void TrainedModel::open_run(std::optional<NodeId> node, int threads) {
   const RunLayout layout = layout_for(run, found.model);
   if (layout.model == "quadratic" || layout.model == "vector")
     throw RequestError(
-        fmt::format("{} has the model '{}', which knows no classes", place_.string(), layout.model));
+        fmt::format("{} has the model '{}', which is not a classifier", place_.string(), layout.model));
   input_ = layout.input ? *layout.input : input_of(data_of(run));
   make_learner_of(portable_model_keys(run), threads);
   copy_into(*learner_, found.model, place_);
@@ -111,10 +111,10 @@ void TrainedModel::open_weights(std::optional<NodeId> node, int threads) {
     const Safetensors content = parse_safetensors(file.bytes(), place_.string());
     const auto keys = content.metadata.find(kModelKeys), sees = content.metadata.find(kModelInput);
     if (keys == content.metadata.end() || sees == content.metadata.end())
-      throw RequestError(fmt::format(
-          "'{}' does not tell which model it is of and what that sees: write it with `veche model "
-          "export` of this version, or name the run's folder",
-          place_.string()));
+      throw RequestError(
+          fmt::format("'{}' does not describe its model and input: write it with `veche model "
+                      "export` of this version, or name the run's folder",
+                      place_.string()));
     try {
       check_json_nesting(sees->second);
       input_ = model_input(nlohmann::json::parse(sees->second));
@@ -155,8 +155,8 @@ OperatorGraph TrainedModel::operators() const {
 
 DataSource TrainedModel::data() const {
   if (nodes_ == 0)
-    throw RequestError(fmt::format(
-        "'{}' does not know which data it was taught with: name a set to test it with", place_.string()));
+    throw RequestError(
+        fmt::format("'{}' does not name its training data: name a set to test", place_.string()));
   return data_of(RunFolder::open(place_));
 }
 

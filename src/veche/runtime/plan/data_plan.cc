@@ -52,7 +52,7 @@ Augmentation choose_augmentation(const Settings& settings, const DataSource& sou
 NodeFolders open_source(const Settings& settings, int processes) {
   const OpenHow how{.processes = processes};
   if (settings.brings_data) return {};
-  if (settings.data.partition == "folders")
+  if (settings.data.is_in_folders())
     return open_node_folders(settings.data, settings.seed(), nodes_with_data(settings), how);
   if (!settings.data.path.per_node.empty())
     throw RequestError("data.path is a list of folders, which only data.partition = \"folders\" divides");
@@ -62,7 +62,7 @@ NodeFolders open_source(const Settings& settings, int processes) {
 double choose_shuffle(const Settings& settings) {
   const std::string& rule = settings.data.shuffle;
   const double exchanged = read_shuffle(rule);
-  if (exchanged > 0 && settings.data.uneven == "repeat")
+  if (exchanged > 0 && settings.data.uneven == UnevenData::repeat)
     throw RequestError(fmt::format(
         "data.shuffle = \"{}\" needs nodes that begin their epochs at the same step: choose data.uneven = "
         "\"wait\" or data.shuffle = \"local\"",

@@ -58,7 +58,7 @@ DataTraits DataTraits::of(const std::string& text) {
     return {json.at("shape"), json.at("classes"), json.at("class_names"), json.at("mean"),
             json.at("deviation")};
   } catch (const nlohmann::json::exception&) {
-    throw RequestError("what the run tells of its data is damaged");
+    throw RequestError("the description of the run's data is damaged");
   }
 }
 

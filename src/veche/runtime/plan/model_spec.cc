@@ -12,7 +12,7 @@ ModelSpec make_model_spec(const Settings& settings, const DataSource& source, No
   spec.name = settings.model.name;
   spec.settings = settings.model;
   spec.options = settings.model.keys;
-  spec.seed = settings.model.start == "equal"
+  spec.seed = settings.model.start == ModelStart::equal
                   ? settings.seed()
                   : RandomStream(settings.seed(), "start", static_cast<std::uint64_t>(node.value)).next();
   spec.node = node;

@@ -48,7 +48,7 @@ std::vector<std::uint64_t> steps_between(const std::vector<double>& speed) {
   const double fastest = std::ranges::max(speed);
   if (fastest / std::ranges::min(speed) > kMostUnequal)
     throw RequestError(
-        fmt::format("cluster.speed makes one node more than {:.0f} times as quick as another", kMostUnequal));
+        fmt::format("cluster.speed makes one node more than {:.0f} times as fast as another", kMostUnequal));
   std::vector<std::uint64_t> every;
   for (const double one : speed) every.push_back(static_cast<std::uint64_t>(std::llround(fastest / one)));
   return every;

@@ -28,7 +28,7 @@ void check_pipeline(const Settings& settings) {
     throw RequestError(
         "model.prune cuts the smallest numbers of a whole model, which no stage has: leave it out, or choose "
         "pipeline.stages = 1");
-  if (settings.cluster.transport == "simulated" && settings.network.learning == "none")
+  if (settings.is_simulated() && settings.network.learning == Learning::none)
     throw RequestError(
         "network.learning = \"none\" makes no activations that stages could send: choose \"real\"");
 }

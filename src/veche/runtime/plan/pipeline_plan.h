@@ -12,8 +12,8 @@
 
 namespace veche {
 
-// What [pipeline] says of a run, cut by what is known without measuring; none: every node has the
-// whole model. Throws RequestError for what does not go together.
+// The [pipeline] section as a plan, cut as far as possible without measuring; none: no pipeline.
+// Throws RequestError for settings that contradict each other.
 std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelSpec& model,
                                           const std::optional<SimulationPlan>& simulation);
 

@@ -44,7 +44,7 @@ std::optional<Compression> plan_compression(const Settings& settings, const Topo
                     .steps_per_epoch = steps_per_epoch,
                     .async = is_async(settings),
                     .equal_nodes = speeds.mix_every.empty(),
-                    .equal_start = settings.model.start == "equal"};
+                    .equal_start = settings.model.start == ModelStart::equal};
   if (topology != nullptr) {
     run.fixed_graph = topology->period() == 1;
     run.symmetric_graph = is_symmetric(*topology);
@@ -113,7 +113,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
 }
 
 std::optional<SimulationPlan> plan_virtual_time(const Settings& settings, const DataSource& source) {
-  if (settings.cluster.transport != "simulated") return {};
+  if (!settings.is_simulated()) return {};
   return plan_simulation(settings, make_model_spec(settings, source, NodeId{0}));
 }
 

@@ -24,8 +24,8 @@ struct NodesInView {
   double epochs_before = 0;
 };
 
-// All that follows from the settings before the first node is made: data opened and divided, the
-// graph built, the steps counted. Making it checks the request and throws RequestError.
+// Everything that follows from the settings before the first node is made: data opened and divided,
+// the graph built, the steps counted. Making it checks the request and throws RequestError.
 struct RunPlan {
   // `processes`: of this host, that make the same plan; `one_machine`: they are all.
   explicit RunPlan(const Settings& settings, int processes = 1, bool one_machine = true);
@@ -38,7 +38,7 @@ struct RunPlan {
   // How many nodes have the same model: all, or those of a stage.
   int replicas() const { return learners() / stages(); }
   int stages() const { return training.pipeline ? training.pipeline->stages : 1; }
-  // Into the same number of stages elsewhere; the settings tell where.
+  // Applies a cut that was made elsewhere, with the same number of stages.
   void cut_at(Cut cut);
 
   Settings settings;

@@ -19,8 +19,8 @@ namespace veche {
 namespace {
 
 constexpr int kMostInFull = 1000;              // nodes: there is a link for every two
-constexpr std::uint64_t kShortFloats = 16384;  // about how many, where vectors stand for longer ones
-constexpr std::uint64_t kWordsOfItsOwn = 16;   // floats a part at most: what messages say beside numbers
+constexpr std::uint64_t kShortFloats = 16384;  // approximate length of short vectors
+constexpr std::uint64_t kWordsOfItsOwn = 16;   // maximum floats per part
 constexpr int kPartsOfWhole = 64;              // of vectors that need not be divided
 constexpr double kOperationsPerProduct = 2;    // a multiplication and an addition
 
@@ -51,7 +51,7 @@ std::int64_t whole_in(const std::string& where, const Value& value, std::int64_t
   return *number;
 }
 
-// One for all nodes, or a list with one a node.
+// One value for all nodes, or a list with one per node.
 template <class Read>
 std::vector<double> one_a_node(const std::string& key, const Value& value, std::size_t nodes, Read read) {
   const auto* list = std::get_if<Value::List>(&value.data);
@@ -125,14 +125,14 @@ std::vector<SimLoss> read_losses(const Value& value, int nodes) {
                        *const length = find(*table, "for"), *const every = find(*table, "every");
     if ((at == nullptr) == (every == nullptr))
       throw RequestError(
-          where + " needs either `at`, when a host goes, or `every`, how long it stays on the average");
+          where + " needs either `at`, the time of the failure, or `every`, the mean time between failures");
     SimLoss loss;
     loss.length =
         length == nullptr ? std::numeric_limits<double>::infinity() : read_duration(where + ".for", *length);
     if (at != nullptr) loss.at = read_duration(where + ".at", *at);
     if (every != nullptr) loss.every = read_duration(where + ".every", *every);
     if (every != nullptr && loss.every <= 0) throw RequestError(where + ".every must be above 0");
-    if (node == nullptr && at != nullptr) throw RequestError(where + " needs `node`, the one that goes");
+    if (node == nullptr && at != nullptr) throw RequestError(where + " needs `node`, the host that fails");
     const std::int64_t only = node == nullptr ? -1 : whole_in(where + ".node", *node, 0);
     if (only >= nodes)
       throw RequestError(fmt::format("{}.node = {}: there are {} nodes", where, only, nodes));
@@ -145,8 +145,9 @@ std::vector<SimLoss> read_losses(const Value& value, int nodes) {
   return losses;
 }
 
-// Into how many equal parts nodes may divide what they send. Along the edges of a graph vectors go
-// whole, and a message is to cost no more among thousands of nodes than among a few.
+// Number of equal parts into which nodes may divide what they send. Along graph edges vectors are
+// sent whole; there the number is limited, so that a message costs the same among thousands of
+// nodes as among a few.
 std::uint64_t parts_of(const Settings& settings) {
   const StrategyInfo& info = find_strategy(settings.strategy.name);
   const int nodes = settings.nodes();
@@ -154,9 +155,9 @@ std::uint64_t parts_of(const Settings& settings) {
   return static_cast<std::uint64_t>(whole ? std::min(nodes, kPartsOfWhole) : nodes);
 }
 
-// Each part has the same share of a short vector, of a length that is no fraction of a float: so a
-// part of it is to it what the part of the long vector is to that, and a few words beside numbers
-// are less than a share.
+// The short vector consists of `parts` equal shares of whole floats, so each part of it represents
+// the same part of the long vector. Other fields of a message are shorter than a share and count as
+// they are.
 void shorten(SimulationPlan& plan, std::uint64_t parts) {
   const std::uint64_t share = std::clamp<std::uint64_t>(kShortFloats / parts, 1, kWordsOfItsOwn);
   plan.short_length = std::min<std::size_t>(plan.parameters, share * parts);
@@ -230,7 +231,7 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
   SimulationPlan plan;
   plan.network = read_network(settings.network, settings.nodes(), settings.seed());
   plan.network.threads = needs_threads(settings);
-  plan.learns = settings.network.learning == "real";
+  plan.learns = settings.network.learning == Learning::real;
   const bool measured = settings.network.seconds_per_step.has_value();
   // Models without data cost nothing, unless the configuration gives a cost.
   const bool counted = !measured && !settings.brings_data;
@@ -240,18 +241,18 @@ SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model)
     plan.flops_per_sample =
         kForwardAndBackward * kOperationsPerProduct * static_cast<double>(described.multiply_adds);
   if (measured) {
-    // Seconds on every node alike: operations of which each does one a second.
+    // Seconds on every node: operations on hosts that make one per second.
     const auto batch = settings.brings_data ? 1.0 : static_cast<double>(settings.data.batch);
     plan.flops_per_sample = *settings.network.seconds_per_step / batch;
     plan.network.speed.assign(static_cast<std::size_t>(settings.nodes()), 1.0);
   }
   if (plan.learns) return plan;
-  // Codes of the short vectors that stand for long ones would tell nothing of the codes of those.
-  if (const std::string& codec = settings.compress.codec; codec != "none")
+  // Codes of the short vectors would tell nothing about codes of the long ones.
+  if (settings.compress.has_codec())
     throw RequestError(fmt::format(
         "network.learning = \"none\" sends no numbers that compress.codec = \"{}\" could code: choose "
         "network.learning = \"real\", or leave the codec out",
-        codec));
+        settings.compress.codec));
   for (const TensorLayout& tensor : described.parameters) plan.parameters += size_of(tensor);
   shorten(plan, parts_of(settings));
   return plan;

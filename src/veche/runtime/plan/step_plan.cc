@@ -16,7 +16,7 @@ SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, con
   std::vector<std::size_t> sizes;
   for (const auto& shard : data.partition) sizes.push_back(shard.size());
   if (view != nullptr && !view->samples.empty()) sizes = view->samples;
-  const bool repeat = settings.data.uneven == "repeat" || is_async(settings);
+  const bool repeat = settings.data.uneven == UnevenData::repeat || is_async(settings);
   SamplePlan plan{sizes, data.batch, is_async(settings) ? std::vector<std::uint64_t>{} : speeds.train_every,
                   repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
                   static_cast<std::size_t>(settings.replicas() - nodes_with_data(settings))};
@@ -41,8 +41,8 @@ std::uint64_t total_steps(const Settings& settings, double steps_per_epoch, cons
       1, view->epochs_at + static_cast<std::uint64_t>(std::llround(left * steps_per_epoch)));
 }
 
-// With run.epochs the learning rate follows the epochs: the rate of a step is that of the step at
-// which a run of these nodes alone would have made as many epochs.
+// With run.epochs the rate depends on the epochs: it is the rate that these nodes alone would have
+// after that many epochs.
 RateSchedule plan_rate(const Settings& settings, std::uint64_t steps, double steps_per_epoch,
                        const NodesInView* view) {
   const double per_epoch = std::max(steps_per_epoch, 1.0);

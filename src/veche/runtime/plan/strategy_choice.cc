@@ -21,7 +21,8 @@ int nodes_with_data(const Settings& settings) {
   const int nodes = settings.replicas();
   const int idle = strategy_of(settings).idle_nodes(settings.strategy);
   if (idle >= nodes)
-    throw RequestError(fmt::format("cluster.nodes = {} leaves nobody to train: {} serve", nodes, idle));
+    throw RequestError(
+        fmt::format("cluster.nodes = {} leaves no node to train: {} are servers", nodes, idle));
   return nodes - idle;
 }
 

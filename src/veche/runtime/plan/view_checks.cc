@@ -23,9 +23,21 @@ void check_stages_for_views(const Settings& settings, const StrategyInfo& info) 
   if (is_async(settings))
     refuse(fmt::format("pipeline.stages with the asynchronous form of strategy.name = \"{}\"", info.name),
            "choose the one in step");
-  if (info.common_state(settings.strategy))
-    refuse("pipeline.stages with an outer optimiser", "leave out strategy.outer");
-  if (settings.grid.data == "own")
+  if (const auto state = info.common_state(settings.strategy))
+    refuse("pipeline.stages with " + state->name, state->instead);
+  // Stages whose nodes have equal models complete a step that other stages have made, by the exact mean
+  // of the gradients they have kept (train/views/torn_step.cc): a codec's errors and gradients that
+  // were delayed are not there any more.
+  const Replicas replicas = info.replicas(settings.strategy);
+  const bool completes = replicas == Replicas::equal || replicas == Replicas::served;
+  if (completes && settings.compress.codec != "none")
+    refuse(fmt::format("pipeline.stages with compress.codec = \"{}\" and strategy.name = \"{}\"",
+                       settings.compress.codec, info.name),
+           fmt::format("leave out compress.codec, or choose strategy.name = \"{}\"",
+                       suggest_strategy(mixes_along_edges)));
+  if (completes && settings.strategy.get("delay", std::int64_t{0}) > 0)
+    refuse("pipeline.stages with strategy.delay", "leave out strategy.delay");
+  if (settings.grid.data == MemberData::own)
     refuse("pipeline.stages with grid.data = \"own\", as the last stage needs the first one's labels,",
            "choose grid.data = \"common\"");
   if (settings.nodes() != settings.stages())
@@ -43,23 +55,23 @@ void check_for_views(const Settings& settings) {
                                  suggest_strategy(mixes_along_edges)));
   if (const auto refused = info.refuses_grid(settings.strategy)) refuse(refused->reason, refused->instead);
   if (info.idle_nodes(settings.strategy) > 0)
-    refuse(strategy + " with nodes that do not train", "let all nodes train");
+    refuse(strategy + " with nodes that do not train", "train on all nodes");
   if (info.uses_topology() && has_a_count(settings))
-    refuse(fmt::format("topology.graph = \"{}\", a graph of so many nodes,", settings.topology.graph),
+    refuse(fmt::format("topology.graph = \"{}\", a graph with a fixed number of nodes,",
+                       settings.topology.graph),
            "give its family alone, such as ring");
   if (info.uses_topology()) check_family(settings);
-  const bool coded = settings.compress.codec != "none";
-  if (coded && info.common_state(settings.strategy))
-    refuse(strategy + " with an outer optimiser and a codec", "leave out one of them");
+  if (const auto state = info.common_state(settings.strategy); settings.compress.has_codec() && state)
+    refuse(fmt::format("{} with {} and a codec", strategy, state->name), "leave out one of them");
   if (choose_shuffle(settings) > 0)
     refuse(fmt::format("data.shuffle = \"{}\"", settings.data.shuffle),
            "samples stay where they are: choose data.shuffle = \"local\"");
   if (settings.model.prune.value_or(0) > 0) refuse("model.prune", "leave it out");
   if (settings.is_cut()) check_stages_for_views(settings, info);
   if (!settings.cluster.speed.empty()) refuse("cluster.speed, a list of nodes,", "leave it out");
-  if (settings.model.start == "different")
+  if (settings.model.start == ModelStart::different)
     refuse("model.start = \"different\"", "newcomers take the state of the others: leave it out");
-  if (settings.data.partition == "folders")
+  if (settings.data.is_in_folders())
     refuse("data.partition = \"folders\"", "data.path is each member's own: leave out data.partition");
 }
 

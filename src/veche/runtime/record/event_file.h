@@ -14,13 +14,12 @@ namespace veche {
 // decodes them with protoc.
 class EventFile {
  public:
-  // `from_step`: what TensorBoard has of later steps, from a run that was interrupted, is to be
-  // forgotten. Throws RunError when the file cannot be made.
+  // `from_step`: tells TensorBoard to discard records of later steps, which an interrupted run
+  // left. Throws RunError if the file cannot be made.
   EventFile(const std::filesystem::path& folder, std::uint64_t from_step);
 
   void scalar(std::string_view name, std::uint64_t step, double value);
-  // Hands over what was said since, to be in the file whole or not at all: readers stop at half a
-  // record.
+  // Writes the pending records, all or none: readers stop at an incomplete record.
   void flush();
   AppendFile& file() { return file_; }
 

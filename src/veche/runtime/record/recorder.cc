@@ -73,9 +73,10 @@ void Recorder::write_kept() {
   const bool events = events_.file().write_kept();
   const bool behind = !lines || !events;
   if (behind == std::exchange(behind_, behind) || next_ == nullptr) return;
-  next_->on_notice(behind ? fmt::format("{}; the run goes on, and what is measured is kept until it can be",
-                                        (lines ? events_.file() : lines_).why())
-                          : lines_.path().string() + " is written again, and nothing was lost");
+  next_->on_notice(
+      behind ? fmt::format("{}; the run continues and keeps measurements in memory until they can be written",
+                           (lines ? events_.file() : lines_).why())
+             : lines_.path().string() + " is written again, and nothing was lost");
 }
 
 void Recorder::on_progress(const Progress& progress) {

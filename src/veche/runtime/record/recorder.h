@@ -13,8 +13,8 @@ namespace veche {
 
 // Writes every evaluation to metrics.jsonl and to TensorBoard's events, and progress to
 // progress.jsonl and nodes.json. Passes everything on to the next observer. While the disk is full
-// the run goes on: the recorder keeps in memory what it cannot write, and tells the observer so,
-// and tells what is lost in the end.
+// the run continues: the recorder keeps unwritten lines in memory and tells the observer, and at
+// the end what is lost.
 class Recorder : public Observer {
  public:
   // When a run is resumed, measurements after its checkpoint are removed, since they will be made

@@ -114,7 +114,7 @@ void check_places(const RunFolder& folder) {
 bool RunFolder::take(const Notice& notice) {
   const auto lock = std::make_shared<const FileLock>(this->lock());
   if (lock->outcome() == FileLock::Outcome::unsupported && notice)
-    notice(fmt::format("{} cannot be locked ({}): see to it yourself that only one program trains in it",
+    notice(fmt::format("{} cannot be locked ({}): make sure that only one program trains in it",
                        path_.string(), lock->why()));
   lock_ = lock;
   return lock->outcome() != FileLock::Outcome::taken;
@@ -131,7 +131,7 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
   try {
     made.make_with_parents(out);
   } catch (const RunError& error) {
-    throw RequestError(fmt::format("run.out = \"{}\" will not do: {}", out.string(), error.what()));
+    throw RequestError(fmt::format("run.out = \"{}\" cannot be used: {}", out.string(), error.what()));
   }
   RunFolder folder(out / wanted);
   bool own_making = false;
@@ -150,7 +150,7 @@ RunFolder RunFolder::create(const Settings& settings, const Notice& notice) {
   } catch (const RunError& error) {
     std::error_code ignored;
     if (own_making) fs::remove(folder.lock(), ignored);
-    throw RequestError(fmt::format("there is no place for the run: {}", error.what()));
+    throw RequestError(fmt::format("the run's folder cannot be made: {}", error.what()));
   }
   Settings complete = settings;
   complete.run.name = folder.name();
@@ -174,7 +174,8 @@ RunFolder RunFolder::resume(const fs::path& path, const Notice& notice) {
   try {
     if (folder.take(notice)) return folder;
   } catch (const RunError& error) {
-    throw RequestError(fmt::format("the run cannot go on in {}: {}", folder.path().string(), error.what()));
+    throw RequestError(
+        fmt::format("the run cannot continue in {}: {}", folder.path().string(), error.what()));
   }
   throw RequestError(fmt::format("{} is being trained by {}: wait until it has ended, or stop it",
                                  folder.path().string(),

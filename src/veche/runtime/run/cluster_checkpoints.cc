@@ -19,8 +19,8 @@ std::uint64_t ClusterCheckpoints::resume(const ClusterNodes& nodes) {
   session_.on_rank_zero([&] {
     const auto step = store_.newest([&](const DamagedPiece& piece) { damaged.push_back(piece); });
     if (!step && !damaged.empty())
-      refuse_damaged(damaged, fmt::format("begin again with `veche train --resume {} --restart`, which keeps "
-                                          "what is there",
+      refuse_damaged(damaged, fmt::format("start again with `veche train --resume {} --restart`, which keeps "
+                                          "the old files",
                                           folder.path().string()));
     if (step) chosen = std::to_string(*step);
   });
@@ -52,10 +52,10 @@ void ClusterCheckpoints::tell_changes(std::uint64_t checkpoint, const ClusterNod
   const int saved = store_.nodes_at(checkpoint);
   if (saved == plan_.learners() && stages == info.stages) return;
   session_.notice(fmt::format(
-      "{} was saved by {} nodes{}: {}{} go on from their averaged model, the data divided anew{}",
+      "{} was saved by {} nodes{}: {}{} continue from their averaged model; the data are divided again{}",
       session_.folder()->path().string(), saved, stages > 1 ? fmt::format(" in {} stages", stages) : "",
       plan_.learners(), info.stages > 1 ? fmt::format(" in {} stages", info.stages) : "",
-      info.codec.empty() ? "" : "; what codecs remembered is forgotten"));
+      info.codec.empty() ? "" : "; the memory of codecs is lost"));
 }
 
 Checkpointer& ClusterCheckpoints::start() {

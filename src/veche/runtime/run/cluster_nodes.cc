@@ -7,6 +7,7 @@
 
 #include "veche/base/files/files.h"
 #include "veche/base/machine/memory.h"
+#include "veche/errors.h"
 #include "veche/runtime/record/loader_watch.h"
 
 namespace veche {
@@ -107,10 +108,28 @@ void ClusterNodes::gather(RunResult& result) const {
       const auto& x = result.parameters[static_cast<std::size_t>(id.value)];
       mine.append(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float));
     }
-  result.last.stopped = parse_stop_reason(broadcast(request_.job, to_string(result.last.stopped))).value();
+  const std::string reason = broadcast(request_.job, to_string(result.last.stopped));
+  const std::optional<StopReason> stopped = parse_stop_reason(reason);
+  if (!stopped)
+    throw RunError(
+        fmt::format("rank 0 says that the run has stopped by \"{}\", which this rank does not know; "
+                    "run the same version on all ranks",
+                    reason));
+  result.last.stopped = *stopped;
+  const std::size_t bytes_of_model = std::max<std::size_t>(each, 1) * sizeof(float);
   std::string all;
-  for (const std::string& part : request_.job->exchange(mine)) all += part;
+  const std::vector<std::string> parts = request_.job->exchange(mine);
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    if (parts[rank].size() % bytes_of_model != 0)
+      throw RunError(fmt::format("rank {} sent {} bytes where models of {} bytes were expected", rank,
+                                 parts[rank].size(), bytes_of_model));
+    all += parts[rank];
+  }
+  // A rank without a node does not know how long a model is.
   const std::size_t bytes = all.size() / result.parameters.size();
+  if (all.size() % result.parameters.size() != 0 || bytes % bytes_of_model != 0)
+    throw RunError(fmt::format("all ranks together sent {} bytes where the models of {} nodes were expected",
+                               all.size(), result.parameters.size()));
   for (std::size_t i = 0; bytes > 0 && i < result.parameters.size(); ++i) {
     result.parameters[i].resize(bytes / sizeof(float));
     std::memcpy(result.parameters[i].data(), all.data() + i * bytes, bytes);

@@ -10,7 +10,7 @@ namespace veche {
 std::string compare_runs(const Config& common, const std::vector<std::string>& words, int repeat,
                          const std::function<std::string(const PlannedRun& run)>& run) {
   using Json = nlohmann::ordered_json;
-  Job* const job = job_of_this_process();
+  Job* const job = process_job();
   const ComparisonPlan plan(common, words, job);
   const auto make = [&](const ComparedRun& one) {
     return Json::parse(run({.variant = one.variant.name,

@@ -48,7 +48,7 @@ std::vector<std::string> assignments_of(const std::string& key, const std::strin
   if (colon == std::string::npos) return {"strategy.name=" + name};
   const StrategyInfo& info = find_strategy(name);
   if (info.shorthand.empty())
-    throw RequestError("strategy '" + name + "' takes nothing behind a colon: write strategy=" + name);
+    throw RequestError("strategy '" + name + "' takes no value after a colon: write strategy=" + name);
   return {"strategy.name=" + name, "strategy." + info.shorthand + "=" + value.substr(colon + 1)};
 }
 

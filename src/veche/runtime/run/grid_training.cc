@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "veche/base/machine/denormals.h"
 #include "veche/errors.h"
 #include "veche/runtime/checkpoint/member_checkpoints.h"
 #include "veche/runtime/run/late_observer.h"
@@ -37,15 +36,14 @@ class GridTraining::Member {
       : request_(std::move(request)),
         plan_(request_.settings, request_.learner),
         nodes_(plan_),
-        session_({.observer = request_.observer,
-                  .interrupted = request_.interrupted,
-                  .model = request_.learner ? "own" : request_.settings.model.name}) {}
+        session_(request_.settings, request_.learner != nullptr,
+                 {.observer = request_.observer, .interrupted = request_.interrupted}) {}
 
   DataTraits data() const { return DataTraits::of_source(plan_.source()); }
 
   RunResult run(grid::Grid& grid, As how, const RunFolder* folder) {
     if (plan_.is_async()) grid.views().never_stop();
-    const FlushDenormals flush;  // on all nodes alike, or sums would depend on which node adds
+    const auto arithmetic = TrainingSession::equal_arithmetic();
     grid_ = &grid;
     if (folder != nullptr) open(*folder, how);
     if (how == As::newcomer) nodes_.discard_state();
@@ -162,37 +160,28 @@ class GridTraining::Member {
 
   // Called by the thread of the first node here, before its first step in the view.
   void begin(const View& view, const TrainingPlan& plan, const std::string& told) {
-    RunInfo& info = session_.info();
     const Roles* const roles = plan_.in_stages() ? &nodes_.stages()->roles() : nullptr;
     const std::uint64_t first_step = roles != nullptr ? roles->first_step : view.first_step;
-    if (!begun_) {  // what does not change with the view
-      describe(plan);
-      info.first_step = first_step;
-    }
-    info.nodes = roles != nullptr ? static_cast<int>(roles->nodes.size()) : view.nodes();
-    info.steps = plan.steps;
-    info.steps_per_epoch = plan.steps_per_epoch;
-    count_epochs(plan_.epochs_at_start(view));
+    const int nodes = roles != nullptr ? static_cast<int>(roles->nodes.size()) : view.nodes();
+    if (!begun_) describe(plan, nodes, first_step);  // what does not change with the view
+    session_.set_view(nodes, plan.steps, plan.steps_per_epoch, plan_.epochs_at_start(view));
+    if (checkpoints_) checkpoints_->count_epochs(session_.info());
     if (!begun_) session_.start();
     begun_ = true;
     observer_.pass_to(session_.observer());
     session_.start_view();
-    session_.notice(fmt::format(
-        "view {}: {} node{}{}{} from step {}{}{}", view.number, info.nodes, info.nodes == 1 ? "" : "s",
-        info.nodes < view.nodes() ? fmt::format(" of {}", view.nodes()) : "", member_names(*grid_),
-        first_step, told.empty() ? "" : "; this member ", told));
+    session_.notice(
+        fmt::format("view {}: {} node{}{}{} from step {}{}{}", view.number, nodes, nodes == 1 ? "" : "s",
+                    nodes < view.nodes() ? fmt::format(" of {}", view.nodes()) : "", member_names(*grid_),
+                    first_step, told.empty() ? "" : "; this member ", told));
   }
 
-  void describe(const TrainingPlan& plan) {
-    session_.describe(plan, plan_.source(), nodes_.first_self().learner->parameters().size());
-    // Not by the plan: a view of a single node has no strategy until other members join.
-    session_.info().strategy = plan_.settings().strategy.name;
-  }
-
-  void count_epochs(const EpochCount& made) {
-    session_.info().epochs_at = made.step;
-    session_.info().epochs_before = made.epochs;
-    if (checkpoints_) checkpoints_->count_epochs(session_.info());
+  void describe(const TrainingPlan& plan, int nodes, std::uint64_t first_step) {
+    session_.describe({.plan = plan,
+                       .source = plan_.source(),
+                       .parameters = nodes_.first_self().learner->parameters().size(),
+                       .nodes = nodes,
+                       .first_step = first_step});
   }
 
   void save() {
@@ -201,7 +190,9 @@ class GridTraining::Member {
 
   // The run has ended, or this member is interrupted.
   RunResult leave() {
-    RunResult result = this->result();
+    const auto& last = nodes_.first().last();
+    RunResult result =
+        result_of(last && !session_.interrupted() ? *last : interrupted_at(nodes_.first_self().step));
     Views& views = grid_->views();
     const bool ended = result.last.stopped != StopReason::interrupted;
     if (ended)
@@ -227,29 +218,24 @@ class GridTraining::Member {
   // the files that a member which took part keeps.
   RunResult take_end(std::uint64_t step) {
     const EndOfRun end = fetch_final_model(*grid_, step, plan_, nodes_, session_);
-    RunInfo& info = session_.info();
-    describe(plan_.alone().training);
-    info.first_step = info.steps = end.last.step;
-    info.nodes = static_cast<int>(end.last.nodes.size());
-    count_epochs({end.last.step, end.epochs});
+    const RunPlan alone = plan_.alone();
+    const int nodes = static_cast<int>(end.last.nodes.size());
+    describe(alone.training, nodes, end.last.step);
+    session_.set_view(nodes, end.last.step, alone.training.steps_per_epoch, {end.last.step, end.epochs});
+    if (checkpoints_) checkpoints_->count_epochs(session_.info());
     save();
-    RunResult result = this->result();
-    result.last = end.last;
+    RunResult result = result_of(end.last);
     session_.record_result(result);
     return result;
   }
 
-  RunResult result() {
-    RunResult result;
-    result.info = session_.info();
+  RunResult result_of(Evaluation last) const {
+    std::vector<std::vector<float>> parameters;
     for (const auto& part : nodes_.all()) {
       const std::span<const float> x = part->self().learner->parameters();
-      result.parameters.emplace_back(x.begin(), x.end());
+      parameters.emplace_back(x.begin(), x.end());
     }
-    const auto& last = nodes_.first().last();
-    result.last = last && !session_.interrupted() ? *last : interrupted_at(nodes_.first_self().step);
-    TrainingSession::collect_damage(plan_.source(), result);
-    return result;
+    return session_.result(plan_.source(), std::move(last), std::move(parameters));
   }
 
   const GridRequest request_;

@@ -41,7 +41,7 @@ std::unique_ptr<Learner> LearnerFactory::make_whole(NodeId node, Learner* like) 
   const Settings& settings = plan_.settings;
   ModelSpec spec = make_model_spec(settings, plan_.source, node);
   spec.evaluation_threads = evaluation_threads();
-  const bool copies = settings.model.start == "equal" && like != nullptr;
+  const bool copies = settings.model.start == ModelStart::equal && like != nullptr;
   auto learner = learners_.make(spec, copies ? like : nullptr);
   if (settings.model.init && !copies && !has_checkpoint()) load_weights(*learner, *settings.model.init);
   return learner;

@@ -19,9 +19,9 @@ void fetch_state(grid::Grid& grid, const MemberPlan& plan, MemberNodes& nodes, T
   const CaughtUp caught = catch_up(self, donors, plan.shared_state());
   if (caught.of > 0)
     session.notice(fmt::format(
-        "fetched {} of {} pieces of step {} from {} member{} while they went on, and is at step {} now{}",
+        "fetched {} of {} pieces of step {} from {} member{} while they trained, and is at step {} now{}",
         caught.pieces, caught.of, caught.copied, caught.donors, caught.donors == 1 ? "" : "s", self.step,
-        caught.done ? "" : ": the rest comes with the first view"));
+        caught.done ? "" : ": the rest is fetched in its first view"));
   for (const auto& part : nodes.all()) part->self().is_new = caught.done;
   if (self.has_state) nodes.copy_first_state();
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <exception>
-#include <mutex>
 
+#include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/grid.h"
 #include "veche/runtime/record/run_observer.h"
 
@@ -32,11 +32,11 @@ class MemberObserver : public RunObserver {
   // A sentence from any thread of the grid, where nothing can be thrown: a failure of the observer
   // is thrown by the next call of a training thread, or by `check`.
   void say(const std::string& sentence) noexcept try { on_notice(sentence); } catch (...) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
   }
   void check() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -75,8 +75,8 @@ class MemberObserver : public RunObserver {
   grid::Grid* grid_ = nullptr;
   int nodes_here_ = 1;
   RunInfo info_;
-  std::mutex mutex_;
-  std::exception_ptr failure_;  // guarded by the mutex
+  Mutex mutex_;
+  std::exception_ptr failure_ VECHE_GUARDED_BY(mutex_);
 };
 
 }  // namespace veche

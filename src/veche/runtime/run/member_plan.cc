@@ -27,7 +27,7 @@ MemberPlan::MemberPlan(Settings settings, MakeLearner own_learner)
       own_learner_(std::move(own_learner)),
       in_stages_(settings_.is_cut()),
       nodes_here_(in_stages_ ? 1 : settings_.nodes()),
-      own_data_(!settings_.brings_data && settings_.grid.data == "own"),
+      own_data_(!settings_.brings_data && settings_.grid.data == MemberData::own),
       data_(open_checked(settings_, own_learner_)) {}
 
 bool MemberPlan::is_async() const {

@@ -36,7 +36,7 @@ void take_counters(NodeSelf& self, const NodeState& state) {
 std::optional<EpochCount> resume_without_checkpoint(MemberNodes& nodes, TrainingSession& session) {
   nodes.discard_state();
   session.notice(session.folder()->path().string() +
-                 " has no checkpoint yet: the state comes from the others");
+                 " has no checkpoint yet: fetches the state from other members");
   return {};
 }
 

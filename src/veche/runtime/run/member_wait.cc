@@ -27,7 +27,7 @@ MemberWait::MemberWait(const Settings& settings)
 bool MemberWait::is_due(const View& view) const { return view.first_step == 0 && view.members < wanted_; }
 
 void MemberWait::wait(grid::Grid& grid, const View& view, const TrainingSession& session) const {
-  session.notice(fmt::format("{} of {} members are here{}: training begins when all are", view.members,
+  session.notice(fmt::format("{} of {} members are here{}: training starts when all are here", view.members,
                              wanted_, member_names(grid)));
   try {
     view.cluster->run([&](NodeId id) {
@@ -43,7 +43,7 @@ void MemberWait::wait(grid::Grid& grid, const View& view, const TrainingSession&
   if (session.interrupted()) return;
   grid.views().leave();
   throw RunError(
-      fmt::format("grid.wait_for = {}: only {} of {} members have come within {} (grid.wait_limit); "
+      fmt::format("grid.wait_for = {}: only {} of {} members have joined within {} (grid.wait_limit); "
                   "nothing was trained",
                   wanted_, view.members, wanted_, limit_text_));
 }

@@ -4,8 +4,8 @@
 
 namespace veche {
 
-// The MPI job in which this process was started; null: none. Joined by the first call and left at
+// The job of this process (veche/job.h); null: it is alone. Joined by the first call, and left at
 // the end of the process: MPI can be entered only once.
-Job* job_of_this_process();
+Job* process_job();
 
 }  // namespace veche

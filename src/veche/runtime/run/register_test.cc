@@ -7,9 +7,11 @@
 
 #include "tests/support/data_sets.h"
 #include "tests/support/temporary_folder.h"
+#include "veche/collectives.h"
 #include "veche/compression.h"
 #include "veche/config.h"
 #include "veche/errors.h"
+#include "veche/group.h"
 #include "veche/run.h"
 #include "veche/runtime/plan/pipeline_plan.h"
 #include "veche/runtime/plan/run_plan.h"
@@ -345,8 +347,8 @@ TEST_F(Registered, StrategiesDeclareWhatTheyCan) {
             "compress.codec = \"fp16\" with strategy \"declares\": it sums at every step; leave out "
             "strategy.every");
   EXPECT_EQ(refused_run({"compress.codec=fp16"}),
-            "compress.codec = \"fp16\" with strategy \"lonely\": a strategy of a program's own codes its "
-            "messages itself; leave out [compress], or choose strategy.name = \"consensus\"");
+            "compress.codec = \"fp16\" with strategy \"lonely\": this strategy does not declare what a codec "
+            "would compress; leave out [compress], or choose strategy.name = \"consensus\"");
 
   const auto settings = [](const std::vector<std::string>& more) { return config(more).resolve(); };
   EXPECT_NO_THROW(check_for_views(settings({"strategy.name=declares"})));
@@ -362,7 +364,41 @@ TEST_F(Registered, StrategiesDeclareWhatTheyCan) {
       "as the one next door");
 }
 
-// All that an asynchronous strategy may be told, counted.
+// The nodes 0, 1 and 2, 3 add up their numbers, and so do 0, 2 and 1, 3.
+class SumsInGroups : public Strategy {
+ public:
+  explicit SumsInGroups(StrategyContext context)
+      : context_(std::move(context)),
+        row_(make_group(context_.channel.endpoint, {NodeId{me() / 2 * 2}, NodeId{me() / 2 * 2 + 1}})),
+        column_(make_group(context_.channel.endpoint, {NodeId{me() % 2}, NodeId{me() % 2 + 2}})) {}
+  void after_step(std::uint64_t /*step*/) override {
+    const std::span<float> x = context_.learner.parameters();
+    x[0] = 10 * sum_in(*row_, 0) + sum_in(*column_, 1);
+  }
+
+ private:
+  int me() const { return context_.channel.me().value; }
+  float sum_in(Endpoint& group, std::uint64_t which) {
+    Channel channel = context_.channel.child(which, group);
+    std::array<float, 1> number{static_cast<float>(me())};
+    all_reduce(channel, number);
+    return number[0];
+  }
+
+  StrategyContext context_;
+  const std::unique_ptr<Endpoint> row_, column_;
+};
+
+TEST_F(Registered, StrategiesTalkInGroups) {
+  register_strategy(strategy(
+      "groups", [](StrategyContext context) { return std::make_unique<SumsInGroups>(std::move(context)); }));
+  const RunResult result = train({"strategy.name=groups", "cluster.nodes=4", "run.steps=3"});
+  std::vector<float> sums;
+  for (const auto& x : result.parameters) sums.push_back(x.front());
+  EXPECT_EQ(sums, (std::vector<float>{10 * 1 + 2, 10 * 1 + 4, 10 * 5 + 2, 10 * 5 + 4}));
+}
+
+// Counts every call that an asynchronous strategy may receive.
 class Counts : public Strategy,
                public BeforeBackward,
                public InPlaceStep,

@@ -14,17 +14,17 @@ namespace veche {
 namespace {
 
 void check_transport(const TrainingRequest& request) {
-  const std::string& transport = request.settings.cluster.transport;
+  const Transport transport = request.settings.cluster.transport;
   const int nodes = request.settings.nodes();
-  if (transport == "simulated" && request.job != nullptr && request.job->size() > 1)
+  if (request.settings.is_simulated() && request.job != nullptr && request.job->size() > 1)
     throw RequestError("a simulation runs in one process: start it without mpirun or srun");
-  if (request.job == nullptr || transport == "simulated") {
-    if (transport != "mpi") return;
+  if (request.job == nullptr || request.settings.is_simulated()) {
+    if (transport != Transport::mpi) return;
     throw RequestError(fmt::format(
         "cluster.transport = \"mpi\" needs a launcher: mpirun -np {} veche train ..., or srun", nodes));
   }
   const int ranks = request.job->size();
-  if (transport == "threads" && ranks > 1)
+  if (transport == Transport::threads && ranks > 1)
     throw RequestError(fmt::format(
         "cluster.transport = \"threads\" would train the same in each of the {} ranks: leave it out", ranks));
   if (nodes < ranks)
@@ -68,7 +68,7 @@ Settings settings_to_plan(const TrainingRequest& request) {
 // Tasks that a launcher has started without MPI between them would all train the same run.
 void refuse_tasks_without_mpi(const Settings& settings) {
   const int tasks = tasks_without_mpi();
-  if (tasks > 1 && settings.cluster.transport == "auto")
+  if (tasks > 1 && settings.cluster.transport == Transport::automatic)
     throw RequestError(fmt::format(
         "srun started {} tasks that know nothing of each other: use srun --mpi=pmix (Open MPI) or "
         "--mpi=pmi2 (MPICH), or cluster.transport = \"threads\" for {} separate runs",

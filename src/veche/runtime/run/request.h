@@ -13,11 +13,11 @@
 
 namespace veche {
 
-// What is to be trained by a fixed number of nodes, and by which engine.
+// A training run with a fixed number of nodes, and its engine.
 struct TrainingRequest {
   Settings settings;
   std::filesystem::path resume = {};  // the folder of a run to resume; empty: a new run
-  bool restart = false;               // with `resume`: start again there, and put aside what the folder has
+  bool restart = false;               // with `resume`: start over; the folder's contents are moved aside
   MakeLearner learner = {};           // none: the model that the settings name
   RunObserver* observer = nullptr;
   const std::atomic<bool>* interrupted = nullptr;  // set it to stop and save after the current step

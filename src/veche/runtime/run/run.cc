@@ -2,10 +2,9 @@
 
 #include <atomic>
 #include <future>
-#include <mutex>
 #include <stdexcept>
 
-#include "veche/comm/mpi/launch.h"
+#include "veche/base/thread/mutex.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/grid_member_run.h"
@@ -28,11 +27,12 @@ class Callbacks : public RunObserver {
   template <class Function, class Argument>
   void call(const Function& function, const Argument& argument) {
     if (!function) return;
-    const std::lock_guard lock(one_at_a_time_);
+    const MutexLock lock(one_at_a_time_);
     function(argument);
   }
   const RunOptions& options_;
-  std::mutex one_at_a_time_;  // the grid has notices from threads of its own
+  // Guards no field, but the user's functions: the grid has notices from its own threads.
+  Mutex one_at_a_time_;
 };
 
 GridMemberRequest member_request(const Config& config, const RunOptions& options) {
@@ -42,11 +42,6 @@ GridMemberRequest member_request(const Config& config, const RunOptions& options
 }
 
 }  // namespace
-
-Job* job_of_this_process() {
-  static const std::unique_ptr<Job> job = join_launched_job();
-  return job.get();
-}
 
 struct Run::State {
   RunOptions options;
@@ -71,7 +66,7 @@ Run::Run(const Config& config, RunOptions options) : state_(std::make_unique<Sta
     return;
   }
   TrainingRequest& request = state_->request;
-  request.job = job_of_this_process();
+  request.job = process_job();
   run_collectively(request.job, [&] { request.settings = settings_for(config, request.job); });
   request.resume = state_->options.resume;
   request.restart = state_->options.restart;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "veche/comm/grid/identity/names.h"
 #include "veche/errors.h"
 #include "veche/runtime/run/member_catch_up.h"
 
@@ -17,7 +18,7 @@ std::optional<EndOfRun> ask_for_end(grid::Grid& grid) {
   for (const grid::MemberId& id : grid.donors())
     if (const auto word = grid.fetch(id, "end", 0, grid::kMostOfAPiece, kAnswerLimit);
         word && word->size() > 0)
-      return end_in(*word);
+      return end_in(*word, "member " + grid::short_name(id));
   return {};
 }
 
@@ -35,11 +36,12 @@ EndOfRun fetch_final_model(grid::Grid& grid, std::uint64_t step, const MemberPla
   grid.views().leave();
   grid.serve({});
   if (!has_model())
-    throw RunError(fmt::format("the run ended after step {}, before this member was let in; {}", step,
-                               plan.in_stages() ? "of a model in stages only those who took part have it all"
+    throw RunError(fmt::format("the run ended after step {}, before this member was admitted; {}", step,
+                               plan.in_stages() ? "no single member has the whole model, which is in stages"
                                                 : "the members that have its model are gone"));
-  session.notice(fmt::format(
-      "the run ended after step {}, before this member was let in; the final model is here", end->last.step));
+  session.notice(
+      fmt::format("the run ended after step {}, before this member was admitted; the final model is here",
+                  end->last.step));
   return *end;
 }
 

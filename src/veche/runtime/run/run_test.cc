@@ -127,7 +127,7 @@ TEST(Run, Moves) {
   // NOLINTEND(bugprone-use-after-move)
   veche::Run third(endless(), leave_nothing());
   third.start();
-  third = std::move(second);  // stops and waits for what it was
+  third = std::move(second);  // stops and waits for its previous run
   EXPECT_TRUE(third.done());
   veche::Run& same = third;
   third = std::move(same);

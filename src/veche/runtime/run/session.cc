@@ -10,6 +10,13 @@
 
 namespace veche {
 
+TrainingSession::TrainingSession(const Settings& settings, bool own_learner, Caller caller)
+    : caller_(caller) {
+  info_.model = own_learner ? "own" : settings.model.name;
+  // Not by the plan: a view of a single node has no strategy until other members join.
+  info_.strategy = settings.strategy.name;
+}
+
 void TrainingSession::notice(const std::string& sentence) const {
   if (is_rank_zero() && caller_.observer != nullptr) caller_.observer->on_notice(sentence);
 }
@@ -48,25 +55,35 @@ void TrainingSession::open_folder(const std::function<RunFolder(const RunFolder:
   use_folder(*folder);
 }
 
-void TrainingSession::describe(const TrainingPlan& plan, const DataSource& source, std::size_t parameters) {
-  info_.strategy = plan.strategy.name;
+void TrainingSession::describe(const Described& run) {
+  const TrainingPlan& plan = run.plan;
   info_.topology = plan.topology ? plan.topology->describe() : "";
   info_.codec = plan.compression ? plan.compression->spec.word() : "";
-  info_.model = caller_.model;
-  info_.data = source.name;
+  info_.data = run.source.name;
   info_.rank = job() == nullptr ? 0 : job()->rank();
   info_.stages = plan.pipeline ? plan.pipeline->stages : 1;
-  info_.parameters = plan.pipeline ? plan.pipeline->parameter_count() : parameters;
+  info_.parameters = plan.pipeline ? plan.pipeline->parameter_count() : run.parameters;
+  info_.nodes = run.nodes;
+  info_.first_step = run.first_step;
   info_.steps = plan.steps;
   info_.steps_per_epoch = plan.steps_per_epoch;
+}
+
+void TrainingSession::set_view(int nodes, std::uint64_t steps, double steps_per_epoch,
+                               const EpochCount& begun) {
+  info_.nodes = nodes;
+  info_.steps = steps;
+  info_.steps_per_epoch = steps_per_epoch;
+  info_.epochs_at = begun.step;
+  info_.epochs_before = begun.epochs;
 }
 
 void TrainingSession::write_layout(const std::optional<PipelinePlan>& pipeline, const Learner& learner,
                                    const DataSource& source) const {
   if (pipeline)
-    veche::write_layout(*folder_, caller_.model, pipeline->parameters, pipeline->buffers, source);
+    veche::write_layout(*folder_, info_.model, pipeline->parameters, pipeline->buffers, source);
   else
-    veche::write_layout(*folder_, caller_.model, learner.parameter_layout(), learner.buffer_layout(), source);
+    veche::write_layout(*folder_, info_.model, learner.parameter_layout(), learner.buffer_layout(), source);
 }
 
 void TrainingSession::start(bool recorded) {
@@ -87,19 +104,25 @@ Observer* TrainingSession::observer() {
   return is_rank_zero() ? caller_.observer : nullptr;
 }
 
-void TrainingSession::collect_damage(const DataSource& source, RunResult& result) {
+RunResult TrainingSession::result(const DataSource& source, Evaluation last,
+                                  std::vector<std::vector<float>> parameters) const {
+  RunResult result;
+  result.info = info_;
+  result.last = std::move(last);
+  result.parameters = std::move(parameters);
   for (const auto& log : source.damage) {
     result.damaged_samples += log->count();
     for (std::string& sentence : log->sentences()) result.damage.push_back(std::move(sentence));
   }
+  tell_damage(result);
+  return result;
 }
 
 void TrainingSession::tell_damage(const RunResult& result) const {
   if (result.damage.empty()) return;
   if (result.damaged_samples == 0) return notice(result.damage.front());
-  notice(fmt::format(
-      "{} damaged samples were passed over, others of their classes took their places; the first: {}",
-      result.damaged_samples, result.damage.front()));
+  notice(fmt::format("{} damaged samples were replaced by others of their classes; the first: {}",
+                     result.damaged_samples, result.damage.front()));
 }
 
 void TrainingSession::finish(const RunResult& result) {

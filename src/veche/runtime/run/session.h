@@ -5,8 +5,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "veche/base/machine/denormals.h"
 #include "veche/comm/cluster.h"
+#include "veche/config.h"
 #include "veche/data/sets/source.h"
 #include "veche/learner.h"
 #include "veche/run.h"
@@ -14,6 +17,7 @@
 #include "veche/runtime/record/run_folder.h"
 #include "veche/runtime/record/run_observer.h"
 #include "veche/runtime/run/collective.h"
+#include "veche/runtime/run/view_epochs.h"
 #include "veche/train/loop/plan.h"
 
 namespace veche {
@@ -28,9 +32,10 @@ class TrainingSession {
     RunObserver* observer = nullptr;
     const std::atomic<bool>* interrupted = nullptr;
     Job* job = nullptr;
-    std::string model;  // its name for people and files
   };
-  explicit TrainingSession(Caller caller) : caller_(std::move(caller)) {}
+  // `own_learner`: the program trains a learner of its own instead of the model that the settings
+  // name.
+  TrainingSession(const Settings& settings, bool own_learner, Caller caller);
 
   Job* job() const { return caller_.job; }
   bool is_rank_zero() const { return veche::is_rank_zero(caller_.job); }
@@ -49,10 +54,25 @@ class TrainingSession {
   // None: nothing is kept.
   RunFolder* folder() { return folder_ ? &*folder_ : nullptr; }
 
-  // Fills in what follows from the plan; `parameters` is the length of this node's vector, which is
-  // not used for a model in stages. The number of nodes and the first step are the caller's to set.
-  void describe(const TrainingPlan& plan, const DataSource& source, std::size_t parameters);
-  RunInfo& info() { return info_; }
+  // What the description of a run follows from.
+  struct Described {
+    const TrainingPlan& plan;
+    const DataSource& source;
+    std::size_t parameters = 0;  // of this node's vector; not used for a model in stages
+    int nodes = 1;
+    std::uint64_t first_step = 0;
+  };
+  void describe(const Described& run);
+  // The run continues from a checkpoint of this step.
+  void continue_from(std::uint64_t step) { info_.first_step = step; }
+  // On a grid: what changes with each view. The view begins after `begun.epochs` passes over the
+  // data, at `begun.step`.
+  void set_view(int nodes, std::uint64_t steps, double steps_per_epoch, const EpochCount& begun);
+  const RunInfo& info() const { return info_; }
+
+  // Denormal numbers are zero on all nodes alike while the returned object lives. Otherwise sums
+  // would depend on which node adds.
+  [[nodiscard]] static FlushDenormals equal_arithmetic() { return {}; }
 
   // Writes layout.json. `learner`: of any node here; not used for a model in stages.
   void write_layout(const std::optional<PipelinePlan>& pipeline, const Learner& learner,
@@ -66,10 +86,10 @@ class TrainingSession {
   // Receives the reports of the local nodes during training; null: no observer.
   Observer* observer();
 
-  // Adds to the result what readers of `source` found damaged and passed over.
-  static void collect_damage(const DataSource& source, RunResult& result);
-  // Tells the observer of that damage.
-  void tell_damage(const RunResult& result) const;
+  // The result of the training that has ended, with the damage that readers of `source` found and
+  // passed over, which the observer is told.
+  RunResult result(const DataSource& source, Evaluation last,
+                   std::vector<std::vector<float>> parameters) const;
 
   // Collective: closes the record and, unless the run was interrupted, writes summary.json.
   void finish(const RunResult& result);
@@ -78,6 +98,7 @@ class TrainingSession {
 
  private:
   void open_folder(const std::function<RunFolder(const RunFolder::Notice&)>& open);
+  void tell_damage(const RunResult& result) const;
   void write_summary(const RunResult& result) const;
 
   const Caller caller_;

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "veche/base/machine/cores.h"
-#include "veche/base/machine/denormals.h"
 #include "veche/comm/sim/sim.h"
 #include "veche/comm/threads/threads.h"
 #include "veche/graph/topology.h"
@@ -31,9 +30,10 @@ std::unique_ptr<Cluster> make_cluster(const TrainingRequest& request, const RunP
 }
 
 void describe(TrainingSession& session, const RunPlan& plan, const ClusterNodes& nodes) {
-  session.describe(plan.training, plan.source, nodes.parameters());
-  session.info().nodes = plan.settings.nodes();
-  if (!plan.training.learns) session.info().parameters = plan.simulation->parameters;
+  session.describe({.plan = plan.training,
+                    .source = plan.source,
+                    .parameters = plan.training.learns ? nodes.parameters() : plan.simulation->parameters,
+                    .nodes = plan.settings.nodes()});
 }
 
 void open_folder(TrainingSession& session, const TrainingRequest& request, const RunPlan& plan) {
@@ -45,7 +45,8 @@ void open_folder(TrainingSession& session, const TrainingRequest& request, const
     session.on_rank_zero([&] {
       RunFolder& folder = *session.folder();
       const std::filesystem::path aside = folder.put_aside();
-      session.notice(fmt::format("what {} had is in {} now", folder.path().string(), aside.string()));
+      session.notice(
+          fmt::format("moved the previous files of {} to {}", folder.path().string(), aside.string()));
     });
 }
 
@@ -68,13 +69,12 @@ void tell_plan(const TrainingSession& session, const RunPlan& plan) {
 
 RunResult train(TrainingSession& session, const RunPlan& plan, ClusterNodes& nodes,
                 Checkpointer* checkpointer) {
-  RunResult result;
-  result.info = session.info();
-  result.parameters.resize(static_cast<std::size_t>(plan.learners()));
+  std::vector<std::vector<float>> parameters(static_cast<std::size_t>(plan.learners()));
   const auto start = std::chrono::steady_clock::now();
-  result.last = nodes.train(session, checkpointer, result.parameters);
-  if (plan.simulation)
-    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Evaluation last = nodes.train(session, checkpointer, parameters);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  RunResult result = session.result(plan.source, std::move(last), std::move(parameters));
+  if (plan.simulation) result.wall_seconds = took.count();
   nodes.gather(result);
   if (session.folder() != nullptr && plan.training.trace) nodes.write_trace(session);
   return result;
@@ -84,20 +84,19 @@ RunResult train(TrainingSession& session, const RunPlan& plan, ClusterNodes& nod
 
 RunResult run_training(const TrainingRequest& request) {
   const std::unique_ptr<const RunPlan> plan = plan_request(request);
-  TrainingSession session({.observer = request.observer,
-                           .interrupted = request.interrupted,
-                           .job = request.job,
-                           .model = request.learner ? "own" : plan->settings.model.name});
+  TrainingSession session(
+      plan->settings, request.learner != nullptr,
+      {.observer = request.observer, .interrupted = request.interrupted, .job = request.job});
   ClusterNodes nodes(request, *plan, make_cluster(request, *plan));
   describe(session, *plan, nodes);
-  const FlushDenormals flush;  // on all nodes alike, or sums would depend on which node adds
+  const auto arithmetic = TrainingSession::equal_arithmetic();
 
   open_folder(session, request, *plan);
   std::optional<ClusterCheckpoints> checkpoints;
   Checkpointer* checkpointer = nullptr;
   if (session.folder() != nullptr && plan->training.learns) {
     checkpoints.emplace(session, *plan);
-    if (!request.resume.empty()) session.info().first_step = checkpoints->resume(nodes);
+    if (!request.resume.empty()) session.continue_from(checkpoints->resume(nodes));
     checkpointer = &checkpoints->start();
     session.on_rank_zero(
         [&] { session.write_layout(plan->training.pipeline, nodes.all().front()->learner(), plan->source); });
@@ -111,8 +110,6 @@ RunResult run_training(const TrainingRequest& request) {
   tell_plan(session, *plan);
 
   RunResult result = train(session, *plan, nodes, checkpointer);
-  TrainingSession::collect_damage(plan->source, result);
-  session.tell_damage(result);
   session.finish(result);
   return result;
 }

@@ -9,9 +9,9 @@
 #include "veche/train/loop/checkpoint_writer.h"
 #include "veche/train/loop/diverged.h"
 #include "veche/train/loop/evaluator.h"
-#include "veche/train/loop/measure.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/step.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 namespace {
@@ -36,7 +36,10 @@ class AsyncLoop {
     const std::optional<Order> told = leads() ? train_until_told() : follow();
     if (!told) return interrupted_at(node_.counters.step);
     const Order& stop = *told;
-    const StopReason stopped = parse_stop_reason(stop.reason).value();
+    const std::optional<StopReason> reason = parse_stop_reason(stop.reason);
+    if (!reason)
+      throw BadMessage(coordinator_, sizeof stop, "an order to stop for a reason that this version knows");
+    const StopReason stopped = *reason;
     barrier(links_.control);  // no node makes another step
     loop_.step.finish();
     if (links_.first()) await_coordinator();
@@ -76,16 +79,18 @@ class AsyncLoop {
             .checkpointer = node_.services.checkpointer,
             .spare_learner = node_.services.spare_learner,
             .parameters = plan_.pipeline ? plan_.pipeline->parameter_count() : learner().parameters().size(),
+            .buffers = plan_.pipeline ? plan_.pipeline->first_buffer(plan_.pipeline->stages)
+                                      : learner().buffers().size(),
             .last_checkpoint = node_.counters.last_checkpoint,
             .survives_losses = node_.membership.survives_losses(),
-            .own_records = node_.membership.own_records()};
+            .records = node_.membership.records()};
   }
 
-  // What the stages behind the first do; returns the order to stop.
+  // The loop of the stages after the first; returns the order to stop.
   Order follow() {
     for (;;) {
       const Message said = links_.pipeline()->heard();
-      const auto word = unpack_item<Word>(said, NodeId{0}, "a word of the first stage");
+      const auto word = unpack_item<Word>(said, links_.pipeline()->known_as(0), "a word of the first stage");
       switch (word.kind) {
         case Word::Kind::train:
           loop_.step.run();
@@ -118,7 +123,8 @@ class AsyncLoop {
     tell({});
     while (!stop) {
       if (node_.membership.leaves_run()) return {};
-      const bool trains = trainer && (plan_.shared_steps || node_.counters.step < plan_.steps);
+      const bool trains = trainer && (plan_.shared_steps || node_.counters.step < plan_.steps) &&
+                          !samples_ended_ && has_samples();
       if (trains) say({Word::Kind::train});
       if (trains) loop_.step.run();
       if (!trains && !left) leave();  // the others must not wait for it
@@ -134,6 +140,11 @@ class AsyncLoop {
     return stop;
   }
 
+  bool has_samples() {
+    samples_ended_ = loop_.step.is_driven() && !loop_.step.await_gradient();
+    return !samples_ended_;
+  }
+
   void leave() {
     say({Word::Kind::leave});
     node_.strategy.leave();
@@ -147,19 +158,19 @@ class AsyncLoop {
       if (received.outcome == Received::Outcome::peer_lost) {
         // In the next view another node counts them.
         if (!node_.membership.survives_losses())
-          throw PeerLost(NodeId{0}, "is gone: nobody counts the steps any more");
+          throw PeerLost(coordinator_, "is gone: it counted the steps");
         sleep_for(links_.endpoint(), deadline - links_.now());
         return {};
       }
       if (received.outcome != Received::Outcome::message) return {};
-      const auto order = unpack_item<Order>(received.message, NodeId{0}, "an order");
+      const auto order = unpack_item<Order>(received.message, coordinator_, "an order");
       if (order.kind == Order::Kind::stop) return order;
       node_.counters.mean_step = order.step;
       say({Word::Kind::progress, order});
       deadline = links_.now();
       if (order.kind == Order::Kind::snapshot) send_snapshot();
       if (order.kind == Order::Kind::keep) keep(order.step);
-      if (order.kind == Order::Kind::progress && node_.membership.own_records() && !links_.first())
+      if (order.kind == Order::Kind::progress && node_.membership.records().tells_all() && !links_.first())
         if (Observer* observer = node_.observer()) observer->on_progress(order.progress);
       if (order.kind == Order::Kind::save) {
         say({Word::Kind::save, order});
@@ -187,21 +198,26 @@ class AsyncLoop {
 
   // The snapshot of the whole model, made of those of its stages.
   Message joined_with_stages(const Message& own) {
-    NodeMessage what = unpack_with_trailer<NodeMessage>(own, NodeId{0}, "a snapshot").fields;
+    NodeMessage what;
     std::vector<Message> parts{own};
     for (int stage = 1; stage < links_.stages(); ++stage) parts.push_back(links_.pipeline()->given(stage));
     std::vector<float> parameters, buffers;
     for (std::size_t s = 0; s < parts.size(); ++s) {
       const PipelinePlan& cut = *plan_.pipeline;
-      const std::span<const float> numbers = parts[s].first(parts[s].size() - sizeof what).as<float>();
-      const std::size_t count =
-          cut.first_parameter(static_cast<int>(s) + 1) - cut.first_parameter(static_cast<int>(s));
+      const auto stage = static_cast<int>(s);
+      const NodeId from = links_.pipeline()->known_as(stage);
+      const auto [told, content] = unpack_with_trailer<NodeMessage>(parts[s], from, "a snapshot");
+      const std::size_t count = cut.first_parameter(stage + 1) - cut.first_parameter(stage);
+      const std::size_t all = count + cut.first_buffer(stage + 1) - cut.first_buffer(stage);
+      const std::span<const float> numbers =
+          unpack_items<float>(parts[s].first(content.size()), all, from, "the model of a stage");
       parameters.insert(parameters.end(), numbers.begin(),
                         numbers.begin() + static_cast<std::ptrdiff_t>(count));
       buffers.insert(buffers.end(), numbers.begin() + static_cast<std::ptrdiff_t>(count), numbers.end());
-      if (s == 0) continue;
-      const NodeMessage told =
-          unpack_with_trailer<NodeMessage>(parts[s], NodeId{static_cast<int>(s)}, "a snapshot").fields;
+      if (s == 0) {
+        what = told;
+        continue;
+      }
       what.report.sent.bytes += told.report.sent.bytes;
       what.report.sent.messages += told.report.sent.messages;
       what.report.compute_seconds += told.report.compute_seconds;
@@ -222,6 +238,7 @@ class AsyncLoop {
   NodeMessage completed(NodeMessage what) {
     what.steps = node_.counters.step;
     what.saved = node_.counters.last_checkpoint;
+    what.samples_ended = samples_ended_;
     what.progress = loop_.evaluator.take_progress();
     return what;
   }
@@ -244,7 +261,7 @@ class AsyncLoop {
   void await_coordinator() {
     for (;;) {
       const Received received = links_.peers().receive(NodeId{0}, tags::from_coordinator, kForever);
-      if (unpack_item<Order>(received.message, NodeId{0}, "an order").kind == Order::Kind::done) return;
+      if (unpack_item<Order>(received.message, coordinator_, "an order").kind == Order::Kind::done) return;
     }
   }
 
@@ -252,8 +269,10 @@ class AsyncLoop {
   NodeParts node_;
   Connections& links_;
   const TrainingPlan& plan_;
+  const NodeId coordinator_ = links_.peers().known_as(NodeId{0});  // the node that runs it
   Time told_{0};  // when it last sent the coordinator a message, and at which step
   std::uint64_t told_step_ = 0;
+  bool samples_ended_ = false;  // of a driven learner
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ Coordinator::Coordinator(Setup setup)
       steps_(static_cast<std::size_t>(setup_.peers.size())),
       unheard_(steps_.size()),
       heard_(steps_.size()),
+      samples_ended_(steps_.size()),
       progress_(steps_.size()),
       save_number_(setup_.last_checkpoint) {}
 
@@ -47,7 +48,7 @@ void Coordinator::hear(Time deadline) {
     else if (setup_.survives_losses)
       continue;                                           // the next view is without that node
     else if (!stopped_ || owes_something(received.from))  // else the node has ended as ordered
-      throw PeerLost(received.from, "is gone in the middle of the run");
+      throw PeerLost(setup_.peers.known_as(received.from), "is gone in the middle of the run");
   }
 }
 
@@ -57,9 +58,15 @@ bool Coordinator::owes_something(NodeId node) const {
 }
 
 void Coordinator::take(NodeId from, Message message) {
-  const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, from, "a report");
+  const NodeId known = setup_.peers.known_as(from);
+  const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, known, "a report");
+  const std::size_t numbers_due =
+      told.kind == NodeMessage::Kind::snapshot ? setup_.parameters + setup_.buffers : 0;
+  if (told.kind > NodeMessage::Kind::saved || numbers.size() != numbers_due * sizeof(float))
+    throw BadMessage(known, message.size(), "a report, or a snapshot with its model,");
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
+  samples_ended_[node] = told.samples_ended;
   save_number_ = std::max(save_number_, told.saved);  // numbers only grow
   interrupted_ = interrupted_ || told.progress.interrupted;
   const Score before = progress_[node].train;
@@ -70,14 +77,17 @@ void Coordinator::take(NodeId from, Message message) {
     if (--unheard_ == 0) begin();
   }
   if (told.kind == NodeMessage::Kind::snapshot) {
-    const std::size_t size = numbers.size() / sizeof(float);
-    snapshots_[node] = {std::move(message), size, told.report};
+    if (snapshots_missing_ == 0 || snapshots_[node].message.size() > 0)
+      throw BadMessage(known, message.size(), "no further snapshot");
+    snapshots_[node] = {std::move(message), numbers_due, told.report};
     if (--snapshots_missing_ == 0) begin_evaluation();
   }
   if (told.kind != NodeMessage::Kind::saved) return;
+  if (saves_missing_ == 0 || saved_[node])
+    throw BadMessage(known, message.size(), "no further word of a checkpoint");
   saved_[node] = true;
   if (--saves_missing_ == 0) {
-    if (setup_.own_records)
+    if (setup_.records.tells_all())
       order({.kind = Order::Kind::keep, .step = save_number_});
     else
       setup_.checkpointer->commit(save_number_);
@@ -105,10 +115,17 @@ bool Coordinator::work_done() const {
   return true;
 }
 
+bool Coordinator::samples_ended() const {
+  for (std::size_t node = 0; node < steps_.size(); ++node)
+    if (plan_.samples.has_data(node) && !samples_ended_[node]) return false;
+  return true;
+}
+
 void Coordinator::decide() {
   if (now() - last_progress_ >= Time(kSecondsBetweenReports)) report_progress();
   const bool keeps = setup_.checkpointer != nullptr;
   if (work_done()) return stop(StopReason::steps, mean_step());
+  if (samples_ended()) return stop(StopReason::samples, mean_step());
   if (interrupted_) {
     if (!keeps) return stop(StopReason::interrupted, mean_step());
     if (saved_for_good_) return stop(StopReason::interrupted, save_number_);

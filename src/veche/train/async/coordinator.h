@@ -9,6 +9,7 @@
 #include "veche/train/async/snapshot_evaluation.h"
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/observer.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
 
@@ -20,8 +21,9 @@ namespace veche {
 // Node -> coordinator (tags::to_coordinator). A snapshot's parameters and buffers precede it.
 struct NodeMessage {
   enum class Kind { progress, snapshot, saved } kind = Kind::progress;
-  std::uint64_t steps = 0;  // made by this node
-  std::uint64_t saved = 0;  // number of its last checkpoint
+  std::uint64_t steps = 0;     // made by this node
+  std::uint64_t saved = 0;     // number of its last checkpoint
+  bool samples_ended = false;  // its learner is driven and has no gradients left
   ProgressReport progress = {};
   NodeReport report = {};  // of a snapshot
 };
@@ -45,9 +47,10 @@ class Coordinator {
     Observer* observer = nullptr;
     Checkpointer* checkpointer = nullptr;
     std::function<std::unique_ptr<Learner>()> spare_learner;  // to test snapshots with
-    std::size_t parameters = 0;                               // of the whole model
+    std::size_t parameters = 0, buffers = 0;                  // of the whole model
     std::uint64_t last_checkpoint = 0;
-    bool survives_losses = false, own_records = false;  // see Membership
+    bool survives_losses = false;  // see Membership
+    Records records{Records::Kept::by_first_node, true};
   };
   explicit Coordinator(Setup setup);
 
@@ -73,6 +76,7 @@ class Coordinator {
   std::uint64_t total_steps() const;
   std::uint64_t mean_step() const { return total_steps() / trainers_; }
   bool work_done() const;
+  bool samples_ended() const;
   bool nothing_pending() const { return !evaluation_ && snapshots_missing_ == 0 && saves_missing_ == 0; }
 
   Time now() const { return setup_.endpoint.now(); }
@@ -84,6 +88,7 @@ class Coordinator {
   std::vector<std::uint64_t> steps_;  // of each node
   std::size_t unheard_;               // nodes that have not sent anything yet
   std::vector<bool> heard_;
+  std::vector<bool> samples_ended_;       // by node
   std::vector<ProgressReport> progress_;  // since it was last shown
   bool interrupted_ = false;              // the user wants the run to end
   bool stopped_ = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 #include "veche/vector_math.h"
 
 namespace veche {

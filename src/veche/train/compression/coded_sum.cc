@@ -36,11 +36,15 @@ void HalfWire::read(std::span<float> into, const Message& message, NodeId from) 
   coder_.timed([&] { from_half(format_, halves(message, into.size(), from), into); });
 }
 
+void HalfWire::check(std::size_t floats, const Message& message, NodeId from) const {
+  halves(message, floats, from);
+}
+
 std::span<const std::uint16_t> HalfWire::halves(const Message& message, std::size_t length,
                                                 NodeId from) const {
   if (message.size() != length * sizeof(std::uint16_t))
     blame(channel_.endpoint.known_as(from),
-          DamagedCode("has " + std::to_string(message.size()) + " bytes where " +
+          DamagedCode("a code that has " + std::to_string(message.size()) + " bytes where " +
                       std::to_string(length * sizeof(std::uint16_t)) + " are due"));
   return message.as<std::uint16_t>();
 }

@@ -20,6 +20,7 @@ class HalfWire : public Wire {
   Message write(std::span<const float> data) override;
   void add(std::span<float> into, const Message& message, NodeId from) override;
   void read(std::span<float> into, const Message& message, NodeId from) override;
+  void check(std::size_t floats, const Message& message, NodeId from) const override;
 
   // x becomes the halves of x + memory, and the memory the rounding error. An empty memory keeps
   // nothing.

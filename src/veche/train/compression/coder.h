@@ -21,8 +21,8 @@ class Coder {
   // Only where it is on.
   const Compression& how() const { return *compression_; }
 
-  // A stream of vectors like parameters()[from, from + length), among so many nodes. With `copies`,
-  // both ends keep copies of the vector; otherwise the codec remembers what it left out
+  // A stream of vectors like parameters()[from, from + length), sent among a number of nodes. With
+  // `copies`, both ends keep copies of the vector; otherwise the codec remembers what it left out
   // (compress.error_feedback).
   StreamShape shape(std::size_t from, std::size_t length, bool copies, std::size_t among) const;
   StreamShape whole(bool copies) const { return shape(0, length_, copies, nodes_); }

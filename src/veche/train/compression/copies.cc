@@ -108,7 +108,7 @@ Message Copies::tell_all(std::span<const float> x, std::optional<NodeId> reader)
 void Copies::hear_all(NodeId source, const Message& floats) {
   if (floats.size() != length_ * sizeof(float))
     blame(channel_.endpoint.known_as(source),
-          DamagedCode("has " + std::to_string(floats.size()) + " bytes where " +
+          DamagedCode("a model that has " + std::to_string(floats.size()) + " bytes where " +
                       std::to_string(length_ * sizeof(float)) + " are due"));
   std::ranges::copy(floats.as<float>(), copy_of(source).begin());
 }

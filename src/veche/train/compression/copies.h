@@ -38,7 +38,7 @@ class Copies {
   // The same before compress.start: the full vector, as floats.
   Message tell_all(std::span<const float> x, std::optional<NodeId> reader = {});
   void hear_all(NodeId source, const Message& floats);
-  // Both in one: floats that were exchanged with a node that is reader and source.
+  // Sets both copies: the floats exchanged with a node that is reader and source.
   void know_all(NodeId other, const Message& mine, const Message& theirs);
   // Sends a message, and counts what the codec saves.
   void send(NodeId to, Message message);

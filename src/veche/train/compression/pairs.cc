@@ -23,10 +23,9 @@ class Pair {
 
   void check_exchange() const {
     if (ability_.exchange == CodedExchange::nothing)
-      refuse("nothing is sent that could be compressed",
-             "leave out [compress], or " + choose(CodedExchange::gradients));
+      refuse("it sends nothing to compress", "leave out [compress], or " + choose(CodedExchange::gradients));
     if (ability_.exchange == CodedExchange::undeclared)
-      refuse("a strategy of a program's own codes its messages itself",
+      refuse("this strategy does not declare what a codec would compress",
              "leave out [compress], or " + choose(CodedExchange::copies));
   }
 
@@ -49,8 +48,11 @@ class Pair {
                  named([](const CodedAbility& other) { return static_cast<bool>(other.edges); }));
     if (run_.async || !run_.equal_nodes || !run_.symmetric_graph || !ability_.edges(run_.strategy_options))
       refuse(
-          "both ends of an edge take part in every power iteration, and go the same way: it needs nodes in "
-          "step, edges both ways and no strategy.correction",
+          fmt::format(
+              "both ends of an edge take part in every power iteration, and go the same way: it needs nodes "
+              "in step{}",
+              ability_.edges_need.empty() ? " and edges both ways"
+                                          : fmt::format(", edges both ways and {}", ability_.edges_need)),
           nearest);
     if (spec_.zstd) refuse("its floats are random and do not pack", "leave out compress.lossless");
   }

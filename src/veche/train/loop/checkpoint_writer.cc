@@ -34,25 +34,26 @@ NodeState with_strategy(NodeState state, SavedState strategy) {
   return state;
 }
 
+CheckpointWriter::CheckpointWriter(const NodeParts& node)
+    : node_(node), records_(node.membership.records()) {}
+
 void CheckpointWriter::write(std::uint64_t number) {
   check_parameters(node_.model.learner->parameters(), node_.links.id(), node_.counters.step);
   node_.strategy.look_at_rest([&] {
     NodeState state = state_of(node_.links, node_.model, node_.counters, node_.plan);
-    if (node_.membership.saves_strategy()) state = with_strategy(std::move(state), node_.strategy.state());
+    if (records_.with_strategy()) state = with_strategy(std::move(state), node_.strategy.state());
     node_.services.checkpointer->write(number, node_.links.id(), state);
   });
-  if (!node_.membership.own_records()) node_.counters.last_checkpoint = number;
+  if (!records_.tells_all()) node_.counters.last_checkpoint = number;
 }
 
 void CheckpointWriter::commit(std::uint64_t number) {
-  const NodeId committer = node_.membership.own_records() ? node_.services.speaker : NodeId{0};
-  if (node_.links.id() == committer) node_.services.checkpointer->commit(number);
+  if (records_.commits(node_.links.id(), node_.services.speaker)) node_.services.checkpointer->commit(number);
 }
 
 void CheckpointWriter::save(std::uint64_t number) {
   if (!enabled() || number == node_.counters.last_checkpoint) return;
-  // A member that the others left behind may have fewer steps than the last checkpoint that they
-  // agreed on.
+  // The numbers of checkpoints never go back, also if this node has fewer steps than the newest one.
   const std::uint64_t kept =
       number < node_.counters.newest_checkpoint ? node_.counters.newest_checkpoint + 1 : number;
   write(kept);

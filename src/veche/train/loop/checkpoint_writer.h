@@ -2,11 +2,12 @@
 
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/node_parts.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
 
-// Everything of a node that a checkpoint holds, in place, but for the strategy's state: of a node
-// that is not training, and of one that is, whose channels count its traffic.
+// What a checkpoint holds of a node, in place, except the strategy's state. First: of a node that
+// is not training. Second: of a training node, whose channels count its traffic.
 NodeState state_of(ModelState& model, Counters& counters);
 NodeState state_of(Connections& links, ModelState& model, Counters& counters, const TrainingPlan& plan);
 NodeState with_strategy(NodeState state, SavedState strategy);
@@ -14,7 +15,7 @@ NodeState with_strategy(NodeState state, SavedState strategy);
 // Saves a node. Belongs to the node's thread.
 class CheckpointWriter {
  public:
-  explicit CheckpointWriter(const NodeParts& node) : node_(node) {}
+  explicit CheckpointWriter(const NodeParts& node);
 
   bool enabled() const { return node_.services.checkpointer != nullptr; }
   // Writes this node's part; the caller sees to it that all nodes write theirs before one commits.
@@ -23,9 +24,11 @@ class CheckpointWriter {
   void commit(std::uint64_t number);
   // Collective: writes and commits. Does nothing if this is the last one saved.
   void save(std::uint64_t number);
+  void save_now() { save(node_.counters.step); }
 
  private:
   NodeParts node_;
+  const Records records_;
 };
 
 }  // namespace veche

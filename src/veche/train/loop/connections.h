@@ -5,7 +5,7 @@
 #include "veche/channel.h"
 #include "veche/comm/counted.h"
 #include "veche/train/loop/plan.h"
-#include "veche/train/loop/trace.h"
+#include "veche/train/measure/trace.h"
 #include "veche/train/pipeline/pipeline.h"
 
 namespace veche {
@@ -61,6 +61,7 @@ class Connections {
   CountedEndpoint counted{peers()};  // counts the strategy's bytes by peer
   Channel strategy;                  // peers: the strategy's messages
   Channel stage_control;             // peers: evaluations of a model in stages
+  Channel learners;                  // peers: the outside loops of driven learners
 };
 
 }  // namespace veche

@@ -24,7 +24,7 @@ struct Counters {
   std::uint64_t last_checkpoint = 0;    // number of the last one: the same state is not saved twice
   std::uint64_t newest_checkpoint = 0;  // numbers only grow
 
-  // The step of the learning-rate schedule: quick nodes of an asynchronous run make more steps than
+  // The step of the learning-rate schedule: fast nodes of an asynchronous run make more steps than
   // others, so there all nodes follow the mean.
   std::uint64_t schedule_step(bool shared_steps) const { return shared_steps ? mean_step : step; }
 };

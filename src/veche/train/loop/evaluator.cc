@@ -147,7 +147,10 @@ Score Evaluator::score_of_mean(std::span<const float> mean, const Tested& tested
   return total;
 }
 
-bool Evaluator::target_reached_now() {
+bool Evaluator::had_reached_target() {
+  const std::uint64_t step = node_.counters.step, every = node_.plan.evaluate_every;
+  const bool evaluated = step != 0 && every != 0 && step % every == 0;
+  if (!evaluated || !node_.plan.target_accuracy || node_.test() == nullptr) return false;
   const Message mean = mean_model();
   return reaches_target(score_of_mean(mean.as<float>()));
 }

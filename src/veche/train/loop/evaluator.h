@@ -1,9 +1,9 @@
 #pragma once
 
 #include "veche/train/loop/batch_feed.h"
-#include "veche/train/loop/measure.h"
 #include "veche/train/loop/node_parts.h"
 #include "veche/train/loop/progress_report.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 
@@ -22,8 +22,9 @@ class Evaluator {
   // ten thousand nodes would not fit into memory. Where the models do not learn, only times are
   // measured.
   Evaluation evaluate(StopReason stopped);
-  // Collective: whether the averaged model has reached run.target_accuracy.
-  bool target_reached_now();
+  // Collective: whether an evaluation after this step, if one was due, showed that the averaged model
+  // has reached run.target_accuracy.
+  bool had_reached_target();
   bool reaches_target(const Score& average_model) const;
 
  private:

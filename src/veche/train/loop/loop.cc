@@ -2,30 +2,37 @@
 
 #include "veche/train/async/async_loop.h"
 #include "veche/train/loop/checkpoint_writer.h"
+#include "veche/train/loop/end_of_samples.h"
 #include "veche/train/loop/evaluator.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/progress_exchange.h"
 
 namespace veche {
 
-// A run that was killed after it had reached its target and before it ended stops at once.
-StopReason Membership::before_first_step(const LoopParts& loop) {
-  const TrainingPlan& plan = loop.node.plan;
-  const std::uint64_t step = loop.node.counters.step;
-  const bool evaluated = step != 0 && plan.evaluate_every != 0 && step % plan.evaluate_every == 0;
-  if (!evaluated || !plan.target_accuracy || loop.node.test() == nullptr) return StopReason::none;
-  return loop.evaluator.target_reached_now() ? StopReason::target_accuracy : StopReason::none;
-}
-
 Evaluation run_in_step(const LoopParts& loop) {
   const TrainingPlan& plan = loop.node.plan;
   Membership& membership = loop.node.membership;
   const std::uint64_t& step = loop.node.counters.step;
   const auto due = [&](std::uint64_t every) { return every != 0 && step % every == 0; };
+  std::optional<EndOfSamples> samples;
+  if (loop.step.is_driven())
+    samples.emplace(loop.node.links.peers(), loop.node.links.pool, loop.node.links.timeout);
+  const auto samples_ended = [&] {
+    if (!samples) return false;
+    const bool trains = plan.samples.has_data(loop.node.links.replica());
+    const bool mine = trains && loop.step.await_gradient();
+    samples->begin(step, mine);
+    return !mine && samples->all_ended(step);
+  };
   ProgressExchange progress(loop);
   Evaluation last;
-  StopReason stopped = step >= plan.steps ? StopReason::steps : membership.before_first_step(loop);
+  StopReason stopped =
+      step >= plan.steps ? StopReason::steps : membership.before_first_step(loop.evaluator, loop.checkpoints);
   while (stopped == StopReason::none) {
+    if (samples_ended()) {
+      stopped = StopReason::samples;
+      break;
+    }
     loop.step.run();
     if (step >= plan.steps) {
       stopped = StopReason::steps;
@@ -57,6 +64,7 @@ Evaluation train_node(const NodeParts& node, TrainingStep& step, const BatchFeed
   step.begin();
   const Evaluation last = node.plan.async() ? run_async(loop) : run_in_step(loop);
   node.links.endpoint().flush();
+  step.end();
   return last;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "veche/train/loop/attached_strategy.h"
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/gradient_clip.h"
-#include "veche/train/strategies/attached_strategy.h"
 
 namespace veche {
 

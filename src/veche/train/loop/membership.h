@@ -3,10 +3,12 @@
 #include <atomic>
 
 #include "veche/stop_reason.h"
-#include "veche/train/loop/counters.h"
-#include "veche/train/loop/node_parts.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
+
+class CheckpointWriter;
+class Evaluator;
 
 // Whether a run keeps its nodes. The loops ask this object wherever that makes a difference. This
 // class is for a run whose nodes stay the same from the first step to the last: a lost node ends
@@ -23,14 +25,10 @@ class Membership {
   virtual bool leaves_run() const { return false; }
   // Whether the run goes on, in another view, when a node is lost.
   virtual bool survives_losses() const { return false; }
-  // Whether every process has an observer and checkpoints of its own. A checkpoint then counts for
-  // a node once it has heard that all nodes have saved theirs.
-  virtual bool own_records() const { return false; }
-  // Whether checkpoints hold the strategy's state: it may depend on which nodes take part.
-  virtual bool saves_strategy() const { return true; }
+  virtual Records records() const { return {Records::Kept::by_first_node, true}; }
 
   // Before the first step of nodes in step: whether the run has to stop at once. Collective.
-  virtual StopReason before_first_step(const LoopParts& loop);
+  virtual StopReason before_first_step(Evaluator& evaluator, CheckpointWriter& checkpoints);
   // After an evaluation: whether the observer has to hear of it, or has heard the same one before.
   virtual bool is_new_evaluation(std::uint64_t /*step*/, StopReason /*stopped*/) { return true; }
   // After an evaluation: whether the averaged model has reached run.target_accuracy.

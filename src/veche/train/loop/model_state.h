@@ -13,7 +13,7 @@ namespace veche {
 struct ModelState {
   ModelState(std::unique_ptr<Learner> made, const TrainingPlan& plan)
       : learner(std::move(made)),
-        optimizer(make_optimizer(plan.optimizer_options, layers_of(*learner))),
+        optimizer(make_optimizer(plan.optimizer_options, *learner, 0, learner->parameters().size())),
         pruner(plan.pruning, *learner, learner->parameters().size()) {}
 
   std::unique_ptr<Learner> learner;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "veche/report.h"
+#include "veche/train/loop/attached_strategy.h"
 #include "veche/train/loop/checkpointer.h"
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/counters.h"
@@ -11,7 +12,6 @@
 #include "veche/train/loop/gradient_clip.h"
 #include "veche/train/loop/model_state.h"
 #include "veche/train/loop/node_services.h"
-#include "veche/train/strategies/attached_strategy.h"
 
 namespace veche {
 

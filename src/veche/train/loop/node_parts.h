@@ -1,11 +1,11 @@
 #pragma once
 
+#include "veche/train/loop/attached_strategy.h"
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/counters.h"
 #include "veche/train/loop/model_state.h"
 #include "veche/train/loop/node_services.h"
 #include "veche/train/loop/plan.h"
-#include "veche/train/strategies/attached_strategy.h"
 
 namespace veche {
 

@@ -7,7 +7,7 @@
 namespace veche {
 namespace {
 
-// To test more models would take longer than training them.
+// Testing more models would take longer than training them.
 constexpr std::size_t kAllTestedAtEnd = 64;
 
 bool drawn(std::size_t node, std::size_t nodes, int count, RandomStream random) {

@@ -31,7 +31,7 @@ struct DataPlan {
 struct TrainingPlan {
   std::uint64_t steps = 0;                // of each node; if nodes share steps, the mean
   double steps_per_epoch = 0;             // 0 without a data set
-  bool shared_steps = false;              // quick nodes make more steps than slow ones
+  bool shared_steps = false;              // fast nodes make more steps than slow ones
   std::uint64_t evaluate_every = 0;       // steps; 0: only at the end
   std::uint64_t checkpoint_every = 0;     // steps; 0: only at the end
   std::optional<double> target_accuracy;  // of the averaged model

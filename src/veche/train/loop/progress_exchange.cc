@@ -10,12 +10,15 @@ namespace veche {
 namespace {
 
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;
-// A view may begin with a step whose gradient was computed in the last view. That step takes no
-// time, so its time does not predict that of the following ones.
+// The first step may take no time, if its gradient was there before: it does not predict the time of
+// the following ones.
 constexpr std::uint64_t kMostGrowth = 32;
 constexpr int kSquareOfAFew = 32;
 
 }  // namespace
+
+ProgressExchange::ProgressExchange(const LoopParts& loop)
+    : node_(loop.node), evaluator_(loop.evaluator), records_(loop.node.membership.records()) {}
 
 bool ProgressExchange::after_step() {
   const Time start = node_.links.now();
@@ -50,14 +53,13 @@ void ProgressExchange::begin() {
 void ProgressExchange::answer() {
   std::vector<ProgressReport> all{mine_};
   for (int node = 1; node < channel().size(); ++node)
-    all.push_back(
-        unpack_item<ProgressReport>(channel().expect(NodeId{node}), NodeId{node}, "a progress report"));
+    all.push_back(unpack_item<ProgressReport>(channel().expect(NodeId{node}), known_as(NodeId{node}),
+                                              "a progress report"));
   answer_ = {std::max(took_.count() / static_cast<double>(steps_), 1e-6),
              std::ranges::any_of(all, &ProgressReport::interrupted)};
   const Progress progress = summed(all, begun_, took_.count(), node_.links.stages());
-  // Processes with observers of their own get the reports of all nodes.
-  const bool with_nodes = node_.membership.own_records() && tells_nodes();
-  const Message message = node_.membership.own_records()
+  const bool with_nodes = records_.tells_all() && tells_nodes();
+  const Message message = records_.tells_all()
                               ? channel().pool.copy_of_item(WatchedAnswer{answer_, progress, with_nodes})
                               : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
@@ -75,24 +77,28 @@ void ProgressExchange::answer() {
 }
 
 void ProgressExchange::hear() {
+  const NodeId first = known_as(NodeId{0});
   const Message message = channel().expect(NodeId{0});
-  if (!node_.membership.own_records()) {
-    answer_ = unpack_item<Answer>(message, NodeId{0}, "an answer to progress reports");
+  if (!records_.tells_all()) {
+    answer_ = unpack_item<Answer>(message, first, "an answer to progress reports");
     return;
   }
-  const auto told = unpack_item<WatchedAnswer>(message, NodeId{0}, "an answer to progress reports");
+  const auto told = unpack_item<WatchedAnswer>(message, first, "an answer to progress reports");
   answer_ = told.answer;
   Observer* const observer = node_.observer();
   if (observer != nullptr) observer->on_progress(told.progress);
   if (!told.nodes) return;
   const Message nodes = channel().expect(NodeId{0});
   std::vector<ProgressReport> all;
-  for (const NodeGoing& going : nodes.as<NodeGoing>()) all.emplace_back().going = going;
+  const auto nodes_here = static_cast<std::size_t>(channel().size());
+  for (const NodeGoing& going :
+       unpack_items<NodeGoing>(nodes, nodes_here, first, "the progress of all nodes"))
+    all.emplace_back().going = going;
   if (observer != nullptr) observer->on_nodes(begun_, all);
 }
 
-// The reports of all nodes go to all nodes: the more nodes, the rarer, to stay at some kilobytes a
-// second.
+// All nodes get all reports. Their interval grows with the number of nodes, to limit the traffic to
+// some kilobytes per second.
 bool ProgressExchange::tells_nodes() {
   if (++quiet_ < channel().size() * channel().size() / kSquareOfAFew) return false;
   quiet_ = 0;

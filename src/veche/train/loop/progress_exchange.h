@@ -4,16 +4,17 @@
 
 #include "veche/train/loop/evaluator.h"
 #include "veche/train/loop/node_parts.h"
+#include "veche/train/loop/records.h"
 
 namespace veche {
 
 // Nodes in step exchange progress reports about twice a second and agree on whether to stop; all
 // stop after the same step. Every node sends its report to node 0, which answers all. If steps are
-// quick, reports and answers are read one step after they were sent, so that no node waits for the
+// fast, reports and answers are read one step after they were sent, so that no node waits for the
 // slowest.
 class ProgressExchange {
  public:
-  explicit ProgressExchange(const LoopParts& loop) : node_(loop.node), evaluator_(loop.evaluator) {}
+  explicit ProgressExchange(const LoopParts& loop);
 
   // Returns whether to stop now. Every node calls it after every step.
   bool after_step();
@@ -38,9 +39,11 @@ class ProgressExchange {
   void answer();
   bool read_answer();
   Channel& channel() const { return node_.links.progress; }
+  NodeId known_as(NodeId node) const { return channel().endpoint.known_as(node); }
 
   NodeParts node_;
   Evaluator& evaluator_;
+  const Records records_;
   std::uint64_t next_ = node_.counters.step + 1;  // the step after which to begin the next exchange
   std::uint64_t begun_ = node_.counters.step;
   std::uint64_t late_ = 0;  // steps between sending and reading

@@ -60,8 +60,9 @@ void SampleExchange::exchange(const Partition& now) {
   }
   for (std::size_t other = 0; other < now.size(); ++other) {
     if (other == me) continue;
+    const NodeId from{static_cast<int>(other)};
     if (const auto samples = lent(other, me, now); !samples.empty())
-      visitors_->admit(*data_, samples, channel_.expect(NodeId{static_cast<int>(other)}));
+      visitors_->admit(*data_, samples, channel_.expect(from), channel_.endpoint.known_as(from));
   }
 }
 

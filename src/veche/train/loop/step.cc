@@ -18,7 +18,20 @@ constexpr Time kBetweenInterruptChecks{0.2};  // of a node that sleeps
 void TrainingStep::begin() {
   node_.model.pruner.settle();
   if (node_.counters.step == 0) prune();
+  // First: the strategy may rely on equal models, which the outside loops make equal here.
+  if (driven_ != nullptr) driven_->begin(node_.links.learners, node_.counters.step);
   node_.strategy.start();
+}
+
+bool TrainingStep::await_gradient() {
+  const Time start = now();
+  has_gradient_ = next_gradient();
+  const Time took = now() - start;
+  node_.counters.training += took;
+  node_.counters.compute += took;
+  node_.links.timeout.note(took);
+  node_.links.span("compute", start, now());
+  return has_gradient_;
 }
 
 void TrainingStep::run() {
@@ -31,7 +44,8 @@ void TrainingStep::run() {
 
 void TrainingStep::make() {
   const std::uint64_t step = node_.counters.step;
-  const Turn turn = feed_.next(step);
+  Turn turn = feed_.next(step);
+  if (!has_gradient_) turn.samples = 0;
   node_.strategy.before_backward(step);
   const bool has_samples = compute_gradient(turn);
   exchange_and_update(has_samples);
@@ -78,6 +92,10 @@ TrainingStep::Update TrainingStep::run_optimizer() {
 }
 
 void TrainingStep::finish() { node_.strategy.finish(); }
+
+void TrainingStep::end() {
+  if (driven_ != nullptr) driven_->end();
+}
 
 void TrainingStep::prune() {
   if (const auto fraction = node_.plan.pruning.due(node_.counters.step))

@@ -54,10 +54,10 @@ class Lars : public Optimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_lars(const OptimizerSettings& settings, std::vector<LayerSpan> layers) {
+std::unique_ptr<Optimizer> make_lars(const OptimizerSettings& settings, std::vector<LayerSpan> layers,
+                                     const std::string& instead) {
   if (std::ranges::any_of(layers, &LayerSpan::cut))
-    throw RequestError(
-        "optimizer.name = \"lars\" needs whole layers, which strategy.servers cuts; set it to 1");
+    throw RequestError("optimizer.name = \"lars\" needs whole layers, which are cut here; " + instead);
   return std::make_unique<Lars>(settings, std::move(layers));
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "veche/base/machine/parallel_ranges.h"
+#include "veche/errors.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/train/optim/lars.h"
 #include "veche/train/optim/update_passes.h"
@@ -144,13 +145,38 @@ std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part) 
   return layers_of(learner.parameter_layout(), from, from + part.size());
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers) {
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers,
+                                          const std::string& instead) {
   const std::string& name = settings.name;
   if (name == "sgd") return std::make_unique<Sgd>(settings, layers);
   if (name == "adam") return std::make_unique<Adam>(settings, layers, false);
   if (name == "adamw") return std::make_unique<Adam>(settings, layers, true);
-  if (name == "lars") return make_lars(settings, std::move(layers));
+  if (name == "lars") return make_lars(settings, std::move(layers), instead);
   throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, Learner& learner,
+                                          std::size_t from, std::size_t length, const std::string& instead) {
+  const OwnOptimizer* const own = own_optimizers().find(settings.name);
+  if (own == nullptr)
+    return make_optimizer(settings, layers_of(learner, learner.parameters().subspan(from, length)), instead);
+  auto made = own->make(learner, from, length);
+  if (made == nullptr)
+    throw RequestError("optimizer.name = \"" + own->name + "\": the program that registered it made none");
+  return made;
+}
+
+Registry<OwnOptimizer>& own_optimizers() {
+  static Registry<OwnOptimizer> optimizers;
+  return optimizers;
+}
+
+void register_optimizer(OwnOptimizer optimizer) {
+  const bool makes = static_cast<bool>(optimizer.make);
+  own_optimizers().add(std::move(optimizer), "optimizer", makes, [](const std::string& name) {
+    const std::vector<std::string> names = optimizer_names();
+    return std::ranges::find(names, name) != names.end();
+  });
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters) {

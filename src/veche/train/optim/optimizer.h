@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "veche/base/module/registry.h"
 #include "veche/learner.h"
 #include "veche/optimizer.h"
+#include "veche/register.h"
 #include "veche/settings.h"
 
 namespace veche {
@@ -28,13 +30,22 @@ std::vector<LayerSpan> layers_of(Learner& learner);
 std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part);
 
 // Formulas and defaults are PyTorch's, or the paper's for LARS. Throws RequestError for LARS on
-// layers that are cut.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers);
+// layers that are cut; `instead` says how to keep them whole.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers,
+                                          const std::string& instead = "choose another optimizer");
+// The same for parameters()[from, from + length) of a learner; also an optimizer that a program has
+// registered.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, Learner& learner,
+                                          std::size_t from, std::size_t length,
+                                          const std::string& instead = "choose another optimizer");
 // For a vector that is one layer.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters);
 
+// The built-in ones.
 std::vector<std::string> optimizer_names();
-// What people use when they do not say.
+// Registered by programs (veche/register.h).
+Registry<OwnOptimizer>& own_optimizers();
+// Default learning rates.
 double default_rate(const std::string& optimizer);
 
 }  // namespace veche

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 
@@ -45,7 +45,7 @@ void Pruner::cut(double fraction, Channel& channel, Learner& learner, Optimizer&
   if (count == 0) return;
   std::ranges::nth_element(sizes, sizes.begin() + static_cast<std::ptrdiff_t>(count - 1));
   const float largest_off = sizes[count - 1];
-  // Of several of that very size the first ones go, so that the number is exact.
+  // Of weights with equal magnitude the first are cut, so that the number is exact.
   auto equals = static_cast<std::ptrdiff_t>(count) -
                 std::count_if(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count),
                               [&](float size) { return size < largest_off; });

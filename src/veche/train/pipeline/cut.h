@@ -16,7 +16,7 @@ struct BlockRange {
 };
 BlockRange blocks_of_stage(const Cut& cut, int blocks, int stage);
 
-// The best cut into as many stages as there are speeds: its slowest stage is as quick as possible.
+// The best cut into as many stages as there are speeds: its slowest stage is as fast as possible.
 // A stage takes the sum of the costs of its blocks divided by its speed. Among equals, the cut with
 // the most even stages wins. There must be at least as many blocks as stages; every stage gets one.
 Cut best_cut(std::span<const double> costs, std::span<const double> speeds);

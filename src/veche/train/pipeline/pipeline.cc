@@ -4,10 +4,11 @@
 #include <optional>
 
 #include "veche/collectives.h"
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/data/feed/loader.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
+#include "veche/group.h"
 
 namespace veche {
 namespace {
@@ -66,7 +67,15 @@ Message Pipeline::expect(Channel& channel, int stage) {
   } catch (const PeerLost& lost) {
     const std::string known = lost.what();
     throw PeerLost(lost.peer(), "was stage " + std::to_string(stage) + " of replica " +
-                                    std::to_string(replica()) + ", which cannot go on: " + known);
+                                    std::to_string(replica()) + ", which cannot continue: " + known);
+  }
+}
+
+void Pipeline::blaming(int stage, const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const DamagedActivation& damage) {
+    throw RunError("node " + std::to_string(known_as(stage).value) + " sent " + damage.what());
   }
 }
 
@@ -83,7 +92,7 @@ void Pipeline::pass(const char* name, const MicroBatch& part, std::size_t sample
 
 Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t samples,
                       const std::function<void(Time)>& after_pass, const std::function<void()>& passed) {
-  stage_.take_score();  // drops that of passes which a lost peer cut off
+  stage_.take_score();  // discards the score of passes that a lost peer interrupted
   int back = 0;         // micro-batches that have gone backward
   const int parts = static_cast<int>(
       std::min(static_cast<std::size_t>(plan_.micro_batches), std::max<std::size_t>(samples, 1)));
@@ -106,23 +115,23 @@ Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t sample
       if (last() && !first()) {
         if (next.micro_batch == 0) {
           told = expect(labels_, 0);
-          labels = told.as<std::int64_t>();
-          if (labels.size() != samples)
-            throw RunError("stage 0 of replica " + std::to_string(replica()) + " has sent " +
-                           std::to_string(labels.size()) + " labels for " + std::to_string(samples) +
-                           " samples");
+          labels = unpack_items<std::int64_t>(told, samples, known_as(0),
+                                              "the labels of " + std::to_string(samples) + " samples");
         }
         input.batch.labels = labels.subspan(from, count);
       }
       pass(
-          "forward", part, count, flops, [&] { made = stage_.forward(part, input, pool_); }, after_pass);
+          "forward", part, count, flops,
+          [&] { blaming(stage_number_ - 1, [&] { made = stage_.forward(part, input, pool_); }); },
+          after_pass);
       if (!last()) activations_.send(NodeId{stage_number_ + 1}, std::move(made));
     } else {
       const Message gradient = last() ? Message{} : expect(gradients_, stage_number_ + 1);
       const double again = plan_.parts.at(s).recompute ? 1 : 0;
       pass(
           "backward", part, count, (kBackward + again) * flops,
-          [&] { made = stage_.backward(part, gradient, pool_); }, after_pass);
+          [&] { blaming(stage_number_ + 1, [&] { made = stage_.backward(part, gradient, pool_); }); },
+          after_pass);
       if (++back == parts && passed) passed();
       if (!first()) gradients_.send(NodeId{stage_number_ - 1}, std::move(made));
     }
@@ -139,7 +148,9 @@ void Pipeline::settle() {
 Score Pipeline::tell_first(const Score& score) {
   if (first() && last()) return score;
   if (last()) scores_.send(NodeId{0}, pool_.copy_of_item(score));
-  return first() ? expect(scores_, plan_.stages - 1).as<Score>().front() : Score{};
+  if (!first()) return {};
+  const int teller = plan_.stages - 1;
+  return unpack_item<Score>(expect(scores_, teller), known_as(teller), "the score of a batch");
 }
 
 Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested,
@@ -169,7 +180,7 @@ Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, cons
     all_.compute({.step = at}, [&] {
       std::optional<Lending> lending;
       if (model != nullptr) lending.emplace(stage_, *model);
-      made = stage_.test(input, pool_, score);
+      blaming(stage_number_ - 1, [&] { made = stage_.test(input, pool_, score); });
     });
     if (!last()) {
       tests_.send(NodeId{stage_number_ + 1}, std::move(made));
@@ -186,7 +197,7 @@ void Pipeline::say(const Message& word) {
   for (int s = 1; s < plan_.stages; ++s) steering_.send(NodeId{s}, word);
 }
 
-// As long as it takes: the first stage itself may wait for orders.
+// No deadline: the first stage itself may wait for orders.
 Message Pipeline::heard() {
   Received received = replica_->receive(NodeId{0}, steering_.tag, kForever);
   if (received.outcome != Received::Outcome::message) steering_.give_up(NodeId{0}, received.outcome);
@@ -199,7 +210,9 @@ Message Pipeline::given(int stage) { return expect(steering_, stage); }
 double Pipeline::sum(double mine) {
   if (plan_.stages == 1) return mine;
   double all = 0;
-  for (const Message& part : all_gather(sums_, pool_.copy_of_item(mine))) all += part.as<double>().front();
+  const std::vector<Message> parts = all_gather(sums_, pool_.copy_of_item(mine));
+  for (int s = 0; s < plan_.stages; ++s)
+    all += unpack_item<double>(parts[static_cast<std::size_t>(s)], known_as(s), "a number to add up");
   return all;
 }
 

@@ -7,8 +7,8 @@
 #include "veche/dataset.h"
 #include "veche/model/stage.h"
 #include "veche/report.h"
-#include "veche/train/loop/measure.h"
-#include "veche/train/loop/trace.h"
+#include "veche/train/measure/measure.h"
+#include "veche/train/measure/trace.h"
 #include "veche/train/pipeline/plan.h"
 
 namespace veche {
@@ -28,6 +28,8 @@ class Pipeline {
   int replica() const { return plan_.replica_of(all_.id()); }
   bool first() const { return stage_number_ == 0; }
   bool last() const { return stage_number_ + 1 == plan_.stages; }
+  // The node of this replica that has a stage, as people know it.
+  NodeId known_as(int stage) const { return replica_->known_as(NodeId{stage}); }
   // The nodes that have this stage, by replica, as a cluster of their own.
   Endpoint& peers() const { return *peers_; }
 
@@ -64,6 +66,8 @@ class Pipeline {
 
  private:
   Message expect(Channel& channel, int stage);
+  // Does `work`, whose message has come from this stage: if it is damaged, the error names the node.
+  void blaming(int stage, const std::function<void()>& work) const;
   Score tell_first(const Score& score);
   void pass(const char* name, const MicroBatch& part, std::size_t samples, double flops,
             const std::function<void()>& work, const std::function<void(Time)>& after_pass);

@@ -113,8 +113,8 @@ TEST(Stages, KeepStatisticsAsIfEveryMicroBatchWereABatch) {
   for (const bool recompute : {false, true}) {
     CutModel cut(spec, 3, recompute);
     cut.step(samples.batch(), Schedule::one_f_one_b, 4);
-    // Small parts take another way through a convolution where its weights rest: the fifth digit
-    // may differ.
+    // The convolution of small parts uses other code while its weights are unchanged: the fifth
+    // digit may differ.
     EXPECT_LT(difference(cut.joined(&Learner::buffers), learner->buffers()), 1e-5);
   }
 }
@@ -152,7 +152,7 @@ TEST(Stages, HoldLessWhenTheyComputeAgain) {
             0.5 * static_cast<double>(most(Schedule::gpipe, false)));
 }
 
-// What came in is all that it keeps until it comes back.
+// Until the backward pass a stage keeps only its input.
 TEST(Stages, CountWhatTheyHoldOfMessages) {
   const ModelSpec spec = spec_of("resnet20", kColour);
   const RandomSamples samples(kColour, 64);
@@ -162,8 +162,8 @@ TEST(Stages, CountWhatTheyHoldOfMessages) {
     return cut.all.back()->most_bytes_held();
   };
   constexpr std::size_t kInput = 4 * 32 * 16 * 16 * sizeof(float);  // at the cut: four images in 32 channels
-  // At its most when the second comes back, with the weights that the first has prepared: 15 beside
-  // 1.
+  // The peak is at the second backward pass, with the weights that the first one prepared: 15
+  // inputs beside 1.
   EXPECT_GE(most(Schedule::gpipe), most(Schedule::one_f_one_b) + 14 * kInput);
 }
 
@@ -198,8 +198,7 @@ TEST(Stages, SayOnceWhenAPartOfTheGradientIsFinal) {
       cut.step(samples.batch(), Schedule::one_f_one_b, 4);
       stage->on_gradient_ready({});
       EXPECT_EQ(std::ranges::count_if(told, [](int times) { return times > 1; }), 0);
-      // All but the biases that a norm takes away again: nobody need hear of a gradient that is
-      // zero.
+      // All but the biases that a norm cancels: a gradient that is zero need not be reported.
       EXPECT_GE(std::ranges::count(told, 1), static_cast<std::ptrdiff_t>(told.size()) - 32 - 64);
     }
   }

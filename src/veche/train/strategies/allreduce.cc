@@ -180,7 +180,8 @@ StrategyInfo allreduce_strategy() {
       {.name = "table",
        .kind = KeySpec::Kind::text,
        .fallback = Value{std::string()},
-       .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice"},
+       .help = "auto: a file made by `veche bench allreduce --tune`; none: the built-in choice",
+       .is_path = true},
   };
   info.replicas = [](const Options&) { return Replicas::equal; };
   info.coded = {.exchange = CodedExchange::gradients, .votes = true};

@@ -294,6 +294,7 @@ StrategyInfo consensus_strategy() {
   };
   info.coded = {.exchange = CodedExchange::copies,
                 .edges = [](const Options& options) { return !ConsensusOptions(options).has_correction(); },
+                .edges_need = "no strategy.correction",
                 .refuses = refuses_codec};
   info.make = make_consensus;
   return info;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "veche/packed.h"
 #include "veche/train/compression/copies.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/consensus_options.h"
@@ -121,7 +122,11 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
       Received received = models_.receive(now());
       if (received.outcome == Received::Outcome::timed_out) break;
       if (received.outcome == Received::Outcome::peer_lost) continue;
-      if (copies_) copies_->hear(received.from, received.message);
+      if (copies_)
+        copies_->hear(received.from, received.message);
+      else
+        unpack_items<float>(received.message, context_.learner.parameters().size(),
+                            context_.channel.endpoint.known_as(received.from), "a model");
       changed_[static_cast<std::size_t>(received.from.value)] = true;
       newest_[static_cast<std::size_t>(received.from.value)] = {std::move(received.message), step, true};
       receipts_.send(received.from, Message{});

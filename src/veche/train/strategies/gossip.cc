@@ -94,7 +94,7 @@ class Gossip : public Strategy, public MeasuredStrategy {
     if (coded_) return average_coded(other, x);
     const Message mine = context_.channel.pool.copy_of(std::span<const float>(x));
     context_.channel.send(other, mine);
-    const Message theirs = context_.channel.expect(other);
+    const Message theirs = context_.channel.expect(other, mine.size());
     // The smaller id first, so that both ends get the same bits.
     const bool first = me < other.value;
     const std::array<std::span<const float>, 2> inputs{(first ? mine : theirs).as<float>(),

@@ -100,8 +100,8 @@ class AsyncGossip : public Strategy,
     std::ranges::copy(model_, context_.learner.parameters().begin());
     look();
   }
-  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not checked: clang
-  // does not see the mutex through `look`.
+  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // checked: clang does not see the mutex through `look`.
   SavedState state() override VECHE_NOT_CHECKED { return {{model_}, {}}; }
   Staleness staleness() const override {
     const MutexLock lock(mutex_);
@@ -117,9 +117,15 @@ class AsyncGossip : public Strategy,
  private:
   // The kind of a message, written after the numbers.
   enum Kind : std::uint32_t { kWanted, kLeave, kAsk, kAnswer, kBusy };
+  // Wishes come from this node itself; only requests and answers hold numbers.
   Unpacked<Kind> unpacked(NodeId from, const Message& message) const {
-    return unpack_with_trailer<Kind>(message, context_.channel.endpoint.known_as(from),
-                                     "a message of gossip");
+    const NodeId known = context_.channel.endpoint.known_as(from);
+    const auto all = unpack_with_trailer<Kind>(message, known, "a message of gossip");
+    const bool wish = all.fields == kWanted || all.fields == kLeave;
+    const bool numbers = all.fields == kAsk || all.fields == kAnswer;
+    if (wish != (from == me()) || all.fields > kBusy || (!numbers && !all.payload.empty()))
+      throw BadMessage(known, message.size(), "a message of gossip of a known kind");
+    return all;
   }
   // A whole vector and a kind.
   std::span<const float> numbers_of(NodeId from, const Message& message) const {

@@ -4,11 +4,11 @@
 
 #include "veche/collectives.h"
 #include "veche/comm/broadcast.h"
-#include "veche/comm/group/group.h"
 #include "veche/errors.h"
+#include "veche/group.h"
 #include "veche/train/compression/coded_sum.h"
+#include "veche/train/loop/attached_strategy.h"
 #include "veche/train/loop/sample_plan.h"
-#include "veche/train/strategies/attached_strategy.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
@@ -218,8 +218,8 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
   std::vector<NodeId> members_;  // of this node's group
   std::unique_ptr<Endpoint> inside_endpoint_, between_endpoint_;
   std::optional<Channel> inside_, between_channel_;
-  const SamplePlan equal_samples_{};         // all groups weigh the same, whatever their samples
-  std::optional<AttachedStrategy> between_;  // on nodes that speak for their group
+  const SamplePlan equal_samples_{};         // all groups have equal weight, whatever their samples
+  std::optional<AttachedStrategy> between_;  // on nodes that exchange for their group
   bool tells_members_ = true;
 };
 

@@ -208,21 +208,23 @@ StrategyInfo local_sgd_strategy() {
        .fallback = Value{std::int64_t{8}},
        .help = "steps between averages; 1: every step; \"end\": once; or [[epoch, period], ...]"},
       real_key("warm", 0, "epochs with period 1 first (post-local SGD)"),
-      choice_key("outer", {"none", "momentum", "nesterov"}, "what to do with the mean"),
+      choice_key("outer", {"none", "momentum", "nesterov"}, "outer optimiser of the mean"),
       real_key("outer_lr", 0.7, "rate of the outer optimiser"),
       real_key("outer_momentum", 0.9, "momentum of the outer optimiser"),
       flag_key("weighted", false, "weight nodes by their samples"),
       real_key("elastic", 0, "alpha of EASGD: a force towards a centre instead of the average; 0: none"),
       real_key("centre_rate", 0.4, "beta of EASGD: how fast the centre follows the mean"),
       choice_key("update", {"sync", "async"},
-                 "async: each node gives its changes to a server at node 0 and waits for nobody")};
+                 "async: exchange with a server at node 0 without waiting for other nodes")};
   info.shorthand = "period";
   info.pace = [](const Options& options) {
     return LocalSgdOptions(options).async ? Pace::async : Pace::in_step;
   };
-  info.common_state = [](const Options& section) {
+  info.common_state = [](const Options& section) -> std::optional<CommonState> {
     const LocalSgdOptions options(section);
-    return options.has_outer() || options.elastic > 0;
+    if (options.elastic > 0) return CommonState{"an elastic centre", "leave out strategy.elastic"};
+    if (options.has_outer()) return CommonState{"an outer optimiser", "leave out strategy.outer"};
+    return {};
   };
   info.coded = {.exchange = CodedExchange::deltas, .refuses = refuses_codec_of_local_sgd};
   // The changes since a worker last asked would be lost.

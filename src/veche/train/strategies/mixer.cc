@@ -53,7 +53,8 @@ void Mixer::Round::finish(const std::function<void(std::span<const std::span<con
     if (mixes(reader)) channel.send(NodeId{reader}, message_);
   if (!mixes(me)) return;
   for (const Weight& weight : mixing_.row(me)) {
-    mixer_.messages_.push_back(weight.node == me ? message_ : channel.expect(NodeId{weight.node}));
+    mixer_.messages_.push_back(weight.node == me ? message_
+                                                 : channel.expect(NodeId{weight.node}, message_.size()));
     mixer_.whole_.push_back(mixer_.messages_.back().as<float>());
   }
   use(mixer_.whole_);

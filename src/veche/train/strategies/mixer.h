@@ -57,8 +57,8 @@ class Mixer {
   Channel& channel_;
   const bool steady_;
   std::unique_ptr<Neighbourhood> neighbours_;
-  bool asked_ = false;      // for neighbours_, which the engine may not have
-  std::size_t length_ = 0;  // that they were made for
+  bool asked_ = false;      // whether neighbours_ was requested; the engine may have none
+  std::size_t length_ = 0;  // the vector length of neighbours_
   // Scratch, kept between rounds so that mixing allocates nothing.
   std::vector<Message> messages_;
   std::vector<std::span<const float>> whole_, inputs_;

@@ -3,8 +3,8 @@
 #include <deque>
 
 #include "veche/collectives.h"
-#include "veche/comm/group/group.h"
 #include "veche/errors.h"
+#include "veche/group.h"
 #include "veche/train/compression/copies.h"
 #include "veche/train/strategies/common_keys.h"
 #include "veche/train/strategies/strategies.h"

@@ -98,7 +98,7 @@ class PushSum : public Strategy, public MeasuredStrategy {
           arrived, known_as(source), "a code with a weight and a part");
       const std::size_t code = payload.size();
       if (!(theirs[0] > 0 && theirs[1] > 0 && theirs[1] <= 1 && std::isfinite(theirs[0])))
-        blame(known_as(source), DamagedCode("has a weight that cannot be"));
+        blame(known_as(source), DamagedCode("a weight or a part that cannot be"));
       floats ? copies_->hear_all(source, arrived.first(code)) : copies_->hear(source, arrived.first(code));
       pulls.push_back({copies_->of(source), {}, theirs[1]});
       change += theirs[1] * theirs[0];

@@ -21,7 +21,9 @@ struct EndWord {
 
 constexpr std::size_t kMostReports = 1024;  // keeps the message below a megabyte
 
-[[noreturn]] void fail_damaged() { throw RunError("what a member says of the run's end is damaged"); }
+[[noreturn]] void fail_damaged(const std::string& from) {
+  throw RunError(from + " sent a damaged report of the end of the run");
+}
 
 }  // namespace
 
@@ -33,12 +35,12 @@ Message message_of_end(const EndOfRun& end, MessagePool& pool) {
   return pack(pool, word, std::as_bytes(std::span(last.nodes).first(reports)));
 }
 
-EndOfRun end_in(const Message& message) {
+EndOfRun end_in(const Message& message, const std::string& from) {
   const auto unpacked = try_unpack<EndWord>(message);
-  if (!unpacked || unpacked->payload.size() % sizeof(NodeReport) != 0) fail_damaged();
+  if (!unpacked || unpacked->payload.size() % sizeof(NodeReport) != 0) fail_damaged(from);
   const auto& [word, reports] = *unpacked;
   const std::optional<StopReason> stopped = parse_stop_reason(word.stopped);
-  if (!stopped) fail_damaged();
+  if (!stopped) fail_damaged(from);
   EndOfRun end;
   end.epochs = word.epochs;
   end.last = {word.step,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "veche/message.h"
 #include "veche/report.h"
 
@@ -12,7 +14,7 @@ struct EndOfRun {
 };
 
 Message message_of_end(const EndOfRun& end, MessagePool& pool);
-// Throws RunError if the message is damaged.
-EndOfRun end_in(const Message& message);
+// `from`: the sender, such as "node 3". Throws RunError that names it if the message is damaged.
+EndOfRun end_in(const Message& message, const std::string& from);
 
 }  // namespace veche

@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "veche/report.h"
+#include "veche/train/loop/attached_strategy.h"
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/gradient_clip.h"
 #include "veche/train/loop/node_services.h"
-#include "veche/train/strategies/attached_strategy.h"
 #include "veche/train/views/node_self.h"
 
 namespace veche {

@@ -9,7 +9,7 @@
 namespace veche {
 
 // Decides which piece of a state to ask of which donor; all donors have the same state. Pieces that
-// are here already are not asked for. Each donor is asked for a few pieces ahead, so that quick
+// are here already are not asked for. Each donor is asked for a few pieces ahead, so that fast
 // donors give more. A piece that one donor did not give is asked of another. The caller sends the
 // messages and reports what happened.
 class PiecePlan {

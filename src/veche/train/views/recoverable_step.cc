@@ -83,6 +83,11 @@ void RecoverableStep::note_for_next_view() {
     self_.work.moments.emplace_back(each.begin(), each.end());
 }
 
+bool RecoverableStep::next_gradient() {
+  // The outside loop waits for the end of the step whose gradient was kept in an earlier view.
+  return self_.work.there ? self_.work.has_samples : MemberStep::next_gradient();
+}
+
 bool RecoverableStep::compute_gradient(const Turn& turn) {
   if (self_.work.there) {  // computed for this step in an earlier view
     std::ranges::copy(self_.work.gradient, gradients().begin());
@@ -138,7 +143,7 @@ TrainingStep::Update RecoverableStep::run_optimizer() {
   return made;
 }
 
-// Newcomers repeat a step that this node's optimizer did not make by its result.
+// Reports this step's result to newcomers if this node's optimizer did not make the step.
 void RecoverableStep::tell_followers() {
   if (!is_followed() || node_.plan.replicas() == Replicas::equal) return;
   const bool served = node_.plan.replicas() == Replicas::served;

@@ -42,6 +42,7 @@ class RecoverableStep : public MemberStep {
 
  protected:
   void make() override;
+  bool next_gradient() override;
   bool compute_gradient(const Turn& turn) override;
   void exchange_and_update(bool has_samples) override;
   Update run_optimizer() override;

@@ -157,7 +157,7 @@ std::string told_of_roles(std::span<const HadRole> before, std::span<const HeldS
       told.push_back(fmt::format("{} takes stage {} of replica {}", one.called(), stage, replica));
   }
   if (!roles.missing.empty())
-    told.push_back(fmt::format("nobody here has stage {}: all wait for who had it to come back",
+    told.push_back(fmt::format("no member here has stage {}: all wait until a member that had it returns",
                                fmt::join(roles.missing, ", ")));
   else if (roles.nodes.empty())
     told.push_back(

@@ -73,7 +73,7 @@ TEST(Roles, AStageThatNobodyHasIsWaitedFor) {
   EXPECT_EQ(told_of_roles(two_replicas(), all, roles),
             "replica 0 has lost stage 1 with b and is suspended; replica 1 has lost stage 1 with d and is "
             "suspended; "
-            "nobody here has stage 1: all wait for who had it to come back");
+            "no member here has stage 1: all wait until a member that had it returns");
 }
 
 TEST(Roles, OfTooFewMembersNobodyTrains) {

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "veche/collectives.h"
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/group.h"
+#include "veche/train/measure/measure.h"
 #include "veche/train/optim/model_step.h"
 #include "veche/train/views/end_word.h"
 #include "veche/train/views/torn_step.h"
@@ -92,7 +92,7 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
     before_.push_back({at(place).member, at(place).called(), place / stages_, place % stages_});
   if (place_ < 0) {
     if (!roles_.nodes.empty())
-      told_ += fmt::format("{}this member waits until there are enough for another replica",
+      told_ += fmt::format("{}this member waits until there are enough members for another replica",
                            told_.empty() ? "" : "; ");
     self.work.forget();
     // The run is beyond its first step: a node that never took part has no state.
@@ -126,9 +126,9 @@ double StagedPart::scale_of_mean(std::uint64_t step) const {
   return 0;
 }
 
-// A node that has not made the step may know it, too. If no node does, another replica has made the
-// step before this one had added up its norm: it is added up now, of the stages that are still
-// there.
+// A node that has not made the step may know the factor too. If no node knows it, another replica
+// made the step before this one had added up its norm: the norm is added up now, from the stages
+// that are present.
 double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) const {
   double squares = 0;
   bool any = false;
@@ -178,13 +178,20 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
   }
   torn.scale = served ? 0 : made_scale;
   const bool makes_it = has_its_stage(place_) && at(place_).step == furthest;
-  if (any) complete_together(self, peers, plan, torn, makes_it);
+  // The nodes that made the step may have come back from their folders, which do not hold the factor.
+  // The norm of this stage alone would give another.
+  const bool unknown_clip = any && !served && plan.clip > 0 && made_scale == 0;
+  if (any && !unknown_clip) complete_together(self, peers, plan, torn, makes_it);
   self.made_scale = made_scale;
   if (!makes_it) return {};
   self.work.forget();
   self.step = roles_.first_step;
+  if (unknown_clip)
+    return fmt::format(
+        "stage {} leaves out step {}: nobody here knows any more how the others clipped its gradient", stage_,
+        roles_.first_step);
   return furthest + 1 < roles_.first_step
-             ? fmt::format("goes on with stage {} as it was at step {}, the newest that anybody has", stage_,
+             ? fmt::format("continues with stage {} from step {}, the newest state of any member", stage_,
                            furthest)
              : "";
 }
@@ -234,7 +241,8 @@ std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const 
   while (!interrupted) {
     const Received received =
         all.receive({}, tags::state.child(tags::kRunEnded), all.now() + kInterruptCheck);
-    if (received.outcome == Received::Outcome::message) return end_in(received.message).last;
+    if (received.outcome == Received::Outcome::message)
+      return end_in(received.message, fmt::format("node {}", all.known_as(received.from).value)).last;
   }
   return {};
 }
@@ -248,9 +256,10 @@ void StagedPart::end(Endpoint& all, Channel& channel, const Evaluation& last) co
   all.flush();
 }
 
-WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, int stages)
+WholeModelCheckpoints::WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, const PipelinePlan& cut)
     : inner_(inner),
-      replica_(make_group(training, every(training.id().value / stages * stages, 1, stages))),
+      cut_(cut),
+      replica_(make_group(training, every(training.id().value / cut.stages * cut.stages, 1, cut.stages))),
       parts_(*replica_, pool_, timeout_, tags::state.child(tags::kParts)) {}
 WholeModelCheckpoints::~WholeModelCheckpoints() = default;
 
@@ -264,11 +273,13 @@ void WholeModelCheckpoints::write(std::uint64_t number, NodeId /*node*/, const N
   for (int stage = 0; stage < replica_->size(); ++stage) {
     if (NodeId{stage} == me) continue;
     NodeState other{.step = state.step, .train = {}, .evaluated = {}, .sent = {}};
+    const std::size_t lengths[kShared] = {cut_.first_parameter(stage + 1) - cut_.first_parameter(stage),
+                                          cut_.first_buffer(stage + 1) - cut_.first_buffer(stage)};
     std::vector<float> vectors[kShared];
-    for (std::vector<float>& vector : vectors) {
-      const Message part = parts_.expect(NodeId{stage});
-      vector.assign(part.as<float>().begin(), part.as<float>().end());
-      other.vectors.emplace_back(vector);
+    for (std::size_t i = 0; i < kShared; ++i) {
+      const Message part = parts_.expect(NodeId{stage}, lengths[i] * sizeof(float));
+      vectors[i].assign(part.as<float>().begin(), part.as<float>().end());
+      other.vectors.emplace_back(vectors[i]);
     }
     inner_.write(number, NodeId{stage}, other);
   }

@@ -85,14 +85,15 @@ class StagedPart {
 // hold the whole model. Node numbers are stages. All nodes of a replica call it alike.
 class WholeModelCheckpoints : public Checkpointer {
  public:
-  // `inner` and the endpoint of the nodes that train outlive it.
-  WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, int stages);
+  // `inner`, the endpoint of the nodes that train and the cut of the model outlive it.
+  WholeModelCheckpoints(Checkpointer& inner, Endpoint& training, const PipelinePlan& cut);
   ~WholeModelCheckpoints() override;
   void write(std::uint64_t number, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t number) override { inner_.commit(number); }
 
  private:
   Checkpointer& inner_;
+  const PipelinePlan& cut_;
   const std::unique_ptr<Endpoint> replica_;
   MessagePool pool_;
   AdaptiveTimeout timeout_;

@@ -3,24 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
 #include <vector>
 
-#include "veche/message.h"
 #include "veche/train/views/piece_plan.h"
-#include "veche/train/views/state_lending.h"
 #include "veche/train/views/state_pieces.h"
+#include "veche/train/views/state_request.h"
 
 namespace veche {
 
-// A part of something that was asked of a donor.
+// The answer to a request for a part.
 struct PartAnswer {
   std::size_t donor = 0, part = 0;
-  std::optional<Message> message;  // nothing: the donor does not have it, or is gone, and is asked no more
-  std::size_t head = 0;            // bytes before the content
-
-  std::span<const std::byte> content() const { return message->bytes().subspan(head); }
+  StateReply reply;  // if the part is not here, the donor is asked no more
 };
 
 // Fetches the missing parts of a plan from any of its donors: `ask(donor, part)` sends a request,
@@ -34,9 +29,9 @@ bool fetch_parts(PiecePlan& plan, std::size_t donors, Ask ask, Next next, Take t
     if (plan.hopeless()) return false;
     const std::optional<PartAnswer> answer = next();
     if (!answer) return false;
-    if (!answer->message || answer->part >= plan.size())
+    if (answer->reply.outcome != StateReply::Outcome::here || answer->part >= plan.size())
       plan.lost(answer->donor);
-    else if (take(answer->part, answer->content()))
+    else if (take(answer->part, answer->reply.content))
       plan.arrived(answer->part);
     else
       plan.refused(answer->part, answer->donor);
@@ -44,27 +39,19 @@ bool fetch_parts(PiecePlan& plan, std::size_t donors, Ask ask, Next next, Take t
   return true;
 }
 
-// How donors made a step.
-struct StepAnswer {
-  enum class Kind {
-    made,     // `step` tells how
-    not_yet,  // no donor has made it
-    unknown,  // no donor can tell any more
-  } kind = Kind::unknown;
-  StepMade step = {};
-  std::uint64_t bytes = 0;  // of the answer
-};
-
-// Nodes that all have the same state, and the way to ask them: over the channel of a view
-// (state_transfer.cc) or by name while this node is in no view (catch_up.cc).
-class StateSource {
+// Carries requests to nodes that all have the same state, and their answers back: over the channel of
+// a view (state_transfer.cc), or by name while this node is in no view (catch_up.cc).
+class StateTransport {
  public:
-  virtual ~StateSource() = default;
-  virtual std::size_t donors() const = 0;
-  virtual void ask_piece(std::size_t donor, std::size_t piece) = 0;
-  virtual std::optional<PartAnswer> next_piece() = 0;  // as for fetch_parts
-  virtual StepAnswer step_made(std::uint64_t step) = 0;
-  virtual void done() {}  // nothing more will be asked
+  struct Answer {
+    std::size_t donor = 0;
+    std::optional<StateRequest> request = {};  // nothing: the donor is gone
+    StateReply reply = {};
+  };
+  virtual ~StateTransport() = default;
+  virtual void ask(std::size_t donor, const StateRequest& request) = 0;
+  // The next answer; nothing: none has come for so long that none will.
+  virtual std::optional<Answer> next() = 0;
 };
 
 // How much a fetcher has fetched.
@@ -77,8 +64,13 @@ struct Fetched {
 // Brings the state of donors to a node.
 class StateFetcher {
  public:
-  StateFetcher(NodeSelf& self, StateSource& source) : self_(self), source_(source) {}
+  StateFetcher(NodeSelf& self, StateTransport& transport) : self_(self), transport_(transport) {}
 
+  // Asks one node and waits for its answer.
+  StateReply ask(std::size_t donor, const StateRequest& request);
+
+  // Where the following fetch from, at least one node.
+  void choose(std::vector<std::size_t> donors, std::uint64_t copy);
   // Makes this node's state the one of the manifest: fetches the pieces that differ. Not complete:
   // some pieces did not come. The node then has what it had, and the pieces that came are kept and
   // not fetched again. Throws RunError if the state is of another model.
@@ -89,8 +81,14 @@ class StateFetcher {
   bool replay(std::uint64_t until = kAll);
 
  private:
+  // The bytes of a step, hash-checked; nothing: they did not come.
+  std::optional<std::vector<std::byte>> bytes_of_step(std::uint64_t step, const UpdateWord& word);
+  std::optional<PartAnswer> next_part(StateRequest::What what, std::uint64_t of);
+
   NodeSelf& self_;
-  StateSource& source_;
+  StateTransport& transport_;
+  std::vector<std::size_t> donors_;
+  std::uint64_t copy_ = StateRequest::kAsItIs;
 };
 
 }  // namespace veche

@@ -1,96 +1,16 @@
 #include "veche/train/views/state_lending.h"
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cstring>
 
-#include "veche/base/files/content_hash.h"
-#include "veche/train/optim/model_step.h"
+#include "veche/train/views/state_server.h"
 
 namespace veche {
-namespace {
-
-struct Nonzero {
-  std::uint32_t index;
-  float value;
-};
-
-// The number after the slash; nothing if there is none.
-std::optional<std::uint64_t> step_named(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size()) return {};
-  return number;
-}
-
-Message cut_from(std::span<const std::byte> bytes, std::uint64_t offset, std::uint32_t length,
-                 MessagePool& pool) {
-  const std::uint64_t from = std::min<std::uint64_t>(offset, bytes.size());
-  return pool.copy_of(bytes.subspan(from, std::min<std::uint64_t>(length, bytes.size() - from)));
-}
-
-}  // namespace
-
-std::vector<std::byte> coded_gradient(std::span<const float> gradient) {
-  // By their bits: a negative zero must stay negative.
-  const auto is_something = [](float value) { return std::bit_cast<std::uint32_t>(value) != 0; };
-  const auto some = static_cast<std::size_t>(std::ranges::count_if(gradient, is_something));
-  const bool sparse = some < gradient.size() / 4 && gradient.size() <= ~std::uint32_t{0};
-  std::vector<std::byte> code(sparse ? some * sizeof(Nonzero) : gradient.size_bytes());
-  if (!sparse) {
-    std::ranges::copy(std::as_bytes(gradient), code.begin());
-    return code;
-  }
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    if (!is_something(gradient[i])) continue;
-    const Nonzero one{static_cast<std::uint32_t>(i), gradient[i]};
-    std::memcpy(code.data() + at, &one, sizeof one);
-    at += sizeof one;
-  }
-  return code;
-}
 
 Shared shared_by(const StrategyInfo& strategy, const Options& options) {
   if (strategy.pace(options) != Pace::in_step) return Shared::nothing;
   if (strategy.common_state(options)) return Shared::common;
   const Replicas replicas = strategy.replicas(options);
   return replicas == Replicas::equal || replicas == Replicas::served ? Shared::models : Shared::nothing;
-}
-
-bool repeat_step(NodeSelf& self, const StepMade& made) {
-  if (made.by == StepMade::By::nothing) {
-    self.step = made.step + made.steps;
-    return made.steps > 0;
-  }
-  if (made.by == StepMade::By::result) {
-    const std::vector<std::span<float>> shared = shared_vectors(self);
-    if (made.bytes.size() != bytes_in(shared)) return false;
-    std::size_t at = 0;
-    for (const std::span<float> vector : shared) {
-      if (!vector.empty()) std::memcpy(vector.data(), made.bytes.data() + at, vector.size_bytes());
-      at += vector.size_bytes();
-    }
-    self.step = made.step + 1;
-    return true;
-  }
-  const std::span<float> gradient = self.learner->gradients();
-  if (made.bytes.size() == gradient.size_bytes()) {
-    std::memcpy(gradient.data(), made.bytes.data(), made.bytes.size());
-  } else {
-    if (made.bytes.size() % sizeof(Nonzero) != 0) return false;
-    std::ranges::fill(gradient, 0.0F);
-    for (std::size_t at = 0; at < made.bytes.size(); at += sizeof(Nonzero)) {
-      Nonzero one;
-      std::memcpy(&one, made.bytes.data() + at, sizeof one);
-      if (one.index >= gradient.size()) return false;
-      gradient[one.index] = one.value;
-    }
-  }
-  make_step(*self.optimizer, self.learner->parameters(), gradient, {made.step, made.rate, made.scale});
-  self.step = made.step + 1;
-  return true;
 }
 
 bool StateLending::due(std::uint64_t step, Time now) {
@@ -101,7 +21,7 @@ bool StateLending::due(std::uint64_t step, Time now) {
   step_ = step;
   trains_ = true;
   if (copy_ && now - last_asked_ > kForgets) forget_all();
-  return wanted_ != kNone && step >= wanted_;
+  return wanted_ != StepWord::kNone && step >= wanted_;
 }
 
 void StateLending::take(NodeSelf& self) {
@@ -153,7 +73,7 @@ void StateLending::clear() {
 void StateLending::end(NodeSelf& self, Message word, bool whole) {
   wanted_ = self.step;
   if (whole) take(self);
-  wanted_ = kNone;
+  wanted_ = StepWord::kNone;
   follows_ = false;
   const MutexLock lock(mutex_);
   step_ = self.step;
@@ -163,7 +83,7 @@ void StateLending::end(NodeSelf& self, Message word, bool whole) {
 
 void StateLending::forget_all() {
   follows_ = false;
-  wanted_ = kNone;
+  wanted_ = StepWord::kNone;
   copy_.reset();
   steps_.clear();
   kept_ = 0;
@@ -175,80 +95,58 @@ bool StateLending::good_enough() const {
   return copy_->step + steps_.size() == step_ || (age >= Time(0) && age < kFresh);
 }
 
-std::shared_ptr<const StepMade> StateLending::step_made(std::uint64_t step) const {
+StateLending::StepKept StateLending::step_made(std::uint64_t step) const {
   const MutexLock lock(mutex_);
-  if (steps_.empty() || step < steps_.front()->step || step > steps_.back()->step) return nullptr;
-  std::shared_ptr<const StepMade> first = steps_[step - steps_.front()->step];
-  if (first->by != StepMade::By::nothing) return first;
-  const auto changes =
-      std::ranges::find_if(steps_.begin() + static_cast<std::ptrdiff_t>(step - steps_.front()->step),
-                           steps_.end(), [](const auto& each) { return each->by != StepMade::By::nothing; });
-  auto row = std::make_shared<StepMade>(*first);
+  if (steps_.empty() || step < steps_.front()->step || step > steps_.back()->step)
+    return {copy_ && step >= step_ ? StateReply::Outcome::not_yet : StateReply::Outcome::never, nullptr};
+  const auto from = steps_.begin() + static_cast<std::ptrdiff_t>(step - steps_.front()->step);
+  if ((*from)->by != StepMade::By::nothing) return {StateReply::Outcome::here, *from};
+  const auto changes = std::ranges::find_if(
+      from, steps_.end(), [](const auto& each) { return each->by != StepMade::By::nothing; });
+  auto row = std::make_shared<StepMade>(**from);
   row->steps = (changes == steps_.end() ? steps_.back()->step + 1 : (*changes)->step) - step;
-  return row;
+  return {StateReply::Outcome::here, std::move(row)};
+}
+
+StateReply StateLending::answer(const StateRequest& request) {
+  using What = StateRequest::What;
+  asked_ = true;
+  MutexLock lock(mutex_);
+  switch (request.what) {
+    case What::step:
+      if (!trains_) return {};
+      return StateReply::of(StepWord{step_, good_enough() ? copy_->name : StepWord::kNone, seconds_});
+    case What::end:
+      return end_ ? StateReply::in(*end_, 0) : StateReply{.outcome = StateReply::Outcome::not_yet};
+    case What::copy:
+      if ((!copy_ || copy_->name != request.of) && wanted_ != request.of) {
+        if (end_ || request.of <= step_ || wanted_ != StepWord::kNone) return {};
+        wanted_ = request.of;
+      }
+      return StateReply::of(request.of);
+    default:
+      break;
+  }
+  const std::shared_ptr<const Copy> copy = copy_;
+  const bool of_copy = request.what == What::manifest || request.what == What::piece;
+  if (of_copy && (!copy || copy->name != request.of) && wanted_ == request.of)
+    return {.outcome = StateReply::Outcome::not_yet};
+  if (!copy) return {};
+  lock.unlock();  // the node must not wait for hashing
+  const StateCut cut(copy->vectors);
+  StateReply reply = StateServer(cut, copy->name, copy->step, this).answer(request);
+  if (request.what == What::piece) reply.owner = copy;
+  return reply;
 }
 
 std::optional<Message> StateLending::give(const std::string& name, std::uint64_t offset,
                                           std::uint32_t length) {
-  asked_ = true;
-  if (name == "step") {
-    const MutexLock lock(mutex_);
-    if (!trains_) return {};
-    return pool_.copy_of_item(StepWord{step_, good_enough() ? copy_->name : kNone, seconds_});
-  }
-  if (name == "end") {
-    const MutexLock lock(mutex_);
-    return end_ ? end_ : std::optional(Message{});
-  }
-  const std::size_t slash = name.find('/');
-  if (slash == std::string::npos) return {};
-  const std::string what = name.substr(0, slash);
-  const std::string_view rest = std::string_view(name).substr(slash + 1);
-  const std::size_t second = rest.find('/');
-  const auto number = step_named(rest.substr(0, second));
-  const auto piece = second == std::string_view::npos ? std::optional<std::uint64_t>(0)
-                                                      : step_named(rest.substr(second + 1));
-  if (!number || *number == kNone || !piece) return {};
-  if (what == "update" || what == "gradient") return give_step(what, *number, offset, length);
-  return give_copy(what, *number, *piece);
-}
-
-std::optional<Message> StateLending::give_copy(const std::string& what, std::uint64_t number,
-                                               std::uint64_t piece) {
-  MutexLock lock(mutex_);
-  const bool here = copy_ && copy_->name == number;
-  if (what == "copy") {
-    if (!here && wanted_ != number) {
-      if (end_ || number <= step_ || wanted_ != kNone) return {};
-      wanted_ = number;
-    }
-    return pool_.copy_of_item(number);
-  }
-  if (!here) return wanted_ == number ? std::optional(Message{}) : std::nullopt;
-  const std::shared_ptr<const Copy> copy = copy_;
-  lock.unlock();  // the node must not wait for hashing
-  if (what != "manifest" && what != "piece") return {};
-  const StateCut cut(copy->vectors);
-  if (what == "manifest") {
-    std::vector<std::uint64_t> words{copy->step};
-    const std::vector<std::uint64_t> coded = cut.manifest().coded();
-    words.insert(words.end(), coded.begin(), coded.end());
-    return pool_.copy_of(std::span<const std::uint64_t>(words));
-  }
-  if (piece >= cut.count()) return {};
-  return pool_.copy_of(cut[piece]);
-}
-
-std::optional<Message> StateLending::give_step(const std::string& what, std::uint64_t step,
-                                               std::uint64_t offset, std::uint32_t length) {
-  const std::shared_ptr<const StepMade> made = step_made(step);
-  if (!made) {
-    const MutexLock lock(mutex_);
-    return copy_ && step >= step_ ? std::optional(Message{}) : std::nullopt;
-  }
-  if (what == "gradient") return cut_from(made->bytes, offset, length, pool_);
-  return pool_.copy_of_item(UpdateWord{made->by, made->steps, made->rate, made->scale, made->bytes.size(),
-                                       content_hash(made->bytes)});
+  const auto request = request_named(name, offset);
+  if (!request || (request->what == StateRequest::What::gradient && length < StateRequest::kPartBytes))
+    return {};
+  const StateReply reply = answer(*request);
+  if (reply.outcome == StateReply::Outcome::never) return {};
+  return pool_.copy_of(reply.content);
 }
 
 }  // namespace veche

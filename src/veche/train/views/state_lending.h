@@ -11,6 +11,8 @@
 #include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 #include "veche/train/views/state_pieces.h"
+#include "veche/train/views/state_request.h"
+#include "veche/train/views/step_made.h"
 
 namespace veche {
 
@@ -21,25 +23,6 @@ enum class Shared {
   models,   // the whole model
 };
 Shared shared_by(const StrategyInfo& strategy, const Options& options);
-
-// How a step changed the shared state: enough to repeat it to the bit.
-struct StepMade {
-  enum class By : std::uint64_t {
-    gradient,  // by the optimizer, from the mean gradient: `bytes` as coded_gradient returns them
-    result,    // `bytes` are the parameters and the common state after the step
-    nothing,   // the shared state has not changed
-  } by = By::gradient;
-  std::uint64_t step = 0;   // steps made before
-  std::uint64_t steps = 1;  // of `nothing`: the number of steps in a row
-  double rate = 0, scale = 1;
-  std::vector<std::byte> bytes = {};
-};
-
-// The gradient as it is, or if most of it is zero (after a codec), the other elements and their
-// indices.
-std::vector<std::byte> coded_gradient(std::span<const float> gradient);
-// Repeats a step on this node. Returns false if it is damaged or of another model.
-bool repeat_step(NodeSelf& self, const StepMade& made);
 
 // Lends a node's state to newcomers while the node trains on: a copy of its state between two
 // steps, made when a newcomer asks for it, then the steps that change the shared state. Keeps
@@ -65,46 +48,29 @@ class StateLending {
   // (end_word.h). A node that has only a stage of the model (not `whole`) does not lend it.
   void end(NodeSelf& self, Message word, bool whole);
 
-  // Any thread. Returns nothing if the item is not here and will not be, an empty message if it is
-  // not here yet. The names:
-  //   step          the node's progress: StepWord
-  //   end           how the run has ended; empty until then
-  //   copy/S        asks for a copy at step S, and says whether there will be one
-  //   manifest/S    the copy's step, lengths and hashes
-  //   piece/S/I     a piece of the copy
-  //   update/T      how step T was made: UpdateWord
-  //   gradient/T    its bytes, from an offset on
+  // Any thread:
+  StateReply answer(const StateRequest& request);
+  // The same for a process in no view, by the name of its request. Returns nothing if the item is
+  // not here and will not be, an empty message if it is not here yet.
   std::optional<Message> give(const std::string& name, std::uint64_t offset, std::uint32_t length);
-  std::shared_ptr<const StepMade> step_made(std::uint64_t step) const;
-
-  struct StepWord {
-    std::uint64_t step = 0;
-    std::uint64_t copy = kNone;  // the name of a copy that is good enough
-    double seconds = 0;          // of a step
+  struct StepKept {
+    StateReply::Outcome outcome = StateReply::Outcome::never;
+    std::shared_ptr<const StepMade> step;  // if it is here
   };
-  struct UpdateWord {
-    StepMade::By by = StepMade::By::gradient;
-    std::uint64_t steps = 1;
-    double rate = 0, scale = 1;
-    std::uint64_t bytes = 0, hash = 0;
-  };
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  StepKept step_made(std::uint64_t step) const;
 
  private:
   struct Copy {
-    std::uint64_t name = kNone, step = 0;
+    std::uint64_t name = StepWord::kNone, step = 0;
     std::vector<std::vector<float>> vectors;
   };
-  std::optional<Message> give_copy(const std::string& what, std::uint64_t number, std::uint64_t piece);
-  std::optional<Message> give_step(const std::string& what, std::uint64_t step, std::uint64_t offset,
-                                   std::uint32_t length);
   void keep(std::shared_ptr<const StepMade> one);
   void forget_all() VECHE_REQUIRES(mutex_);
   bool good_enough() const VECHE_REQUIRES(mutex_);  // the copy, for a newcomer that asks now
 
   std::atomic<bool> asked_ = false, follows_ = false;
-  std::atomic<std::uint64_t> wanted_ = kNone;  // a copy at this step
-  Time last_asked_{0};                         // used by the node's thread only
+  std::atomic<std::uint64_t> wanted_ = StepWord::kNone;  // a copy at this step
+  Time last_asked_{0};                                   // used by the node's thread only
   mutable Mutex mutex_;
   bool trains_ VECHE_GUARDED_BY(mutex_) = false;  // the node has begun to train
   std::uint64_t step_ VECHE_GUARDED_BY(mutex_) = 0;
@@ -115,7 +81,7 @@ class StateLending {
   std::shared_ptr<const Copy> copy_ VECHE_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<const StepMade>> steps_ VECHE_GUARDED_BY(mutex_);
   std::uint64_t kept_ VECHE_GUARDED_BY(mutex_) = 0;  // bytes
-  MessagePool pool_;  // guards itself
+  MessagePool pool_;                                 // guards itself
 };
 
 }  // namespace veche

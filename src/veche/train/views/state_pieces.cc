@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "veche/base/files/content_hash.h"
 #include "veche/errors.h"
@@ -32,17 +33,21 @@ std::vector<std::span<const float>> as_read(const std::vector<std::span<float>>&
 }  // namespace
 
 std::vector<std::uint64_t> StateManifest::coded() const {
-  std::vector<std::uint64_t> words{lengths.size(), hashes.size()};
+  std::vector<std::uint64_t> words{step, lengths.size(), hashes.size()};
   words.insert(words.end(), lengths.begin(), lengths.end());
   words.insert(words.end(), hashes.begin(), hashes.end());
   return words;
 }
 
-StateManifest StateManifest::of(std::span<const std::uint64_t> words) {
-  if (words.size() < 2 || words[0] > words.size() - 2 || words[1] != words.size() - 2 - words[0])
-    throw RunError("a list of the state's pieces is damaged");
-  const auto vectors = static_cast<std::ptrdiff_t>(words[0]);
-  return {{words.begin() + 2, words.begin() + 2 + vectors}, {words.begin() + 2 + vectors, words.end()}};
+std::optional<StateManifest> StateManifest::of(std::span<const std::byte> code) {
+  std::vector<std::uint64_t> words(code.size() / sizeof(std::uint64_t));
+  const std::size_t most = words.size() < 3 ? 0 : words.size() - 3;
+  if (!words.empty()) std::memcpy(words.data(), code.data(), words.size() * sizeof(std::uint64_t));
+  if (words.size() < 3 || code.size() % sizeof(std::uint64_t) != 0 || words[1] > most ||
+      words[2] != most - words[1])
+    return {};
+  const auto hashes = words.begin() + 3 + static_cast<std::ptrdiff_t>(words[1]);
+  return StateManifest{words[0], {words.begin() + 3, hashes}, {hashes, words.end()}};
 }
 
 StateCut::StateCut(const std::vector<std::span<const float>>& vectors) {
@@ -60,11 +65,13 @@ void StateCut::cut(std::span<const float> vector) {
     pieces_.push_back(bytes.subspan(at, std::min(kPieceBytes, bytes.size() - at)));
 }
 
-StateManifest StateCut::manifest() const {
-  StateManifest all{lengths_, {}};
-  for (const std::span<const std::byte> piece : pieces_) all.hashes.push_back(content_hash(piece));
+std::vector<std::uint64_t> StateCut::hashes() const {
+  std::vector<std::uint64_t> all;
+  for (const std::span<const std::byte> piece : pieces_) all.push_back(content_hash(piece));
   return all;
 }
+
+StateManifest StateCut::manifest(std::uint64_t step) const { return {step, lengths_, hashes()}; }
 
 StatePieces::StatePieces(NodeSelf& self) : vectors_(all_vectors(self)), cut_(as_read(vectors_)) {}
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,11 +12,12 @@ namespace veche {
 // A node's state as pieces that others can fetch: parameters, buffers, the optimizer's vectors and
 // the strategy's common state, each cut into pieces of a megabyte.
 struct StateManifest {
+  std::uint64_t step = 0;              // steps made before
   std::vector<std::uint64_t> lengths;  // of the vectors, in floats
   std::vector<std::uint64_t> hashes;   // of the pieces
 
   std::vector<std::uint64_t> coded() const;
-  static StateManifest of(std::span<const std::uint64_t> words);  // throws RunError if damaged
+  static std::optional<StateManifest> of(std::span<const std::byte> code);  // nothing if damaged
 };
 
 // Vectors cut into pieces, in place.
@@ -24,7 +26,8 @@ class StateCut {
   explicit StateCut(const std::vector<std::span<const float>>& vectors);
   explicit StateCut(const std::vector<std::vector<float>>& vectors);
 
-  StateManifest manifest() const;
+  StateManifest manifest(std::uint64_t step) const;
+  std::vector<std::uint64_t> hashes() const;
   std::size_t count() const { return pieces_.size(); }
   std::span<const std::byte> operator[](std::size_t piece) const { return pieces_[piece]; }
 
@@ -40,7 +43,7 @@ class StatePieces {
  public:
   explicit StatePieces(NodeSelf& self);
 
-  StateManifest manifest() const { return cut_.manifest(); }
+  const StateCut& cut() const { return cut_; }
   std::size_t count() const { return cut_.count(); }
   std::span<const std::byte> operator[](std::size_t piece) const { return cut_[piece]; }
   void put(std::size_t piece, std::span<const std::byte> content) const;

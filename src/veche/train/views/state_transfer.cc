@@ -1,44 +1,46 @@
 #include "veche/train/views/state_transfer.h"
 
 #include <algorithm>
+#include <deque>
+#include <numeric>
 
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/packed.h"
+#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_server.h"
 
 namespace veche {
 namespace {
 
-struct StateRequest {
-  enum class Kind : std::uint64_t { manifest, piece, update, done } kind = Kind::manifest;
-  std::uint64_t piece = 0;  // of an update: the step
-};
-
-// Before the bytes of an answer to `update`.
-struct UpdateHead {
-  StepMade::By by = StepMade::By::gradient;
-  std::uint64_t steps = 1;
-  double rate = 0, scale = 1;
+// Before the content of an answer.
+struct ReplyHead {
+  StateRequest request;
+  StateReply::Outcome outcome = StateReply::Outcome::never;
 };
 
 // Donors in this node's view.
-class ChannelSource : public StateSource {
+class ChannelTransport : public StateTransport {
  public:
-  ChannelSource(Channel& channel, const std::vector<NodeId>& donors)
+  ChannelTransport(Channel& channel, const std::vector<NodeId>& donors)
       : requests_(channel.child(tags::kStateRequests)),
         answers_(channel.child(tags::kStateAnswers)),
-        donors_(donors) {}
+        donors_(donors),
+        gone_(donors.size()) {}
 
-  StateManifest manifest() {
-    ask(0, {StateRequest::Kind::manifest, 0});
-    return StateManifest::of(answers_.expect(donors_.front()).as<std::uint64_t>());
-  }
-  std::size_t donors() const override { return donors_.size(); }
-  void ask_piece(std::size_t donor, std::size_t piece) override {
-    ask(donor, {StateRequest::Kind::piece, piece});
+  void ask(std::size_t donor, const StateRequest& request) override {
+    if (gone_[donor])
+      ready_.push_back({.donor = donor});
+    else
+      requests_.send(donors_[donor], requests_.pool.copy_of_item(request));
   }
 
-  std::optional<PartAnswer> next_piece() override {
+  std::optional<Answer> next() override {
+    if (!ready_.empty()) {
+      const Answer answer = ready_.front();
+      ready_.pop_front();
+      return answer;
+    }
     for (;;) {
       const Received received = answers_.receive(answers_.endpoint.now() + answers_.timeout.limit());
       if (received.outcome == Received::Outcome::timed_out)
@@ -46,62 +48,56 @@ class ChannelSource : public StateSource {
       const auto place = std::ranges::find(donors_, received.from);
       if (place == donors_.end()) continue;  // a node that is no donor is lost
       const auto donor = static_cast<std::size_t>(place - donors_.begin());
-      // A damaged answer counts as a lost donor: the others have the piece, too.
-      const auto answer = try_unpack<std::uint64_t>(received.message);
-      if (received.outcome != Received::Outcome::message || !answer)
-        return PartAnswer{.donor = donor, .part = 0, .message = {}};
-      return PartAnswer{donor, answer->fields, received.message, sizeof answer->fields};
+      // A donor whose answer is damaged counts as lost: the others have the state, too.
+      const auto answer = try_unpack<ReplyHead>(received.message);
+      if (received.outcome != Received::Outcome::message || !answer) {
+        gone_[donor] = true;
+        return Answer{.donor = donor};
+      }
+      StateReply reply = StateReply::in(received.message, sizeof(ReplyHead));
+      reply.outcome = answer->fields.outcome;
+      return Answer{donor, answer->fields.request, std::move(reply)};
     }
   }
 
-  StepAnswer step_made(std::uint64_t step) override {
-    ask(0, {StateRequest::Kind::update, step});
-    const Message answer = answers_.expect(donors_.front());
-    const auto unpacked = try_unpack<UpdateHead>(answer);
-    if (!unpacked) return {};  // the donor has not kept that step
-    const auto& [head, bytes] = *unpacked;
-    return {StepAnswer::Kind::made,
-            {head.by, step, head.steps, head.rate, head.scale, {bytes.begin(), bytes.end()}},
-            answer.size()};
-  }
-
-  void done() override {
-    for (std::size_t donor = 0; donor < donors_.size(); ++donor) ask(donor, {StateRequest::Kind::done, 0});
+  void done() {
+    for (const NodeId donor : donors_)
+      requests_.send(donor, requests_.pool.copy_of_item(StateRequest{.what = StateRequest::What::done}));
   }
   [[noreturn]] void fail() const { answers_.give_up(donors_.front(), Received::Outcome::peer_lost); }
 
  private:
-  void ask(std::size_t donor, const StateRequest& request) {
-    requests_.send(donors_[donor], requests_.pool.copy_of_item(request));
-  }
-
   Channel requests_, answers_;
   const std::vector<NodeId>& donors_;
+  std::vector<bool> gone_;
+  std::deque<Answer> ready_;  // of donors that were gone when they were asked
 };
-
-// The answer to `update`; empty if that step was not kept.
-Message update_of(const NodeSelf& self, std::uint64_t step, MessagePool& pool) {
-  const auto made = self.lending ? self.lending->step_made(step) : nullptr;
-  if (!made) return {};
-  const UpdateHead head{made->by, made->steps, made->rate, made->scale};
-  return pack(pool, head, std::span<const std::byte>(made->bytes));
-}
 
 }  // namespace
 
 Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors, const Goal& goal) {
-  ChannelSource source(channel, donors);
-  StateFetcher fetcher(self, source);
+  ChannelTransport transport(channel, donors);
+  StateFetcher fetcher(self, transport);
+  std::vector<std::size_t> all(donors.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  fetcher.choose(all, StateRequest::kAsItIs);
   const std::uint64_t first = self.step;
   const bool near = goal.hash != 0 && self.has_state && self.step < goal.step;
   Fetched fetched;
   if (near && fetcher.replay(goal.step) && state_hash(self) == goal.hash) {
     fetched = {.complete = true, .steps = self.step - first};
-    source.done();
   } else {
-    fetched = fetcher.copy(source.manifest());
+    const StateReply manifest = fetcher.ask(0, {StateRequest::What::manifest, StateRequest::kAsItIs});
+    if (manifest.outcome == StateReply::Outcome::here) {
+      const std::optional<StateManifest> pieces = StateManifest::of(manifest.content);
+      if (!pieces)
+        throw BadMessage(channel.endpoint.known_as(donors.front()), manifest.content.size(),
+                         "a list of the state's pieces");
+      fetched = fetcher.copy(*pieces);
+    }
   }
-  if (!fetched.complete) source.fail();
+  if (!fetched.complete) transport.fail();
+  transport.done();
   if (self.lending) self.lending->clear();
   return fetched;
 }
@@ -110,6 +106,7 @@ void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& ta
   if (takers.empty()) return;
   Channel requests = channel.child(tags::kStateRequests), answers = channel.child(tags::kStateAnswers);
   const StatePieces pieces(self);
+  const StateServer server(pieces.cut(), StateRequest::kAsItIs, self.step, self.lending.get());
   std::vector<NodeId> served = takers;
   while (!served.empty()) {
     const Received received = requests.receive(requests.endpoint.now() + requests.timeout.limit());
@@ -122,17 +119,12 @@ void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& ta
     if (!known) throw RunError("a request for the state comes from a node that needs none");
     const auto request = unpack_item<StateRequest>(
         received.message, requests.endpoint.known_as(received.from), "a request for the state");
-    if (request.kind == StateRequest::Kind::done) {
+    if (request.what == StateRequest::What::done) {
       std::erase(served, received.from);
-    } else if (request.kind == StateRequest::Kind::manifest) {
-      const std::vector<std::uint64_t> words = pieces.manifest().coded();
-      answers.send(received.from, answers.pool.copy_of(std::span<const std::uint64_t>(words)));
-    } else if (request.kind == StateRequest::Kind::update) {
-      answers.send(received.from, update_of(self, request.piece, answers.pool));
-    } else if (request.piece < pieces.count()) {
-      const std::span<const std::byte> piece = pieces[request.piece];
-      answers.send(received.from, pack(answers.pool, request.piece, piece));
+      continue;
     }
+    const StateReply reply = server.answer(request);
+    answers.send(received.from, pack(answers.pool, ReplyHead{request, reply.outcome}, reply.content));
   }
 }
 

@@ -13,7 +13,8 @@ namespace {
 // server begins at zero, as all parts do in a new view.
 std::unique_ptr<Optimizer> servers_optimizer(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
                                              bool has_kept) {
-  auto optimizer = make_optimizer(plan.optimizer_options, layers_of(*self.learner));
+  auto optimizer =
+      make_optimizer(plan.optimizer_options, *self.learner, 0, self.learner->parameters().size());
   const std::vector<std::span<float>> whole = optimizer->state();
   const KeptWork& work = self.work;
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -55,9 +56,7 @@ void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
   all_reduce(peers, gradient);
   const auto server = served ? servers_optimizer(self, peers, plan, mine.has_value()) : nullptr;
   if (!makes_it) return;
-  const double clipped = served           ? 1
-                         : step.scale > 0 ? step.scale
-                                          : clip_scale(plan.clip, squared_norm(gradient));
+  const double clipped = served || step.scale == 0 ? 1 : step.scale;
   make_step(served ? *server : *self.optimizer, self.learner->parameters(), gradient,
             {self.step, step.rate, clipped, plan.threads});
   self.work.forget();

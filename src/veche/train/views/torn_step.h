@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// Notes how to make the coming step, so that it can be completed if the view ends within it. Called
-// before each step, and when a view begins with a kept gradient.
+// Records how to make the next step, so that other nodes can complete it if the view ends within
+// it. Called before each step, and when a view begins with a kept gradient.
 void note_step(NodeSelf& self, const TrainingPlan& plan, std::size_t replica);
 
 // A step that other stages have made and no node of this stage has. The nodes of this stage make it
@@ -21,7 +21,7 @@ struct TornStep {
   };
   std::vector<std::optional<Kept>> kept;  // by node of the stage
   double rate = 0;                        // of the other stages ..
-  double scale = 0;                       // .. and their clipping factor of the mean; 0: not known
+  double scale = 0;                       // .. and their clipping factor of the mean; 0: it is not clipped
 };
 // Collective over the nodes of a stage. `makes_it`: this node has the state before the step.
 void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan, const TornStep& step,

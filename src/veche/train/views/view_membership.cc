@@ -5,11 +5,11 @@
 
 namespace veche {
 
-StopReason ViewMembership::before_first_step(const LoopParts& loop) {
+StopReason ViewMembership::before_first_step(Evaluator& evaluator, CheckpointWriter& checkpoints) {
   if (recovery_.evaluates_first &&
-      loop.evaluator.reaches_target(loop.evaluator.evaluate(StopReason::none).average_model))
+      evaluator.reaches_target(evaluator.evaluate(StopReason::none).average_model))
     recovery_.reached_target = true;
-  if (recovery_.saves_first) loop.checkpoints.save(loop.node.counters.step);
+  if (recovery_.saves_first) checkpoints.save_now();
   return recovery_.reached_target ? StopReason::target_accuracy : StopReason::none;
 }
 

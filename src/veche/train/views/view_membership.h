@@ -15,10 +15,10 @@ class ViewMembership : public Membership {
   bool stops_run() const override { return false; }
   bool leaves_run() const override { return interrupted_; }
   bool survives_losses() const override { return true; }
-  bool own_records() const override { return true; }
-  bool saves_strategy() const override { return false; }
+  // The strategy's state may depend on which nodes take part.
+  Records records() const override { return {Records::Kept::by_every_process, false}; }
   // Evaluates and saves if the end of the last view cut that off.
-  StopReason before_first_step(const LoopParts& loop) override;
+  StopReason before_first_step(Evaluator& evaluator, CheckpointWriter& checkpoints) override;
   bool is_new_evaluation(std::uint64_t step, StopReason stopped) override;
   void note_target(bool reached) override { recovery_.reached_target = reached; }
 

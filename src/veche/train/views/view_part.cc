@@ -1,9 +1,9 @@
 #include "veche/train/views/view_part.h"
 
-#include "veche/comm/group/group.h"
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/group.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 NodeStatus ViewPart::status() {
@@ -66,7 +66,7 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   here.speaker = training->id();
   std::optional<WholeModelCheckpoints> whole;
   if (services.checkpointer != nullptr)
-    here.checkpointer = &whole.emplace(*services.checkpointer, *training, roles.stages);
+    here.checkpointer = &whole.emplace(*services.checkpointer, *training, plan_->pipeline.value());
   node_ = std::make_unique<MemberNode>(std::move(training), std::move(self_), *plan_, pool_);
   const Evaluation last = node_->run(here);
   last_ = last;

@@ -19,8 +19,8 @@ struct DataWord {
   std::uint64_t has_test = 0;
 };
 
-// Makes the plan of a view from its nodes' words. All nodes make the same plan, except that each
-// has only its own samples at hand.
+// Makes the plan of a view from its nodes' data messages. All nodes make the same plan, except that
+// each has only its own samples at hand.
 using PlanOfView = std::function<std::unique_ptr<const TrainingPlan>(std::span<const DataWord>)>;
 
 // A node of this process through the views of a run: takes its state from one view to the next.

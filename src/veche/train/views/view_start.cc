@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "veche/errors.h"
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 #include "veche/train/views/state_lending.h"
 #include "veche/train/views/state_transfer.h"
 #include "veche/train/views/torn_step.h"
@@ -108,7 +108,7 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
   if (shared_in(plan) != Shared::nothing)
     for (std::size_t node = 0; node < all.size(); ++node)
       if (all[node].hash != all.front().hash)
-        throw RunError(fmt::format("what nodes 0 and {} share differs at step {} after one took the other's",
+        throw RunError(fmt::format("nodes 0 and {} still differ in shared state at step {} after a copy",
                                    node, self.step));
   const auto due = [&](std::uint64_t every, std::uint64_t Opening::*done) {
     return every != 0 && self.step != 0 && self.step % every == 0 &&
@@ -145,11 +145,10 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     if (!behind) self.last_evaluation = self.last_checkpoint = self.step;
     self.has_state = true;
     told = fetched.steps > 0
-               ? fmt::format("made the last {} step{} as the others had", fetched.steps,
-                             fetched.steps == 1 ? "" : "s")
-               : fmt::format("took the state of step {} from {} node{}: {} of {} pieces{}", self.step,
+               ? fmt::format("replayed the last {} step{}", fetched.steps, fetched.steps == 1 ? "" : "s")
+               : fmt::format("fetched the state of step {} from {} node{}: {} of {} pieces{}", self.step,
                              donors.size(), donors.size() == 1 ? "" : "s", fetched.pieces, fetched.of,
-                             behind ? ", for this one was behind" : "");
+                             behind ? " because this node was behind" : "");
   } else {
     serve_state(self, channel, parties.served_by(me));
     if (self.step < view.first_step) {
@@ -161,7 +160,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
   }
   self.is_new = false;
   for (const int node : parties.strayed())
-    told += fmt::format("{}node {} had another model than the others at step {} and took theirs",
+    told += fmt::format("{}node {} had another model than the others at step {} and copied theirs",
                         told.empty() ? "" : "; ", node, view.first_step);
   // Other nodes may complete the step of the kept gradient before this node has begun it.
   note_step(self, plan, static_cast<std::size_t>(me.value));
@@ -172,7 +171,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
 void go_on_in_view(NodeSelf& self, const View& view) {
   if (std::ranges::none_of(view.status, [](const NodeStatus& one) { return one.state_hash != 0; }))
     fail_without_state();
-  if (!self.has_state) throw std::logic_error("a node without a model was to go on");
+  if (!self.has_state) throw std::logic_error("a node without a model must not continue");
   if (self.is_new) self.last_evaluation = self.last_checkpoint = self.mean_step = self.step;
   self.is_new = self.evaluates_first = self.saves_first = false;
 }

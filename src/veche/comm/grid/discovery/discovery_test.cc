@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "tests/support/link_member.h"
 #include "veche/comm/grid/discovery/lan_words.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/discovery/topic.h"
-#include "veche/comm/grid/links/test_member.h"
 #include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
@@ -64,7 +64,7 @@ TEST(Meeting, WhoeverAnswersIsLinkedIfItIsAMember) {
   a.links.meet({"127.0.0.1:1", stranger.links.addresses().front(), b.links.addresses().front()});
   ASSERT_TRUE(a.wait_up(b));
   ASSERT_TRUE(b.wait_up(a));
-  EXPECT_FALSE(a.ups.contains(stranger.id()));
+  EXPECT_FALSE(a.seen().ups.contains(stranger.id()));
 }
 
 }  // namespace

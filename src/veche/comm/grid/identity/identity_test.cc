@@ -99,7 +99,7 @@ TEST(Identity, WhoWasRevokedIsRefusedAndSoIsWhatItSigned) {
   EXPECT_TRUE(run.trust.learn(Revocation::parse(genuine.coded())));
   EXPECT_FALSE(run.trust.learn(genuine)) << "known";
   EXPECT_NE(run.refusal(make_member(run.founder, second.get(), run.now), run.now), std::nullopt);
-  EXPECT_NE(run.refusal(of_member, run.now), std::nullopt) << "who signed it was revoked";
+  EXPECT_NE(run.refusal(of_member, run.now), std::nullopt) << "its signer was revoked";
   EXPECT_EQ(run.refusal(make_member(run.founder, member.get(), run.now), run.now), std::nullopt) << "renewed";
   EXPECT_FALSE(run.trust.learn(revoke(run.trust.run(), run.founder.id(), second, run.now)));
 }

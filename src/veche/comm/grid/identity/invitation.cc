@@ -36,7 +36,7 @@ std::string decoded(std::string_view given) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
            (letter >= '0' && letter <= '9') || letter == '-' || letter == '_';
   };
-  if (!std::ranges::all_of(text, allowed)) throw MalformedMessage("there are other letters in it");
+  if (!std::ranges::all_of(text, allowed)) throw MalformedMessage("it contains invalid characters");
   if (text.size() % 4 == 1) throw MalformedMessage("it ends too early");
   std::ranges::replace(text, '-', '+');
   std::ranges::replace(text, '_', '/');
@@ -156,7 +156,7 @@ InvitationLine make_invitation(const MemberId& run, const KeyPair& inviter,
 std::optional<std::string> refusal(const Trust& trust, const Ticket& ticket, std::uint32_t used,
                                    Instant now) {
   const auto inviter = trust.inviter(ticket.inviter);
-  if (!inviter) return "the invitation is by nobody who may invite";
+  if (!inviter) return "the inviter has no valid warrant";
   if (!is_signed(promise(trust.run(), ticket), ticket.signature, inviter.get()))
     return "the invitation was forged";
   if (std::chrono::system_clock::to_time_t(now) >= ticket.expires)

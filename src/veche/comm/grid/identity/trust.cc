@@ -104,7 +104,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
       name = issuer_of(next.get());
       sk_X509_push(shown_ones.get(), next.release());
     } else {
-      return "nobody who may invite has signed it";
+      return "no member with a warrant signed it";
     }
   }
   const Openssl<X509_STORE_CTX> context(X509_STORE_CTX_new());
@@ -123,7 +123,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
   for (int i = 1; i < sk_X509_num(chain); ++i) {
     const MemberId signer = id_of(sk_X509_value(chain, i));
     if (signer == run_ && i == 1) return "no inviter has signed it";
-    if (!stands(signer, whom)) return "who signed it was revoked";
+    if (!stands(signer, whom)) return "its signer was revoked";
     whom = signer;
   }
   return {};

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <future>
 
+#include "tests/support/link_member.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/links.h"
-#include "veche/comm/grid/links/test_member.h"
 #include "veche/comm/grid/links/tls.h"
 #include "veche/errors.h"
 
@@ -79,13 +79,13 @@ TEST(Admission, NoCertificateButAMembersGetsAnAnswer) {
     refused(good, Service::piece);
     refused(make_newcomer(key, run.now), Service::join);  // revoked: not even that
   }
-  EXPECT_TRUE(a.askers.empty()) << "nobody was listened to";
+  EXPECT_TRUE(a.seen().askers.empty()) << "nobody was listened to";
   EXPECT_LT(resident_bytes(), resident + (16U << 20)) << "what was refused is forgotten";
   const KeyPair key = KeyPair::make();
   EXPECT_EQ(Intruder(at, key, make_newcomer(key, run.now)).ask(Service::join, "please"), "you said please");
   EXPECT_THROW(Intruder(at, key, make_newcomer(key, run.now)).ask(Service::join, std::string(5000, 'x')),
                RequestError);
-  EXPECT_EQ(a.askers, std::vector{key.id()});
+  EXPECT_EQ(a.seen().askers, std::vector{key.id()});
 }
 
 TEST(Admission, ACertificateWithoutItsKeyIsWorthNothing) {

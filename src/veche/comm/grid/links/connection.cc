@@ -61,7 +61,7 @@ asio::awaitable<void> Connection::live() {
     if (!was_dialled)
       co_await connect();
     else if (co_await handed_to_relay())
-      throw MalformedMessage("it is joined with another");
+      throw MalformedMessage("the relay has joined it with another connection");
     std::error_code ignored;
     const auto remote = stream_.socket().remote_endpoint(ignored);
     host_ = remote.address();
@@ -156,7 +156,7 @@ asio::awaitable<void> Connection::answer_one() {
   const std::string text = co_await read_text(header.length);
   const Service service = read_service(text);
   if (service != (newcomer ? Service::join : Service::console))
-    throw MalformedMessage("it asks for what is not for it");
+    throw MalformedMessage("it sent a request that it may not send");
   Asker asker{peer_, newcomer, stream_.session(), {}};
   std::size_t length = asker.key.size();
   EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);

@@ -69,7 +69,7 @@ void Connection::handle_text(const Header& header, std::string text) {
     case Kind::request: {
       const Service service = read_service(text);
       if (service == Service::join || service == Service::console)
-        throw MalformedMessage("it asks for what is not for it");
+        throw MalformedMessage("it sent a request that it may not send");
       const auto reply = [outbox = outbox_, number = header.number](std::optional<Message> answer) {
         if (!answer || answer->size() > kLongestText)
           return outbox->put(frame(Kind::answer, number, {}, kNothing));
@@ -86,30 +86,30 @@ void Connection::handle_text(const Header& header, std::string text) {
     case Kind::bye:
       throw MalformedMessage(text.empty() ? "it has closed the link" : text);
     default:
-      throw MalformedMessage("it sends frames where they do not belong");
+      throw MalformedMessage("it sent a frame that does not belong here");
   }
 }
 
 asio::awaitable<void> Connection::read_data(Header header) {
   if (header.kind == Kind::data) {
     if (arriving_ || header.length < kDataHeadBytes)
-      throw MalformedMessage("it sends a message inside another");
+      throw MalformedMessage("a message starts inside another");
     std::array<char, kDataHeadBytes> head{};
     co_await stream_.read(head);
     Arriving arriving{header, read_data_head(std::string_view(head.data(), head.size())), {}, 0};
     header.length -= kDataHeadBytes;
     if ((header.flags & (kNodeEnded | kAnswerAtOnce)) != 0) {
       if (header.length != 0 || arriving.head.total != 0)
-        throw MalformedMessage("it sends bytes with what has none");
+        throw MalformedMessage("payload in a frame that must be empty");
     } else {
       arriving.message = owner_.pool().make(arriving.head.total);
     }
     arriving_ = std::move(arriving);
   }
-  if (!arriving_) throw MalformedMessage("it sends more of what it has not begun");
+  if (!arriving_) throw MalformedMessage("a continuation without a message");
   const std::uint64_t rest = arriving_->head.total - arriving_->have;
   if (header.length > rest || (header.length == 0 && rest > 0))
-    throw MalformedMessage("it sends more than it said");
+    throw MalformedMessage("a message is longer than announced");
   co_await stream_.read(arriving_->message.writable<char>().subspan(arriving_->have, header.length));
   arriving_->have += header.length;
   not_acknowledged_ += header.length;

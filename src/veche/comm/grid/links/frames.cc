@@ -7,7 +7,7 @@
 namespace veche::grid {
 namespace {
 
-constexpr std::uint16_t kProtocol = 4;
+constexpr std::uint16_t kProtocol = 5;
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kMostAddresses = 16;
 constexpr std::size_t kMostCertificates = 4096;
@@ -128,8 +128,7 @@ std::string coded_request(Service service, std::string_view text) {
 
 Service read_service(std::string_view bytes) {
   const auto service = static_cast<Service>(Reader(bytes).number<std::uint8_t>());
-  if (service < Service::join || service > Service::relayed)
-    throw MalformedMessage("it asks for what there is not");
+  if (service < Service::join || service > Service::relayed) throw MalformedMessage("unknown request");
   return service;
 }
 

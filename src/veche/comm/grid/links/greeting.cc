@@ -61,7 +61,7 @@ std::shared_ptr<Outbox> LinkTable::adopt(const std::shared_ptr<Connection>& conn
     old->close("another connection takes its place");
     if (peer.incarnation != hello.incarnation) {
       was_up = false;
-      events_.down(id, "it was started anew");
+      events_.down(id, "it was restarted");
     }
   }
   if (peer.incarnation != 0 && peer.incarnation != hello.incarnation) {

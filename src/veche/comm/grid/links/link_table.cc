@@ -28,7 +28,7 @@ tcp::acceptor listen_at(asio::io_context& context, const LinkOptions& options) {
     acceptor.bind(endpoint);
     acceptor.listen();
   } catch (const std::exception& error) {
-    throw RequestError("nobody can be listened to at " + options.listen + ": " + error.what());
+    throw RequestError("cannot listen at " + options.listen + ": " + error.what());
   }
   return acceptor;
 }

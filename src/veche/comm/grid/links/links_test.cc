@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "veche/comm/grid/links/test_member.h"
+#include "tests/support/link_member.h"
 
 namespace veche::grid {
 namespace {
@@ -20,19 +20,20 @@ TEST(Links, MessagesOfAllSizesArriveWholeAndInOrder) {
     a.links.tell(b.id(), "word " + std::to_string(k));
   }
   a.links.send_ended(b.id(), {7, 0, 0, 1, 0});
-  ASSERT_TRUE(b.wait([&] { return b.messages.size() == sizes.size() + 1; }));
+  ASSERT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == sizes.size() + 1; }));
+  const auto messages = b.seen().messages;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
-    const auto& got = b.messages[k];
+    const auto& got = messages[k];
     EXPECT_EQ(got.head.tag, k);
     EXPECT_EQ(got.head.view, 7U);
     ASSERT_EQ(got.message.size(), sizes[k]);
     MessagePool pool;
     EXPECT_TRUE(std::ranges::equal(got.message.bytes(), filled(pool, sizes[k], k).bytes()));
   }
-  EXPECT_TRUE(b.messages.back().ended);
-  EXPECT_TRUE(b.wait([&] { return b.words.size() == sizes.size(); }));
+  EXPECT_TRUE(messages.back().ended);
+  EXPECT_TRUE(b.wait([&](auto& seen) { return seen.words.size() == sizes.size(); }));
   EXPECT_TRUE(a.links.flush(Time(30)));
-  EXPECT_EQ(a.ups[b.id()], 1) << "one link, whoever dialled";
+  EXPECT_EQ(a.seen().ups[b.id()], 1) << "one link, whoever dialled";
 }
 
 TEST(Links, QuestionsAreAnswered) {
@@ -57,10 +58,11 @@ TEST(Links, WhatABrokenConnectionLostGoesOverTheNextOne) {
     a.links.send(b.id(), head, std::move(message));
     if (k % 60 == 30) (k % 120 == 30 ? a : b).links.close(k % 120 == 30 ? b.id() : a.id(), "a test");
   }
-  ASSERT_TRUE(b.wait([&] { return b.messages.size() == kCount; }));
+  ASSERT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == kCount; }));
+  const auto messages = b.seen().messages;
   for (std::size_t k = 0; k < kCount; ++k) {
-    EXPECT_EQ(b.messages[k].head.tag, k);
-    EXPECT_EQ(b.messages[k].message.as<char>().front(), static_cast<char>(k % 251));
+    EXPECT_EQ(messages[k].head.tag, k);
+    EXPECT_EQ(messages[k].message.as<char>().front(), static_cast<char>(k % 251));
   }
 }
 
@@ -72,9 +74,9 @@ TEST(Links, APeerThatStartsAnewIsAnotherOne) {
     TestMember b(run, {}, key);
     link(a, b);
     a.links.send(b.id(), {1, 1, 3, 0, 0}, filled(a.links.pool(), 3, 0));
-    ASSERT_TRUE(b.wait([&] { return b.messages.size() == 1; }));
+    ASSERT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == 1; }));
   }
-  ASSERT_TRUE(a.wait([&] { return a.downs.contains(key.id()); }));
+  ASSERT_TRUE(a.wait([&](auto& seen) { return seen.downs.contains(key.id()); }));
   a.links.send(key.id(), {1, 2, 3, 0, 0}, filled(a.links.pool(), 3, 0));       // for the previous incarnation
   a.links.send({key.id(), 2}, {2, 3, 3, 0, 0}, filled(a.links.pool(), 3, 0));  // for the next incarnation
   LinkOptions again;
@@ -82,11 +84,11 @@ TEST(Links, APeerThatStartsAnewIsAnotherOne) {
   TestMember b(run, again, key);
   b.links.want(a.id(), a.links.addresses());
   ASSERT_TRUE(b.wait_up(a));
-  ASSERT_TRUE(a.wait([&] { return a.ups[key.id()] == 2; }));
+  ASSERT_TRUE(a.wait([&](auto& seen) { return seen.ups[key.id()] == 2; }));
   a.links.send(b.id(), {2, 4, 3, 0, 0}, filled(a.links.pool(), 3, 0));
-  ASSERT_TRUE(b.wait([&] { return b.messages.size() == 2; }));
-  EXPECT_EQ(b.messages[0].head.tag, 3U);
-  EXPECT_EQ(b.messages[1].head.tag, 4U);
+  ASSERT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == 2; }));
+  EXPECT_EQ(b.seen().messages[0].head.tag, 3U);
+  EXPECT_EQ(b.seen().messages[1].head.tag, 4U);
 }
 
 TEST(Links, RevokedMembersAreClosedOutAndStayOut) {
@@ -99,7 +101,7 @@ TEST(Links, RevokedMembersAreClosedOutAndStayOut) {
   TestMember c(run);
   link(a, c);  // takes longer than b's next try
   EXPECT_TRUE(c.trust->is_revoked(b.id())) << "told when they greeted";
-  EXPECT_EQ(a.ups[b.id()], 1);
+  EXPECT_EQ(a.seen().ups[b.id()], 1);
   EXPECT_FALSE(a.links.is_up(b.id()));
 }
 
@@ -113,8 +115,8 @@ TEST(Links, HeartbeatsGoPastLargeMessages) {
     const DataHead head{1, 0, message.size(), 0, 0};
     a.links.send(b.id(), head, std::move(message));
   }
-  EXPECT_TRUE(b.wait([&] { return b.heartbeats[a.id()] == "step 7"; }));
-  EXPECT_TRUE(b.wait([&] { return b.messages.size() == 8; }));
+  EXPECT_TRUE(b.wait([&](auto& seen) { return seen.heartbeats[a.id()] == "step 7"; }));
+  EXPECT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == 8; }));
 }
 
 TEST(Links, SendersWaitForTheNetworkNotForEver) {
@@ -127,7 +129,7 @@ TEST(Links, SendersWaitForTheNetworkNotForEver) {
     a.links.send(b.id(), {1, 0, 1 << 20, 0, 0}, a.links.pool().make(1 << 20), [&] { return ++asked < 3; });
   EXPECT_GT(asked, 0);
   link(a, b);
-  EXPECT_TRUE(b.wait([&] { return b.messages.size() == 3; })) << "what was kept arrives";
+  EXPECT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == 3; })) << "what was kept arrives";
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <asio/io_context.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include "tests/support/link_member.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/links/frames.h"
 #include "veche/comm/grid/links/links.h"
-#include "veche/comm/grid/links/test_member.h"
 #include "veche/comm/grid/links/tls.h"
 #include "veche/comm/grid/wire_encoding.h"
 
@@ -107,12 +107,12 @@ TEST(Links, DamagedFramesCloseTheLinkAndNothingElse) {
   };
   for (std::size_t i = 0; i < damaged.size(); ++i) {
     Rogue rogue(run, a);
-    ASSERT_TRUE(a.wait([&] { return a.ups.contains(rogue.key.id()); })) << i;
+    ASSERT_TRUE(a.wait([&](auto& seen) { return seen.ups.contains(rogue.key.id()); })) << i;
     rogue.write(damaged[i]);
-    EXPECT_TRUE(a.wait([&] { return a.downs.contains(rogue.key.id()); })) << i;
+    EXPECT_TRUE(a.wait([&](auto& seen) { return seen.downs.contains(rogue.key.id()); })) << i;
   }
   EXPECT_TRUE(a.links.is_up(good.id()));
-  EXPECT_TRUE(a.messages.empty());
+  EXPECT_TRUE(a.seen().messages.empty());
 }
 
 TEST(Links, APeerThatDoesNotReadIsLeft) {
@@ -122,11 +122,12 @@ TEST(Links, APeerThatDoesNotReadIsLeft) {
   impatient.silence = Time(20);
   TestMember a(run, impatient);
   Rogue rogue(run, a);
-  ASSERT_TRUE(a.wait([&] { return a.ups.contains(rogue.key.id()); }));
+  ASSERT_TRUE(a.wait([&](auto& seen) { return seen.ups.contains(rogue.key.id()); }));
   for (int k = 0; k < 8; ++k)
     a.links.send(rogue.key.id(), {1, 0, 8 << 20, 0, 0}, a.links.pool().make(8 << 20), [] { return false; });
-  ASSERT_TRUE(a.wait([&] { return a.downs.contains(rogue.key.id()); }));
-  EXPECT_NE(a.downs[rogue.key.id()].find("read nothing"), std::string::npos) << a.downs[rogue.key.id()];
+  ASSERT_TRUE(a.wait([&](auto& seen) { return seen.downs.contains(rogue.key.id()); }));
+  EXPECT_NE(a.seen().downs[rogue.key.id()].find("read nothing"), std::string::npos)
+      << a.seen().downs[rogue.key.id()];
 }
 
 TEST(Links, APeerThatSaysNothingIsLeft) {
@@ -135,10 +136,11 @@ TEST(Links, APeerThatSaysNothingIsLeft) {
   impatient.silence = Time(0.5);
   TestMember a(run, impatient);
   Rogue rogue(run, a);
-  ASSERT_TRUE(a.wait([&] { return a.ups.contains(rogue.key.id()); }));
+  ASSERT_TRUE(a.wait([&](auto& seen) { return seen.ups.contains(rogue.key.id()); }));
   EXPECT_FALSE(a.links.flush(Time(3600))) << "it has acknowledged nothing, and is gone long before the limit";
-  ASSERT_TRUE(a.wait([&] { return a.downs.contains(rogue.key.id()); }));
-  EXPECT_NE(a.downs[rogue.key.id()].find("silent"), std::string::npos) << a.downs[rogue.key.id()];
+  ASSERT_TRUE(a.wait([&](auto& seen) { return seen.downs.contains(rogue.key.id()); }));
+  EXPECT_NE(a.seen().downs[rogue.key.id()].find("silent"), std::string::npos)
+      << a.seen().downs[rogue.key.id()];
 }
 
 TEST(Frames, LengthsBeyondTheirKindAreRefused) {

@@ -138,7 +138,7 @@ asio::awaitable<void> TlsStream::read(std::span<char> all) {
     ERR_clear_error();
     const int result = SSL_read_ex(ssl_.get(), all.data(), all.size(), &count);
     if (result != 1) {
-      co_await wait(result, "what came cannot be read");
+      co_await wait(result, "reading failed");
       continue;
     }
     last_read_ = Clock::now();
@@ -164,7 +164,7 @@ asio::awaitable<void> TlsStream::write(std::span<const char> all) {
       continue;
     }
     if (!write_waits_) write_waits_ = Clock::now();
-    co_await wait(result, "nothing can be sent");
+    co_await wait(result, "writing failed");
   }
 }
 

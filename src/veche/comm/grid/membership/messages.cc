@@ -83,8 +83,7 @@ std::vector<NodeStatus> get_status(Reader& in, With with = With::epochs) {
     one.samples = in.number<std::uint64_t>();
     one.has_test = in.flag();
     if (with == With::epochs) one.epochs = in.real();
-    if (!(one.epochs >= -1 && one.epochs <= kMostEpochs))
-      throw MalformedMessage("nobody can have made such epochs");
+    if (!(one.epochs >= -1 && one.epochs <= kMostEpochs)) throw MalformedMessage("invalid number of epochs");
   }
   return status;
 }
@@ -128,7 +127,7 @@ MembershipView get_membership(Reader& in) {
   std::set<MemberId> seen;
   for (std::size_t i = 0; i < members; ++i) {
     membership.members.push_back(get_member(in));
-    if (!seen.insert(membership.members.back().id).second) throw MalformedMessage("somebody has two seats");
+    if (!seen.insert(membership.members.back().id).second) throw MalformedMessage("a member has two seats");
   }
   membership.first_step = in.number<std::uint64_t>();
   membership.state_hash = in.number<std::uint64_t>();

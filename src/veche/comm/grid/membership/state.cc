@@ -16,8 +16,8 @@ Membership::State::State(std::uint64_t run_, Member self_, const Bytes& stored, 
   self.incarnation = std::max<std::uint64_t>(self.incarnation, 1);
   if (!stored.empty()) {
     std::optional<StoredMembership> kept = parse_stored_membership(stored);
-    if (!kept) throw RequestError("what is stored of the membership is damaged: come back without it");
-    if (kept->run != run) throw RequestError("what is stored of the membership is of another run");
+    if (!kept) throw RequestError("the stored membership state is damaged: rejoin without it");
+    if (kept->run != run) throw RequestError("the stored membership state belongs to another run");
     self.incarnation = std::max(self.incarnation, kept->incarnation + 1);
     since = kept->since;
     present = std::move(kept->present);

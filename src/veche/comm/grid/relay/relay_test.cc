@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/link_member.h"
 #include "veche/comm/grid/identity/names.h"
 #include "veche/comm/grid/links/address.h"
-#include "veche/comm/grid/links/test_member.h"
 #include "veche/comm/grid/wire_encoding.h"
 
 namespace veche::grid {
@@ -42,16 +42,17 @@ std::string address_of_link(TestMember& from, const TestMember& to) {
 }
 
 void exchange(TestMember& from, TestMember& to, std::size_t count) {
-  const std::size_t before = to.messages.size();
+  const std::size_t before = to.seen().messages.size();
   for (std::size_t k = 0; k < count; ++k) {
     Message message = filled(from.links.pool(), k % 5 == 0 ? 1'500'000 : 1000, k);
     const DataHead head{1, k, message.size(), 0, 0};
     from.links.send(to.id(), head, std::move(message));
   }
-  ASSERT_TRUE(to.wait([&] { return to.messages.size() == before + count; }));
+  ASSERT_TRUE(to.wait([&](auto& seen) { return seen.messages.size() == before + count; }));
+  const auto messages = to.seen().messages;
   for (std::size_t k = 0; k < count; ++k) {
-    const Message& got = to.messages[before + k].message;
-    EXPECT_EQ(to.messages[before + k].head.tag, k);
+    const Message& got = messages[before + k].message;
+    EXPECT_EQ(messages[before + k].head.tag, k);
     MessagePool pool;
     EXPECT_TRUE(std::ranges::equal(got.bytes(), filled(pool, got.size(), k).bytes()));
   }
@@ -67,7 +68,7 @@ TEST(Reaching, WhoCanDials) {
   exchange(open, hidden, 20);
   exchange(hidden, open, 20);
   open.links.close(hidden.id(), "a test");
-  ASSERT_TRUE(open.wait([&] { return open.ups[hidden.id()] == 2; })) << "it dials again";
+  ASSERT_TRUE(open.wait([&](auto& seen) { return seen.ups[hidden.id()] == 2; })) << "it dials again";
 }
 
 TEST(Reaching, WhoCannotBeDialledIsAskedToDial) {
@@ -112,8 +113,9 @@ TEST(Relay, TwoWhoCannotReachEachOtherAreJoinedAndNothingIsLostWhenTheRelayDies)
     a.links.send(b.id(), head, std::move(message));
     if (k == kCount / 2) first.reset();
   }
-  ASSERT_TRUE(b.wait([&] { return b.messages.size() == 40 + kCount; }));
-  for (std::size_t k = 0; k < kCount; ++k) EXPECT_EQ(b.messages[40 + k].head.tag, 100 + k);
+  ASSERT_TRUE(b.wait([&](auto& seen) { return seen.messages.size() == 40 + kCount; }));
+  const auto messages = b.seen().messages;
+  for (std::size_t k = 0; k < kCount; ++k) EXPECT_EQ(messages[40 + k].head.tag, 100 + k);
   EXPECT_EQ(address_of_link(a, b), "relay " + short_name(second.id()));
 }
 
@@ -210,7 +212,7 @@ TEST(Relay, ForwardsTheBytesOfATlsSessionThatIsNotItsOwn) {
   ASSERT_TRUE(a.wait_up(b));
   ASSERT_TRUE(b.wait_up(a));
   exchange(a, b, 10);
-  EXPECT_TRUE(relay.messages.empty());
+  EXPECT_TRUE(relay.seen().messages.empty());
   a.links.close(b.id(), "enough");
   ASSERT_TRUE(b.wait_down(a));
   a.links.stop();  // no new traffic: the recording is complete

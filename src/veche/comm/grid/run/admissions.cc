@@ -33,19 +33,20 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
   if (const auto why = refusal(*own_.trust, request.ticket, used, std::chrono::system_clock::now()))
     return reply(refused, *why);
   if (!is_proven(own_.trust->run(), request.ticket, asker.session, asker.id, own_.id(), request.proof))
-    return reply(refused, "whoever asks does not know the invitation's secret");
+    return reply(refused, "the newcomer does not know the invitation's secret");
   {
     const MutexLock lock(mutex_);
     if (own_.options.approve && !admitted_.contains(asker.id)) {
       if (waiting_.size() < 1000 && waiting_.emplace(asker.id, request).second)
         own_.say(short_name(asker.id) + " (" + request.name +
-                 ") waits to be let in: veche grid members --admit " + short_name(asker.id));
-      return reply(wait, "somebody there must say yes: veche grid members --admit " + short_name(asker.id));
+                 ") waits for approval: veche grid members --admit " + short_name(asker.id));
+      return reply(wait,
+                   "a member must approve this machine: veche grid members --admit " + short_name(asker.id));
     }
   }
   const SignRequest wanted{asker.key, request.ticket};
   const auto finish = [this, asker, request, answer, reply](const std::optional<Message>& given) {
-    if (!given) return reply(refused, "nobody who may sign is linked now: try again");
+    if (!given) return reply(refused, "no member with a warrant is linked: try again");
     const Signed certificates = read_signed(letters_of(*given));
     if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
     agreement_.membership().vouch(asker.id, {request.ticket.name(), request.ticket.uses}, own_.now());
@@ -97,7 +98,7 @@ void Admissions::admit(const std::string& id) {
       waiting_.erase(at);
       return;
     }
-  throw RequestError("nobody with the id " + id + " waits to be let in");
+  throw RequestError("no newcomer with the id " + id + " waits for approval");
 }
 
 void Admissions::linked(const MemberId& id) {

@@ -65,8 +65,8 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
     lock.lock();
     if (now() - answered >= kNobodyAnswers)
       throw RunError(
-          "no member of the run answers any more: it has ended, or all who took part are gone; the model is "
-          "with them");
+          "no member of the run answers: the run has ended, or all its members are gone; they have the "
+          "model");
     if (now() - said < kSayWhy) continue;
     said = now();
     own_.say(cut_off_ ? "cut off from the majority of the members: waits for them"
@@ -198,7 +198,7 @@ void Agreement::act() {
 
 // Tells the member why, and does not wait for it.
 void Agreement::shut_out(const MemberId& id) {
-  if (id == own_.id()) return fail("this member was revoked: the others go on without it");
+  if (id == own_.id()) return fail("this member was revoked; the others continue without it");
   own_.links->forget(id, "it was revoked");
   own_.links->after(kToHearIt, [this, id] { own_.links->close(id, "it was revoked"); });
 }

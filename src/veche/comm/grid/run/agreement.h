@@ -103,7 +103,7 @@ class Agreement : public Views {
   std::string end_ VECHE_GUARDED_BY(mutex_);
   std::string failed_ VECHE_GUARDED_BY(mutex_);
   bool removed_ VECHE_GUARDED_BY(mutex_) = false;
-  // The run has ended, as a member says that this one asked to be let in.
+  // The run's last step, reported by a member that this one asked for admission.
   std::optional<std::uint64_t> ended_ VECHE_GUARDED_BY(mutex_);
   std::map<MemberId, double> since_ VECHE_GUARDED_BY(mutex_);
 };

@@ -85,7 +85,7 @@ std::shared_ptr<Trust> GridFolder::trust() const {
     learn_trust(*trust, read("trust.bin"));
     return trust;
   } catch (const MalformedMessage& error) {
-    throw RequestError(folder_.string() + ": what it says of the run is damaged: " + error.what());
+    throw RequestError(folder_.string() + ": root.der or trust.bin is damaged: " + error.what());
   }
 }
 void GridFolder::write_trust(const Trust& trust) const {

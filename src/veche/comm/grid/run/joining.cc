@@ -65,7 +65,7 @@ JoinAnswer ask_to_join(const InvitationLine& invitation, const KeyPair& key, Joi
       const Message message = ask();
       answer = read_join_answer(text_in(message));
       if (answer.verdict == JoinAnswer::Verdict::welcome && Trust(answer.root).run() != invitation.run)
-        throw MalformedMessage("it welcomes to another run");
+        throw MalformedMessage("it admits to another run");
     } catch (const MalformedMessage& error) {
       throw RequestError(std::string("the answer to the invitation is damaged: ") + error.what());
     }

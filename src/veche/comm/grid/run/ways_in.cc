@@ -15,7 +15,7 @@ void refuse_a_used_folder(const GridFolder& files, const GridOptions& options) {
   if (files.holds_a_member())
     throw RequestError(options.folder.string() +
                        " holds a member of a grid already: veche grid join --resume " +
-                       options.folder.string() + " goes on with it");
+                       options.folder.string() + " continues it");
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& t
 std::unique_ptr<Grid> resume_here(const GridOptions& options) {
   const GridFolder files(options.folder);
   if (!files.holds_a_member())
-    throw RequestError(options.folder.string() + " holds no member of a grid that could go on");
+    throw RequestError(options.folder.string() + " holds no member of a grid that could resume");
   const auto trust = files.trust();
   const KeyPair key = files.key();
   if (trust->is_revoked(key.id()))

@@ -1,3 +1,6 @@
+// Long for a reason: Highway compiles this file once per instruction set, and transforms, products
+// and the loops around them must be inlined into each other, so they stay in one file.
+
 #include "veche/model/torch/kernels/winograd.h"
 
 #include <algorithm>

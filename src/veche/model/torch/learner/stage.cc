@@ -174,7 +174,8 @@ Message TorchStage::backward(const MicroBatch& part, const Message& gradient, Me
   const MemoryAccount::Charging charging(memory_);
   return explained([&] {
     const auto found = saved_.find(part.index);
-    if (found == saved_.end()) throw std::logic_error("a part comes back that has not gone forward");
+    if (found == saved_.end())
+      throw std::logic_error("backward pass of a micro-batch without a forward pass");
     SavedPass saved = std::move(found->second);
     saved_.erase(found);
     if (stage_.recompute) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "veche/comm/sleep.h"
-#include "veche/comm/views.h"
 #include "veche/train/strategies/parameter_server/worker_session.h"
 #include "veche/vector_math.h"
 
@@ -116,12 +115,13 @@ void GridSession::await_owed(const std::vector<bool>& asked, std::span<float> pu
     if (received.outcome == Received::Outcome::peer_lost)
       lost_[static_cast<std::size_t>(received.from.value)] = true;
     else
-      take_answer(open(received.message, endpoint.known_as(received.from)), pulled, rate);
+      take_answer(received.from, network_.opened(received.from, received.message), pulled, rate);
   }
 }
 
-void GridSession::take_answer(const ServerMessage& answer, std::span<float> pulled, double rate) {
-  take(answer, given_);
+void GridSession::take_answer(NodeId from, const ServerMessage& answer, std::span<float> pulled,
+                              double rate) {
+  take(from, answer, given_);
   --owed_[answer.server];
   const std::span<float> part = network_.tree.part(pulled, answer.server);
   std::ranges::copy(network_.tree.part(std::span<const float>(given_), answer.server), part.begin());

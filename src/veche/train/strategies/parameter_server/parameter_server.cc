@@ -112,7 +112,8 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
   void push(std::size_t server, std::uint64_t step) {
     const std::span<float> gradient = tree_.part(context_.learner.gradients(), server);
     tree_.for_children(server, [&](NodeId child) {
-      const Message pushed = context_.channel.expect(child);
+      const Message pushed =
+          coded_ ? context_.channel.expect(child) : context_.channel.expect(child, gradient.size_bytes());
       coded_ ? pushes_[server].add(child, pushed, 1, gradient) : add(gradient, pushed.as<float>());
     });
     if (context_.me() == server) {
@@ -138,15 +139,19 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
 
   void pull(std::size_t server) {
     const std::span<float> parameters = tree_.part(context_.learner.parameters(), server);
+    const bool serves = context_.me() == server;
+    const NodeId from = serves ? context_.channel.me() : tree_.parent(server);
     Message message;
-    if (context_.me() == server) {
+    if (serves) {
       message =
           coded_ ? changes(parameters) : context_.channel.pool.copy_of(std::span<const float>(parameters));
+    } else if (coded_) {
+      message = context_.channel.expect(from);
     } else {
-      message = context_.channel.expect(tree_.parent(server));
-      if (!coded_) std::ranges::copy(message.as<float>(), parameters.begin());
+      message = context_.channel.expect(from, parameters.size_bytes());
+      std::ranges::copy(message.as<float>(), parameters.begin());
     }
-    if (coded_) pulls_[server].add(NodeId{static_cast<int>(server)}, message, 1, parameters);
+    if (coded_) pulls_[server].add(from, message, 1, parameters);
     tree_.for_children(server, [&](NodeId child) { send(child, message, parameters.size()); });
   }
 
@@ -180,21 +185,21 @@ std::unique_ptr<Strategy> make_parameter_server(StrategyContext context) {
 StrategyInfo parameter_server_strategy() {
   StrategyInfo info;
   info.name = "parameter-server";
-  info.rule = "gradients go to the servers, which make the step and send parameters back";
+  info.rule = "servers make the step from the nodes' gradients and send the parameters back";
   info.keys = {
       choice_key("update", {"sync", "async", "ssp"},
-                 "all pushes of a step in one update; each at once; each at once, the quickest worker at "
+                 "sync: one update per step; async: an update per push; ssp: as async, the fastest worker at "
                  "most `staleness` clocks ahead"),
       {.name = "staleness",
        .kind = KeySpec::Kind::any,
        .fallback = Value{std::int64_t{0}},
        .help = "ssp: clocks ahead of the slowest; 0: as sync; inf: as async",
        .infinite = true},
-      whole_key("backup", 0, "sync: workers whose gradients need not be waited for", 0),
+      whole_key("backup", 0, "sync: number of the slowest gradients that an update does not wait for", 0),
       flag_key("damp", false, "async, ssp: scale gradients by 1 / (1 + their staleness)"),
       real_key("compensate", 0, "async, ssp: delay compensation, lambda of DC-ASGD"),
-      whole_key("delay", 0, "to study: apply every gradient so many steps late", 0),
-      whole_key("servers", 1, "nodes over which the vector is divided"),
+      whole_key("delay", 0, "apply every gradient this many steps late (for studies)", 0),
+      whole_key("servers", 1, "number of servers that share the vector"),
       flag_key("dedicated", false, "servers have no data and do not train"),
       whole_key("fanout", 0, "children of a node in the tree that sums on the way; 0: a star", 0),
       choice_key("reduce", {"auto", "mean", "sum"},
@@ -216,6 +221,7 @@ StrategyInfo parameter_server_strategy() {
   info.sums_gradients = [](const Options& options) {
     return ParameterServerOptions(options).reduce == "sum";
   };
+  info.keeps_layers_whole = "set strategy.servers to 1";
   info.coded = {.exchange = CodedExchange::gradients,
                 .refuses = [](const CodecRequest& request) -> std::optional<Refusal> {
                   if (!request.async || ParameterServerOptions(request.options).fanout == 0) return {};

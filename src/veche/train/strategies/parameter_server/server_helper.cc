@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "veche/packed.h"
 #include "veche/vector_math.h"
 
 namespace veche {
@@ -48,9 +49,9 @@ void ServerHelper::serve() {
       check_answers_can_come();
       receive(kForever);
     }
-    ServerMessage message = std::move(backlog_.front());
+    Incoming next = std::move(backlog_.front());
     backlog_.pop_front();
-    handle(std::move(message));
+    handle(next.from, std::move(next.message));
     code_answers();
     for (Outgoing& ready : outgoing_) ready.channel.send(ready.to, std::move(ready.message));
     outgoing_.clear();
@@ -59,10 +60,8 @@ void ServerHelper::serve() {
 
 bool ServerHelper::receive(Time deadline) {
   Received received = network_.to_servers.receive(deadline);
-  if (received.outcome == Received::Outcome::message) {
-    const NodeId from = network_.to_servers.endpoint.known_as(received.from);
-    backlog_.push_back(open(std::move(received.message), from));
-  }
+  if (received.outcome == Received::Outcome::message)
+    backlog_.push_back({received.from, network_.opened(received.from, std::move(received.message))});
   if (received.outcome == Received::Outcome::peer_lost)
     gone_[static_cast<std::size_t>(received.from.value)] = true;
   return received.outcome != Received::Outcome::timed_out;
@@ -88,8 +87,17 @@ void ServerHelper::check_answers_can_come() {
   }
 }
 
-void ServerHelper::handle(ServerMessage message) {
+void ServerHelper::handle(NodeId from, ServerMessage message) {
+  const auto refuse = [&](const char* expected) {
+    throw BadMessage(network_.known_as(from), message.message.size(), expected);
+  };
+  if (message.kind == ServerMessage::Kind::changes) refuse("a message to a parameter server");
   if (message.kind == ServerMessage::Kind::parameters) {
+    const auto below = [&](const ServerMessage::Party& party) {
+      return party.worker == network_.me() || network_.tree.is_below(party.worker, message.server);
+    };
+    if (message.parties.size() > unanswered_[message.server] || !std::ranges::all_of(message.parties, below))
+      refuse("an answer to workers that wait for one");
     unanswered_[message.server] -= message.parties.size();
     return pass_down(message.server, message.parties, message.numbers());
   }
@@ -146,7 +154,8 @@ void ServerHelper::pass_up(ServerMessage message) {
     }
     const bool any_version =
         !network_.policy.sync && !network_.policy.damp && network_.policy.compensate == 0;
-    std::erase_if(backlog_, [&](const ServerMessage& other) {
+    std::erase_if(backlog_, [&](const Incoming& incoming) {
+      const ServerMessage& other = incoming.message;
       if (other.kind != ServerMessage::Kind::push || other.server != message.server ||
           other.size != message.size)
         return false;

@@ -36,8 +36,8 @@ class ServerHelper {
     const MutexLock lock(mutex_);
     return server_ ? server_->staleness() : Staleness{};
   }
-  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not checked: clang
-  // does not see the mutex through `look`.
+  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // checked: clang does not see the mutex through `look`.
   SavedState state() VECHE_NOT_CHECKED { return server_ ? server_->state() : SavedState{}; }
   // Copies the part that this node serves into a whole vector. No worker asks any more.
   void put_back(std::span<float> parameters) {
@@ -47,6 +47,10 @@ class ServerHelper {
   }
 
  private:
+  struct Incoming {
+    NodeId from;
+    ServerMessage message;
+  };
   struct Outgoing {
     Channel& channel;
     NodeId to;
@@ -71,7 +75,7 @@ class ServerHelper {
   // Throws PeerLost when answers that workers wait for can no longer come.
   void check_answers_can_come();
   bool holds_answers();
-  void handle(ServerMessage message);
+  void handle(NodeId from, ServerMessage message);
   void pass_up(ServerMessage message);
   void pass_down(std::size_t server, std::span<const ServerMessage::Party> parties,
                  std::span<const float> numbers);
@@ -84,7 +88,7 @@ class ServerHelper {
   mutable Mutex mutex_;                                      // never held across a message
   std::unique_ptr<Server> server_ VECHE_GUARDED_BY(mutex_);  // of this node's part, if it serves one
   // Of the helper only:
-  std::deque<ServerMessage> backlog_;
+  std::deque<Incoming> backlog_;
   std::vector<Outgoing> outgoing_;
   std::vector<bool> gone_;                // nodes that have sent all they ever will
   std::vector<std::size_t> unanswered_;   // by server: requests passed up that have no answer yet

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "veche/message.h"
+#include "veche/node_id.h"
 
 namespace veche {
 
@@ -41,7 +42,15 @@ inline Message seal(MessagePool& pool, ServerMessage::Kind kind, std::size_t ser
                     std::span<const ServerMessage::Party> parties, std::span<const float> numbers) {
   return seal(pool, kind, server, parties, std::as_bytes(numbers));
 }
-// Throws BadMessage that names `from`, the sender as people know it.
-ServerMessage open(Message message, NodeId from);
+// What messages of a cluster can hold.
+struct ServerMessageLimits {
+  std::size_t workers = 0;
+  std::vector<std::size_t> lengths = {};  // of the servers' parts of the vector, in numbers
+  bool coded = false;                     // workers push codes, which check their own length
+};
+// Throws BadMessage, which names `from`, the sender as people know it, unless the message names a
+// server and at least one worker, all of them in the cluster, and has the numbers of its kind: all
+// of the part, or none.
+ServerMessage open(Message message, NodeId from, const ServerMessageLimits& limits);
 
 }  // namespace veche

@@ -40,6 +40,11 @@ class ServerNetwork {
       coder.count(floats * sizeof(float) + sizeof(ServerMessage::Party), message.size());
     channel.send(to, std::move(message));
   }
+  // A message that arrived on one of the two channels. Throws BadMessage, which names the sender.
+  ServerMessage opened(NodeId from, Message message) const {
+    return open(std::move(message), known_as(from), limits_);
+  }
+  NodeId known_as(NodeId peer) const { return context.channel.endpoint.known_as(peer); }
   // The streams of one server's part: gradients pushed to it, and changes of its parameters pulled
   // from it.
   StreamShape pushed_shape(std::size_t server) const { return shape_of(server, false); }
@@ -52,12 +57,20 @@ class ServerNetwork {
   Channel to_servers, to_workers;
 
  private:
+  ServerMessageLimits limits() const {
+    ServerMessageLimits all{.workers = context.nodes(), .coded = coder.on()};
+    for (std::size_t server = 0; server < servers(); ++server)
+      all.lengths.push_back(tree.part(context.learner.parameters(), server).size());
+    return all;
+  }
   StreamShape shape_of(std::size_t server, bool copies) const {
     const std::span<float> whole = context.learner.parameters();
     const std::span<float> part = tree.part(whole, server);
     return coder.shape(static_cast<std::size_t>(part.data() - whole.data()), part.size(), copies,
                        context.nodes());
   }
+
+  const ServerMessageLimits limits_ = limits();
 };
 
 }  // namespace veche

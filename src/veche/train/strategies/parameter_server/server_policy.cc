@@ -25,7 +25,7 @@ ServerPolicy ParameterServerOptions::policy() const {
   policy.compensate = compensate;
   if (policy.backup > 0 && !policy.sync)
     throw RequestError("strategy.backup is for strategy.update = \"sync\": with \"" + update +
-                       "\" nobody is waited for");
+                       "\" every push is an update");
   if (policy.sync && (policy.damp || policy.compensate > 0))
     throw RequestError("strategy.damp and strategy.compensate are for update = \"async\" or \"ssp\"");
   const auto* number = std::get_if<std::int64_t>(&staleness.data);

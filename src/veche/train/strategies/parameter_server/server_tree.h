@@ -39,6 +39,13 @@ class ServerTree {
   }
 
   NodeId parent(std::size_t server) const { return node_at((position(me_, server) - 1) / fanout_, server); }
+  // Whether the route from `node` to the server goes through this node, from below.
+  bool is_below(std::size_t node, std::size_t server) const {
+    const std::size_t mine = position(me_, server);
+    std::size_t at = position(node, server);
+    while (at > mine) at = (at - 1) / fanout_;
+    return at == mine && node != me_;
+  }
   // The child on the route down to `node`, which is below this one.
   NodeId towards(std::size_t node, std::size_t server) const {
     const std::size_t mine = position(me_, server);

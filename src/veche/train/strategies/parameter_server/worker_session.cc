@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "veche/packed.h"
+
 namespace veche {
 
 WorkerSession::WorkerSession(ServerNetwork& network) : network_(network), versions_(network.servers()) {
@@ -36,9 +38,12 @@ void WorkerSession::send_up(ServerMessage::Kind kind, std::size_t server, std::u
                       numbers.size());
 }
 
-void WorkerSession::take(const ServerMessage& answer, std::span<float> whole) {
+void WorkerSession::take(NodeId from, const ServerMessage& answer, std::span<float> whole) {
+  const bool changes = answer.kind == ServerMessage::Kind::changes;
+  if (!changes && answer.kind != ServerMessage::Kind::parameters)
+    throw BadMessage(network_.known_as(from), answer.message.size(), "an answer of a parameter server");
   const std::span<float> part = network_.tree.part(whole, answer.server);
-  if (answer.kind == ServerMessage::Kind::changes)
+  if (changes)
     pulls_[answer.server].add(NodeId{static_cast<int>(answer.server)}, answer.code(), 1, part);
   else
     std::ranges::copy(answer.numbers(), part.begin());
@@ -64,9 +69,8 @@ void SteadySession::await_answers(std::span<float> pulled) {
   for (std::size_t server = 0; server < network_.servers(); ++server) {
     while (!answered[server]) {
       const NodeId from = network_.next_to(server);
-      const ServerMessage answer =
-          open(network_.to_workers.expect(from), network_.to_workers.endpoint.known_as(from));
-      take(answer, pulled);
+      const ServerMessage answer = network_.opened(from, network_.to_workers.expect(from));
+      take(from, answer, pulled);
       answered[answer.server] = true;
     }
   }

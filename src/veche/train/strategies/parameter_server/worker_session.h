@@ -34,8 +34,8 @@ class WorkerSession {
  protected:
   void send_up(ServerMessage::Kind kind, std::size_t server, std::uint64_t clock,
                std::span<const float> numbers);
-  // Puts an answer into the server's part of a whole vector.
-  void take(const ServerMessage& answer, std::span<float> whole);
+  // Puts an answer, which `from` sent, into the server's part of a whole vector.
+  void take(NodeId from, const ServerMessage& answer, std::span<float> whole);
 
   ServerNetwork& network_;
 
@@ -79,7 +79,7 @@ class GridSession : public WorkerSession {
   }
   void push_kept(std::size_t server, std::uint64_t clock);
   void await_owed(const std::vector<bool>& asked, std::span<float> pulled, double rate, Time deadline);
-  void take_answer(const ServerMessage& answer, std::span<float> pulled, double rate);
+  void take_answer(NodeId from, const ServerMessage& answer, std::span<float> pulled, double rate);
 
   std::vector<float> given_;         // the servers' last answers
   std::vector<float> unpushed_;      // sum of gradients

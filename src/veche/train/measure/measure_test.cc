@@ -1,4 +1,4 @@
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 
 #include <gtest/gtest.h>
 

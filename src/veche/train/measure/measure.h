@@ -61,7 +61,8 @@ struct TestSlice {
 };
 TestSlice test_slice(NodeId node, int nodes, std::size_t samples);
 
-// The items of all nodes, by node, of a plain type. Threads of a process share one copy.
+// The items of all nodes, by node, of a plain type. Threads of a process share one copy. Throws
+// BadMessage when a node sends an item of another size.
 Message gather_bytes(Channel& channel, std::span<const std::byte> mine);
 template <class T>
 class Gathered {

@@ -1,4 +1,4 @@
-#include "veche/comm/group/group.h"
+#include "veche/group.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -38,65 +38,77 @@ class TestMember : public LinkEvents {
   }
   ~TestMember() override { links.stop(); }
 
+  struct Data {
+    DataHead head;
+    bool ended;
+    Message message;
+  };
+  // What the links have reported so far.
+  struct Seen {
+    std::map<MemberId, int> ups;
+    std::map<MemberId, std::string> downs, heartbeats;
+    std::vector<std::string> words;
+    std::deque<Data> messages;
+    std::vector<MemberId> askers;
+  };
+  Seen seen() const {
+    const MutexLock lock(mutex_);
+    return seen_;
+  }
+  // Waits until the condition holds for what is seen; returns whether it came to hold.
   template <class Condition>
   bool wait(Condition condition, std::chrono::milliseconds limit = kLimit) {
-    MutexLock lock(mutex);
-    return changed.wait_for(mutex, limit, condition);
+    const MutexLock lock(mutex_);
+    return changed_.wait_for(mutex_, limit, [&]() VECHE_REQUIRES(mutex_) { return condition(seen_); });
   }
   bool wait_up(const TestMember& other) {
-    return wait([&] { return ups.contains(other.key.id()); });
+    return wait([&](const Seen& seen) { return seen.ups.contains(other.key.id()); });
   }
   bool wait_down(const TestMember& other) {
-    return wait([&] { return downs.contains(other.key.id()); });
+    return wait([&](const Seen& seen) { return seen.downs.contains(other.key.id()); });
   }
   MemberId id() const { return key.id(); }
 
   void up(const MemberId& peer, const Hello&) override {
-    note([&] { ++ups[peer]; });
+    note([&](Seen& seen) { ++seen.ups[peer]; });
   }
   void down(const MemberId& peer, const std::string& why) override {
-    note([&] { downs[peer] = why; });
+    note([&](Seen& seen) { seen.downs[peer] = why; });
   }
   void word(const MemberId&, std::string text) override {
-    note([&] { words.push_back(text); });
+    note([&](Seen& seen) { seen.words.push_back(text); });
   }
   void data(const MemberId&, const DataHead& head, bool ended, Message message) override {
-    note([&] { messages.push_back({head, ended, message}); });
+    note([&](Seen& seen) { seen.messages.push_back({head, ended, message}); });
   }
   void request(const Asker& asker, Service, std::string text, Answer answer) override {
-    note([&] { askers.push_back(asker.id); });
+    note([&](Seen& seen) { seen.askers.push_back(asker.id); });
     if (text == "nothing") return answer({});
     MessagePool pool;
     const std::string reply = "you said " + text;
     answer(pool.copy_of(std::span<const char>(reply)));
   }
   void heartbeat(const MemberId& from, const std::string& text) override {
-    note([&] { heartbeats[from] = text; });
+    note([&](Seen& seen) { seen.heartbeats[from] = text; });
   }
 
-  struct Data {
-    DataHead head;
-    bool ended;
-    Message message;
-  };
   const KeyPair key;
   const std::shared_ptr<Trust> trust;
-  Mutex mutex;
-  ConditionVariable changed;
-  std::map<MemberId, int> ups;
-  std::map<MemberId, std::string> downs, heartbeats;
-  std::vector<std::string> words;
-  std::deque<Data> messages;
-  std::vector<MemberId> askers;
-  Links links;
 
  private:
   template <class Change>
   void note(Change change) {
-    const MutexLock lock(mutex);
-    change();
-    changed.notify_all();
+    const MutexLock lock(mutex_);
+    change(seen_);
+    changed_.notify_all();
   }
+
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  Seen seen_ VECHE_GUARDED_BY(mutex_);
+
+ public:
+  Links links;  // last: it reports to the above
 };
 
 inline void link(TestMember& a, TestMember& b) {

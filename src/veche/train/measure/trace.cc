@@ -1,4 +1,4 @@
-#include "veche/train/loop/trace.h"
+#include "veche/train/measure/trace.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "veche/train/loop/measure.h"
+#include "veche/train/measure/measure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,7 +72,7 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
   }
   if (me != 0) {
     if (averaged.size() > 0) channel.send(NodeId{0}, std::move(averaged));
-    return broadcast(channel, NodeId{0}, Message{});
+    return broadcast(channel, NodeId{0}, Message{}, mine.size_bytes());
   }
   Message whole = channel.pool.make(mine.size_bytes());
   for (int part = 0; part < parts; ++part) {
@@ -81,19 +81,20 @@ Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size
     const Message told = part == 0 ? averaged : channel.expect(averager(part), place.size_bytes());
     std::ranges::copy(told.as<float>(), place.begin());
   }
-  return broadcast(channel, NodeId{0}, std::move(whole));
+  return broadcast(channel, NodeId{0}, std::move(whole), mine.size_bytes());
 }
 
 Message gather_bytes(Channel& channel, std::span<const std::byte> mine) {
+  const std::size_t bytes = static_cast<std::size_t>(channel.size()) * mine.size();
   if (channel.me().value != 0) {
     channel.send(NodeId{0}, channel.pool.copy_of(mine));
-    return broadcast(channel, NodeId{0}, Message{});
+    return broadcast(channel, NodeId{0}, Message{}, bytes);
   }
-  Message all = channel.pool.make(static_cast<std::size_t>(channel.size()) * mine.size());
+  Message all = channel.pool.make(bytes);
   auto end = std::ranges::copy(mine, all.writable<std::byte>().begin()).out;
   for (int node = 1; node < channel.size(); ++node)
     end = std::ranges::copy(channel.expect(NodeId{node}, mine.size()).bytes(), end).out;
-  return broadcast(channel, NodeId{0}, std::move(all));
+  return broadcast(channel, NodeId{0}, std::move(all), bytes);
 }
 
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle) {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "veche/channel.h"
+#include "veche/export.h"
+#include "veche/learner.h"
+
+namespace veche {
+
+// A learner whose gradients come from a training loop outside the run, such as a program's own loop
+// on another thread. The run asks it before every step whether there is a gradient, and ends when
+// all learners have none left (StopReason::samples). Until then a node without a gradient only
+// takes part in the exchanges. Not for virtual time: `next` waits outside of the engine.
+class VECHE_API DrivenLearner : public Learner {
+ public:
+  // Before the first step, and on the grid before the first step of every view. `channel` joins the
+  // learners of all nodes: this call may make their models equal, and the outside loop may use it
+  // while `next` waits. It is valid until the node ends. `step`: steps made so far.
+  virtual void begin(Channel& channel, std::uint64_t step) = 0;
+  // Waits until the outside loop has a gradient for the next step, which `compute_gradient` then
+  // returns. False: it has none left; every later call returns false too.
+  virtual bool next() = 0;
+  // After the last step, with the parameters that the strategy has left.
+  virtual void end() = 0;
+};
+
+}  // namespace veche

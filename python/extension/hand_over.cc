@@ -1,0 +1,102 @@
+#include "extension/hand_over.h"
+
+#include "veche/collectives.h"
+#include "veche/errors.h"
+
+namespace veche::python {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenSignalChecks(100);
+
+}  // namespace
+
+std::optional<bool> HandOver::await_node() {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, kBetweenSignalChecks, [&] { return turn_ == Turn::loop || run_ended_; }))
+    return {};
+  return !run_ended_;
+}
+
+std::optional<bool> HandOver::await_end() {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_for(lock, kBetweenSignalChecks, [&] { return run_ended_; })) return {};
+  return true;
+}
+
+void HandOver::give(const Score& score) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (run_ended_) return;
+    score_ = score;
+    turn_ = Turn::node;
+  }
+  changed_.notify_all();
+}
+
+void HandOver::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    turn_ = Turn::node;
+  }
+  changed_.notify_all();
+}
+
+void HandOver::fail(std::string why) {
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(why);
+    finished_ = true;
+    turn_ = Turn::node;
+  }
+  changed_.notify_all();
+}
+
+void HandOver::run_ended() {
+  {
+    const std::lock_guard lock(mutex_);
+    run_ended_ = true;
+    channel_ = nullptr;
+  }
+  changed_.notify_all();
+}
+
+void HandOver::ready(Channel& channel, std::uint64_t step) {
+  // Loops that were written without Veche draw different initial models.
+  if (step == 0) {
+    broadcast(channel, NodeId{0}, parameters_);
+    if (!buffers_.empty()) broadcast(channel, NodeId{0}, buffers_);
+  }
+  const std::lock_guard lock(mutex_);
+  channel_ = &channel;
+  steps_ = step;
+}
+
+bool HandOver::next() {
+  std::unique_lock lock(mutex_);
+  if (!finished_) {
+    turn_ = Turn::loop;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return turn_ == Turn::node; });
+  }
+  if (failure_) throw RunError(*failure_);
+  if (!finished_) ++steps_;
+  return !finished_;
+}
+
+Score HandOver::take_score() {
+  const std::lock_guard lock(mutex_);
+  return score_;
+}
+
+Channel* HandOver::channel() {
+  const std::lock_guard lock(mutex_);
+  return channel_;
+}
+
+std::uint64_t HandOver::steps() const {
+  const std::lock_guard lock(mutex_);
+  return steps_;
+}
+
+}  // namespace veche::python

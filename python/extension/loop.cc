@@ -1,0 +1,279 @@
+#include "extension/loop.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "extension/module.h"
+#include "veche/errors.h"
+#include "veche/register.h"
+#include "veche/vector_math.h"
+
+namespace veche::python {
+namespace {
+
+constexpr char kName[] = "python-loop";
+
+// What the registered learner and optimizer of a run are made of.
+struct Current {
+  std::shared_ptr<HandOver> shared;
+  py::object optimizer;
+};
+
+Current& current() {
+  // Never destroyed: Python may be gone by the end of the process.
+  static Current& current = *new Current;
+  return current;
+}
+
+// A view of memory that `owner` keeps alive.
+py::array_t<float> array_over(std::span<float> vector, const py::handle& owner) {
+  return {{static_cast<py::ssize_t>(vector.size())}, {sizeof(float)}, vector.data(), owner};
+}
+
+// The user's optimizer as the run sees it. It works in place, on the node's thread; the Python loop
+// waits meanwhile.
+class LoopOptimizer : public Optimizer {
+ public:
+  using Optimizer::update;
+  LoopOptimizer(const py::object& make, std::size_t from, std::size_t length) {
+    const py::gil_scoped_acquire gil;
+    optimizer_ = make(from, length);
+    for (const py::handle each : optimizer_.attr("state")()) {
+      const auto array = py::cast<py::array_t<float, py::array::c_style>>(each);
+      arrays_.push_back(array);
+      state_.emplace_back(const_cast<float*>(array.data()), static_cast<std::size_t>(array.size()));
+    }
+  }
+  ~LoopOptimizer() override {
+    const py::gil_scoped_acquire gil;
+    arrays_.clear();
+    optimizer_ = py::object();
+  }
+
+  void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
+              const Step& step) override {
+    scratch_.assign(g.begin(), g.end());
+    if (step.gradient_scale != 1) scale(scratch_, static_cast<float>(step.gradient_scale));
+    const bool elsewhere = into.data() != x.data();
+    // In place, as the Python optimizer's tensors are views of x.
+    const std::span<float> target(const_cast<float*>(x.data()), x.size());
+    if (elsewhere) before_.assign(x.begin(), x.end());
+    {
+      const py::gil_scoped_acquire gil;
+      optimizer_.attr("update")(array_over(target, py::none()), array_over(scratch_, py::none()));
+    }
+    if (!elsewhere) return;
+    std::ranges::copy(target, into.begin());
+    std::ranges::copy(before_, target.begin());
+  }
+
+  std::vector<std::span<float>> state() override { return state_; }
+
+ private:
+  py::object optimizer_;
+  std::vector<py::array> arrays_;
+  std::vector<std::span<float>> state_;
+  std::vector<float> scratch_, before_;
+};
+
+void register_loop() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    register_model({.name = kName, .needs_data = false, .make = [](const ModelSpec&) {
+                      return std::make_unique<LoopLearner>(current().shared);
+                    }});
+    register_optimizer({.name = kName, .make = [](Learner&, std::size_t from, std::size_t length) {
+                          return std::make_unique<LoopOptimizer>(current().optimizer, from, length);
+                        }});
+  });
+}
+
+std::size_t length_of(const std::vector<TensorLayout>& layout) {
+  std::size_t end = 0;
+  for (const TensorLayout& each : layout) {
+    std::size_t size = 1;
+    for (const std::int64_t side : each.shape) size *= static_cast<std::size_t>(side);
+    end = std::max(end, each.offset + size);
+  }
+  return end;
+}
+
+}  // namespace
+
+Loop::Loop(std::vector<TensorLayout> parameters, std::vector<TensorLayout> buffers, py::object optimizer)
+    : shared_(std::make_shared<HandOver>(length_of(parameters), length_of(buffers))),
+      optimizer_(std::move(optimizer)) {
+  shared_->parameter_layout = std::move(parameters);
+  shared_->buffer_layout = std::move(buffers);
+}
+
+Loop::~Loop() { end_quietly(); }
+
+void Loop::end_quietly() {
+  if (!waiter_.joinable()) return;
+  shared_->finish();
+  run_->stop();
+  const py::gil_scoped_release release;
+  waiter_.join();
+}
+
+py::array_t<float> Loop::view(std::span<float> vector) {
+  const py::capsule owner(new std::shared_ptr<HandOver>(shared_),
+                          [](void* held) { delete static_cast<std::shared_ptr<HandOver>*>(held); });
+  return array_over(vector, owner);
+}
+
+Run& Loop::run() {
+  if (!run_) throw RequestError("the run has not started: make a step first");
+  return *run_;
+}
+
+// Waits in turns, so that Ctrl-C reaches the loop's thread.
+template <class Wait>
+auto Loop::without_gil(Wait wait) {
+  for (;;) {
+    {
+      const py::gil_scoped_release release;
+      if (const auto result = wait()) return *result;
+    }
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+}
+
+void Loop::start(const std::string& toml, const std::vector<std::string>& assignments, LoopOptions options) {
+  if (run_) throw RequestError("this loop has started already");
+  register_loop();
+  Config config = Config::from_text(toml, "the configuration");
+  const bool joins = options.invitation.has_value();
+  for (const std::string& assignment : assignments) config.set(assignment);
+  if (!joins) {
+    config.set("model", "name", Value{std::string(kName)});
+    config.set("optimizer", "name", Value{std::string(kName)});
+  }
+  current() = {shared_, optimizer_};
+  RunOptions run{.resume = options.resume, .restart = options.restart, .keep = options.keep};
+  run.on_start = [this](const RunInfo& info) { info_ = info; };
+  if (options.on_notice)
+    run.on_notice = [tell = options.on_notice](const std::string& sentence) {
+      const py::gil_scoped_acquire gil;
+      tell(sentence);
+    };
+  if (options.grid) {
+    run.grid.emplace();
+    run.grid->invitation = options.invitation;
+    if (options.on_invitation)
+      run.grid->on_invitation = [tell = options.on_invitation](const std::string& invitation) {
+        const py::gil_scoped_acquire gil;
+        tell(invitation);
+      };
+  }
+  {
+    const py::gil_scoped_release release;
+    run_.emplace(config, std::move(run));
+    run_->start();
+  }
+  waiter_ = std::thread([this] {
+    try {
+      result_ = run_->wait();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    shared_->run_ended();
+  });
+  if (!without_gil([this] { return shared_->await_node(); })) throw_if_failed();
+}
+
+bool Loop::step(double loss, std::int64_t samples) {
+  run();
+  shared_->give({.loss_sum = loss * static_cast<double>(samples), .correct = 0, .count = samples});
+  const bool goes_on = without_gil([this] { return shared_->await_node(); });
+  if (!goes_on) throw_if_failed();
+  return goes_on;
+}
+
+void Loop::throw_if_failed() {
+  if (waiter_.joinable()) {
+    const py::gil_scoped_release release;
+    waiter_.join();
+  }
+  if (error_) std::rethrow_exception(error_);
+}
+
+const RunResult& Loop::finish() {
+  run();
+  shared_->finish();
+  without_gil([this] { return shared_->await_end(); });
+  throw_if_failed();
+  return *result_;
+}
+
+void Loop::fail(const std::string& why) {
+  run();
+  shared_->fail(why);
+}
+
+Channel& Loop::channel() {
+  Channel* const channel = shared_->channel();
+  if (channel == nullptr) throw RequestError("there is no run under way whose nodes could exchange vectors");
+  return *channel;
+}
+
+void Loop::gather(const std::vector<std::uintptr_t>& from, const std::vector<std::size_t>& offsets,
+                  const std::vector<std::size_t>& lengths) {
+  const py::gil_scoped_release release;
+  const std::span<float> into = shared_->gradients();
+  for (std::size_t i = 0; i < from.size(); ++i)
+    std::memcpy(into.data() + offsets[i], reinterpret_cast<const float*>(from[i]),
+                lengths[i] * sizeof(float));
+}
+
+void add_loop(py::module_& module) {
+  py::class_<TensorLayout>(module, "TensorLayout")
+      .def(py::init([](std::string name, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
+                       std::size_t offset) {
+        return TensorLayout{std::move(name), std::move(shape), std::move(strides), offset};
+      }));
+  py::class_<RunInfo>(module, "RunInfo")
+      .def_readonly("rank", &RunInfo::rank)
+      .def_readonly("nodes", &RunInfo::nodes)
+      .def_readonly("folder", &RunInfo::folder)
+      .def_readonly("strategy", &RunInfo::strategy)
+      .def_readonly("first_step", &RunInfo::first_step);
+  py::class_<Loop>(module, "Loop")
+      .def(py::init<std::vector<TensorLayout>, std::vector<TensorLayout>, py::object>())
+      .def_property_readonly("parameters", &Loop::parameters)
+      .def_property_readonly("gradients", &Loop::gradients)
+      .def_property_readonly("buffers", &Loop::buffers)
+      .def_property_readonly("steps", &Loop::steps)
+      .def_property_readonly("info", &Loop::info)
+      .def(
+          "start",
+          [](Loop& loop, const std::string& toml, const std::vector<std::string>& assignments,
+             const std::filesystem::path& resume, bool restart, bool keep, bool grid,
+             std::optional<std::string> invitation, std::function<void(const std::string&)> on_invitation,
+             std::function<void(const std::string&)> on_notice) {
+            loop.start(toml, assignments,
+                       {resume, restart, keep, grid, std::move(invitation), std::move(on_invitation),
+                        std::move(on_notice)});
+          },
+          py::arg("toml"), py::arg("assignments"), py::arg("resume") = "", py::arg("restart") = false,
+          py::arg("keep") = true, py::arg("grid") = false, py::arg("invitation") = py::none(),
+          py::arg("on_invitation") = py::none(), py::arg("on_notice") = py::none())
+      .def("step", &Loop::step, py::arg("loss"), py::arg("samples"))
+      .def("finish",
+           [](Loop& loop) {
+             const RunResult& result = loop.finish();
+             return py::dict(py::arg("folder") = result.info.folder, py::arg("steps") = result.last.step,
+                             py::arg("stopped") = to_string(result.last.stopped));
+           })
+      .def("fail", &Loop::fail)
+      .def("stop", &Loop::stop)
+      .def("gather", &Loop::gather);
+}
+
+}  // namespace veche::python

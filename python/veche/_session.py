@@ -1,0 +1,194 @@
+"""The one run of this process that a Python loop takes part in, and the job that it belongs to."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import pathlib
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from veche import _veche
+from veche._veche import Loop, RequestError, TensorLayout
+
+# Set by veche.launch for its processes.
+MEMBER = "VECHE_LAUNCH_MEMBER"  # file with the text of this member of a local job
+GRID = "VECHE_LAUNCH_GRID"  # "found", or the invitation of a run on the grid
+FOLDER = "VECHE_LAUNCH_RESUME"  # folder of a member that returns
+
+_loop: Loop | None = None  # the run under way
+_first_step = 0  # of that run in this process
+_idle = False  # it only carries exchanges: nothing trains
+_place: Any = None
+_failed: BaseException | None = None
+
+
+def place() -> Any:
+    """Rank and size; joins the job of mpirun, srun or veche.launch."""
+    global _place
+    if _place is None:
+        if MEMBER in os.environ:
+            _veche.join_local_job(pathlib.Path(os.environ.pop(MEMBER)).read_text())
+        _place = _veche.place_in_job()
+    return _place
+
+
+def rank() -> int:
+    """The number of this process among those that train together."""
+    return int(_veche.comm_me(_loop)) if _loop is not None else int(place().rank)
+
+
+def size() -> int:
+    """How many processes train together."""
+    return int(_veche.comm_size(_loop)) if _loop is not None else int(place().size)
+
+
+def first_step() -> int:
+    """Steps that the run had made when this process began its part: above 0 in a resumed run."""
+    return _first_step
+
+
+def local_rank() -> int:
+    """The number of this process among those of its host: the GPU that it should use."""
+    return int(place().local_rank)
+
+
+def assignments(
+    config: str | None,
+    *,
+    strategy: str | Mapping[str, Any] | None = None,
+    topology: str | Mapping[str, Any] | None = None,
+    compress: str | Mapping[str, Any] | None = None,
+    keys: Mapping[str, Any] | None = None,
+    checkpoint_every: int | None = None,
+) -> tuple[str, list[str]]:
+    """A configuration as text, and the keys on top of it."""
+    text = pathlib.Path(config).read_text() if config else ""
+    given: dict[str, Any] = {}
+    for section, main, value in (
+        ("strategy", "name", strategy),
+        ("topology", "graph", topology),
+        ("compress", "codec", compress),
+    ):
+        if isinstance(value, Mapping):
+            given.update({f"{section}.{key}": each for key, each in value.items()})
+        elif value is not None:
+            given[f"{section}.{main}"] = value
+    if checkpoint_every is not None:
+        given["run.checkpoint_every"] = checkpoint_every
+    given.update(keys or {})
+    return text, [f"{key}={_toml(value)}" for key, value in given.items()]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(each) for each in value) + "]"
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)
+
+
+# The loop decides when it ends; the run needs a number of steps to plan with.
+_STEPS = 10**12
+
+
+def start(
+    parameters: list[TensorLayout],
+    buffers: list[TensorLayout],
+    make: Callable[[int, int], Any],
+    options: tuple[str, list[str]],
+    *,
+    resume: str | None = None,
+    restart: bool = False,
+    keep: bool = True,
+    before: Callable[[Loop], None] = lambda loop: None,
+    after: Callable[[Loop], None] = lambda loop: None,
+    idle: bool = False,
+) -> Loop:
+    """Begins this process's part of a run. Collective."""
+    global _loop, _idle, _first_step
+    if _loop is not None and not _idle:
+        raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
+    finish()
+    text, keys = options
+    grid = os.environ.get(GRID)
+    resume = resume or os.environ.get(FOLDER)
+    if grid is None:
+        here = place()
+        if not any(key.startswith("cluster.nodes=") for key in keys):
+            keys = [*keys, f"cluster.nodes={here.size}"]
+    joins = grid not in (None, "found") or (grid is not None and resume is not None)
+    if joins:
+        keys = [key for key in keys if key.startswith(("grid.", "run.out=", "cluster.nodes="))]
+        text = ""
+    elif not any(key.startswith("run.steps=") for key in keys):
+        keys = [*keys, f"run.steps={_STEPS}"]
+    loop = Loop(parameters, buffers, make)
+    before(loop)
+    loop.start(
+        text, keys,
+        resume=resume or "", restart=restart, keep=keep, grid=grid is not None,
+        invitation=grid if grid not in (None, "found") else None,
+        on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
+        on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
+    )  # fmt: skip
+    _loop, _idle, _first_step = loop, idle, loop.steps
+    after(loop)
+    return loop
+
+
+def loop() -> Loop:
+    """The run under way; without one, a run that trains nothing and carries exchanges."""
+    if _loop is None:
+        layout = [TensorLayout("nothing", [1], [1], 0)]
+        start(layout, [], _Nothing, assignments(None, strategy="none"), keep=False, idle=True)
+    assert _loop is not None
+    return _loop
+
+
+class _Nothing:
+    def __init__(self, start: int, length: int):
+        pass
+
+    def state(self) -> list[np.ndarray]:
+        return []
+
+    def update(self, x: np.ndarray, g: np.ndarray) -> None:
+        pass
+
+
+def finish() -> dict[str, Any]:
+    """Ends the run of this process after the steps that all nodes have made, and saves it."""
+    global _loop, _idle
+    ended, _loop, _idle = _loop, None, False
+    return ended.finish() if ended is not None else {}
+
+
+def leave(error: BaseException | None) -> None:
+    """At the end of a loop: an error ends the run on all nodes."""
+    if error is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
+        finish()
+        return
+    if _loop is not None:
+        _loop.fail(f"node {rank()} failed:\n" + "".join(traceback.format_exception(error)).rstrip())
+        with contextlib.suppress(Exception):
+            finish()
+
+
+def _note_failure(kind: type, error: BaseException, trace: Any) -> None:
+    global _failed
+    _failed = error
+    _shown(kind, error, trace)
+
+
+_shown, sys.excepthook = sys.excepthook, _note_failure
+atexit.register(lambda: leave(_failed))
+
+comm_allreduce, comm_broadcast = _veche.comm_allreduce, _veche.comm_broadcast

@@ -1,0 +1,374 @@
+"""`veche.Optimizer`: the optimizer of a PyTorch loop that works together with those of other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from veche import _session
+from veche._state import FlatState, Layout, is_dense, like, view_of
+from veche._veche import RequestError, TensorLayout
+
+
+def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of one)
+    optimizer: torch.optim.Optimizer,
+    model: torch.nn.Module | None = None,
+    *,
+    strategy: str | Mapping[str, Any] | None = None,
+    topology: str | Mapping[str, Any] | None = None,
+    compress: str | Mapping[str, Any] | None = None,
+    buffers: str = "own",
+    stage: bool | None = None,
+    config: str | None = None,
+    set: Mapping[str, Any] | None = None,  # noqa: A002  (the command line's word)
+    name: str | None = None,
+    resume: str | None = None,
+    restart: bool = False,
+    keep: bool = True,
+    checkpoint_every: int | None = None,
+) -> torch.optim.Optimizer:
+    """Lets `optimizer.step()` exchange with the other nodes of the run, by the strategy.
+
+    Returns the same object; its class becomes a subclass of its own, so learning-rate schedulers,
+    `state_dict` and `param_groups` go on working. With `model`, its batch-norm statistics are part
+    of checkpoints, and parameters have their names. Nothing is exchanged by hooks: all happens in
+    `step()`.
+    """
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise TypeError(f"optimizer must be a torch.optim.Optimizer, not {type(optimizer).__name__}")
+    if hasattr(optimizer, "_veche"):
+        raise RequestError("this optimizer belongs to a run already")
+    if buffers not in ("own", "average", "broadcast"):
+        raise RequestError(f"buffers = '{buffers}' does not exist; choose own, average or broadcast")
+    if buffers != "own" and model is None:
+        raise RequestError(f"buffers = '{buffers}' needs the model: veche.Optimizer(optimizer, model, ...)")
+    options = _session.assignments(
+        config,
+        strategy=strategy,
+        topology=topology,
+        compress=compress,
+        keys={**({"run.name": name} if name else {}), **(set or {})},
+        checkpoint_every=checkpoint_every,
+    )
+    shared = _Shared(optimizer, model, buffers, stage)
+    loop = _session.start(
+        shared.parameters.layout, shared.buffers.layout, shared.make, options,
+        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all,
+    )  # fmt: skip
+    shared.attach(loop)
+    original = type(optimizer)
+    optimizer._veche_class, optimizer._veche = original, shared
+    # A scheduler made before has put its counter over `step`.
+    optimizer.__dict__.pop("step", None)
+    optimizer.__class__ = _subclass(original)
+    return optimizer
+
+
+def _subclass(original: type) -> type:
+    # The same name, so that logs and schedulers show what people know.
+    return type(original.__name__, (_Step, original), {"__module__": original.__module__})
+
+
+class _Step:
+    """What the class of a shared optimizer adds."""
+
+    _veche: _Shared
+
+    # GradScaler then leaves it to `step` whether to skip an overflow, which all nodes must do alike.
+    _step_supports_amp_scaling = True
+
+    def step(self, closure: Callable[[], Any] | None = None, grad_scaler: Any = None) -> Any:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        # What a scheduler's counter does, which only knows methods that it has wrapped itself.
+        self._step_count = getattr(self, "_step_count", 0) + 1
+        self._opt_called = True
+        if grad_scaler is None or not self._veche.overflows(self, grad_scaler):
+            self._veche.step(loss)
+        return loss
+
+    # torch wraps `step` of each class once, to count calls for its profiler, and schedulers wrap it
+    # for every optimizer.
+    step.hooked = step._with_counter = step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+
+    def add_param_group(self, group: dict[str, Any]) -> None:
+        if "_veche" in self.__dict__:
+            raise RequestError(
+                "parameters were added after veche.Optimizer was made: add them before, "
+                "as all nodes agree on the length of the model"
+            )
+        super().add_param_group(group)  # type: ignore[misc]
+
+    def report(self, loss: float | torch.Tensor, samples: int = 1) -> None:
+        """The loss of the batch, for the live page and the report."""
+        self._veche.report(loss, samples)
+
+    def finish(self) -> dict[str, Any]:
+        """Ends the run when all nodes have made their steps, and saves it."""
+        return _session.finish()
+
+    @property
+    def steps(self) -> int:
+        """Steps made, with those before a resumption."""
+        return self._veche.loop.steps
+
+    def __enter__(self) -> _Step:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> None:
+        _session.leave(error)
+
+
+class _Vector:
+    """Tensors and their places in one flat vector."""
+
+    def __init__(self, named: Iterable[tuple[str, torch.Tensor]], stage: bool | None):
+        self.names, self.tensors, self.offsets, self.layout = [], [], [], []
+        end = 0
+        for tensor_name, tensor in named:
+            _check(tensor_name, tensor)
+            self.names.append(tensor_name)
+            self.tensors.append(tensor)
+            self.offsets.append(end)
+            strides = tensor.stride() if is_dense(tensor) else torch.empty(tensor.size()).stride()
+            self.layout.append(TensorLayout(tensor_name, list(tensor.size()), list(strides), end))
+            end += tensor.numel()
+        self.length = end
+        self.staged = _must_be_staged(self.tensors) if stage is None else stage
+        self.views: list[torch.Tensor] = []
+
+    def bind(self, flat: torch.Tensor) -> None:
+        """Copies the tensors into the flat vector; then they are views of it, unless staged."""
+        self.views = [view_of(flat, t, offset) for t, offset in zip(self.tensors, self.offsets)]
+        self.write()
+        if self.staged:
+            return
+        for tensor, view in zip(self.tensors, self.views):
+            tensor.data = view
+        self.addresses = [view.data_ptr() for view in self.views]
+
+    def write(self) -> None:
+        with torch.no_grad():
+            for tensor, view in zip(self.tensors, self.views):
+                view.copy_(tensor)
+
+    def read(self) -> None:
+        with torch.no_grad():
+            for tensor, view in zip(self.tensors, self.views):
+                tensor.copy_(view)
+
+    def check_unmoved(self) -> None:
+        for i, (tensor, address) in enumerate(zip(self.tensors, self.addresses)):
+            if tensor.data_ptr() != address:
+                raise RequestError(
+                    f"'{self.names[i]}' was replaced after veche.Optimizer was made: change it in place, "
+                    "as by load_state_dict, or make the optimizer after the model is complete"
+                )
+
+
+def _check(name: str, tensor: torch.Tensor) -> None:
+    if not tensor.dtype.is_floating_point:
+        raise TypeError(f"'{name}' has the type {tensor.dtype}, and only floating-point numbers are trained")
+    if tensor.layout != torch.strided:
+        raise TypeError(f"'{name}' is sparse; make it dense with .to_dense()")
+
+
+def _must_be_staged(tensors: list[torch.Tensor]) -> bool:
+    """Tensors elsewhere than in the host's memory, of another type, or over shared memory."""
+    spans = []
+    for tensor in tensors:
+        if tensor.device.type != "cpu" or tensor.dtype != torch.float32 or not is_dense(tensor):
+            return True
+        if tensor.numel():
+            spans.append((tensor.data_ptr(), tensor.data_ptr() + 4 * tensor.numel()))
+    spans.sort()
+    return any(begin < before[1] for before, (begin, _) in zip(spans, spans[1:]))
+
+
+class _Shared:
+    """The link between an optimizer and its node of the run."""
+
+    def __init__(
+        self, optimizer: torch.optim.Optimizer, model: torch.nn.Module | None, buffers: str, stage: bool | None
+    ):
+        self.optimizer, self.buffer_mode = optimizer, buffers
+        names = {id(p): name for name, p in model.named_parameters()} if model is not None else {}
+        unique = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+        if not unique:
+            raise RequestError("this optimizer has no parameters")
+        self.parameters = _Vector(
+            ((names.get(key, f"parameter.{i}"), p) for i, (key, p) in enumerate(unique.items())), stage
+        )
+        floating = [
+            (name, b) for name, b in (model.named_buffers() if model is not None else ()) if b.dtype.is_floating_point
+        ]
+        self.buffers = _Vector(floating, True)
+        self.state_layout = Layout(optimizer, self.parameters.tensors)
+        self.whole: _Whole | None = None
+        self.base_step = type(optimizer).step
+        self.loss, self.samples = 0.0, 1
+        self.groups = [len(group["params"]) for group in optimizer.param_groups]
+
+    # Called by the session, before and after the run has read a checkpoint.
+    def write_all(self, loop: Any) -> None:
+        self.flat = torch.from_numpy(loop.parameters)
+        self.flat_gradient = torch.from_numpy(loop.gradients)
+        self.parameters.bind(self.flat)
+        self.buffers.bind(torch.from_numpy(loop.buffers))
+        self.gradient_views = self.views_over(self.flat_gradient)
+
+    def read_all(self, loop: Any) -> None:
+        if self.parameters.staged:
+            self.parameters.read()
+        self.buffers.read()
+        if loop.steps > 0 and self.whole is not None:
+            self.whole.state_arrays.install(self.optimizer.state)
+
+    def attach(self, loop: Any) -> None:
+        self.loop = loop
+
+    def views_over(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        return [view_of(flat, t, o) for t, o in zip(self.parameters.tensors, self.parameters.offsets)]
+
+    # Called by the run, on its own thread.
+    def make(self, start: int, length: int) -> _Whole | _Part:
+        if self.whole is None and start == 0 and length == self.parameters.length:
+            self.whole = _Whole(self)
+            return self.whole
+        return _Part(self, start, length)
+
+    def report(self, loss: Any, samples: int) -> None:
+        self.loss, self.samples = float(loss), samples
+
+    def step(self, loss: Any) -> None:
+        if not self.parameters.staged:
+            self.parameters.check_unmoved()
+        if [len(group["params"]) for group in self.optimizer.param_groups] != self.groups:
+            raise RequestError("parameters were added after veche.Optimizer was made: add them before")
+        self.write_gradients()
+        if self.parameters.staged:
+            self.parameters.write()
+        if loss is not None:
+            self.loss = float(loss)
+        self.buffers.write()
+        self.loop.step(self.loss, self.samples)
+        if self.parameters.staged:
+            self.parameters.read()
+        self.follow_buffers()
+
+    def overflows(self, optimizer: Any, scaler: Any) -> bool:
+        """Whether the gradient of any node is infinite or not a number. All nodes call it."""
+        state = scaler._per_optimizer_states[id(optimizer)]
+        if not state["found_inf_per_device"]:
+            scaler.unscale_(optimizer)
+        found = list(state["found_inf_per_device"].values())
+        mine = np.array([sum(float(flag) for flag in found)], np.float32)
+        _session.comm_allreduce(self.loop, mine, False)
+        for flag in found:  # so that all nodes go on with the same scale
+            flag.fill_(float(mine[0] > 0))
+        return bool(mine[0] > 0)
+
+    def write_gradients(self) -> None:
+        with torch.no_grad():
+            for p, view in zip(self.parameters.tensors, self.gradient_views):
+                gradient = p.grad
+                if gradient is None:
+                    view.zero_()
+                elif gradient.layout != torch.strided:
+                    raise TypeError(
+                        "a gradient is sparse: make the embedding with sparse=False, or use SGD on it alone"
+                    )
+                elif gradient.data_ptr() != view.data_ptr():
+                    view.copy_(gradient)
+
+    def follow_buffers(self) -> None:
+        if self.buffer_mode == "own" or self.buffers.length == 0:
+            return
+        flat = self.loop.buffers
+        self.buffers.write()
+        if self.buffer_mode == "average":
+            _session.comm_allreduce(self.loop, flat, True)
+        else:
+            _session.comm_broadcast(self.loop, flat, 0)
+        self.buffers.read()
+
+
+class _Whole:
+    """The optimizer of all parameters: the user's own."""
+
+    def __init__(self, shared: _Shared):
+        self.shared = shared
+        vector = shared.parameters
+        self.state_arrays = FlatState(shared.state_layout, vector.tensors, vector.offsets, vector.length)
+        self.views: dict[int, list[torch.Tensor]] = {}
+
+    def state(self) -> list[np.ndarray]:
+        return self.state_arrays.arrays()
+
+    def update(self, x: np.ndarray, g: np.ndarray) -> None:
+        shared = self.shared
+        optimizer, vector = shared.optimizer, shared.parameters
+        address = g.ctypes.data
+        if address not in self.views:
+            self.views[address] = shared.views_over(torch.from_numpy(g))
+        with torch.no_grad():
+            if vector.staged:
+                vector.read()
+            for p, view in zip(vector.tensors, self.views[address]):
+                if vector.staged and p.grad is not None:
+                    p.grad.copy_(view)
+                elif p.grad is not view:
+                    p.grad = view if not vector.staged else view.to(p.device, p.dtype)
+        self.state_arrays.plain_numbers(optimizer.state)
+        shared.base_step(optimizer)
+        self.state_arrays.adopt(optimizer.state)
+        if vector.staged:
+            vector.write()
+
+
+class _Part:
+    """A copy of the user's optimizer for a part of the parameters, as a server has it."""
+
+    def __init__(self, shared: _Shared, start: int, length: int):
+        self.shared, self.length = shared, length
+        self.pieces = []  # (index of the parameter, begin, end) in the part
+        for i, (p, offset) in enumerate(zip(shared.parameters.tensors, shared.parameters.offsets)):
+            begin, end = max(start, offset), min(start + length, offset + p.numel())
+            if begin < end:
+                self.pieces.append((i, begin - start, end - start))
+        self.tensors = [torch.zeros(end - begin) for _, begin, end in self.pieces]
+        tensors = shared.parameters.tensors
+        mine = {id(tensors[i]): t for (i, _, _), t in zip(self.pieces, self.tensors)}
+        self.optimizer = like(shared.optimizer, mine)
+        offsets = [begin for _, begin, _ in self.pieces]
+        self.state_arrays = FlatState(shared.state_layout, self.tensors, offsets, length)
+        self.address = 0
+
+    def state(self) -> list[np.ndarray]:
+        return self.state_arrays.arrays()
+
+    def update(self, x: np.ndarray, g: np.ndarray) -> None:
+        flat, gradient = torch.from_numpy(x), torch.from_numpy(g)
+        if x.ctypes.data != self.address:  # the first time, in practice
+            self.address = x.ctypes.data
+            for tensor, (_, begin, end) in zip(self.tensors, self.pieces):
+                tensor.data = flat[begin:end]
+        for tensor, (_, begin, end) in zip(self.tensors, self.pieces):
+            tensor.grad = gradient[begin:end]
+        # Schedulers change the user's groups.
+        for group, users in zip(self.optimizer.param_groups, self.shared.optimizer.param_groups):
+            group.update({k: v for k, v in users.items() if k != "params"})
+        if self.state_arrays.numbers and any(n.any() for n in self.state_arrays.numbers.values()):
+            if not self.optimizer.state:
+                self.state_arrays.install(self.optimizer.state)
+        self.state_arrays.plain_numbers(self.optimizer.state)
+        self.optimizer.step()
+        self.state_arrays.adopt(self.optimizer.state)
+
+
+__all__ = ["Optimizer"]
