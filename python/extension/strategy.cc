@@ -233,7 +233,12 @@ void register_python_strategy(const py::dict& declared) {
   const Replicas replicas = choice<Replicas>(
       declared["replicas"], {{"own", Replicas::own}, {"equal", Replicas::equal}, {"bound", Replicas::bound}});
   info.replicas = [replicas](const Options&) { return replicas; };
-  info.common_state = [common = declared["common_state"].cast<bool>()](const Options&) { return common; };
+  if (!declared["common_state"].is_none()) {
+    const auto [what, instead] = declared["common_state"].cast<std::pair<std::string, std::string>>();
+    info.common_state = [what = what, instead = instead](const Options&) {
+      return std::optional(CommonState{what, instead});
+    };
+  }
   info.refuses_grid = refusal_from(declared["grid"]);
   info.refuses_pipeline = refusal_from(declared["pipeline"]);
   info.needs_threads = true;

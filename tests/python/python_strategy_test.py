@@ -124,7 +124,8 @@ class Declared(RunsTest):
     def test_wrong_declarations(self):
         for words, options in (("has already", {"channel": 1}), ("has already", {"x": 1}), ("graph must be", {"graph": "ring"}),
                                ("async_ must be", {"async_": "yes"}), ("replicas must be", {"replicas": "many"}),
-                               ("codec must be", {"codec": "int8"}), ("REASON; INSTEAD", {"grid": "no"})):
+                               ("codec must be", {"codec": "int8"}), ("REASON; INSTEAD", {"grid": "no"}),
+                               ("NAME; INSTEAD", {"common_state": True})):
             with self.assertRaisesRegex(ValueError, words):
                 veche.strategy("wrong", **options)
         with self.assertRaisesRegex(TypeError, "default must be a bool, int, float or str, not list"):
