@@ -127,7 +127,9 @@ void forget_frames() {
 
 void add_exceptions(py::module_& module) {
   // No Exception, so that no handler of failures in Python code stops it.
-  static_cast<void>(py::exception<NodeEnded>(module, "NodeEnded", PyExc_BaseException));
+  const py::exception<NodeEnded> ended(module, "NodeEnded", PyExc_BaseException);
+  ended.attr("__doc__") = "A wait of a node that ends. Let it pass.";
+  ended.attr("__module__") = "veche";
   py::register_exception_translator(translate);
 }
 

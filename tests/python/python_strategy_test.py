@@ -134,7 +134,7 @@ class Declared(RunsTest):
             veche.strategy("allreduce")(type("Mine", (), {}))
 
     def test_what_it_cannot_do_is_refused(self):
-        self.assertIn("strategy \"pass-on\": a strategy of a program's own codes its messages itself",
+        self.assertIn("with strategy \"pass-on\": this strategy does not declare what a codec would compress",
                       self.refused("pass-on", {"compress.codec": "int8"}))
         veche.strategy("no-stages", pipeline="needs the whole gradient; such as consensus")(type("NoStages", (), {}))
         with self.assertRaisesRegex(veche.RequestError, "needs the whole gradient: with pipeline.stages = 2 choose another, "
