@@ -64,7 +64,7 @@ std::vector<Key> all_keys(std::span<const std::string> line) {
   return keys;
 }
 
-Words words_of(const std::string& key, std::span<const std::string> line) {
+Words notes_of(const std::string& key, std::span<const std::string> line) {
   Words words;
   for (const Key& known : all_keys(line))
     if (known.name == key) {
@@ -88,7 +88,7 @@ std::vector<Candidate> assignments(const std::string& typed, std::span<const std
     return found;
   }
   const std::string key = typed.substr(0, equals);
-  for (const std::string& word : words_of(key, line)) found.push_back({key + "=" + word});
+  for (const std::string& word : notes_of(key, line)) found.push_back({key + "=" + word});
   if (is_path(key, line)) found.push_back({std::string(kFiles), typed.substr(equals + 1)});
   return found;
 }
@@ -108,7 +108,7 @@ std::vector<Candidate> variants(const std::string& typed, std::span<const std::s
   if (key == "compress") key = "compress.codec";
   const std::string before = typed.substr(0, typed.find_last_of("=,") + 1);
   std::vector<Candidate> found;
-  for (const std::string& word : words_of(key, line)) found.push_back({before + word});
+  for (const std::string& word : notes_of(key, line)) found.push_back({before + word});
   return found;
 }
 

@@ -24,7 +24,8 @@ int told(const GridArguments& arguments, const RunResult& result) {
     tell("\nLeft {}; {}. Come back with:\n  veche grid join --resume {}\n",
          result.last.step == 0 ? "before the first step"
                                : fmt::format("after step {}, saved", result.last.step),
-         result.others_go_on ? "the others continue" : "no other member takes part, so the run is suspended",
+         result.others_continue ? "the others continue"
+                                : "no other member takes part, so the run is suspended",
          result.info.folder.string());
     return kLeft;
   }

@@ -13,38 +13,39 @@
 namespace veche::cli {
 namespace {
 
-struct ExportWords {
+struct ExportArguments {
   std::string run, out;
   int node = -1;
   bool average = false;
   bool onnx = false;
 };
 
-void export_it(const ExportWords& words, const CLI::Option& node) {
-  ExportRequest request{words.run, words.out, {}, VECHE_VERSION};
-  if (node.count() > 0) request.node = NodeId{words.node};
-  const bool onnx = words.onnx || request.out.extension() == ".onnx";
+void export_it(const ExportArguments& arguments, const CLI::Option& node) {
+  ExportRequest request{arguments.run, arguments.out, {}, VECHE_VERSION};
+  if (node.count() > 0) request.node = NodeId{arguments.node};
+  const bool onnx = arguments.onnx || request.out.extension() == ".onnx";
   const ExportResult result = onnx ? export_onnx(request) : export_model(request);
   for (const std::string& sentence : result.notices) tell("note: {}\n", one_line(sentence));
-  tell("{}: {} of step {}, {} tensors, {}\n", words.out, result.who, result.step, result.tensors,
+  tell("{}: {} of step {}, {} tensors, {}\n", arguments.out, result.who, result.step, result.tensors,
        bytes(static_cast<double>(result.bytes)));
 }
 
 void add_export(CLI::App& model) {
   CLI::App* command =
       model.add_subcommand("export", "Write the newest checkpoint of a run as a safetensors or ONNX file");
-  auto words = std::make_shared<ExportWords>();
+  auto arguments = std::make_shared<ExportArguments>();
   command
-      ->add_option("run", words->run, "the run's folder, such as runs/NAME; for ONNX also a file of weights")
+      ->add_option("run", arguments->run,
+                   "the run's folder, such as runs/NAME; for ONNX also a file of weights")
       ->type_name("PLACE")
       ->required();
-  command->add_option("out", words->out, "the file, such as model.safetensors")
+  command->add_option("out", arguments->out, "the file, such as model.safetensors")
       ->type_name("FILE")
       ->required();
-  CLI::Option* node = command->add_option("--node", words->node, "export the model of this node");
-  command->add_flag("--average", words->average, "the average over the nodes (default)")->excludes(node);
-  command->add_flag("--onnx", words->onnx, "write ONNX; implied by a file name *.onnx");
-  command->callback([words, node] { export_it(*words, *node); });
+  CLI::Option* node = command->add_option("--node", arguments->node, "export the model of this node");
+  command->add_flag("--average", arguments->average, "the average over the nodes (default)")->excludes(node);
+  command->add_flag("--onnx", arguments->onnx, "write ONNX; implied by a file name *.onnx");
+  command->callback([arguments, node] { export_it(*arguments, *node); });
 }
 
 void add_ls(CLI::App& model) {
@@ -56,14 +57,14 @@ void add_ls(CLI::App& model) {
 
 void add_show(CLI::App& model) {
   CLI::App* command = model.add_subcommand("show", "Print the layers of a model");
-  auto words = std::make_shared<ShowWords>();
-  command->add_option("name", words->name, "the model")->type_name("MODEL")->required();
-  command->add_option("--set", words->assignments, "model.key=value, as for training")
+  auto arguments = std::make_shared<ShowArguments>();
+  command->add_option("name", arguments->name, "the model")->type_name("MODEL")->required();
+  command->add_option("--set", arguments->assignments, "model.key=value, as for training")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--input", words->input, "channels x height x width of a sample, such as 3x32x32");
-  StagesWords& stages = words->stages;
+  command->add_option("--input", arguments->input, "channels x height x width of a sample, such as 3x32x32");
+  StagesArguments& stages = arguments->stages;
   CLI::Option* cut =
       command->add_option("--stages", stages.stages, "cut the model into this many stages and print the cut");
   command->add_option("--speed", stages.speed, "relative speeds of the stages' machines, such as 1,2,1")
@@ -81,8 +82,8 @@ void add_show(CLI::App& model) {
   command->add_option("--schedule", stages.schedule, "1f1b (default), gpipe or naive")
       ->check(CLI::IsMember(schedule_words()))
       ->needs(cut);
-  command->add_flag("--json", words->json, "one JSON object");
-  command->callback([words] { show_model(*words); });
+  command->add_flag("--json", arguments->json, "one JSON object");
+  command->callback([arguments] { show_model(*arguments); });
 }
 
 }  // namespace

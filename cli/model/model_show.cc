@@ -69,10 +69,10 @@ Shape read_shape(const std::string& text) {
   return {extents[0], extents[1], extents[2]};
 }
 
-ModelSpec asked_for(const ShowWords& words) {
+ModelSpec asked_for(const ShowArguments& arguments) {
   Config config;
-  config.set("model.name=\"" + words.name + "\"");
-  for (const std::string& assignment : words.assignments) {
+  config.set("model.name=\"" + arguments.name + "\"");
+  for (const std::string& assignment : arguments.assignments) {
     if (!assignment.starts_with("model."))
       throw RequestError(fmt::format("--set {}: only keys of [model] change a model", assignment));
     config.set(assignment);
@@ -84,7 +84,7 @@ ModelSpec asked_for(const ShowWords& words) {
   spec.nodes = settings.nodes();
   spec.name = spec.settings.name;
   const ModelInfo info = find_model(spec.name);
-  spec.input = words.input.empty() ? info.input : read_shape(words.input);
+  spec.input = arguments.input.empty() ? info.input : read_shape(arguments.input);
   spec.classes = spec.settings.classes.value_or(info.classes);
   return spec;
 }
@@ -138,11 +138,11 @@ void list_all_models(bool json) {
   if (!missing.empty()) tell_sentence("FLOPs and bytes are left out: " + missing);
 }
 
-void show_model(const ShowWords& words) {
-  const ModelSpec spec = asked_for(words);
-  if (words.stages.stages != 0) return show_stages(spec, words.stages, words.json);
+void show_model(const ShowArguments& arguments) {
+  const ModelSpec spec = asked_for(arguments);
+  if (arguments.stages.stages != 0) return show_stages(spec, arguments.stages, arguments.json);
   const ModelDescription model = describe_model(spec);
-  if (words.json) {
+  if (arguments.json) {
     ordered_json object{{"name", spec.name},
                         {"input", {spec.input.channels, spec.input.height, spec.input.width}},
                         {"classes", spec.classes}};

@@ -10,15 +10,15 @@ namespace veche::cli {
 // `veche model ls`: every model and its costs.
 void list_all_models(bool json);
 
-struct ShowWords {
+struct ShowArguments {
   std::string name;
   std::vector<std::string> assignments;
   std::string input;  // empty: the usual input of the model
   bool json = false;
-  StagesWords stages;  // of --stages
+  StagesArguments stages;  // of --stages
 };
 
 // `veche model show`: every tensor of a model.
-void show_model(const ShowWords& words);
+void show_model(const ShowArguments& arguments);
 
 }  // namespace veche::cli

@@ -29,25 +29,26 @@ struct ShownStage {
   int held = 0;                      // micro-batches at once
 };
 
-void check_stages(const StagesWords& words, int micro_batches, std::size_t blocks) {
-  if (words.stages < 1 || static_cast<std::size_t>(words.stages) > blocks)
+void check_stages(const StagesArguments& arguments, int micro_batches, std::size_t blocks) {
+  if (arguments.stages < 1 || static_cast<std::size_t>(arguments.stages) > blocks)
+    throw RequestError(fmt::format("--stages {}: the model has {} blocks: choose 1 to {}", arguments.stages,
+                                   blocks, blocks));
+  if (!arguments.speed.empty() && static_cast<int>(arguments.speed.size()) != arguments.stages)
     throw RequestError(
-        fmt::format("--stages {}: the model has {} blocks: choose 1 to {}", words.stages, blocks, blocks));
-  if (!words.speed.empty() && static_cast<int>(words.speed.size()) != words.stages)
-    throw RequestError(fmt::format("--speed has {} numbers for {} stages", words.speed.size(), words.stages));
-  if (std::ranges::any_of(words.speed, [](double speed) { return !(speed > 0); }))
+        fmt::format("--speed has {} numbers for {} stages", arguments.speed.size(), arguments.stages));
+  if (std::ranges::any_of(arguments.speed, [](double speed) { return !(speed > 0); }))
     throw RequestError("--speed must be above 0");
-  if (micro_batches > words.batch)
+  if (micro_batches > arguments.batch)
     throw RequestError(fmt::format("--micro-batches {} are more than the {} samples of --batch",
-                                   micro_batches, words.batch));
+                                   micro_batches, arguments.batch));
 }
 
 // Every stage's speed in those of the fastest one, which is this machine.
-std::vector<double> relative_speeds(const StagesWords& words) {
-  std::vector<double> speeds(static_cast<std::size_t>(words.stages), 1.0);
-  if (words.speed.empty()) return speeds;
-  const double fastest = std::ranges::max(words.speed);
-  std::ranges::transform(words.speed, speeds.begin(), [&](double speed) { return speed / fastest; });
+std::vector<double> relative_speeds(const StagesArguments& arguments) {
+  std::vector<double> speeds(static_cast<std::size_t>(arguments.stages), 1.0);
+  if (arguments.speed.empty()) return speeds;
+  const double fastest = std::ranges::max(arguments.speed);
+  std::ranges::transform(arguments.speed, speeds.begin(), [&](double speed) { return speed / fastest; });
   return speeds;
 }
 
@@ -76,24 +77,24 @@ ShownStage show_stage(const std::vector<BlockDescription>& blocks, const std::ve
   return stage;
 }
 
-ShownCut cut_and_measure(const ModelSpec& model, const StagesWords& words) {
+ShownCut cut_and_measure(const ModelSpec& model, const StagesArguments& arguments) {
   const std::vector<BlockDescription> blocks = describe_blocks(model);
   ShownCut shown;
-  shown.micro_batches = words.micro_batches > 0
-                            ? words.micro_batches
-                            : static_cast<int>(usual_micro_batches(words.stages, words.batch));
+  shown.micro_batches = arguments.micro_batches > 0
+                            ? arguments.micro_batches
+                            : static_cast<int>(usual_micro_batches(arguments.stages, arguments.batch));
   const int parts = shown.micro_batches;
-  check_stages(words, parts, blocks.size());
+  check_stages(arguments, parts, blocks.size());
   const std::vector<double> seconds =
-      measure_blocks(model, samples_in(static_cast<std::size_t>(words.batch), parts, 0));
-  const std::vector<double> speeds = relative_speeds(words);
-  shown.cut = plan_cut(blocks, {words.cut, speeds, seconds});
-  const Schedule schedule = read_schedule(words.schedule);
+      measure_blocks(model, samples_in(static_cast<std::size_t>(arguments.batch), parts, 0));
+  const std::vector<double> speeds = relative_speeds(arguments);
+  shown.cut = plan_cut(blocks, {arguments.cut, speeds, seconds});
+  const Schedule schedule = read_schedule(arguments.schedule);
   std::vector<double> forward, backward;
-  for (int s = 0; s < words.stages; ++s) {
+  for (int s = 0; s < arguments.stages; ++s) {
     const BlockRange range = blocks_of_stage(shown.cut, static_cast<int>(blocks.size()), s);
     ShownStage stage = show_stage(blocks, seconds, range, speeds[static_cast<std::size_t>(s)]);
-    stage.held = most_held(passes_of_stage(schedule, words.stages, s, parts));
+    stage.held = most_held(passes_of_stage(schedule, arguments.stages, s, parts));
     forward.push_back(stage.forward);
     backward.push_back(stage.backward);
     shown.stages.push_back(std::move(stage));
@@ -103,7 +104,7 @@ ShownCut cut_and_measure(const ModelSpec& model, const StagesWords& words) {
   return shown;
 }
 
-void print_json(const ShownCut& shown, const ModelSpec& model, const StagesWords& words) {
+void print_json(const ShownCut& shown, const ModelSpec& model, const StagesArguments& arguments) {
   ordered_json rows = ordered_json::array();
   for (const ShownStage& stage : shown.stages)
     rows.push_back({{"blocks", stage.blocks},
@@ -119,14 +120,14 @@ void print_json(const ShownCut& shown, const ModelSpec& model, const StagesWords
   answer_json(ordered_json{{"name", model.name},
                            {"cut", shown.cut},
                            {"micro_batches", shown.micro_batches},
-                           {"batch", words.batch},
-                           {"schedule", words.schedule},
+                           {"batch", arguments.batch},
+                           {"schedule", arguments.schedule},
                            {"step_seconds", shown.step},
                            {"bubble", shown.waiting},
                            {"stages", rows}});
 }
 
-void print_table(const ShownCut& shown, const StagesWords& words) {
+void print_table(const ShownCut& shown, const StagesArguments& arguments) {
   Table table(
       {"stage", "blocks", "parameters", "FLOPs/sample", "sent/sample", "forward", "backward", "held"});
   for (std::size_t s = 0; s < shown.stages.size(); ++s) {
@@ -139,22 +140,23 @@ void print_table(const ShownCut& shown, const StagesWords& words) {
   }
   answer("{}", table.text());
   double sent = 0;
-  for (const ShownStage& stage : shown.stages) sent += 2.0 * words.batch * static_cast<double>(stage.sent);
+  for (const ShownStage& stage : shown.stages)
+    sent += 2.0 * arguments.batch * static_cast<double>(stage.sent);
   answer(
       "pipeline.cut = {}: a step of {} samples in {} micro-batches ({}) takes {:.0f} ms, of which {:.0f} % "
       "are waiting, and sends {} of activations\n",
-      ordered_json(shown.cut).dump(), words.batch, shown.micro_batches, words.schedule, 1e3 * shown.step,
-      1e2 * shown.waiting, bytes(sent));
+      ordered_json(shown.cut).dump(), arguments.batch, shown.micro_batches, arguments.schedule,
+      1e3 * shown.step, 1e2 * shown.waiting, bytes(sent));
 }
 
 }  // namespace
 
-void show_stages(const ModelSpec& model, const StagesWords& words, bool json) {
-  const ShownCut shown = cut_and_measure(model, words);
+void show_stages(const ModelSpec& model, const StagesArguments& arguments, bool json) {
+  const ShownCut shown = cut_and_measure(model, arguments);
   if (json)
-    print_json(shown, model, words);
+    print_json(shown, model, arguments);
   else
-    print_table(shown, words);
+    print_table(shown, arguments);
 }
 
 }  // namespace veche::cli

@@ -7,7 +7,7 @@
 
 namespace veche::cli {
 
-struct StagesWords {
+struct StagesArguments {
   int stages = 0;             // 0: not asked for
   std::vector<double> speed;  // relative, of each stage; empty: equal
   int micro_batches = 0;      // 0: as many as a run would have
@@ -18,6 +18,6 @@ struct StagesWords {
 
 // `veche model show --stages`: where the model would be cut, and the costs of each stage. Measures
 // the blocks on this machine.
-void show_stages(const ModelSpec& model, const StagesWords& words, bool json);
+void show_stages(const ModelSpec& model, const StagesArguments& arguments, bool json);
 
 }  // namespace veche::cli

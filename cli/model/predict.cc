@@ -22,7 +22,7 @@ using PredictJson = nlohmann::ordered_json;
 constexpr std::size_t kPredictedAtOnce = 100;
 constexpr std::size_t kMostConfusion = 30;  // classes of a confusion matrix that fits on a screen
 
-struct PredictWords {
+struct PredictArguments {
   std::string place;
   std::vector<std::string> images;
   int node = -1;
@@ -141,48 +141,48 @@ PredictJson model_json(const TrainedModel& model) {
           {"parameters", model.parameters()}};
 }
 
-int predict(const PredictWords& words, bool has_node) {
-  if (words.images.empty() && !words.test)
+int predict(const PredictArguments& arguments, bool has_node) {
+  if (arguments.images.empty() && !arguments.test)
     throw RequestError(
         "name pictures, folders or packed sets, or ask with --test about the test set of the run");
-  TrainedModel model(words.place, has_node ? std::optional(NodeId{words.node}) : std::nullopt,
+  TrainedModel model(arguments.place, has_node ? std::optional(NodeId{arguments.node}) : std::nullopt,
                      usable_cores());
   for (const std::string& sentence : model.notices()) tell("note: {}\n", one_line(sentence));
   std::optional<Pictures> pictures;
-  if (!words.images.empty()) pictures.emplace(words.images, model.input());
+  if (!arguments.images.empty()) pictures.emplace(arguments.images, model.input());
   std::optional<DataSource> test;
-  if (words.test) test = test_data(model);
+  if (arguments.test) test = test_data(model);
 
   PredictJson json{{"model", model_json(model)}};
   const std::vector<std::string> names = class_names(model);
   Assessment of_pictures(names.size()), of_test(names.size());
-  if (!words.json)
+  if (!arguments.json)
     answer("{} of {} at step {}: {}, {} parameters\n", model.who(), one_line(model.name()), model.step(),
            model.model(), with_commas(model.parameters()));
   std::size_t damaged = 0;
   if (pictures) {
-    Counter counter("predicting", "images", words.json);
+    Counter counter("predicting", "images", arguments.json);
     Table table({"picture", "class", "probability", "then"});
     PredictJson answers = PredictJson::array();
     std::size_t done = 0;
     Asked asked(model, [&](Pictures::One& one, std::span<const float> probabilities) {
       if (probabilities.empty()) {
         ++damaged;
-        if (words.json)
+        if (arguments.json)
           answers.push_back({{"image", one.name}, {"error", one.damage}});
         else
           table.row({one_line(one.name), one_line(one.damage), "", ""});
         return;
       }
       if (one.label) of_pictures.add(*one.label, probabilities);
-      if (words.json) {
+      if (arguments.json) {
         PredictJson answer{{"image", one.name}};
-        answer.update(prediction_json(model.input(), probabilities, words.top));
+        answer.update(prediction_json(model.input(), probabilities, arguments.top));
         if (one.label) answer["truth"] = *one.label;
         answers.push_back(std::move(answer));
         return;
       }
-      const auto best = ranked(probabilities, words.top);
+      const auto best = ranked(probabilities, arguments.top);
       std::string then;
       for (std::size_t i = 1; i < best.size(); ++i)
         then += fmt::format("{}{} {:.1f} %", then.empty() ? "" : ", ", one_line(names[best[i]]),
@@ -196,26 +196,26 @@ int predict(const PredictWords& words, bool has_node) {
     });
     asked.answer_all();
     counter.clear();
-    if (words.json)
+    if (arguments.json)
       json["predictions"] = std::move(answers);
     else
       answer("\n{}", table.text());
-    if (of_pictures.count() > 0 && words.json) json["assessment"] = of_pictures.to_json(names);
-    if (of_pictures.count() > 0 && !words.json) print_assessment(of_pictures, names);
+    if (of_pictures.count() > 0 && arguments.json) json["assessment"] = of_pictures.to_json(names);
+    if (of_pictures.count() > 0 && !arguments.json) print_assessment(of_pictures, names);
   }
   if (test) {
-    Counter counter("testing", "images", words.json);
+    Counter counter("testing", "images", arguments.json);
     Asked asked(model, [&](const Pictures::One& one, std::span<const float> probabilities) {
       of_test.add(*one.label, probabilities);
     });
     ask_test_set(model, *test, asked, counter);
     counter.clear();
-    if (words.json)
+    if (arguments.json)
       json["test"] = of_test.to_json(names);
     else
       print_assessment(of_test, names);
   }
-  if (words.json) answer_json(json);
+  if (arguments.json) answer_json(json);
   if (damaged == 0) return 0;
   flush_output();
   tell_sentence(fmt::format("{} of {} pictures cannot be read", damaged, pictures->size()));
@@ -226,21 +226,22 @@ int predict(const PredictWords& words, bool has_node) {
 
 void add_predict(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("predict", "Classify images with a trained model");
-  auto words = std::make_shared<PredictWords>();
-  command->add_option("PLACE", words->place, "a run's folder, or weights from `veche model export`")
+  auto arguments = std::make_shared<PredictArguments>();
+  command->add_option("PLACE", arguments->place, "a run's folder, or weights from `veche model export`")
       ->type_name("PLACE")
       ->required();
-  command->add_option("IMAGE", words->images, "images (JPEG, PNG), folders of images, packed sets, archives")
+  command
+      ->add_option("IMAGE", arguments->images, "images (JPEG, PNG), folders of images, packed sets, archives")
       ->type_name("FILE");
   CLI::Option* node =
-      command->add_option("--node", words->node, "use the model of this node; default: the average");
-  command->add_flag("--test", words->test,
+      command->add_option("--node", arguments->node, "use the model of this node; default: the average");
+  command->add_flag("--test", arguments->test,
                     "evaluate the run's test set: accuracy per class, confusion matrix, calibration");
-  command->add_option("--top", words->top, "number of classes to show per image")
+  command->add_option("--top", arguments->top, "number of classes to show per image")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_flag("--json", words->json, "one JSON object on standard output");
-  command->callback([words, node, &exit_code] { exit_code = predict(*words, node->count() > 0); });
+  command->add_flag("--json", arguments->json, "one JSON object on standard output");
+  command->callback([arguments, node, &exit_code] { exit_code = predict(*arguments, node->count() > 0); });
 }
 
 }  // namespace veche::cli

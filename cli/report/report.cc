@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMostInReport = 100;  // nodes that a small drawing can show
 
-struct ReportWords {
+struct ReportArguments {
   std::vector<std::string> runs;
   std::string out = "report.html", csv, figures, gallery;
 };
@@ -36,7 +36,7 @@ std::string graph_of(const web::RunRecord& run) {
   }
 }
 
-void report(const ReportWords& words) {
+void report(const ReportArguments& words) {
   if (!words.gallery.empty()) {
     if (!words.runs.empty()) throw RequestError("--gallery makes runs of its own: name none");
     for (const auto& file : make_gallery(words.gallery)) answer("{}\n", file.string());
@@ -59,7 +59,7 @@ void report(const ReportWords& words) {
 
 void add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Write tables and curves of runs to one HTML page");
-  auto words = std::make_shared<ReportWords>();
+  auto words = std::make_shared<ReportArguments>();
   command->add_option("RUN", words->runs, "folders of runs or comparisons (--compare, --repeat)")
       ->type_name("RUN");
   command->add_option("--out", words->out, "output file")->type_name("FILE")->capture_default_str();

@@ -12,24 +12,24 @@
 namespace veche::cli {
 namespace {
 
-struct WatchWords {
+struct WatchArguments {
   std::vector<std::string> runs;
-  ServingWords where;
+  ServingArguments where;
 };
 
-void watch(const WatchWords& words) {
+void watch(const WatchArguments& arguments) {
   const Interrupts interrupts;
-  const web::Guard guard = guard_of(words.where);
-  web::WatchService service({words.runs.begin(), words.runs.end()}, guard);
-  const std::string places = one_line(fmt::format("{}", fmt::join(words.runs, ", ")));
+  const web::Guard guard = guard_of(arguments.where);
+  web::WatchService service({arguments.runs.begin(), arguments.runs.end()}, guard);
+  const std::string places = one_line(fmt::format("{}", fmt::join(arguments.runs, ", ")));
   if (service.empty()) tell("note: there is no run in {} yet; those that begin are shown\n", places);
-  serve_until_stopped(words.where, guard, web::WatchService::http_options(), service,
+  serve_until_stopped(arguments.where, guard, web::WatchService::http_options(), service,
                       fmt::format("the live page of {}", places), interrupts.asked());
 }
 
 class LivePage : public RunObserver {
  public:
-  LivePage(RunObserver& next, const ServingWords& where) : next_(next), where_(where) {}
+  LivePage(RunObserver& next, const ServingArguments& where) : next_(next), where_(where) {}
   void on_start(const RunInfo& info) override {
     if (info.rank == 0 && !info.folder.empty()) serve(info.folder);
     next_.on_start(info);
@@ -51,25 +51,25 @@ class LivePage : public RunObserver {
   }
 
   RunObserver& next_;
-  const ServingWords where_;
+  const ServingArguments where_;
   std::unique_ptr<web::WatchService> service_;
   std::unique_ptr<web::HttpServer> server_;  // declared after the service, which must outlive it
 };
 
 }  // namespace
 
-std::unique_ptr<RunObserver> with_live_page(RunObserver& next, const ServingWords& where) {
+std::unique_ptr<RunObserver> with_live_page(RunObserver& next, const ServingArguments& where) {
   return std::make_unique<LivePage>(next, where);
 }
 
 void add_watch(CLI::App& app) {
   CLI::App* command = app.add_subcommand("watch", "Serve the live page of running or finished runs");
-  auto words = std::make_shared<WatchWords>();
-  command->add_option("RUN", words->runs, "run folders, or a folder of runs, such as runs")
+  auto arguments = std::make_shared<WatchArguments>();
+  command->add_option("RUN", arguments->runs, "run folders, or a folder of runs, such as runs")
       ->type_name("RUN")
       ->required();
-  add_serving_options(*command, words->where, 8081);
-  command->callback([words] { watch(*words); });
+  add_serving_options(*command, arguments->where, 8081);
+  command->callback([arguments] { watch(*arguments); });
 }
 
 }  // namespace veche::cli

@@ -23,7 +23,7 @@ std::string quoted(const std::string& words) {
 // The self-weight is implied: what the edges leave.
 std::string to_dot(const TopologyReport& report) {
   const Graph& graph = report.topology->graph();
-  const std::vector<std::string>& labels = words_of(*report.topology).labels;
+  const std::vector<std::string>& labels = notes_of(*report.topology).labels;
   const Mixing mixing = mean_mixing(*report.topology);
   const bool directed = graph.kind() == Graph::Kind::directed;
   std::string text =

@@ -53,7 +53,7 @@ void count_sends(TopologyReport& report) {
 // Nodes that a file labels.
 std::string labels_text(const Topology& topology) {
   constexpr std::size_t kMostRows = 64;
-  const std::vector<std::string>& labels = words_of(topology).labels;
+  const std::vector<std::string>& labels = notes_of(topology).labels;
   if (labels.empty()) return "";
   Table table({"label", "node", "degree"});
   for (std::size_t i = 0; i < labels.size() && i < kMostRows; ++i) {
@@ -97,7 +97,7 @@ double TopologyReport::rounds_to_thousandth() const {
 }
 
 void tell_notices(const Topology& topology) {
-  for (const std::string& notice : words_of(topology).notices) tell("note: {}\n", one_line(notice));
+  for (const std::string& notice : notes_of(topology).notices) tell("note: {}\n", one_line(notice));
 }
 
 TopologyReport examine(const TopologyQuestion& question) {
@@ -163,7 +163,7 @@ Json to_json(const TopologyReport& report) {
       weights.push_back({from, to, weight_between(*mixing, to, from)});
     }
   }
-  if (const auto& labels = words_of(topology).labels; !labels.empty()) json["labels"] = labels;
+  if (const auto& labels = notes_of(topology).labels; !labels.empty()) json["labels"] = labels;
   json["edges"] = std::move(edges);
   json["weights"] = std::move(weights);
   return json;

@@ -51,7 +51,7 @@ void JobView::on_start(const RunInfo& info) {
 
 void JobView::tell_failure(const std::string& sentence) {
   const MutexLock lock(mutex_);
-  if (std::exchange(told_, true)) return;
+  if (std::exchange(reported_, true)) return;
   tell_sentence(sentence);  // at once: the launcher may not leave much time
   if (!folder_.empty()) tell_how_to_go_on(folder_, resume_command(folder_, &job_));
   if (reporter_ != nullptr) reporter_->nothing_to_tell();

@@ -33,7 +33,7 @@ class JobView : public ProgressView {
   Reporter* const reporter_;  // may be null
   Mutex mutex_;
   std::filesystem::path folder_ VECHE_GUARDED_BY(mutex_);
-  bool told_ VECHE_GUARDED_BY(mutex_) = false;
+  bool reported_ VECHE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace veche::cli

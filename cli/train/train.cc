@@ -43,7 +43,7 @@ struct TrainArguments {
   int repeat = 1;
   bool simulate = false;
   bool watch = false;
-  ServingWords where;  // the live page
+  ServingArguments where;  // the live page
 };
 
 Config read_config(const TrainArguments& arguments) {

@@ -57,7 +57,7 @@ struct RunResult {
   // virtual then.
   std::optional<double> wall_seconds;
   // On the grid, after an interruption: whether other members continue the run.
-  bool others_go_on = false;
+  bool others_continue = false;
 };
 
 // A training run in the background of the program that created it. One thread calls the methods;

@@ -44,7 +44,7 @@ class VECHE_API AsyncStrategy {
   virtual void leave() {}
   // Calls `look` while no helper changes the learner or state(). Sends nothing. `look` must not ask
   // for figures (MeasuredStrategy): those take the same lock.
-  virtual void look_at_rest(const std::function<void()>& look) { look(); }
+  virtual void inspect(const std::function<void()>& look) { look(); }
 };
 
 // A strategy that has figures for metrics and the summary.

@@ -30,11 +30,11 @@ VECHE_API std::shared_ptr<const Topology> build_topology(const TopologyRequest& 
 VECHE_API std::shared_ptr<const Topology> make_topology(const TopologyRequest& request);
 
 // What the files of a topology contain besides their graphs.
-struct FileWords {
+struct FileNotes {
   std::vector<std::string> labels = {};   // one per node, "" for unnamed ones; empty: only numbers
   std::vector<std::string> notices = {};  // repairs, one sentence per file: parallel edges merged ...
 };
-VECHE_API const FileWords& words_of(const Topology& topology);
+VECHE_API const FileNotes& notes_of(const Topology& topology);
 
 // The drawing of `veche topology --svg`, of the topology that was built from `request`. Throws
 // RequestError above 2,000 nodes.

@@ -191,7 +191,7 @@ class PythonAsyncStrategy : public PythonStrategy, public AsyncStrategy {
  public:
   using PythonStrategy::PythonStrategy;
   void leave() override { call(kLeave); }
-  void look_at_rest(const std::function<void()>& look) override { look_with_lock(look); }
+  void inspect(const std::function<void()>& look) override { look_with_lock(look); }
 };
 
 // For the grid, where nobody waits for the others to start.

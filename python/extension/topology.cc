@@ -72,9 +72,9 @@ void add_topologies(py::module_& module) {
       .def_property_readonly("period", [](const BuiltTopology& built) { return built.topology->period(); })
       .def_property_readonly("bound", [](const BuiltTopology& built) { return built.topology->bound(); })
       .def_property_readonly("labels",
-                             [](const BuiltTopology& built) { return words_of(*built.topology).labels; })
+                             [](const BuiltTopology& built) { return notes_of(*built.topology).labels; })
       .def_property_readonly("notices",
-                             [](const BuiltTopology& built) { return words_of(*built.topology).notices; })
+                             [](const BuiltTopology& built) { return notes_of(*built.topology).notices; })
       .def(
           "contraction",
           [](const BuiltTopology& built) {

@@ -97,7 +97,7 @@ def _word(key: str, value: object) -> str:
     raise TypeError(f"a value of {key} must be a str, number, bool or list, not {kind(value)}")
 
 
-def words_of(variants: Mapping[str, Values]) -> list[str]:
+def notes_of(variants: Mapping[str, Values]) -> list[str]:
     """The variants as the command line has them: "strategy=allreduce,consensus"."""
     words = []
     for key, values in variants.items():
@@ -135,7 +135,7 @@ def compare(config: ConfigLike = None, variants: Mapping[str, Values] = {}, *, s
         raise TypeError(f"repeat must be an int, not {kind(repeat)}")
     if repeat < 1:
         raise RequestError(f"repeat = {repeat} makes no run; give 1 or more")
-    words = words_of({**({} if strategy is None else {"strategy": strategy}),
+    words = notes_of({**({} if strategy is None else {"strategy": strategy}),
                       **({} if compress is None else {"compress": compress}), **variants})
     if not words:
         raise RequestError("there is nothing to compare: give strategy=[...], compress=[...] or variants={...}")

@@ -23,7 +23,7 @@ class LargeLearner : public testing::MembersLearner {
   std::vector<float> x_, g_;
 };
 
-NodeSelf make_self() {
+MemberState make_self() {
   Config config = Config::from_text("[model]\nname = \"quadratic\"\n");
   config.set("strategy.name=allreduce");
   config.set("optimizer.name=sgd");
@@ -43,9 +43,9 @@ struct Trainer {
     self.learner->parameters()[self.step] += name + n;
     if (round) self.common[0][self.step] = self.common[1][7] = n;
     if (round) std::ranges::copy(self.common[0], self.learner->parameters().begin());
-    if (lending.follows()) lending.made(self, round);
+    if (donor.follows()) donor.made(self, round);
     ++self.step;
-    if (lending.due(self.step, Time(static_cast<double>(self.step)))) lending.take(self);
+    if (donor.due(self.step, Time(static_cast<double>(self.step)))) donor.take(self);
   }
   void step() {
     if (!self.common.empty()) return step_of_own();
@@ -54,14 +54,14 @@ struct Trainer {
     for (std::size_t i = 0; i < kLarge; i += sparse)
       gradient[i] = static_cast<float>((7 * i + 13 * self.step) % 101) / 100 - 0.5F;
     constexpr double kRate = 0.1, kScale = 0.7;
-    if (lending.follows()) lending.made(self.step, gradient, kRate, kScale);
+    if (donor.follows()) donor.made(self.step, gradient, kRate, kScale);
     self.optimizer->update(self.learner->parameters(), gradient,
                            {.rate = kRate, .gradient_scale = kScale, .number = self.step + 1});
     ++self.step;
-    if (lending.due(self.step, Time(static_cast<double>(self.step)))) lending.take(self);
+    if (donor.due(self.step, Time(static_cast<double>(self.step)))) donor.take(self);
   }
-  NodeSelf self = make_self();
-  StateLending lending;
+  MemberState self = make_self();
+  StateDonor donor;
   float name = 0;
   int answers_left = 1 << 30;  // then it is gone
   bool lies = false;           // in pieces
@@ -87,7 +87,7 @@ class Trainers : public testing::DonorsHere {
            std::uint32_t length) override {
     Trainer& one = all[donor];
     std::optional<Message> answer;
-    if (one.answers_left-- > 0) answer = one.lending.give(name, offset, length);
+    if (one.answers_left-- > 0) answer = one.donor.answer(name, offset, length);
     if (answer && one.lies && name.starts_with("piece/"))
       answer->writable<std::byte>()[answer->size() / 2] ^= std::byte{1};
     if (answer && one.lies_in_steps && name.starts_with("gradient/"))
@@ -115,7 +115,7 @@ class Trainers : public testing::DonorsHere {
 
 TEST(CatchUp, IsWhereTheOthersAre) {
   Trainers trainers(3);
-  NodeSelf newcomer = make_self();
+  MemberState newcomer = make_self();
   newcomer.has_state = false;
   const CaughtUp caught = catch_up(newcomer, trainers, Shared::models);
   EXPECT_TRUE(caught.done);
@@ -134,7 +134,7 @@ TEST(CatchUp, IsWhereTheOthersAre) {
 // Models are private; the strategy's shared state must be equal.
 TEST(CatchUp, HasWhatTheOthersHaveInCommon) {
   Trainers trainers(2, true);
-  NodeSelf newcomer = make_self();
+  MemberState newcomer = make_self();
   newcomer.has_state = false;
   const CaughtUp caught = catch_up(newcomer, trainers, Shared::common);
   EXPECT_TRUE(caught.done);
@@ -151,7 +151,7 @@ TEST(CatchUp, GoesOnWithTheOthersWhenADonorDies) {
     SCOPED_TRACE(answers);
     Trainers trainers(3);
     trainers.all[0].answers_left = answers;
-    NodeSelf newcomer = make_self();
+    MemberState newcomer = make_self();
     newcomer.has_state = false;
     const CaughtUp caught = catch_up(newcomer, trainers, Shared::models);
     EXPECT_TRUE(caught.done);
@@ -163,7 +163,7 @@ TEST(CatchUp, GoesOnWithTheOthersWhenADonorDies) {
 TEST(CatchUp, BelievesNoPieceThatIsDamaged) {
   Trainers trainers(2);
   trainers.all[1].lies = true;
-  NodeSelf newcomer = make_self();
+  MemberState newcomer = make_self();
   EXPECT_TRUE(catch_up(newcomer, trainers, Shared::models).done);
   EXPECT_EQ(state_hash(newcomer), state_hash(trainers.all[0].self));
 }
@@ -171,7 +171,7 @@ TEST(CatchUp, BelievesNoPieceThatIsDamaged) {
 TEST(CatchUp, ReplaysNoStepThatIsDamaged) {
   Trainers trainers(2);
   for (Trainer& one : trainers.all) one.lies_in_steps = true;
-  NodeSelf newcomer = make_self();
+  MemberState newcomer = make_self();
   EXPECT_FALSE(catch_up(newcomer, trainers, Shared::models).done);
   // It has a copy of the state at some step, and no step after it.
   Trainers same(2);
@@ -182,7 +182,7 @@ TEST(CatchUp, ReplaysNoStepThatIsDamaged) {
 TEST(CatchUp, KeepsWhatItHadWhenNobodyLends) {
   Trainers trainers(2);
   for (Trainer& one : trainers.all) one.answers_left = 5;
-  NodeSelf newcomer = make_self();
+  MemberState newcomer = make_self();
   newcomer.has_state = false;
   const std::uint64_t before = state_hash(newcomer);
   EXPECT_FALSE(catch_up(newcomer, trainers, Shared::models).done);
@@ -190,7 +190,7 @@ TEST(CatchUp, KeepsWhatItHadWhenNobodyLends) {
   EXPECT_EQ(state_hash(newcomer), before);
 }
 
-TEST(StateLending, CodesAGradientToTheBit) {
+TEST(StateDonor, CodesAGradientToTheBit) {
   for (const std::size_t every : {1, 3, 4, 5, 1000, 1 << 30}) {
     std::vector<float> gradient(10'000);
     for (std::size_t i = 0; i < gradient.size(); i += every) gradient[i] = i % 2 == 0 ? -0.0F : 0.1F;
@@ -200,27 +200,27 @@ TEST(StateLending, CodesAGradientToTheBit) {
       EXPECT_LT(code.size(), 100U);
     }
   }
-  NodeSelf self = make_self();
+  MemberState self = make_self();
   const auto half_a_number = std::vector<std::byte>(7), behind_the_end = std::vector(8, std::byte{0xff});
   EXPECT_FALSE(repeat_step(self, {.rate = 0.1, .bytes = half_a_number}));
   EXPECT_FALSE(repeat_step(self, {.rate = 0.1, .bytes = behind_the_end}));
-  EXPECT_FALSE(repeat_step(self, {.by = StepMade::By::result, .bytes = half_a_number}));
-  EXPECT_FALSE(repeat_step(self, {.by = StepMade::By::nothing, .steps = 0}));
+  EXPECT_FALSE(repeat_step(self, {.by = StepUpdate::By::result, .bytes = half_a_number}));
+  EXPECT_FALSE(repeat_step(self, {.by = StepUpdate::By::nothing, .steps = 0}));
   EXPECT_EQ(self.step, 0);
 }
 
-TEST(StateLending, KeepsNothingWhileNobodyAsks) {
+TEST(StateDonor, KeepsNothingWhileNobodyAsks) {
   Trainers trainers(1);
   Trainer& one = trainers.all[0];
-  EXPECT_FALSE(one.lending.follows());
-  EXPECT_FALSE(one.lending.give("update/1", 0, 0));
-  EXPECT_TRUE(one.lending.give("copy/5", 0, 0));
+  EXPECT_FALSE(one.donor.follows());
+  EXPECT_FALSE(one.donor.answer("update/1", 0, 0));
+  EXPECT_TRUE(one.donor.answer("copy/5", 0, 0));
   for (int step = 0; step < 4; ++step) one.step();
-  EXPECT_TRUE(one.lending.follows());
-  EXPECT_TRUE(one.lending.give("manifest/5", 0, 0));
+  EXPECT_TRUE(one.donor.follows());
+  EXPECT_TRUE(one.donor.answer("manifest/5", 0, 0));
   for (int step = 0; step < 30; ++step) one.step();  // a second each
-  EXPECT_FALSE(one.lending.follows());
-  EXPECT_FALSE(one.lending.give("manifest/5", 0, 0));
+  EXPECT_FALSE(one.donor.follows());
+  EXPECT_FALSE(one.donor.answer("manifest/5", 0, 0));
 }
 
 TEST(StateRequest, HasAName) {
@@ -239,9 +239,9 @@ TEST(StateRequest, HasAName) {
   EXPECT_EQ(offset_of({What::gradient, 8, 2}), 2U << 20);
 }
 
-TEST(StateLending, AnswersOddQuestionsWithNothing) {
+TEST(StateDonor, AnswersOddQuestionsWithNothing) {
   Trainers trainers(1);
-  StateLending& lending = trainers.all[0].lending;
+  StateDonor& donor = trainers.all[0].donor;
   for (const char* name : {"",
                            "/",
                            "piece",
@@ -262,7 +262,7 @@ TEST(StateLending, AnswersOddQuestionsWithNothing) {
                            "steps",
                            "step/1",
                            "done"})
-    EXPECT_FALSE(lending.give(name, 0, 100)) << name;
+    EXPECT_FALSE(donor.answer(name, 0, 100)) << name;
 }
 
 }  // namespace

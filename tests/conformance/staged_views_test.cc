@@ -12,13 +12,13 @@ namespace {
 
 using testing::Assignments;
 using testing::Snapshot;
-using testing::StagesComingAndGoing;
+using testing::StagedChurnRun;
 
 constexpr std::uint64_t kSteps = testing::kStepsInStages;
 
 // The same steps by the members of one view alone, from where it began.
-std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int stages,
-                                         const StagesComingAndGoing::Past& view, std::uint64_t until) {
+std::vector<std::vector<float>> repeated(const StagedChurnRun& run, int stages,
+                                         const StagedChurnRun::Past& view, std::uint64_t until) {
   TrainingPlan plan = run.plan(static_cast<int>(view.members.size()) / stages);
   plan.steps = until;
   // An ordinary run, unless the kept work of a step goes in, too.
@@ -27,7 +27,7 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
   std::vector<testing::NodeAlone> nodes;
   for (const NodeId id : cluster.here()) {
     const Snapshot& start = view.start[static_cast<std::size_t>(id.value)];
-    NodeSelf self = run.make(id.value % stages);
+    MemberState self = run.make(id.value % stages);
     std::ranges::copy(start.vectors[0], self.learner->parameters().begin());
     const auto moments = self.optimizer->state();
     for (std::size_t k = 0; k < moments.size(); ++k)
@@ -52,18 +52,18 @@ std::vector<std::vector<float>> repeated(const StagesComingAndGoing& run, int st
 // All are there from the beginning to the end: the bits of an ordinary run.
 TEST(StagedViews, NobodyComesOrGoes) {
   for (const char* strategy : {"allreduce", "consensus"}) {
-    StagesComingAndGoing run({std::string("strategy.name=") + strategy}, 2, 3);
+    StagedChurnRun run({std::string("strategy.name=") + strategy}, 2, 3);
     ASSERT_TRUE(run.run(4, false));
     ASSERT_EQ(run.past.size(), 1U);
     const auto as_if = repeated(run, 2, run.past.front(), kSteps);
     for (std::size_t i = 0; i < as_if.size(); ++i)
-      EXPECT_EQ(StagesComingAndGoing::values(*run.members[i]), as_if[i]) << strategy << " " << i;
+      EXPECT_EQ(StagedChurnRun::values(*run.members[i]), as_if[i]) << strategy << " " << i;
   }
 }
 
 class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
  protected:
-  static std::uint64_t compare_with_repetition(const StagesComingAndGoing& run, int stages, bool equal) {
+  static std::uint64_t compare_with_repetition(const StagedChurnRun& run, int stages, bool equal) {
     std::uint64_t compared = 0;
     for (std::size_t v = 0; v < run.past.size(); ++v) {
       const auto& view = run.past[v];
@@ -71,7 +71,7 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
       // Who dies while a view begins may have been the only one of its stage to have made a step.
       if (!last && run.past[v + 1].members.empty()) continue;
       const std::uint64_t until = last ? kSteps : run.past[v + 1].first_step;
-      if (view.members.empty() || view.torn || until == view.first_step || (!equal && !view.all_alike) ||
+      if (view.members.empty() || view.partial || until == view.first_step || (!equal && !view.all_alike) ||
           std::ranges::any_of(view.start, [](const Snapshot& one) { return one.vectors.empty(); }))
         continue;
       const auto as_if = repeated(run, stages, view, until);
@@ -79,7 +79,7 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
         std::vector<float> now;
         if (last) {
           if (const auto* member = run.find(view.members[i]); member != nullptr)
-            now = StagesComingAndGoing::values(*member);
+            now = StagedChurnRun::values(*member);
         } else {
           const auto& then = run.past[v + 1];
           for (std::size_t k = 0; k < then.members.size(); ++k)
@@ -99,8 +99,8 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
   // Replicas that never talk are not equally far, and a whole one may be behind. It makes the step
   // for which all its stages have gradients. Without them it goes on where the others are, from the
   // model it has: how many steps it will then have made.
-  static std::uint64_t made_alone(const StagesComingAndGoing::Past& view, std::size_t stages,
-                                  std::size_t place, std::uint64_t next) {
+  static std::uint64_t made_alone(const StagedChurnRun::Past& view, std::size_t stages, std::size_t place,
+                                  std::uint64_t next) {
     const auto replica = std::span(view.end).subspan(place / stages * stages, stages);
     const std::uint64_t most = std::ranges::max(replica, {}, &Snapshot::step).step;
     const bool completes =
@@ -111,12 +111,12 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
   // A view that ended between stages, and lost nobody: who had not made the step completes it when
   // the next view begins, as it would have been made. Where each has a model of its own that holds
   // for those who never talk.
-  static std::uint64_t compare_torn(const StagesComingAndGoing& run, int stages, bool alone) {
+  static std::uint64_t compare_torn(const StagedChurnRun& run, int stages, bool alone) {
     std::uint64_t compared = 0;
     for (std::size_t v = 0; v + 1 < run.past.size(); ++v) {
       const auto &view = run.past[v], &then = run.past[v + 1];
       const auto goes_on = [&](int name) { return std::ranges::count(then.members, name) > 0; };
-      if (!view.torn || view.members.empty() || !std::ranges::all_of(view.members, goes_on) ||
+      if (!view.partial || view.members.empty() || !std::ranges::all_of(view.members, goes_on) ||
           std::ranges::any_of(view.start, [](const Snapshot& one) { return one.vectors.empty(); }))
         continue;
       std::map<std::uint64_t, std::vector<std::vector<float>>> after;  // so many steps
@@ -140,7 +140,7 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
     return compared;
   }
 
-  static void check_end(const StagesComingAndGoing& run, int stages, bool equal) {
+  static void check_end(const StagedChurnRun& run, int stages, bool equal) {
     std::map<int, std::vector<float>> of_stage;
     for (const auto& member : run.members) {
       ASSERT_TRUE(member->part->ended());
@@ -148,7 +148,7 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
       if (member->part->staged()->place() < 0) continue;
       EXPECT_EQ(member->part->self().step, kSteps);
       const int stage = member->part->staged()->stage();
-      const std::vector<float> mine = StagesComingAndGoing::values(*member);
+      const std::vector<float> mine = StagedChurnRun::values(*member);
       for (const float x : mine) EXPECT_LT(std::abs(x), 10);
       if (equal) {
         EXPECT_EQ(of_stage.try_emplace(stage, mine).first->second, mine);
@@ -168,18 +168,18 @@ class StagedViewsTest : public ::testing::TestWithParam<Assignments> {
 };
 
 TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
-  std::uint64_t deaths = 0, compared = 0, torn = 0, completed = 0, lost = 0, waited = 0;
+  std::uint64_t deaths = 0, compared = 0, partial = 0, completed = 0, lost = 0, waited = 0;
   bool completes = false;
   const bool alone = GetParam().front() == "strategy.name=none";
   const std::uint64_t seeds = testing::seeds() / 4;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const int stages = seed % 3 == 2 ? 3 : 2;
-    StagesComingAndGoing run(GetParam(), stages, seed);
+    StagedChurnRun run(GetParam(), stages, seed);
     bool ended = false;
     ASSERT_NO_THROW(ended = run.run(3 + seed % 5));
     deaths += run.deaths;
-    torn += run.torn;
+    partial += run.partial;
     waited += run.waited;
     const bool equal = run.plan(2).replicas() != Replicas::own;
     completes = equal || alone;
@@ -209,8 +209,8 @@ TEST_P(StagedViewsTest, CompleteReplicasGoOn) {
   EXPECT_LT(lost, seeds / 2);
   constexpr std::uint64_t kEnoughForRareCases = 40;  // sanitizers try fewer seeds
   if (seeds < kEnoughForRareCases) return;
-  EXPECT_GT(torn, 0U);
-  if (completes && GetParam().size() > 1) {  // few views are torn and lose nobody
+  EXPECT_GT(partial, 0U);
+  if (completes && GetParam().size() > 1) {  // few views are partial and lose nobody
     EXPECT_GT(completed, 0U);
   }
 }
@@ -234,14 +234,14 @@ INSTANTIATE_TEST_SUITE_P(
 // Stage 0 has made a step that nobody of stage 1 has: these make it of the gradients they have
 // kept.
 TEST(StagedViews, AStageCompletesTheStepThatAnotherHasMade) {
-  StagesComingAndGoing run({"strategy.name=allreduce"}, 2, 1);
+  StagedChurnRun run({"strategy.name=allreduce"}, 2, 1);
   for (int i = 0; i < 4; ++i) run.add(true);
   for (int i = 0; i < 4; ++i) {
     auto& member = *run.members[static_cast<std::size_t>(i)];
     member.part->staged()->hold(member.part->self(), i % 2);
   }
   for (int i = 0; i < 4; ++i) {
-    NodeSelf& self = run.members[static_cast<std::size_t>(i)]->part->self();
+    MemberState& self = run.members[static_cast<std::size_t>(i)]->part->self();
     self.step = i % 2 == 0 ? 2 : 1;
     self.work.there = self.work.has_samples = i % 2 == 1;
     self.work.gradient = {static_cast<float>(i), 2, 0.5F};
@@ -262,12 +262,12 @@ TEST(StagedViews, AStageCompletesTheStepThatAnotherHasMade) {
 // As above, but whoever made the step has come back from a folder, which does not tell how the
 // gradient of all stages was clipped.
 TEST(StagedViews, AStageLeavesOutAStepWhoseClippingNobodyKnows) {
-  StagesComingAndGoing run({"strategy.name=allreduce", "optimizer.clip=0.5"}, 2, 1);
+  StagedChurnRun run({"strategy.name=allreduce", "optimizer.clip=0.5"}, 2, 1);
   for (int i = 0; i < 4; ++i) run.add(true);
   for (int i = 0; i < 4; ++i) {
     auto& member = *run.members[static_cast<std::size_t>(i)];
     member.part->staged()->hold(member.part->self(), i % 2);
-    NodeSelf& self = member.part->self();
+    MemberState& self = member.part->self();
     self.step = i % 2 == 0 ? 2 : 1;
     self.work.there = self.work.has_samples = i % 2 == 1;
     self.work.gradient = {4, 2, 0.5F};
@@ -288,12 +288,13 @@ TEST(StagedViews, AStageLeavesOutAStepWhoseClippingNobodyKnows) {
 
 // One replica was ahead of another that had its gradients, but not yet their common norm.
 TEST(StagedViews, AReplicaThatIsBehindClipsByTheNormOfAllItsStages) {
-  StagesComingAndGoing run({"strategy.name=none", "optimizer.clip=0.5"}, 2, 1);
+  StagedChurnRun run({"strategy.name=none", "optimizer.clip=0.5"}, 2, 1);
   for (int i = 0; i < 4; ++i) run.add(i == 0);
   run.one_view(1, false);
   const std::vector<int> order = run.past.front().members;
   for (int i = 0; i < 4; ++i) {
-    NodeSelf& self = run.members[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]->part->self();
+    MemberState& self =
+        run.members[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]->part->self();
     self.step = i < 2 ? 2 : 1;
     self.work.there = self.work.has_samples = i >= 2;
     self.work.gradient = {i == 2 ? 3.0F : 4.0F, 0, 0};

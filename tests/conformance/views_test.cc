@@ -12,7 +12,7 @@ namespace veche {
 namespace {
 
 using testing::Assignments;
-using testing::ComingAndGoing;
+using testing::ChurnRun;
 using testing::MembersLearner;
 using testing::Snapshot;
 
@@ -21,7 +21,7 @@ constexpr int kSteps = 18;
 // How much was tried, told at the end.
 struct Totals : ::testing::Environment {
   static inline std::uint64_t views = 0, deaths = 0, joins = 0;
-  static void add(const ComingAndGoing& run) {
+  static void add(const ChurnRun& run) {
     views += run.views;
     deaths += run.deaths;
     joins += run.joins();
@@ -34,8 +34,7 @@ const auto* const totals = ::testing::AddGlobalTestEnvironment(new Totals);
 
 // The same steps by the members of one view alone, from where it began, in a run that never
 // changes.
-std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::Past& view,
-                               std::uint64_t until) {
+std::vector<Snapshot> repeated(const ChurnRun& run, const ChurnRun::Past& view, std::uint64_t until) {
   Settings settings = run.settings(view.members.size());
   settings.run.steps = static_cast<std::int64_t>(until);
   const TrainingPlan plan = RunPlan(settings, NodeFolders{}, NodesInView{}).training;
@@ -48,7 +47,7 @@ std::vector<Snapshot> repeated(const ComingAndGoing& run, const ComingAndGoing::
   std::vector<testing::NodeAlone> nodes;
   for (const NodeId id : cluster.here()) {
     const auto i = static_cast<std::size_t>(id.value);
-    NodeSelf self(std::make_unique<MembersLearner>(view.members[i]), plan);
+    MemberState self(std::make_unique<MembersLearner>(view.members[i]), plan);
     std::ranges::copy(view.start[i].vectors[0], self.learner->parameters().begin());
     const auto moments = self.optimizer->state();
     for (std::size_t k = 0; k < moments.size(); ++k)
@@ -81,7 +80,7 @@ class ViewsTest : public ::testing::TestWithParam<Assignments> {
   static std::uint64_t seeds() { return testing::seeds() / 4; }
 
   // Whether each view ended where a run that never changes would have brought its members.
-  static std::uint64_t compare_with_repetition(const ComingAndGoing& run, bool equal) {
+  static std::uint64_t compare_with_repetition(const ChurnRun& run, bool equal) {
     std::uint64_t compared = 0;
     for (std::size_t v = 0; v < run.past.size(); ++v) {
       const auto& view = run.past[v];
@@ -122,7 +121,7 @@ TEST_P(ViewsTest, TheRunGoesOn) {
   bool comparable = false, follows = false;
   for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    ComingAndGoing run(GetParam(), seed, kSteps);
+    ChurnRun run(GetParam(), seed, kSteps);
     ASSERT_NO_THROW(run.run());
     Totals::add(run);
     views += run.views;
@@ -220,7 +219,7 @@ TEST_P(AsyncViewsTest, TheRunGoesOn) {
   std::uint64_t views = 0, deaths = 0, newcomers = 0;
   for (std::uint64_t seed = 0; seed < testing::seeds() / 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    ComingAndGoing run(GetParam(), seed, kSteps);
+    ChurnRun run(GetParam(), seed, kSteps);
     ASSERT_NO_THROW(run.run());
     Totals::add(run);
     views += run.views;

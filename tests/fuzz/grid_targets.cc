@@ -2,11 +2,11 @@
 #include <cstdlib>
 
 #include "tests/fuzz/targets.h"
-#include "veche/comm/grid/discovery/lan_words.h"
+#include "veche/comm/grid/discovery/lan_messages.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/links/frames.h"
-#include "veche/comm/grid/relay/words.h"
+#include "veche/comm/grid/relay/relay_messages.h"
 #include "veche/comm/grid/run/console.h"
 #include "veche/comm/grid/run/joining.h"
 #include "veche/comm/grid/wire_encoding.h"

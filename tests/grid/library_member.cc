@@ -90,7 +90,7 @@ int take_part(const std::vector<std::string>& words) {
   }).detach();
   const veche::RunResult result = run.wait();
   std::cout << "ended " << to_string(result.last.stopped) << " at " << result.last.step << " with "
-            << result.parameters.front().front() << (result.others_go_on ? ", others go on" : "")
+            << result.parameters.front().front() << (result.others_continue ? ", others continue" : "")
             << (result.info.folder.empty() ? "" : " in " + result.info.folder.string()) << std::endl;
   std::_Exit(0);  // the thread above still waits for a line
 }

@@ -82,7 +82,7 @@ class Library(unittest.TestCase):
             one.wait_nodes(2)
         b.say("stop")
         left = b.wait("^ended ")
-        self.assertRegex(left, r"^ended interrupted at \d+ with \S+, others go on in ")
+        self.assertRegex(left, r"^ended interrupted at \d+ with \S+, others continue in ")
         self.assertEqual(b.end(), 0, b.lines)
         seen = len(a.lines)
         b = self.member(5, "resume", left.split(" in ")[1])

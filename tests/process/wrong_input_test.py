@@ -183,7 +183,7 @@ class WrongInput(RunsTest):
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn(key.split("=")[0], done.stderr)
             self.assertIn(why, done.stderr)
-        done = self.veche("train", "--resume", "runs/mine", "--set", "model.threads=1", "topology.weights=max-degree",
+        done = self.veche("train", "--resume", "runs/mine", "--set", "model.threads=1", "topology.graph=complete",
                           "run.eval_every=7", "cluster.slots=1", "pipeline.schedule=gpipe")
         self.assertEqual(done.returncode, 0, done.stderr)
 

@@ -17,7 +17,7 @@ inline constexpr std::size_t kWeightsOfAStage = 3;
 
 // A run of a model in stages whose members come, go and die, on the seeded engine, one process for
 // all.
-class StagesComingAndGoing {
+class StagedChurnRun {
  public:
   struct Member : Observer, Checkpointer {
     void on_progress(const Progress& /*progress*/) override {}
@@ -41,11 +41,11 @@ class StagesComingAndGoing {
     std::vector<int> members;
     std::vector<Snapshot> start, end;  // a member that died has no end
     std::uint64_t first_step = 0;
-    bool torn = false;      // when it ended, a step was made by some stages and not by others ..
+    bool partial = false;   // when it ended, a step was made by some stages and not by others ..
     bool all_alike = true;  // .. or by some nodes
   };
 
-  StagesComingAndGoing(Assignments variant, int stages, std::uint64_t seed)
+  StagedChurnRun(Assignments variant, int stages, std::uint64_t seed)
       : stages_(stages), variant_(std::move(variant)), seed_(seed), random_(seed, "stages that come and go") {
     opened_ = open_data_for_views(settings(1));
   }
@@ -84,7 +84,7 @@ class StagesComingAndGoing {
     plan.data.test = nullptr;
     return plan;
   }
-  NodeSelf make(int stage, bool with_values = true) const {
+  MemberState make(int stage, bool with_values = true) const {
     std::vector<float> w;
     for (std::size_t i = 0; i < kWeightsOfAStage; ++i)
       w.push_back(with_values ? 0.9F + 0.07F * static_cast<float>(i + kWeightsOfAStage *
@@ -113,9 +113,9 @@ class StagesComingAndGoing {
   Member& add(bool founds) {
     auto member = std::make_unique<Member>();
     member->name = next_name_++;
-    NodeSelf self = make(0, founds || furthest() == 0);
+    MemberState self = make(0, founds || furthest() == 0);
     self.has_state = founds;
-    member->part = std::make_unique<ViewPart>(std::move(self), DataWord{}, MessagePool{});
+    member->part = std::make_unique<ViewPart>(std::move(self), DataMessage{}, MessagePool{});
     // No node may depend on the initial values of a newcomer.
     member->part->set_stages(
         std::make_unique<StagedPart>(stages_, [this](int stage) { return make(stage, furthest() == 0); }));
@@ -136,19 +136,19 @@ class StagesComingAndGoing {
 
   std::vector<std::unique_ptr<Member>> members;
   std::vector<Past> past;
-  std::uint64_t deaths = 0, torn = 0, waited = 0;
+  std::uint64_t deaths = 0, partial = 0, waited = 0;
 
  private:
-  void draw(Fate& fate) {
-    fate.ends_at = kVeryManyCalls;
+  void draw(Faults& script) {
+    script.ends_at = kVeryManyCalls;
     const std::uint64_t what = random_.below(4);
     const std::uint64_t soon = 1 + random_.below(random_.below(3) == 0 ? 10 : 200);
     if (past.size() > 8 || what == 3) return;
     if (what == 0) {
-      fate.dies = NodeId{static_cast<int>(random_.below(members.size()))};
-      fate.dies_at = soon;
+      script.dies = NodeId{static_cast<int>(random_.below(members.size()))};
+      script.dies_at = soon;
     } else {
-      fate.ends_at = soon * members.size();
+      script.ends_at = soon * members.size();
     }
   }
   // Another member has made as many steps of the same stage.
@@ -178,7 +178,7 @@ class StagesComingAndGoing {
   int next_name_ = 0;
 };
 
-inline Snapshot snapshot_of(NodeSelf& self) {
+inline Snapshot snapshot_of(MemberState& self) {
   const std::span<const float> x = self.learner->parameters();
   Snapshot all{self.step, {{x.begin(), x.end()}}, self.work};
   for (const std::span<float> part : self.optimizer->state())
@@ -186,12 +186,12 @@ inline Snapshot snapshot_of(NodeSelf& self) {
   return all;
 }
 
-inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
-  Fate fate;
+inline void StagedChurnRun::one_view(std::uint64_t number, bool faults) {
+  Faults script;
   if (faults)
-    draw(fate);
+    draw(script);
   else
-    fate.ends_at = kVeryManyCalls;
+    script.ends_at = kVeryManyCalls;
   View view{.number = number, .first_step = 0, .status = {}, .cluster = {}};
   view.cluster = std::make_shared<SeededCluster>(
       static_cast<int>(members.size()),
@@ -201,13 +201,13 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
   past.emplace_back();
   Prefetcher prefetcher(0);
   static const std::atomic<bool> never = false;
-  const PlanOfView planned = [&](std::span<const DataWord> all) -> std::unique_ptr<const TrainingPlan> {
+  const PlanOfView planned = [&](std::span<const DataMessage> all) -> std::unique_ptr<const TrainingPlan> {
     EXPECT_EQ(all.size() % static_cast<std::size_t>(stages_), 0U);
     return std::make_unique<const TrainingPlan>(plan(static_cast<int>(all.size()) / stages_));
   };
   std::vector<std::unique_ptr<Endpoint>> endpoints;
   for (const NodeId id : view.cluster->here())
-    endpoints.push_back(std::make_unique<FatedEndpoint>(view.cluster->endpoint(id), fate));
+    endpoints.push_back(std::make_unique<ScriptedEndpoint>(view.cluster->endpoint(id), script));
   try {
     view.cluster->run([&](NodeId id) {
       Member& member = *members[static_cast<std::size_t>(id.value)];
@@ -233,15 +233,15 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
         member.part->run(std::move(endpoints[static_cast<std::size_t>(id.value)]), view, planned, services);
       } catch (const Died&) {
         member.died = true;
-        fate.ends_at = fate.calls + 1 + random_.below(100);  // the others agree that it is gone
+        script.ends_at = script.calls + 1 + random_.below(100);  // the others agree that it is gone
       }
     });
   } catch (const ViewChanged&) {
   } catch (const PeerLost&) {
   } catch (const Died&) {
   }
-  if (fate.dies && fate.calls_of[fate.dies->value] >= fate.dies_at)
-    members[static_cast<std::size_t>(fate.dies->value)]->died = true;
+  if (script.dies && script.calls_of[script.dies->value] >= script.dies_at)
+    members[static_cast<std::size_t>(script.dies->value)]->died = true;
   for (const auto& member : members) {
     member->part->leave();
     waited += member->part->staged()->place() < 0 ? 1 : 0;
@@ -251,7 +251,7 @@ inline void StagesComingAndGoing::one_view(std::uint64_t number, bool faults) {
 }
 
 // How the members that trained left the view.
-inline void StagesComingAndGoing::look_back() {
+inline void StagedChurnRun::look_back() {
   Past& view = past.back();
   view.end.resize(view.members.size());
   for (std::size_t i = 0; i < view.members.size(); ++i)
@@ -279,8 +279,8 @@ inline void StagesComingAndGoing::look_back() {
       EXPECT_TRUE(behind->part->self().work.there) << "member " << view.members[k];
     }
   view.all_alike = steps.size() < 2;
-  for (const auto& [stage, step] : furthest_of) view.torn = view.torn || step != *steps.rbegin();
-  torn += view.torn ? 1 : 0;
+  for (const auto& [stage, step] : furthest_of) view.partial = view.partial || step != *steps.rbegin();
+  partial += view.partial ? 1 : 0;
 }
 
 }  // namespace veche::testing

@@ -58,7 +58,7 @@ struct Died {};
 
 // What happens in a view, counted in calls of endpoints: a node dies at one of its own, or the view
 // ends at a call of any node.
-struct Fate {
+struct Faults {
   std::optional<NodeId> dies;
   std::uint64_t dies_at = 0;
   std::optional<std::uint64_t> ends_at;
@@ -68,10 +68,10 @@ struct Fate {
   bool ended = false;
 };
 
-class FatedEndpoint : public Endpoint {
+class ScriptedEndpoint : public Endpoint {
  public:
-  FatedEndpoint(std::unique_ptr<Endpoint> inner, Fate& fate)
-      : Endpoint(*inner), inner_(std::move(inner)), fate_(fate) {}
+  ScriptedEndpoint(std::unique_ptr<Endpoint> inner, Faults& script)
+      : Endpoint(*inner), inner_(std::move(inner)), script_(script) {}
 
   void send(NodeId to, Tag tag, Message message) override {
     call();
@@ -79,7 +79,7 @@ class FatedEndpoint : public Endpoint {
   }
   Received receive(std::optional<NodeId> from, Tag tag, Time deadline) override {
     call();
-    if (fate_.ended) throw ViewChanged();
+    if (script_.ended) throw ViewChanged();
     return inner_->receive(from, tag, deadline);
   }
   void flush() override { inner_->flush(); }
@@ -93,14 +93,15 @@ class FatedEndpoint : public Endpoint {
 
  private:
   void call() {
-    ++fate_.calls;
-    if (fate_.ends_at && fate_.calls >= *fate_.ends_at) fate_.ended = true;
-    if (fate_.dies != id() || ++fate_.calls_of[id().value] < fate_.dies_at) return;
-    if (fate_.ends_after_death && !fate_.ends_at) fate_.ends_at = fate_.calls + *fate_.ends_after_death;
+    ++script_.calls;
+    if (script_.ends_at && script_.calls >= *script_.ends_at) script_.ended = true;
+    if (script_.dies != id() || ++script_.calls_of[id().value] < script_.dies_at) return;
+    if (script_.ends_after_death && !script_.ends_at)
+      script_.ends_at = script_.calls + *script_.ends_after_death;
     throw Died();
   }
   const std::unique_ptr<Endpoint> inner_;
-  Fate& fate_;
+  Faults& script_;
 };
 
 struct Snapshot {
@@ -114,7 +115,7 @@ struct Snapshot {
 // step.
 class NodeAlone {
  public:
-  NodeAlone(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, bool with_work) {
+  NodeAlone(std::unique_ptr<Endpoint> endpoint, MemberState self, const TrainingPlan& plan, bool with_work) {
     if (with_work)
       member_ = std::make_unique<MemberNode>(std::move(endpoint), std::move(self), plan, MessagePool{});
     else
@@ -149,7 +150,7 @@ class DonorsHere : public Donors {
 };
 
 // A run whose members come, go and die, on the seeded engine, one process for all.
-class ComingAndGoing {
+class ChurnRun {
  public:
   struct Member : Observer, Checkpointer {
     explicit Member(int given) : name(given) {}
@@ -164,7 +165,7 @@ class ComingAndGoing {
 
     const int name;
     std::unique_ptr<ViewPart> part;
-    std::shared_ptr<StateLending> lending = std::make_shared<StateLending>();
+    std::shared_ptr<StateDonor> donor = std::make_shared<StateDonor>();
     bool died = false, founded = false, took = false;
     std::vector<std::uint64_t> evaluated, saved;
     std::set<std::uint64_t> written;
@@ -177,7 +178,7 @@ class ComingAndGoing {
     bool all_alike = true;  // all nodes had made the same steps when it ended
   };
 
-  ComingAndGoing(const Assignments& variant, std::uint64_t seed, int steps)
+  ChurnRun(const Assignments& variant, std::uint64_t seed, int steps)
       : variant_(variant),
         seed_(seed),
         steps_(steps),
@@ -216,7 +217,7 @@ class ComingAndGoing {
   std::uint64_t caught_up = 0, steps_followed = 0;  // by newcomers before they were let in
 
  private:
-  static Snapshot snapshot(NodeSelf& self) {
+  static Snapshot snapshot(MemberState& self) {
     Snapshot all{self.step, {}, self.work, self.common};
     const auto keep = [&](std::span<const float> part) {
       all.vectors.emplace_back(part.begin(), part.end());
@@ -231,12 +232,12 @@ class ComingAndGoing {
     member->founded = founds;
     newcomers_ += founds ? 0 : 1;
     const RunPlan plan(settings(2), NodeFolders{}, NodesInView{});
-    NodeSelf self(std::make_unique<MembersLearner>(member->name), plan.training);
+    MemberState self(std::make_unique<MembersLearner>(member->name), plan.training);
     self.has_state = founds;
-    self.lending = member->lending;
+    self.donor = member->donor;
     // No node may depend on the initial values of a newcomer.
     if (!founds) std::ranges::fill(self.learner->parameters(), 1e6F);
-    member->part = std::make_unique<ViewPart>(std::move(self), DataWord{}, MessagePool{});
+    member->part = std::make_unique<ViewPart>(std::move(self), DataMessage{}, MessagePool{});
     return member;
   }
   void add(bool founds) { members.push_back(make(founds)); }
@@ -248,7 +249,7 @@ class ComingAndGoing {
     std::size_t count() override { return members_.size(); }
     void ask(std::size_t donor, std::uint64_t id, const std::string& name, std::uint64_t offset,
              std::uint32_t length) override {
-      answered({id, members_[donor]->lending->give(name, offset, length)});
+      answered({id, members_[donor]->donor->answer(name, offset, length)});
     }
     bool pause() override { return false; }  // nobody trains meanwhile
 
@@ -262,7 +263,7 @@ class ComingAndGoing {
     const TrainingPlan plan = RunPlan(settings(2), NodeFolders{}, NodesInView{}).training;
     if (coming_) {
       LivingDonors donors(members);
-      NodeSelf& self = coming_->part->self();
+      MemberState& self = coming_->part->self();
       const CaughtUp caught = catch_up(self, donors, shared_by(plan.strategy, plan.strategy_options));
       self.is_new = caught.done;
       if (async_ && !self.has_state) return;  // it tries again
@@ -274,14 +275,14 @@ class ComingAndGoing {
       std::uint64_t step = 0;
       for (const auto& member : members) step = std::max(step, member->part->self().step);
       const std::string at = "copy/" + std::to_string(step + 1 + random_.below(2));
-      for (const auto& member : members) member->lending->give(at, 0, 0);
+      for (const auto& member : members) member->donor->answer(at, 0, 0);
     }
   }
 
   // A newcomer with a copy of a member's current state.
   void let_in_with_copy() {
     auto member = make(false);
-    NodeSelf &from = members[random_.below(members.size())]->part->self(), &self = member->part->self();
+    MemberState &from = members[random_.below(members.size())]->part->self(), &self = member->part->self();
     if (!from.has_state) return;
     const StatePieces has(from), takes(self);
     for (std::size_t i = 0; i < has.count(); ++i) takes.put(i, has[i]);
@@ -290,7 +291,7 @@ class ComingAndGoing {
     members.push_back(std::move(member));
   }
 
-  void draw(Fate& fate) {
+  void draw(Faults& script) {
     const std::uint64_t what = random_.below(4);
     const std::uint64_t soon = 1 + random_.below(random_.below(3) == 0 ? 8 : 150);
     if (past.size() > 8 || what == 3) return;
@@ -299,19 +300,19 @@ class ComingAndGoing {
     for (std::size_t i = 0; i < members.size(); ++i)
       others += i != victim && members[i]->part->self().has_state ? 1 : 0;
     if (what == 0 && others > 0) {
-      fate.dies = NodeId{static_cast<int>(victim)};
-      fate.dies_at = soon;
-      if (async_) fate.ends_after_death = 1 + random_.below(100);
+      script.dies = NodeId{static_cast<int>(victim)};
+      script.dies_at = soon;
+      if (async_) script.ends_after_death = 1 + random_.below(100);
     } else {
-      fate.ends_at = soon * members.size();
+      script.ends_at = soon * members.size();
     }
   }
 
   void one_view(std::uint64_t number) {
     ++views;
     const std::size_t nodes = members.size();
-    Fate fate;
-    draw(fate);
+    Faults script;
+    draw(script);
     const SeededOptions options = in_order_of(seed_ * 1000 + number);
     View view{.number = number, .first_step = 0, .status = {}, .cluster = {}};
     view.cluster = std::make_shared<SeededCluster>(static_cast<int>(nodes), options);
@@ -322,13 +323,13 @@ class ComingAndGoing {
 
     Prefetcher prefetcher(0);
     static const std::atomic<bool> never = false;
-    const PlanOfView plan = [&](std::span<const DataWord> all) -> std::unique_ptr<const TrainingPlan> {
+    const PlanOfView plan = [&](std::span<const DataMessage> all) -> std::unique_ptr<const TrainingPlan> {
       return std::make_unique<const TrainingPlan>(
           RunPlan(settings(all.size()), NodeFolders{}, NodesInView{}).training);
     };
     std::vector<std::unique_ptr<Endpoint>> endpoints;
     for (const NodeId id : view.cluster->here())
-      endpoints.push_back(std::make_unique<FatedEndpoint>(view.cluster->endpoint(id), fate));
+      endpoints.push_back(std::make_unique<ScriptedEndpoint>(view.cluster->endpoint(id), script));
     run_nodes(view, [&](NodeId id) {
       const auto i = static_cast<std::size_t>(id.value);
       Member& member = *members[i];
@@ -348,8 +349,8 @@ class ComingAndGoing {
       }
     });
     // A helper may have died after all nodes that would notice.
-    if (fate.dies && fate.calls_of[fate.dies->value] >= fate.dies_at)
-      members[static_cast<std::size_t>(fate.dies->value)]->died = true;
+    if (script.dies && script.calls_of[script.dies->value] >= script.dies_at)
+      members[static_cast<std::size_t>(script.dies->value)]->died = true;
     for (const auto& member : members) member->part->leave();
     deaths += static_cast<std::uint64_t>(std::erase_if(members, [](const auto& one) { return one->died; }));
     for (const auto& member : members)

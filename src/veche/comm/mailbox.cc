@@ -63,8 +63,8 @@ Received Mailbox::receive(std::optional<NodeId> from, Tag tag, Clock::time_point
 }
 
 std::optional<NodeId> Mailbox::next_loss(Tag tag, int peers, const std::function<bool(NodeId)>& alive) {
-  const MutexLock lock(told_mutex_);
-  std::vector<bool>& told = told_[tag];
+  const MutexLock lock(reported_mutex_);
+  std::vector<bool>& told = reported_[tag];
   told.resize(static_cast<std::size_t>(peers));
   for (int peer = 0; peer < peers; ++peer) {
     if (told[static_cast<std::size_t>(peer)] || alive(NodeId{peer})) continue;

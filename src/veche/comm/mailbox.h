@@ -78,9 +78,9 @@ class VECHE_MODULE_API Mailbox {
   std::vector<Waiter*> waiters_ VECHE_GUARDED_BY(mutex_);
   std::uint64_t numbers_ VECHE_GUARDED_BY(mutex_) = 0;
   std::uint64_t events_ VECHE_GUARDED_BY(mutex_) = 0;
-  std::atomic<int> losses_ = 0;                                          // calls of wake_all
-  Mutex told_mutex_;                                                     // taken after mutex_
-  std::map<Tag, std::vector<bool>> told_ VECHE_GUARDED_BY(told_mutex_);  // by peer: loss reported
+  std::atomic<int> losses_ = 0;                                                  // calls of wake_all
+  Mutex reported_mutex_;                                                         // taken after mutex_
+  std::map<Tag, std::vector<bool>> reported_ VECHE_GUARDED_BY(reported_mutex_);  // by peer: loss reported
 };
 
 }  // namespace veche

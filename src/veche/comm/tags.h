@@ -47,16 +47,16 @@ enum EndingTalk : std::uint64_t { kEndingQuestions = 0, kEndingAnswers = 1 };
 
 // Children of `state`, and of its child kStates.
 enum StateTalk : std::uint64_t {
-  kDataWords = 0,    // what every node tells about its data
-  kStates = 1,       // roles in a state transfer; has the children of StateFetchTalk
-  kRolesTaken = 8,   // models in stages: which node trains which stage
-  kStageStates = 9,  // as kStates, among the nodes of a stage
-  kCompleted = 10,   // the status of the nodes of a stage
-  kAllStages = 11,   // what the stages must have in common
-  kRunEnded = 12,    // to nodes without a stage: the run has ended
-  kAllEnded = 13,    // among the nodes with a stage: the run has ended
-  kParts = 14,       // parts of the model, for a checkpoint of the whole
-  kWaiting = 64,     // never sent: a member waits for it to sleep
+  kDataMessages = 0,  // what every node tells about its data
+  kStates = 1,        // roles in a state transfer; has the children of StateFetchTalk
+  kRolesTaken = 8,    // models in stages: which node trains which stage
+  kStageStates = 9,   // as kStates, among the nodes of a stage
+  kCompleted = 10,    // the status of the nodes of a stage
+  kAllStages = 11,    // what the stages must have in common
+  kRunEnded = 12,     // to nodes without a stage: the run has ended
+  kAllEnded = 13,     // among the nodes with a stage: the run has ended
+  kParts = 14,        // parts of the model, for a checkpoint of the whole
+  kWaiting = 64,      // never sent: a member waits for it to sleep
 };
 
 // Children of a conversation that copies a state.

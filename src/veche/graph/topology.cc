@@ -47,7 +47,7 @@ std::shared_ptr<const Topology> one_peer(std::string_view spec, const SpecContex
   return cyclic_topology(graphs, std::move(rounds), fmt::format("one-peer-exponential:{}, {}", nodes, rule));
 }
 
-void add_words(FileWords& words, const std::vector<std::string>& labels, const std::string& notice) {
+void add_words(FileNotes& words, const std::vector<std::string>& labels, const std::string& notice) {
   if (words.labels.empty()) words.labels = labels;
   if (!notice.empty() && std::ranges::find(words.notices, notice) == words.notices.end())
     words.notices.push_back(notice);
@@ -55,7 +55,7 @@ void add_words(FileWords& words, const std::vector<std::string>& labels, const s
 
 // schedule:SPEC1,SPEC2,...
 std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext& context,
-                                       const std::string& rule, FileWords& words) {
+                                       const std::string& rule, FileNotes& words) {
   std::vector<Graph> graphs;
   std::vector<Mixing> rounds;
   std::vector<std::string> names;
@@ -82,7 +82,7 @@ std::shared_ptr<const Topology> listed(std::string_view list, const SpecContext&
 std::shared_ptr<const Topology> listed_in_file(const std::string& spec,
                                                const std::vector<StoredGraph>& stored,
                                                const SpecContext& context, const std::string& rule,
-                                               FileWords& words) {
+                                               FileNotes& words) {
   std::vector<Graph> graphs;
   std::vector<Mixing> rounds;
   for (const StoredGraph& one : stored) {
@@ -160,7 +160,7 @@ std::shared_ptr<const Topology> build_topology(const TopologyRequest& request) {
   const std::string rule = rule_for(request);
   const std::string_view spec = request.graph;
   std::shared_ptr<const Topology> topology;
-  FileWords words;
+  FileNotes words;
   if (spec.starts_with("one-peer-exponential")) {
     topology = one_peer(spec, context, rule);
   } else if (spec.starts_with("schedule:")) {

@@ -143,7 +143,7 @@ class MatchingTopology final : public Topology {
 
 class LabelledTopology final : public Topology {
  public:
-  LabelledTopology(std::shared_ptr<const Topology> inner, FileWords words)
+  LabelledTopology(std::shared_ptr<const Topology> inner, FileNotes words)
       : inner_(std::move(inner)), words_(std::move(words)) {}
 
   int nodes() const override { return inner_->nodes(); }
@@ -153,22 +153,22 @@ class LabelledTopology final : public Topology {
   Contraction contraction() const override { return inner_->contraction(); }
   std::optional<double> bound() const override { return inner_->bound(); }
   std::string describe() const override { return inner_->describe(); }
-  const FileWords& words() const { return words_; }
+  const FileNotes& words() const { return words_; }
 
  private:
   const std::shared_ptr<const Topology> inner_;
-  const FileWords words_;
+  const FileNotes words_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Topology> labelled_topology(std::shared_ptr<const Topology> topology, FileWords words) {
+std::shared_ptr<const Topology> labelled_topology(std::shared_ptr<const Topology> topology, FileNotes words) {
   if (words.labels.empty() && words.notices.empty()) return topology;
   return std::make_shared<const LabelledTopology>(std::move(topology), std::move(words));
 }
 
-const FileWords& words_of(const Topology& topology) {
-  static const FileWords none;
+const FileNotes& notes_of(const Topology& topology) {
+  static const FileNotes none;
   const auto* labelled = dynamic_cast<const LabelledTopology*>(&topology);
   return labelled == nullptr ? none : labelled->words();
 }

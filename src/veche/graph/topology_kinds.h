@@ -17,7 +17,7 @@ std::shared_ptr<const Topology> cyclic_topology(const std::vector<Graph>& graphs
 std::shared_ptr<const Topology> matching_topology(Graph graph, std::uint64_t seed, std::string name);
 
 // The same topology with node labels and notices from its files.
-std::shared_ptr<const Topology> labelled_topology(std::shared_ptr<const Topology> topology, FileWords words);
+std::shared_ptr<const Topology> labelled_topology(std::shared_ptr<const Topology> topology, FileNotes words);
 
 // One random edge per round: the factor on the expected squared distance from the mean.
 double pair_contraction(const Graph& graph);

@@ -76,12 +76,12 @@ void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgor
   if (channel.size() > 1) steps_of(algorithm).complete(channel, data, wire);
 }
 
-void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgorithm algorithm, Wire* wire) {
+void complete_all_reduces(std::span<const PendingAllReduce> begun, AllReduceAlgorithm algorithm, Wire* wire) {
   const AllReduceSteps steps = steps_of(algorithm);
   if (begun.empty() || begun.front().channel.size() == 1) return;
   const int rounds = steps.rounds == nullptr ? 1 : steps.rounds(begun.front().channel.size());
   for (int round = 0; round < rounds; ++round)
-    for (const BegunAllReduce& each : begun)
+    for (const PendingAllReduce& each : begun)
       steps.rounds == nullptr ? steps.complete(each.channel, each.data, wire)
                               : steps.round(each.channel, each.data, wire, round);
 }

@@ -38,11 +38,11 @@ void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgor
 
 // Completes several at once: while one waits for the network, the others go on. In the same order
 // on every node.
-struct BegunAllReduce {
+struct PendingAllReduce {
   Channel& channel;
   std::span<float> data;
 };
-void complete_all_reduces(std::span<const BegunAllReduce> begun, AllReduceAlgorithm algorithm,
+void complete_all_reduces(std::span<const PendingAllReduce> begun, AllReduceAlgorithm algorithm,
                           Wire* wire = nullptr);
 
 }  // namespace veche

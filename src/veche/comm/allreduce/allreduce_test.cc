@@ -115,7 +115,7 @@ TEST_P(AllReduceOf, MayBeginLongBeforeItIsCompletedAndOverlapOthers) {
             data.push_back(data_of(node.me(), length));
           }
           for (std::size_t k = 0; k < kBuckets; ++k) begin_all_reduce(channels[k], data[k], algorithm());
-          std::vector<BegunAllReduce> begun;
+          std::vector<PendingAllReduce> begun;
           for (std::size_t k = 0; k < kBuckets; ++k) begun.push_back({channels[k], data[k]});
           complete_all_reduces(begun, algorithm());
           for (std::size_t k = 0; k < kBuckets; ++k) EXPECT_EQ(data[k], whole.data.front());

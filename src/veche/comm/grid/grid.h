@@ -120,7 +120,7 @@ class Grid {
 
   // After `views().end()` and `views().leave()`: waits, at most `most`, until joining members have
   // fetched what they need and have gone. Says so by `say`.
-  virtual void see_off(Time most) = 0;
+  virtual void wait_for_newcomers(Time most) = 0;
 };
 inline constexpr std::uint32_t kMostOfAPiece = 1U << 20;
 

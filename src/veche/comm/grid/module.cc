@@ -16,17 +16,17 @@ extern "C" VECHE_MODULE_API veche::Job* veche_grid_fixed_job(const grid::FixedMe
 
 extern "C" VECHE_MODULE_API grid::Grid* veche_grid_found(const grid::GridOptions& options,
                                                          const std::string& text) {
-  return grid::found_here(options, text).release();
+  return grid::found_member(options, text).release();
 }
 
 extern "C" VECHE_MODULE_API grid::Grid* veche_grid_join(const grid::GridOptions& options,
                                                         const std::string& text) {
-  return grid::join_here(options, text).release();
+  return grid::join_member(options, text).release();
 }
 
 extern "C" VECHE_MODULE_API grid::Grid* veche_grid_resume(const grid::GridOptions& options,
                                                           const std::string&) {
-  return grid::resume_here(options).release();
+  return grid::resume_member(options).release();
 }
 
 extern "C" VECHE_MODULE_API void veche_grid_ask(const std::filesystem::path& folder,

@@ -37,8 +37,8 @@ const InFlight::Queue* InFlight::from(NodeId sender, Tag tag) const {
 Time InFlight::due_from(NodeId sender, Tag tag, bool anyone, const Lost& lost) const {
   if (const Queue* queue = from(sender, tag)) return queue->front().at;
   if (!lost(sender)) return kForever;
-  const auto told = told_.find(tag);
-  return anyone && told != told_.end() && told->second.contains(sender) ? kForever : Time(0);
+  const auto told = reported_.find(tag);
+  return anyone && told != reported_.end() && told->second.contains(sender) ? kForever : Time(0);
 }
 
 Time InFlight::due(std::optional<NodeId> from, Tag tag, const Lost& lost, int nodes) const {
@@ -58,7 +58,7 @@ std::optional<Received> InFlight::take(std::optional<NodeId> from, Tag tag, cons
   if (there.empty()) return {};
   const NodeId chosen = there[random.below(there.size())];
   if (this->from(chosen, tag) == nullptr) {
-    if (!from) told_[tag].insert(chosen);
+    if (!from) reported_[tag].insert(chosen);
     return Received{Received::Outcome::peer_lost, chosen, {}};
   }
   auto& of_tag = queues_[tag];

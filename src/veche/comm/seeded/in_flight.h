@@ -41,7 +41,7 @@ class InFlight {
   Time due_from(NodeId sender, Tag tag, bool anyone, const Lost& lost) const;
 
   std::map<Tag, std::map<NodeId, Queue>> queues_;  // none is empty
-  std::map<Tag, std::set<NodeId>> told_;           // losses already reported to waits for anyone
+  std::map<Tag, std::set<NodeId>> reported_;       // losses already reported to waits for anyone
 };
 
 // The tag's name in a sentence: "control", or "strategy.0" for the first conversation inside one.

@@ -16,16 +16,16 @@ namespace {
 // mapped file gets a sentence.
 constexpr std::array kSignals{SIGINT, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
-class SignalsKept {
+class SavedSignals {
  public:
-  SignalsKept() {
+  SavedSignals() {
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], nullptr, &kept_[i]);
   }
-  ~SignalsKept() {
+  ~SavedSignals() {
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &kept_[i], nullptr);
   }
-  SignalsKept(const SignalsKept&) = delete;
-  SignalsKept& operator=(const SignalsKept&) = delete;
+  SavedSignals(const SavedSignals&) = delete;
+  SavedSignals& operator=(const SavedSignals&) = delete;
 
  private:
   std::array<struct sigaction, kSignals.size()> kept_{};
@@ -45,7 +45,7 @@ std::unique_ptr<simgrid::s4u::Engine> make_sim_engine(int nodes, const SimNetwor
   if (std::exchange(used, true))
     throw RequestError(
         "a process simulates one run, and this one has done so: start another process for the next");
-  const SignalsKept kept;
+  const SavedSignals kept;
   xbt_log_control_set("root.thres:critical");  // only the message before it gives up,
   xbt_log_control_set("root.fmt:%m%n");        // and nothing else
   xbt_log_control_set("no_loc");

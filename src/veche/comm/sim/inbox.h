@@ -15,7 +15,7 @@ class Inbox {
   // The first with this tag from `from`, or from any node.
   std::optional<Received> take(std::optional<NodeId> from, Tag tag);
   // For waits on any node: the number of losses reported under this tag.
-  std::size_t& losses_told(Tag tag) { return told_[tag]; }
+  std::size_t& reported_losses(Tag tag) { return reported_[tag]; }
 
  private:
   struct Entry {
@@ -30,7 +30,7 @@ class Inbox {
 
   std::uint64_t numbers_ = 0;
   std::map<Tag, OfTag> tags_;
-  std::map<Tag, std::size_t> told_;
+  std::map<Tag, std::size_t> reported_;
 };
 
 }  // namespace veche

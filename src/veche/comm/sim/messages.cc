@@ -57,7 +57,7 @@ void SimNodes::deliver(Envelope envelope) {
 std::optional<NodeId> SimNodes::lost(NodeId me, std::optional<NodeId> from, Tag tag) {
   const auto has_sent_all = [&](NodeId peer) { return !wires_.expects(peer, me, tag); };
   if (from) return *from == me || alive(*from) || !has_sent_all(*from) ? std::nullopt : from;
-  std::size_t& told = one(me).inbox.losses_told(tag);
+  std::size_t& told = one(me).inbox.reported_losses(tag);
   while (told < lost_.size() && lost_[told] == me) ++told;
   if (told == lost_.size() || !has_sent_all(lost_[told])) return {};
   return lost_[told++];

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "veche/comm/seeded/in_flight.h"
+#include "veche/comm/sim/abort_handler.h"
 #include "veche/comm/sim/engine.h"
-#include "veche/comm/sim/exceptions_put_away.h"
-#include "veche/comm/sim/gives_up.h"
 #include "veche/comm/sim/platform.h"
+#include "veche/comm/sim/saved_exceptions.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -51,7 +51,7 @@ template <class Call>
 void SimNodes::in_kernel(Call call) {
   Task* const me = running_;
   {
-    const ExceptionsPutAway away;
+    const SavedExceptions away;
     call();
   }
   running_ = me;
@@ -311,7 +311,7 @@ void SimNodes::run(const std::function<void(NodeId)>& body) {
   for (const SimLoss& loss : network_.losses) expect_loss(loss, 0);
   for (const SimProfile& profile : platform_.profiles) play(profile, 0);
   {
-    const SimGridGivesUp in_words(platform_.file);
+    const SimGridAbortHandler in_words(platform_.file);
     engine_->run();
   }
   running_ = nullptr;

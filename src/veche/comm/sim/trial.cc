@@ -28,7 +28,7 @@ constexpr double kSecondsForRoutes = 3;  // of it for route queries
 constexpr double kLongestLatency = 1e9;  // seconds
 
 // Results in shared memory that survive the trial process, however it ends.
-struct Told {
+struct TrialResult {
   bool done = false;
   char doing[1024] = {};
   char refusal[4096] = {};
@@ -39,17 +39,18 @@ void put(char (&to)[size], const std::string& text) {
   std::strncpy(to, text.c_str(), size - 1);
 }
 
-class SharedTold {
+class SharedResult {
  public:
-  SharedTold()
-      : memory_(::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+  SharedResult()
+      : memory_(
+            ::mmap(nullptr, sizeof(TrialResult), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
     if (memory_ == MAP_FAILED) throw RunError("there is no memory to look at the platform");
-    new (memory_) Told;
+    new (memory_) TrialResult;
   }
-  ~SharedTold() { ::munmap(memory_, sizeof(Told)); }
-  SharedTold(const SharedTold&) = delete;
-  SharedTold& operator=(const SharedTold&) = delete;
-  Told& operator*() const { return *static_cast<Told*>(memory_); }
+  ~SharedResult() { ::munmap(memory_, sizeof(TrialResult)); }
+  SharedResult(const SharedResult&) = delete;
+  SharedResult& operator=(const SharedResult&) = delete;
+  TrialResult& operator*() const { return *static_cast<TrialResult*>(memory_); }
 
  private:
   void* const memory_;
@@ -69,8 +70,8 @@ bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
 
 class Trial {
  public:
-  Trial(int nodes, const SimNetwork& network, const SimPlatform& platform, Told& told)
-      : nodes_(static_cast<std::size_t>(nodes)), network_(network), platform_(platform), told_(told) {}
+  Trial(int nodes, const SimNetwork& network, const SimPlatform& platform, TrialResult& result)
+      : nodes_(static_cast<std::size_t>(nodes)), network_(network), platform_(platform), result_(result) {}
 
   void run() {
     const std::unique_ptr<s4u::Engine> engine = make_sim_engine(static_cast<int>(nodes_), network_);
@@ -94,7 +95,7 @@ class Trial {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    put(told_.refusal, why);
+    put(result_.refusal, why);
     ::_exit(1);
   }
 
@@ -123,22 +124,22 @@ class Trial {
     const auto way = [&] {
       return fmt::format("from host \"{}\" to host \"{}\"", from.get_name(), to.get_name());
     };
-    put(told_.doing, "there is no route " + way());
+    put(result_.doing, "there is no route " + way());
     links_.clear();
     double latency = 0;
     from.route_to(&to, links_, &latency);
-    if (links_.empty() && latency <= 0) refuse(told_.doing);
+    if (links_.empty() && latency <= 0) refuse(result_.doing);
     for (const s4u::Link* link : links_)
       if (link->get_bandwidth() <= 0)
         refuse(fmt::format("link \"{}\" has a bandwidth of 0, and the route {} goes over it",
                            link->get_name(), way()));
-    told_.doing[0] = 0;
+    result_.doing[0] = 0;
   }
 
   const std::size_t nodes_;
   const SimNetwork& network_;
   const SimPlatform& platform_;
-  Told& told_;
+  TrialResult& result_;
   std::vector<s4u::Host*> hosts_;
   std::vector<s4u::Link*> links_;
 };
@@ -160,27 +161,28 @@ void limit_memory() {
 }
 
 // In the child.
-[[noreturn]] void try_here(int nodes, const SimNetwork& network, const SimPlatform& platform, Told& told) {
+[[noreturn]] void try_here(int nodes, const SimNetwork& network, const SimPlatform& platform,
+                           TrialResult& result) {
   limit(RLIMIT_CPU, kMostSeconds);
   limit(RLIMIT_CORE, 0);
   limit_memory();
   try {
-    Trial(nodes, network, platform, told).run();
-    told.done = true;
+    Trial(nodes, network, platform, result).run();
+    result.done = true;
   } catch (const std::bad_alloc&) {
-    put(told.refusal, "it needs more memory than is available");
+    put(result.refusal, "it needs more memory than is available");
   } catch (const std::exception& error) {
-    put(told.refusal, first_line(error.what()));
+    put(result.refusal, first_line(error.what()));
   }
   ::_exit(0);
 }
 
-std::string reason(const Told& told, const std::string& said, int status) {
-  if (told.refusal[0] != 0) return told.refusal;
+std::string reason(const TrialResult& result, const std::string& said, int status) {
+  if (result.refusal[0] != 0) return result.refusal;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
     return fmt::format("SimGrid takes more than {} s to build it", kMostSeconds);
   std::string words = first_line(said);
-  if (told.doing[0] != 0) return words.empty() ? told.doing : fmt::format("{} ({})", told.doing, words);
+  if (result.doing[0] != 0) return words.empty() ? result.doing : fmt::format("{} ({})", result.doing, words);
   if (!words.empty()) return words;
   return WIFSIGNALED(status) ? fmt::format("SimGrid ends with signal {} on it", WTERMSIG(status))
                              : "SimGrid does not say why";
@@ -200,7 +202,7 @@ std::string without_path(std::string text) {
 }  // namespace
 
 void try_platform(int nodes, const SimNetwork& network, const SimPlatform& platform) {
-  const SharedTold told;
+  const SharedResult result;
   int words[2];
   if (::pipe(words) != 0) throw RunError("no more pipes can be opened");
   const pid_t child = ::fork();
@@ -209,7 +211,7 @@ void try_platform(int nodes, const SimNetwork& network, const SimPlatform& platf
     ::dup2(words[1], STDERR_FILENO);
     ::dup2(words[1], STDOUT_FILENO);
     for (const int end : words) ::close(end);
-    try_here(nodes, network, platform, *told);
+    try_here(nodes, network, platform, *result);
   }
   ::close(words[1]);
   std::string said;
@@ -219,9 +221,9 @@ void try_platform(int nodes, const SimNetwork& network, const SimPlatform& platf
   ::close(words[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (!(*told).done)
+  if (!(*result).done)
     throw RequestError(fmt::format("network.platform = \"{}\" cannot be simulated: {}", platform.file,
-                                   without_path(reason(*told, said, status))));
+                                   without_path(reason(*result, said, status))));
 }
 
 }  // namespace veche

@@ -96,7 +96,7 @@ std::size_t NodeFolders::owner(std::size_t sample) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(ends, sample) - ends.begin());
 }
 
-NodeFolders open_node_folders(const DataSettings& settings, std::uint64_t seed, int nodes, OpenHow how) {
+NodeFolders open_node_folders(const DataSettings& settings, std::uint64_t seed, int nodes, OpenOptions how) {
   const std::vector<std::string> paths = paths_of(settings.path, nodes);
   std::vector<DataSource> sources;
   for (const std::string& path : paths) {

@@ -19,6 +19,7 @@ struct NodeFolders {
 // natural order of the names. Each is opened on its own. Classes are matched by name if they have
 // names, so an organisation may lack some. Throws RequestError naming the path if their number
 // differs from the number of nodes, or if they do not fit together.
-NodeFolders open_node_folders(const DataSettings& settings, std::uint64_t seed, int nodes, OpenHow how = {});
+NodeFolders open_node_folders(const DataSettings& settings, std::uint64_t seed, int nodes,
+                              OpenOptions how = {});
 
 }  // namespace veche

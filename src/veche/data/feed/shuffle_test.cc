@@ -7,9 +7,9 @@
 #include <numeric>
 #include <set>
 
+#include "veche/data/sets/borrowed_set.h"
 #include "veche/data/sets/image_set.h"
 #include "veche/data/sets/synthetic.h"
-#include "veche/data/sets/visiting_set.h"
 #include "veche/errors.h"
 #include "veche/packed.h"
 
@@ -120,19 +120,19 @@ class Floats final : public Dataset {
   }
 };
 
-TEST(Visitors, AreReadFromTheirMessages) {
+TEST(BorrowedSamples, AreReadFromTheirMessages) {
   const auto lender = std::make_shared<ImageSet>(
       make_synthetic({.shape = {3, 4, 4}, .samples = 20}, "train", 1), synthetic_normalization());
   const auto host = std::make_shared<ImageSet>(
       make_synthetic({.shape = {3, 4, 4}, .samples = 20}, "train", 2), synthetic_normalization());
-  const auto visitors = std::make_shared<Visitors>();
-  const auto seen = with_visitors(host, visitors);
+  const auto borrowed = std::make_shared<BorrowedSamples>();
+  const auto seen = with_visitors(host, borrowed);
   const std::vector<std::uint32_t> first{3, 17}, second{1, 4, 9};
   for (int epoch = 0; epoch < 2; ++epoch) {
-    visitors->dismiss();
-    visitors->admit(*host, first, Visitors::pack(*lender, first), NodeId{1});
-    visitors->admit(*host, second, Visitors::pack(*lender, second), NodeId{1});
-    EXPECT_EQ(visitors->size(), 5u);
+    borrowed->dismiss();
+    borrowed->admit(*host, first, BorrowedSamples::pack(*lender, first), NodeId{1});
+    borrowed->admit(*host, second, BorrowedSamples::pack(*lender, second), NodeId{1});
+    EXPECT_EQ(borrowed->size(), 5u);
     const std::set<std::size_t> away{1, 3, 4, 9, 17};
     std::vector<float> image(48), expected(48);
     for (std::size_t i = 0; i < 20; ++i) {
@@ -141,15 +141,15 @@ TEST(Visitors, AreReadFromTheirMessages) {
       EXPECT_EQ(image, expected);
     }
   }
-  EXPECT_THROW(visitors->admit(*host, first, Visitors::pack(*lender, second), NodeId{1}), BadMessage);
+  EXPECT_THROW(borrowed->admit(*host, first, BorrowedSamples::pack(*lender, second), NodeId{1}), BadMessage);
 }
 
-TEST(Visitors, MayBeFloats) {
+TEST(BorrowedSamples, MayBeFloats) {
   const auto data = std::make_shared<Floats>();
-  const auto visitors = std::make_shared<Visitors>();
-  const auto seen = with_visitors(data, visitors);
-  Message message = Visitors::pack(*data, std::vector<std::uint32_t>{7});
-  visitors->admit(*data, std::vector<std::uint32_t>{15}, message, NodeId{1});
+  const auto borrowed = std::make_shared<BorrowedSamples>();
+  const auto seen = with_visitors(data, borrowed);
+  Message message = BorrowedSamples::pack(*data, std::vector<std::uint32_t>{7});
+  borrowed->admit(*data, std::vector<std::uint32_t>{15}, message, NodeId{1});
   std::vector<float> sample(2);
   seen->read(15, sample);
   EXPECT_EQ(sample, (std::vector<float>{7, 7}));

@@ -12,8 +12,8 @@ namespace veche {
 struct OpenRequest {
   std::filesystem::path path;
   int size = 0;             // data.size: the requested side of the images; 0: unchanged
-  int size_if_unequal = 0;  // OpenHow
-  int processes = 1;        // OpenHow
+  int size_if_unequal = 0;  // OpenOptions
+  int processes = 1;        // OpenOptions
   int classes = 0;          // required number; 0: any
   std::optional<Normalization> normalization;
   DamagePolicy policy;

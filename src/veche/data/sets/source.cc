@@ -152,7 +152,7 @@ void register_dataset(OwnDataset dataset) {
   });
 }
 
-DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenHow how) {
+DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenOptions how) {
   const std::string name = settings.name.value_or(settings.path.empty() ? "fashion-mnist" : "");
   if (name == "synthetic") return open_synthetic(settings, seed);
   if (const OwnDataset* own = own_datasets().find(name)) return open_own(*own, settings.keys, seed);

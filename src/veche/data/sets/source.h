@@ -23,7 +23,7 @@ struct DataSource {
   std::vector<std::shared_ptr<const DamageLog>> damage = {};  // these logs grow while samples are read
 };
 
-struct OpenHow {
+struct OpenOptions {
   // The side to use if image sizes differ and data.size is not given. 0: such sets are refused,
   // since a size should be chosen deliberately before training.
   int size_if_unequal = 0;
@@ -34,7 +34,7 @@ struct OpenHow {
 // Opens the data of the [data] section: a known set by `name`, or anything at `path`, whose kind is
 // detected. Throws RequestError naming the file and the problem: missing, truncated, not what it
 // claims to be.
-DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenHow how = {});
+DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenOptions how = {});
 
 // Includes the data sets registered by the program.
 std::vector<std::string> data_names();

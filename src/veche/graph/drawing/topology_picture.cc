@@ -51,7 +51,7 @@ Picture picture_of(const Topology& topology, const TopologyRequest& request) {
           ? std::filesystem::path(spec.substr(5)).filename().string() + ", " + request.weights
           : topology.describe();
   const std::string title = fmt::format("{}: rho {:.4f}", about, topology.contraction().rate);
-  return draw(topology.graph(), mean_mixing(topology), layout, title, words_of(topology).labels);
+  return draw(topology.graph(), mean_mixing(topology), layout, title, notes_of(topology).labels);
 }
 
 std::string topology_svg(const Topology& topology, const TopologyRequest& request) {

@@ -65,7 +65,7 @@ std::optional<int> MemberCheckpoints::stage() const {
   return found->get<int>();
 }
 
-void MemberCheckpoints::write_stage(NodeSelf& self) {
+void MemberCheckpoints::write_stage(MemberState& self) {
   if (self.learner == nullptr || !self.has_state || self.step == 0 || self.last_checkpoint == self.step)
     return;
   alone_.write(self.step, NodeId{0}, state_of(self));

@@ -34,7 +34,7 @@ class MemberCheckpoints : public Checkpointer {
   // RequestError where view.json is damaged.
   std::optional<int> stage() const;
   // Saves this member's stage without the others.
-  void write_stage(NodeSelf& self);
+  void write_stage(MemberState& self);
   // Reads the newest checkpoint of this stage into `state`; false: there is none. Calls `warn` for
   // damaged ones and sets them aside. Throws RequestError where all are damaged.
   bool read_stage(int stage, NodeState& state, const CheckpointStore::Warn& warn);

@@ -50,7 +50,7 @@ Augmentation choose_augmentation(const Settings& settings, const DataSource& sou
 }  // namespace
 
 NodeFolders open_source(const Settings& settings, int processes) {
-  const OpenHow how{.processes = processes};
+  const OpenOptions how{.processes = processes};
   if (settings.brings_data) return {};
   if (settings.data.is_in_folders())
     return open_node_folders(settings.data, settings.seed(), nodes_with_data(settings), how);

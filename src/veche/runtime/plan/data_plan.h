@@ -8,7 +8,7 @@
 namespace veche {
 
 // Opens the data set of [data]; empty where the model brings its own data. `processes`: see
-// OpenHow.
+// OpenOptions.
 NodeFolders open_source(const Settings& settings, int processes);
 
 // The part of the samples that nodes exchange before each epoch: data.shuffle.

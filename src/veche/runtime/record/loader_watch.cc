@@ -16,11 +16,11 @@ LoaderWatch::LoaderWatch(Observer& next, Watched watched, std::function<void(con
 void LoaderWatch::on_progress(const Progress& progress) {
   next_.on_progress(progress);
   const Time passed = watched_.now() - start_;
-  if (told_ || passed < kLeast || watched_.loaders == 0) return;
+  if (reported_ || passed < kLeast || watched_.loaders == 0) return;
   const double part =
       watched_.prefetcher.seconds_waited() / (passed.count() * static_cast<double>(watched_.loaders));
   if (part < kTooMuch) return;
-  told_ = true;
+  reported_ = true;
   notice_(fmt::format(
       "nodes wait for their batches {:.0f} % of the time: raise data.workers (now {}), or let images "
       "be decoded once and for all with `veche data pack --decode`",

@@ -33,7 +33,7 @@ class LoaderWatch final : public Observer {
   const Watched watched_;
   const std::function<void(const std::string&)> notice_;
   const Time start_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace veche

@@ -14,7 +14,7 @@ constexpr auto kBetweenWrites = std::chrono::milliseconds(300);
 
 double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
 
-void append_node(std::string& text, const NodeGoing& node) {
+void append_node(std::string& text, const NodeCounters& node) {
   fmt::format_to(std::back_inserter(text),
                  "{{\"steps\":{},\"compute_seconds\":{:.5g},\"waiting_seconds\":{:.5g},"
                  "\"communication_seconds\":{:.5g},\"bytes_sent\":{:.8g},\"staleness\":{:.4g},\"to\":[",

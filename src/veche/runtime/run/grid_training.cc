@@ -17,7 +17,7 @@
 #include "veche/runtime/run/session.h"
 #include "veche/train/loop/diverged.h"
 #include "veche/train/loop/evaluator.h"
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_donor.h"
 
 namespace veche {
 namespace {
@@ -75,9 +75,9 @@ class GridTraining::Member {
   }
 
   void lend_state() {
-    if (!plan_.in_stages()) nodes_.first_self().lending = lending_;
-    grid_->serve([lending = lending_](const std::string& name, std::uint64_t offset, std::uint32_t length) {
-      return lending->give(name, offset, length);
+    if (!plan_.in_stages()) nodes_.first_self().donor = donor_;
+    grid_->serve([donor = donor_](const std::string& name, std::uint64_t offset, std::uint32_t length) {
+      return donor->answer(name, offset, length);
     });
   }
 
@@ -137,7 +137,7 @@ class GridTraining::Member {
       begin(view, made, told);
     };
     try {
-      nodes_.run(view, [&](std::span<const DataWord> data) { return plan_.for_view(view, data, first); },
+      nodes_.run(view, [&](std::span<const DataMessage> data) { return plan_.for_view(view, data, first); },
                  {.prefetcher = prefetcher,
                   .interrupted = session_.interrupted(),
                   .observer = &observer_,
@@ -200,9 +200,9 @@ class GridTraining::Member {
     else
       save();
     const bool others = views.leave();
-    result.others_go_on = !ended && others;  // at the end of the run others may leave later
+    result.others_continue = !ended && others;  // at the end of the run others may leave later
     session_.finish(result);
-    if (ended) grid_->see_off(kNewcomerLimit);
+    if (ended) grid_->wait_for_newcomers(kNewcomerLimit);
     grid_->serve({});
     return result;
   }
@@ -210,7 +210,7 @@ class GridTraining::Member {
   // From now on newcomers learn that the run has ended.
   void tell_end(const Evaluation& last) {
     Message word = message_of_end({last, session_.info().epoch(last.step)}, end_pool_);
-    lending_->end(nodes_.first_self(), std::move(word), !plan_.in_stages());
+    donor_->end(nodes_.first_self(), std::move(word), !plan_.in_stages());
     grid_->views().end(last.step);
   }
 
@@ -247,7 +247,7 @@ class GridTraining::Member {
   std::optional<EpochCount> epochs_;  // before the first view; none: not known
   bool begun_ = false;                // this member has trained in a view
   grid::Grid* grid_ = nullptr;        // while it runs
-  const std::shared_ptr<StateLending> lending_ = std::make_shared<StateLending>();
+  const std::shared_ptr<StateDonor> donor_ = std::make_shared<StateDonor>();
   MessagePool end_pool_;
 };
 

@@ -15,7 +15,7 @@ void catch_up_member(grid::Grid& grid, const MemberPlan& plan, MemberNodes& node
 void fetch_state(grid::Grid& grid, const MemberPlan& plan, MemberNodes& nodes, TrainingSession& session) {
   GridDonors donors(grid, session.interrupted());
   if (!donors.wait_for_one()) return;
-  NodeSelf& self = nodes.first_self();
+  MemberState& self = nodes.first_self();
   const CaughtUp caught = catch_up(self, donors, plan.shared_state());
   if (caught.of > 0)
     session.notice(fmt::format(

@@ -11,9 +11,9 @@ MemberNodes::MemberNodes(const MemberPlan& plan) {
   const bool brings_data = plan.settings().brings_data;
   const MessagePool pool;
   for (auto& learner : plan.make_learners(alone, plan.nodes_here())) {
-    const DataWord data{brings_data ? 1 : alone.training.data.partition[parts_.size()].size(),
-                        plan.source().test != nullptr ? 1U : 0U};
-    parts_.push_back(std::make_unique<ViewPart>(NodeSelf(std::move(learner), alone.training), data, pool));
+    const DataMessage data{brings_data ? 1 : alone.training.data.partition[parts_.size()].size(),
+                           plan.source().test != nullptr ? 1U : 0U};
+    parts_.push_back(std::make_unique<ViewPart>(MemberState(std::move(learner), alone.training), data, pool));
   }
   if (plan.in_stages())
     first().set_stages(std::make_unique<StagedPart>(plan.settings().stages(),
@@ -39,9 +39,9 @@ void MemberNodes::discard_state() {
 }
 
 void MemberNodes::copy_first_state() const {
-  const NodeSelf& self = first_self();
+  const MemberState& self = first_self();
   for (const auto& part : parts_) {
-    NodeSelf& other = part->self();
+    MemberState& other = part->self();
     if (&other == &self) continue;
     other.common = self.common;
     const StatePieces from(first_self()), to(other);

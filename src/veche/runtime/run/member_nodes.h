@@ -19,7 +19,7 @@ class MemberNodes {
 
   const std::vector<std::unique_ptr<ViewPart>>& all() const { return parts_; }
   ViewPart& first() const { return *parts_.front(); }
-  NodeSelf& first_self() const { return first().self(); }
+  MemberState& first_self() const { return first().self(); }
   StagedPart* stages() const { return first().staged(); }  // null: each node has the whole model
 
   // Between views: how far each node has come; `epochs_at` counts the epochs at a step.

@@ -44,12 +44,12 @@ RunPlan MemberPlan::alone() const {
   return {settings_, data_, nodes};
 }
 
-std::unique_ptr<const TrainingPlan> MemberPlan::for_view(const View& view, std::span<const DataWord> data,
+std::unique_ptr<const TrainingPlan> MemberPlan::for_view(const View& view, std::span<const DataMessage> data,
                                                          NodeId first) const {
   const EpochCount made = epochs_at_start(view);
   NodesInView nodes{
       .first_here = first.value, .here = nodes_here_, .epochs_at = made.step, .epochs_before = made.epochs};
-  for (const DataWord& one : data) {
+  for (const DataMessage& one : data) {
     if (own_data_) nodes.samples.push_back(one.samples);
     nodes.test = nodes.test && one.has_test != 0;
   }
@@ -69,7 +69,7 @@ std::unique_ptr<Learner> MemberPlan::make_spare_learner() const {
   return std::move(make_learners(alone(), 1).front());
 }
 
-NodeSelf MemberPlan::make_stage(int stage) const {
+MemberState MemberPlan::make_stage(int stage) const {
   const RunPlan plan = alone();
   return {LearnerFactory(plan, {}).make(NodeId{stage}), plan.training};
 }

@@ -9,7 +9,7 @@
 #include "veche/runtime/plan/run_plan.h"
 #include "veche/runtime/run/learner_factory.h"
 #include "veche/runtime/run/view_epochs.h"
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_donor.h"
 #include "veche/train/views/view_part.h"
 
 namespace veche {
@@ -32,12 +32,12 @@ class MemberPlan {
   // The plan of a run with no other member.
   RunPlan alone() const;
   // The plan of a view; `data` is by node of the view, and `first` is the first node here.
-  std::unique_ptr<const TrainingPlan> for_view(const View& view, std::span<const DataWord> data,
+  std::unique_ptr<const TrainingPlan> for_view(const View& view, std::span<const DataMessage> data,
                                                NodeId first) const;
 
   std::vector<std::unique_ptr<Learner>> make_learners(const RunPlan& plan, int count) const;
   std::unique_ptr<Learner> make_spare_learner() const;
-  NodeSelf make_stage(int stage) const;
+  MemberState make_stage(int stage) const;
 
  private:
   const Settings settings_;

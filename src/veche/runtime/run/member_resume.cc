@@ -26,7 +26,7 @@ std::optional<EpochCount> known_epochs(const MemberNodes& nodes, const MemberChe
   return {};
 }
 
-void take_counters(NodeSelf& self, const NodeState& state) {
+void take_counters(MemberState& self, const NodeState& state) {
   self.step = self.last_checkpoint = self.last_evaluation = self.mean_step = state.step;
   self.train = state.train;
   self.evaluated_train = state.evaluated;
@@ -42,7 +42,7 @@ std::optional<EpochCount> resume_without_checkpoint(MemberNodes& nodes, Training
 
 std::optional<EpochCount> resume_stage(MemberNodes& nodes, MemberCheckpoints& checkpoints,
                                        TrainingSession& session, const CheckpointStore::Warn& warn) {
-  NodeSelf& self = nodes.first_self();
+  MemberState& self = nodes.first_self();
   if (const std::optional<int> stage = checkpoints.stage()) {
     nodes.stages()->hold(self, *stage);
     NodeState state = state_of(self);
@@ -70,7 +70,7 @@ std::optional<EpochCount> resume_member(const grid::Grid& grid, const MemberPlan
   // The file does not hold what an outer optimiser has in common with other members.
   const bool whole = !find_strategy(plan.settings().strategy.name).common_state(plan.settings().strategy);
   for (std::size_t i = 0; i < nodes.all().size(); ++i) {
-    NodeSelf& self = nodes.all()[i]->self();
+    MemberState& self = nodes.all()[i]->self();
     self.has_state = whole;
     NodeState state = state_of(self);
     store.read(*step, NodeId{static_cast<int>(i)}, state);

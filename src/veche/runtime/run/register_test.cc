@@ -420,7 +420,7 @@ class Counts : public Strategy,
     staleness_.note(1);
   }
   void leave() override { ++calls_.left; }
-  void look_at_rest(const std::function<void()>& look) override {
+  void inspect(const std::function<void()>& look) override {
     ++calls_.looked;
     look();
   }

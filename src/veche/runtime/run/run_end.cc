@@ -24,7 +24,7 @@ std::optional<EndOfRun> ask_for_end(grid::Grid& grid) {
 
 EndOfRun fetch_final_model(grid::Grid& grid, std::uint64_t step, const MemberPlan& plan, MemberNodes& nodes,
                            TrainingSession& session) {
-  const NodeSelf& self = nodes.first_self();
+  const MemberState& self = nodes.first_self();
   std::optional<EndOfRun> end;
   const auto has_model = [&] { return end && self.has_state && self.step == end->last.step; };
   for (int tries = 0; !plan.in_stages() && tries < kMostFetches && !session.interrupted(); ++tries) {

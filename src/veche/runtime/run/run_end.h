@@ -6,7 +6,7 @@
 #include "veche/runtime/run/member_nodes.h"
 #include "veche/runtime/run/member_plan.h"
 #include "veche/runtime/run/session.h"
-#include "veche/train/views/end_word.h"
+#include "veche/train/views/run_end_message.h"
 
 namespace veche {
 

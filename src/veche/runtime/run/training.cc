@@ -59,7 +59,7 @@ bool has_ended(TrainingSession& session, const RunPlan& plan) {
 
 void tell_plan(const TrainingSession& session, const RunPlan& plan) {
   if (const auto& topology = plan.training.topology)
-    for (const std::string& sentence : words_of(*topology).notices) session.notice(sentence);
+    for (const std::string& sentence : notes_of(*topology).notices) session.notice(sentence);
   const int threads = plan.settings.model.threads, cores = usable_cores();
   if (threads > cores)
     session.notice(

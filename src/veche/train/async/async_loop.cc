@@ -130,7 +130,7 @@ class AsyncLoop {
       if (!trains && !left) leave();  // the others must not wait for it
       const bool just_left = !trains && !left;
       left = left || !trains;
-      if (just_left || node_.services.interrupted || links_.now() - told_ >= kBetweenReports ||
+      if (just_left || node_.services.interrupted || links_.now() - last_report_ >= kBetweenReports ||
           node_.counters.step >= told_step_ + kMostStepsBeforeReport)
         tell({});
       stop = obey(trains ? links_.now() : links_.now() + kBetweenStopChecks);
@@ -230,7 +230,7 @@ class AsyncLoop {
   }
 
   void tell(NodeMessage what) {
-    told_ = links_.now();
+    last_report_ = links_.now();
     told_step_ = node_.counters.step;
     links_.peers().send(NodeId{0}, tags::to_coordinator, with_numbers(completed(what), {}, {}));
   }
@@ -246,7 +246,7 @@ class AsyncLoop {
   Message snapshot(const NodeMessage& what) {
     const NodeMessage told = completed(what);
     Message message;
-    node_.strategy.look_at_rest(
+    node_.strategy.inspect(
         [&] { message = with_numbers(told, learner().parameters(), learner().buffers()); });
     return message;
   }
@@ -270,7 +270,7 @@ class AsyncLoop {
   Connections& links_;
   const TrainingPlan& plan_;
   const NodeId coordinator_ = links_.peers().known_as(NodeId{0});  // the node that runs it
-  Time told_{0};  // when it last sent the coordinator a message, and at which step
+  Time last_report_{0};  // when it last sent the coordinator a message, and at which step
   std::uint64_t told_step_ = 0;
   bool samples_ended_ = false;  // of a driven learner
 };

@@ -80,7 +80,7 @@ void CodedMixer::exchange(const Mixing& mixing, std::span<const float> x, bool f
   const int me = channel_.me().value;
   const auto tells = [&](int node) { return !active || std::ranges::any_of(mixing.readers(node), active); };
   const auto told = [&](std::optional<NodeId> reader) {
-    return floats ? copies_->tell_all(x, reader) : copies_->tell(x, reader);
+    return floats ? copies_->encode_full(x, reader) : copies_->encode(x, reader);
   };
   if (tells(me) && !mixing.readers(me).empty()) {
     Message to_all;
@@ -92,7 +92,7 @@ void CodedMixer::exchange(const Mixing& mixing, std::span<const float> x, bool f
     if (weight.node == me || !tells(weight.node)) continue;
     const NodeId source{weight.node};
     const Message message = channel_.expect(source);
-    floats ? copies_->hear_all(source, message) : copies_->hear(source, message);
+    floats ? copies_->apply_full(source, message) : copies_->apply(source, message);
   }
 }
 

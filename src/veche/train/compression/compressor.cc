@@ -57,9 +57,9 @@ void ModelCopies::start_async(std::span<const float> x) { copies_->start_with_al
 void ModelCopies::start_alone() { copies_->start_apart(); }
 
 void ModelCopies::send(NodeId neighbour, std::span<const float> x) {
-  copies_->send(neighbour, copies_->tell(x, neighbour));
+  copies_->send(neighbour, copies_->encode(x, neighbour));
 }
-void ModelCopies::receive(NodeId neighbour, const Message& code) { copies_->hear(neighbour, code); }
+void ModelCopies::receive(NodeId neighbour, const Message& code) { copies_->apply(neighbour, code); }
 
 void ModelCopies::pull(std::span<float> x, NodeId neighbour, double weight) const {
   const Pull pull{copies_->of(neighbour), copies_->own(neighbour), weight};

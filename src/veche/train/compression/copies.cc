@@ -71,8 +71,8 @@ void Copies::become(std::span<const float> x) {
 
 void Copies::start_with_all(std::span<const float> x) {
   if (equal_everywhere(channel_, x)) return become(x);
-  for (const NodeId reader : readers_) send(reader, tell_all(x, reader));
-  for (const NodeId source : sources_) hear_all(source, channel_.expect(source));
+  for (const NodeId reader : readers_) send(reader, encode_full(x, reader));
+  for (const NodeId source : sources_) apply_full(source, channel_.expect(source));
 }
 
 void Copies::start_apart() {
@@ -85,9 +85,9 @@ Copies::Out& Copies::out(std::optional<NodeId> reader) {
 }
 std::vector<float>& Copies::copy_of(NodeId source) { return ins_[place(sources_, source)]; }
 
-Message Copies::tell(std::span<const float> x, std::optional<NodeId> reader) {
+Message Copies::encode(std::span<const float> x, std::optional<NodeId> reader) {
   Out& told = out(reader);
-  if (std::exchange(told.first, false)) return tell_all(x, reader);
+  if (std::exchange(told.first, false)) return encode_full(x, reader);
   change_.resize(length_);
   coder_.timed([&] { subtract_pass(change_.data(), x.data(), told.copy.data(), length_); });
   Message code = told.stream.encode(change_);
@@ -95,17 +95,17 @@ Message Copies::tell(std::span<const float> x, std::optional<NodeId> reader) {
   return code;
 }
 
-void Copies::hear(NodeId source, const Message& code) {
-  if (std::erase(unheard_, source) > 0) return hear_all(source, code);
+void Copies::apply(NodeId source, const Message& code) {
+  if (std::erase(unheard_, source) > 0) return apply_full(source, code);
   outs_.front().stream.add(source, code, 1, copy_of(source));
 }
 
-Message Copies::tell_all(std::span<const float> x, std::optional<NodeId> reader) {
+Message Copies::encode_full(std::span<const float> x, std::optional<NodeId> reader) {
   std::ranges::copy(x, out(reader).copy.begin());
   return channel_.pool.copy_of(x);
 }
 
-void Copies::hear_all(NodeId source, const Message& floats) {
+void Copies::apply_full(NodeId source, const Message& floats) {
   if (floats.size() != length_ * sizeof(float))
     blame(channel_.endpoint.known_as(source),
           DamagedCode("a model that has " + std::to_string(floats.size()) + " bytes where " +
@@ -113,9 +113,9 @@ void Copies::hear_all(NodeId source, const Message& floats) {
   std::ranges::copy(floats.as<float>(), copy_of(source).begin());
 }
 
-void Copies::know_all(NodeId other, const Message& mine, const Message& theirs) {
+void Copies::set_both(NodeId other, const Message& mine, const Message& theirs) {
   std::ranges::copy(mine.as<float>(), out(other).copy.begin());
-  hear_all(other, theirs);
+  apply_full(other, theirs);
 }
 
 void Copies::send(NodeId to, Message message) {

@@ -33,13 +33,13 @@ class Copies {
   void start_apart();
 
   // A code of how x differs from its copy, for one reader, or for all.
-  Message tell(std::span<const float> x, std::optional<NodeId> reader = {});
-  void hear(NodeId source, const Message& code);
+  Message encode(std::span<const float> x, std::optional<NodeId> reader = {});
+  void apply(NodeId source, const Message& code);
   // The same before compress.start: the full vector, as floats.
-  Message tell_all(std::span<const float> x, std::optional<NodeId> reader = {});
-  void hear_all(NodeId source, const Message& floats);
+  Message encode_full(std::span<const float> x, std::optional<NodeId> reader = {});
+  void apply_full(NodeId source, const Message& floats);
   // Sets both copies: the floats exchanged with a node that is reader and source.
-  void know_all(NodeId other, const Message& mine, const Message& theirs);
+  void set_both(NodeId other, const Message& mine, const Message& theirs);
   // Sends a message, and counts what the codec saves.
   void send(NodeId to, Message message);
 

@@ -37,8 +37,8 @@ class AttachedStrategy {
   void leave() const {
     if (async_ != nullptr) async_->leave();
   }
-  void look_at_rest(const std::function<void()>& look) const {
-    async_ != nullptr ? async_->look_at_rest(look) : look();
+  void inspect(const std::function<void()>& look) const {
+    async_ != nullptr ? async_->inspect(look) : look();
   }
   Staleness staleness() const { return measured_ != nullptr ? measured_->staleness() : Staleness{}; }
   Coding coding() const { return measured_ != nullptr ? measured_->coding() : Coding{}; }

@@ -39,7 +39,7 @@ CheckpointWriter::CheckpointWriter(const NodeParts& node)
 
 void CheckpointWriter::write(std::uint64_t number) {
   check_parameters(node_.model.learner->parameters(), node_.links.id(), node_.counters.step);
-  node_.strategy.look_at_rest([&] {
+  node_.strategy.inspect([&] {
     NodeState state = state_of(node_.links, node_.model, node_.counters, node_.plan);
     if (records_.with_strategy()) state = with_strategy(std::move(state), node_.strategy.state());
     node_.services.checkpointer->write(number, node_.links.id(), state);

@@ -64,9 +64,9 @@ void ProgressExchange::answer() {
                               : channel().pool.copy_of_item(answer_);
   for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, message);
   if (with_nodes) {
-    std::vector<NodeGoing> going;
+    std::vector<NodeCounters> going;
     for (const ProgressReport& report : all) going.push_back(report.going);
-    const Message nodes = channel().pool.copy_of(std::span<const NodeGoing>(going));
+    const Message nodes = channel().pool.copy_of(std::span<const NodeCounters>(going));
     for (int node = 1; node < channel().size(); ++node) channel().send(NodeId{node}, nodes);
   }
   answered_ = true;
@@ -91,8 +91,8 @@ void ProgressExchange::hear() {
   const Message nodes = channel().expect(NodeId{0});
   std::vector<ProgressReport> all;
   const auto nodes_here = static_cast<std::size_t>(channel().size());
-  for (const NodeGoing& going :
-       unpack_items<NodeGoing>(nodes, nodes_here, first, "the progress of all nodes"))
+  for (const NodeCounters& going :
+       unpack_items<NodeCounters>(nodes, nodes_here, first, "the progress of all nodes"))
     all.emplace_back().going = going;
   if (observer != nullptr) observer->on_nodes(begun_, all);
 }

@@ -12,7 +12,7 @@ inline constexpr double kSecondsBetweenReports = 0.5;
 inline constexpr std::size_t kProgressSample = 256;
 
 // What a node has done since its run began. A plain type, so that nodes can send it.
-struct NodeGoing {
+struct NodeCounters {
   std::uint64_t steps = 0;
   double bytes = 0;                                     // sent by the strategy
   float computing = 0, waiting = 0, communicating = 0;  // seconds
@@ -24,7 +24,7 @@ struct NodeGoing {
 struct ProgressReport {
   Score train;
   bool interrupted = false;
-  NodeGoing going;
+  NodeCounters going;
   std::array<float, kProgressSample> parameters =
       {};  // an evenly spread sample; unused items are 0 on all nodes
 

@@ -22,14 +22,14 @@ SampleExchange::SampleExchange(Channel& channel, std::shared_ptr<const Dataset> 
       data_(std::move(data)),
       plan_(std::move(plan)),
       home_of_(homes(plan_.home, data_->size())),
-      visited_(with_visitors(data_, visitors_)) {
+      visited_(with_visitors(data_, borrowed_)) {
   if (alone()) return;
   const auto me = static_cast<std::size_t>(plan_.stands_for.front());
   for (std::uint64_t epoch = 0; epoch < plan_.first_step / plan_.steps_per_epoch; ++epoch) {
     const Partition then = division(plan_.home, plan_.exchanged, plan_.seed, epoch);
     for (std::size_t other = 0; other < then.size(); ++other) {
       const std::size_t count = other == me ? 0 : lent(me, other, then).size();
-      before_.bytes += count * Visitors::bytes_each(*data_);
+      before_.bytes += count * BorrowedSamples::bytes_each(*data_);
       before_.messages += count > 0 ? 1 : 0;
     }
   }
@@ -51,18 +51,18 @@ void SampleExchange::exchange(const Partition& now) {
   const auto me = static_cast<std::size_t>(plan_.stands_for.front());
   // No node sends before all have freed the last epoch's samples, so memory never holds those of
   // two epochs.
-  visitors_->dismiss();
+  borrowed_->dismiss();
   barrier(epoch_barrier_);
   for (std::size_t other = 0; other < now.size(); ++other) {
     if (other == me) continue;
     if (const auto samples = lent(me, other, now); !samples.empty())
-      channel_.send(NodeId{static_cast<int>(other)}, Visitors::pack(*data_, samples));
+      channel_.send(NodeId{static_cast<int>(other)}, BorrowedSamples::pack(*data_, samples));
   }
   for (std::size_t other = 0; other < now.size(); ++other) {
     if (other == me) continue;
     const NodeId from{static_cast<int>(other)};
     if (const auto samples = lent(other, me, now); !samples.empty())
-      visitors_->admit(*data_, samples, channel_.expect(from), channel_.endpoint.known_as(from));
+      borrowed_->admit(*data_, samples, channel_.expect(from), channel_.endpoint.known_as(from));
   }
 }
 

@@ -8,7 +8,7 @@
 #include "veche/comm/tags.h"
 #include "veche/data/division/partition.h"
 #include "veche/data/feed/loader.h"
-#include "veche/data/sets/visiting_set.h"
+#include "veche/data/sets/borrowed_set.h"
 
 namespace veche {
 
@@ -35,7 +35,7 @@ class SampleExchange {
 
   // The traffic of samples; a resumed run counts as if it had never stopped.
   Traffic sent() const;
-  std::size_t visitors() const { return visitors_->size(); }
+  std::size_t borrowed() const { return borrowed_->size(); }
 
  private:
   bool alone() const { return plan_.stands_for.size() != 1; }
@@ -50,7 +50,7 @@ class SampleExchange {
   const std::shared_ptr<const Dataset> data_;
   const Plan plan_;
   const std::vector<std::uint32_t> home_of_;  // by sample
-  const std::shared_ptr<Visitors> visitors_ = std::make_shared<Visitors>();
+  const std::shared_ptr<BorrowedSamples> borrowed_ = std::make_shared<BorrowedSamples>();
   const std::shared_ptr<const Dataset> visited_;
   bool started_ = false;
   Traffic before_;  // traffic of the epochs before the run was resumed

@@ -150,8 +150,8 @@ class AllReduce : public Strategy, public BeforeBackward, public MeasuredStrateg
   AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::native;
   AllReduceAlgorithm half_algorithm_ = AllReduceAlgorithm::native;  // for sums of halves
   std::vector<Bucket> buckets_;
-  std::vector<BegunAllReduce> under_way_;  // of this step, in the order of buckets
-  std::size_t begun_ = 0;                  // of this step
+  std::vector<PendingAllReduce> under_way_;  // of this step, in the order of buckets
+  std::size_t begun_ = 0;                    // of this step
   float share_ = 0;
 };
 

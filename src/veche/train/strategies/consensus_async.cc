@@ -86,7 +86,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
       taken_[static_cast<std::size_t>(reader)] = false;
       changed_[static_cast<std::size_t>(reader)] = true;
       if (copies_)
-        copies_->send(NodeId{reader}, copies_->tell(x, NodeId{reader}));
+        copies_->send(NodeId{reader}, copies_->encode(x, NodeId{reader}));
       else
         models_.send(NodeId{reader}, mine);
     }
@@ -123,7 +123,7 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
       if (received.outcome == Received::Outcome::timed_out) break;
       if (received.outcome == Received::Outcome::peer_lost) continue;
       if (copies_)
-        copies_->hear(received.from, received.message);
+        copies_->apply(received.from, received.message);
       else
         unpack_items<float>(received.message, context_.learner.parameters().size(),
                             context_.channel.endpoint.known_as(received.from), "a model");

@@ -101,7 +101,7 @@ class Gossip : public Strategy, public MeasuredStrategy {
                                                        (first ? theirs : mine).as<float>()};
     constexpr std::array<float, 2> kHalves{0.5F, 0.5F};
     weighted_sum(x, inputs, kHalves);
-    if (copies_) copies_->know_all(other, mine, theirs);
+    if (copies_) copies_->set_both(other, mine, theirs);
   }
 
   // Moves by gamma/2 of the difference of the edge's two copies, which are the same at both ends.
@@ -110,8 +110,8 @@ class Gossip : public Strategy, public MeasuredStrategy {
       const PowerEdges::Edge edge{other, 0.5};
       return power_->mix({&edge, 1}, x);
     }
-    copies_->send(other, copies_->tell(x, other));
-    copies_->hear(other, context_.channel.expect(other));
+    copies_->send(other, copies_->encode(x, other));
+    copies_->apply(other, context_.channel.expect(other));
     const Pull pull{copies_->of(other), copies_->own(other), 0.5};
     move(x, coder_.how().gamma, {&pull, 1});
   }

@@ -95,12 +95,12 @@ class AsyncGossip : public Strategy,
     std::ranges::copy(model_, context_.learner.parameters().begin());
   }
 
-  void look_at_rest(const std::function<void()>& look) override {
+  void inspect(const std::function<void()>& look) override {
     const MutexLock lock(mutex_);
     std::ranges::copy(model_, context_.learner.parameters().begin());
     look();
   }
-  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // Called by `look` of inspect, which holds the mutex, or when no helper is left. Not
   // checked: clang does not see the mutex through `look`.
   SavedState state() override VECHE_NOT_CHECKED { return {{model_}, {}}; }
   Staleness staleness() const override {
@@ -143,7 +143,7 @@ class AsyncGossip : public Strategy,
       const MutexLock lock(mutex_);
       change_ = model_;
     }
-    const Message code = copies_->tell(change_, to);
+    const Message code = copies_->encode(change_, to);
     return pack_with_trailer(context_.channel.pool, code.bytes(), kind);
   }
   // Moves by gamma/2 of the difference of the copies.
@@ -206,7 +206,7 @@ class AsyncGossip : public Strategy,
 
   // Of the kinds kAsk and kAnswer. A code may have any number of bytes.
   void hear_coded(NodeId from, Kind kind, const Message& code) {
-    copies_->hear(from, code);
+    copies_->apply(from, code);
     if (kind != kAsk) {
       close(open_.find(from));
       return meet(from);

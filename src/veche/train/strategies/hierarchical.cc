@@ -101,7 +101,7 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
     if (coder_.on() && members_.size() > 1) {
       gradients_.emplace(coder_, *inside_, inside_shape(coder_.how().feedback), AllReduceAlgorithm::ring);
       if (tells_members_ && members_.size() < context_.nodes())
-        told_.emplace(coder_, inside_shape(true), *inside_);
+        broadcast_.emplace(coder_, inside_shape(true), *inside_);
     }
     if (groups.size() == 1 || (!by_members && rank != 0)) return;
     std::vector<NodeId> peers;
@@ -129,7 +129,7 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
 
   void after_step(std::uint64_t step) override {
     const bool tells = tells_members_ && members_.size() < context_.nodes() && due(step, options_.every);
-    const bool coded = tells && told_ && coder_.codes(step);
+    const bool coded = tells && broadcast_ && coder_.codes(step);
     if (coded) before_.assign(context_.learner.parameters().begin(), context_.learner.parameters().end());
     if (between_) between_->after_step(step);
     if (coded)
@@ -142,21 +142,22 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
     if (between_) between_->finish();
     if (tells_members_ && members_.size() < context_.nodes())
       broadcast(*inside_, NodeId{0}, context_.learner.parameters());
-    if (told_) told_.emplace(coder_, inside_shape(true), *inside_);  // all was sent: forget the rest
+    if (broadcast_)
+      broadcast_.emplace(coder_, inside_shape(true), *inside_);  // all was sent: forget the rest
   }
 
   SavedState state() override {
     SavedState all = between_ ? between_->state() : SavedState{};
     coder_.add_state(all);
     if (gradients_) gradients_->add_state(all);
-    if (told_) told_->add_state(all);
+    if (broadcast_) broadcast_->add_state(all);
     return all;
   }
   Coding coding() const override {
     Coding all = coder_.counted();
     if (between_) all += between_->coding();
     if (gradients_) all.remembered_squared += gradients_->remembered_squared();
-    if (told_) all.remembered_squared += told_->remembered_squared();
+    if (broadcast_) all.remembered_squared += broadcast_->remembered_squared();
     return all;
   }
 
@@ -176,13 +177,13 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
     Message code;
     if (leads) {
       for (std::size_t i = 0; i < x.size(); ++i) before_[i] = x[i] - before_[i];
-      code = told_->encode(before_);
+      code = broadcast_->encode(before_);
     }
     const std::uint64_t sent = inside_->sent().bytes;
     code = broadcast(*inside_, NodeId{0}, std::move(code));
     const std::uint64_t coded = inside_->sent().bytes - sent;
     if (code.size() > 0) coder_.count(coded / code.size() * x.size_bytes(), coded);
-    if (!leads) told_->add(NodeId{0}, code, 1, x);
+    if (!leads) broadcast_->add(NodeId{0}, code, 1, x);
   }
 
   void make_between(std::vector<NodeId> peers) {
@@ -211,8 +212,8 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
 
   StrategyContext context_;
   Coder coder_;
-  std::optional<CodedSum> gradients_;  // none without a codec
-  std::optional<CodedStream> told_;    // from a leader to its members; none without a codec
+  std::optional<CodedSum> gradients_;     // none without a codec
+  std::optional<CodedStream> broadcast_;  // from a leader to its members; none without a codec
   std::vector<float> before_;
   const HierarchicalOptions options_;
   std::vector<NodeId> members_;  // of this node's group

@@ -62,7 +62,7 @@ class Hogwild : public Strategy,
   }
   void finish() override { read_all(); }
 
-  void look_at_rest(const std::function<void()>& look) override {
+  void inspect(const std::function<void()>& look) override {
     read_all();
     look();
   }

@@ -117,7 +117,7 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
     worker_.finish(context_.learner.parameters());
   }
 
-  void look_at_rest(const std::function<void()>& look) override { helper_.look_at_rest(look); }
+  void inspect(const std::function<void()>& look) override { helper_.inspect(look); }
   Staleness staleness() const override { return helper_.staleness(); }
   Coding coding() const override {
     Coding all = network_.coder.counted();
@@ -148,7 +148,7 @@ class AsyncLocalSgd : public Strategy, public BeforeBackward, public AsyncStrate
   bool joined_ = false;
   ServerNetwork network_;
   ServerHelper helper_;
-  SteadySession worker_;
+  BlockingSession worker_;
 };
 
 }  // namespace

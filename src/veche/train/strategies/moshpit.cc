@@ -112,12 +112,12 @@ class Moshpit : public Strategy, public MeasuredStrategy {
   void average_coded(Channel& line, Copies& copies, bool floats) {
     if (line.size() == 1) return;
     const std::span<float> x = context_.learner.parameters();
-    const Message told = floats ? copies.tell_all(x) : copies.tell(x);
+    const Message told = floats ? copies.encode_full(x) : copies.encode(x);
     for (const NodeId other : copies.readers()) copies.send(other, told);
     std::vector<Pull> pulls;
     for (const NodeId other : copies.sources()) {
       const Message heard = line.expect(other);
-      floats ? copies.hear_all(other, heard) : copies.hear(other, heard);
+      floats ? copies.apply_full(other, heard) : copies.apply(other, heard);
       pulls.push_back({copies.of(other), copies.own(), 1.0 / line.size()});
     }
     move(x, floats ? 1 : coder_.how().gamma, pulls);

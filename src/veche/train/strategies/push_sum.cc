@@ -86,7 +86,7 @@ class PushSum : public Strategy, public MeasuredStrategy {
   // part.
   void push_coded(bool floats) {
     const std::array<float, 2> mine = {weight_, 1.0F / static_cast<float>(targets_.size() + 1)};
-    const Message told = floats ? copies_->tell_all(vector_) : copies_->tell(vector_);
+    const Message told = floats ? copies_->encode_full(vector_) : copies_->encode(vector_);
     const Message message = pack_with_trailer(context_.channel.pool, told.bytes(), mine);
     for (const NodeId target : targets_) copies_->send(target, message);
     const double gamma = floats ? 1 : coder_.how().gamma;
@@ -99,7 +99,7 @@ class PushSum : public Strategy, public MeasuredStrategy {
       const std::size_t code = payload.size();
       if (!(theirs[0] > 0 && theirs[1] > 0 && theirs[1] <= 1 && std::isfinite(theirs[0])))
         blame(known_as(source), DamagedCode("a weight or a part that cannot be"));
-      floats ? copies_->hear_all(source, arrived.first(code)) : copies_->hear(source, arrived.first(code));
+      floats ? copies_->apply_full(source, arrived.first(code)) : copies_->apply(source, arrived.first(code));
       pulls.push_back({copies_->of(source), {}, theirs[1]});
       change += theirs[1] * theirs[0];
     }

@@ -49,7 +49,7 @@ class NamedTransport : public StateTransport {
 
 class CatchUp {
  public:
-  CatchUp(NodeSelf& self, Donors& donors, Shared shared) : self_(self), donors_(donors), shared_(shared) {}
+  CatchUp(MemberState& self, Donors& donors, Shared shared) : self_(self), donors_(donors), shared_(shared) {}
 
   CaughtUp run() {
     for (int tries = 0; tries < kTries && donors_.count() > 0; ++tries) {
@@ -78,11 +78,11 @@ class CatchUp {
   // Makes donors copy their state at a step that they are about to make, and fetches the copy.
   bool take_copy() {
     using What = StateRequest::What;
-    const auto word = fetcher_.ask(first_, {What::step}).item<StepWord>();
+    const auto word = fetcher_.ask(first_, {What::step}).item<StepReply>();
     if (!word || (self_.has_state && word->step < self_.step)) return false;
     const double ahead = word->seconds > 0 ? std::min(kHeardWithin / word->seconds, 1e4) : 0;
     const std::uint64_t at =
-        word->copy != StepWord::kNone ? word->copy : word->step + 2 + static_cast<std::uint64_t>(ahead);
+        word->copy != StepReply::kNone ? word->copy : word->step + 2 + static_cast<std::uint64_t>(ahead);
     std::vector<std::size_t> chosen;
     const std::size_t most = shared_ == Shared::models ? kMostDonorsAsked : 1;
     for (std::size_t i = 0; i < donors_.count() && chosen.size() < most; ++i) {
@@ -114,7 +114,7 @@ class CatchUp {
     return true;
   }
 
-  NodeSelf& self_;
+  MemberState& self_;
   Donors& donors_;
   const Shared shared_;
   NamedTransport transport_{donors_};
@@ -126,7 +126,7 @@ class CatchUp {
 
 }  // namespace
 
-CaughtUp catch_up(NodeSelf& self, Donors& donors, Shared shared) {
+CaughtUp catch_up(MemberState& self, Donors& donors, Shared shared) {
   return CatchUp(self, donors, shared).run();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "veche/message.h"
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_donor.h"
 
 namespace veche {
 
@@ -15,7 +15,7 @@ class Donors {
  public:
   struct Answer {
     std::uint64_t id = 0;
-    std::optional<Message> message;  // see StateLending::give; nothing also if the donor is gone
+    std::optional<Message> message;  // see StateDonor::answer; nothing also if the donor is gone
   };
   static constexpr Time kPause{0.02};
   virtual ~Donors() = default;
@@ -38,6 +38,6 @@ struct CaughtUp {
 // fetches a copy of their state, from up to four of them if their models are equal, then replays
 // the steps made since the copy until it is up to date. Not done: no member gives its state, or the
 // node could not keep up. It then has what it had before, or a later state of a donor.
-CaughtUp catch_up(NodeSelf& self, Donors& donors, Shared shared);
+CaughtUp catch_up(MemberState& self, Donors& donors, Shared shared);
 
 }  // namespace veche

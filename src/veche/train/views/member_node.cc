@@ -9,7 +9,7 @@
 
 namespace veche {
 
-MemberNode::MemberNode(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan,
+MemberNode::MemberNode(std::unique_ptr<Endpoint> endpoint, MemberState self, const TrainingPlan& plan,
                        MessagePool pool)
     : plan_(plan),
       self_(std::move(self)),
@@ -38,15 +38,15 @@ Evaluation MemberNode::run(const NodeServices& services) {
     RecoverableStep step(parts, clip_, feed, self_, *keeper_);
     return train_node(parts, step, feed);
   }
-  OwnPaceStep step(parts, clip_, feed, self_);
+  AsyncStep step(parts, clip_, feed, self_);
   return train_node(parts, step, feed);
 }
 
-NodeSelf MemberNode::leave_view() {
+MemberState MemberNode::leave_view() {
   self_.sent = links_.strategy.sent();
   if (links_.pipeline() != nullptr) self_.activations = links_.pipeline()->sent();
   if (plan_.async()) {
-    strategy_->look_at_rest([] {});  // a model that the strategy holds is copied to the learner
+    strategy_->inspect([] {});  // a model that the strategy holds is copied to the learner
     if (AsyncServer* server = strategy_->async_server())
       self_.unpushed = server->put_back(self_.learner->parameters());
   }

@@ -8,7 +8,7 @@
 #include "veche/train/loop/connections.h"
 #include "veche/train/loop/gradient_clip.h"
 #include "veche/train/loop/node_services.h"
-#include "veche/train/views/node_self.h"
+#include "veche/train/views/member_state.h"
 
 namespace veche {
 
@@ -17,20 +17,21 @@ namespace veche {
 class MemberNode {
  public:
   // Throws RequestError for options that do not go together. The plan outlives it.
-  MemberNode(std::unique_ptr<Endpoint> endpoint, NodeSelf self, const TrainingPlan& plan, MessagePool pool);
+  MemberNode(std::unique_ptr<Endpoint> endpoint, MemberState self, const TrainingPlan& plan,
+             MessagePool pool);
 
   // Trains until the run ends, and returns the last evaluation. Throws ViewChanged or PeerLost at
   // any wait if the view ends before; call `leave_view` then.
   Evaluation run(const NodeServices& services);
   // Returns what goes on to the next view. The node cannot be used any more.
-  NodeSelf leave_view();
+  MemberState leave_view();
 
   Endpoint& endpoint() const { return links_.endpoint(); }
-  NodeSelf& self() { return self_; }
+  MemberState& self() { return self_; }
 
  private:
   const TrainingPlan& plan_;
-  NodeSelf self_;
+  MemberState self_;
   Connections links_;
   GradientClip clip_;
   std::optional<GradientKeeper> keeper_;      // of nodes in step

@@ -24,7 +24,7 @@ std::optional<std::size_t> PiecePlan::next(std::size_t donor) {
   return {};
 }
 
-void PiecePlan::unask(Piece& piece) {
+void PiecePlan::cancel_request(Piece& piece) {
   if (!piece.asked) return;
   --under_way_[*piece.asked];
   piece.asked.reset();
@@ -34,7 +34,7 @@ void PiecePlan::unask(Piece& piece) {
 void PiecePlan::arrived(std::size_t piece) {
   Piece& one = pieces_[piece];
   const std::size_t before = first_;
-  unask(one);
+  cancel_request(one);
   first_ = before;
   if (!one.here) --missing_;
   one.here = true;
@@ -44,13 +44,13 @@ void PiecePlan::refused(std::size_t piece, std::size_t donor) {
   Piece& one = pieces_[piece];
   one.refused.resize(lost_.size());
   one.refused[donor] = true;
-  if (one.asked == donor) unask(one);
+  if (one.asked == donor) cancel_request(one);
 }
 
 void PiecePlan::lost(std::size_t donor) {
   lost_[donor] = true;
   for (Piece& piece : pieces_)
-    if (piece.asked == donor) unask(piece);
+    if (piece.asked == donor) cancel_request(piece);
 }
 
 bool PiecePlan::hopeless() const {

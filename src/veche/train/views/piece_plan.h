@@ -42,7 +42,7 @@ class PiecePlan {
   bool can_give(std::size_t donor, const Piece& piece) const {
     return !lost_[donor] && (piece.refused.empty() || !piece.refused[donor]);
   }
-  void unask(Piece& piece);
+  void cancel_request(Piece& piece);
 
   std::vector<Piece> pieces_;
   std::vector<std::size_t> under_way_;  // by donor

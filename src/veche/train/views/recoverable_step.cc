@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "veche/comm/views.h"
-#include "veche/train/views/state_lending.h"
-#include "veche/train/views/torn_step.h"
+#include "veche/train/views/partial_step.h"
+#include "veche/train/views/state_donor.h"
 
 namespace veche {
 
-bool keep_common(NodeSelf& self, const AttachedStrategy& strategy, const TrainingPlan& plan) {
+bool keep_common(MemberState& self, const AttachedStrategy& strategy, const TrainingPlan& plan) {
   if (!plan.common_state()) return false;
   bool changed = false;
   const std::vector<std::span<float>> now = strategy.state().vectors;
@@ -34,17 +34,17 @@ void MemberStep::make() {
 
 // Between two steps: a newcomer may have asked for a copy.
 void MemberStep::lend() {
-  if (!self_.lending || !self_.lending->due(self_.step, now())) return;
+  if (!self_.donor || !self_.donor->due(self_.step, now())) return;
   keep_common(self_, node_.strategy, node_.plan);
-  node_.strategy.look_at_rest([this] { self_.lending->take(self_); });
+  node_.strategy.inspect([this] { self_.donor->take(self_); });
 }
 
-bool MemberStep::is_followed() const { return self_.lending && self_.lending->follows(); }
+bool MemberStep::is_followed() const { return self_.donor && self_.donor->follows(); }
 
 TrainingStep::Update MemberStep::run_optimizer() {
   const Update made = TrainingStep::run_optimizer();
   if (is_followed() && node_.plan.replicas() == Replicas::equal)
-    self_.lending->made(self_.step, gradients(), made.rate, made.scale);
+    self_.donor->made(self_.step, gradients(), made.rate, made.scale);
   return made;
 }
 
@@ -148,7 +148,7 @@ void RecoverableStep::tell_followers() {
   if (!is_followed() || node_.plan.replicas() == Replicas::equal) return;
   const bool served = node_.plan.replicas() == Replicas::served;
   if (served || node_.plan.common_state())
-    self_.lending->made(self_, keep_common(self_, node_.strategy, node_.plan) || served);
+    self_.donor->made(self_, keep_common(self_, node_.strategy, node_.plan) || served);
 }
 
 void RecoverableStep::finish() {
@@ -161,7 +161,7 @@ void RecoverableStep::finish() {
   }
 }
 
-void OwnPaceStep::exchange_and_update(bool has_samples) {
+void AsyncStep::exchange_and_update(bool has_samples) {
   updated_ = false;
   try {
     MemberStep::exchange_and_update(has_samples);
@@ -171,7 +171,7 @@ void OwnPaceStep::exchange_and_update(bool has_samples) {
   }
 }
 
-void OwnPaceStep::update() {
+void AsyncStep::update() {
   MemberStep::update();
   updated_ = true;
 }

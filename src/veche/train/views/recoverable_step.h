@@ -1,17 +1,17 @@
 #pragma once
 
 #include "veche/train/loop/step.h"
-#include "veche/train/views/node_self.h"
+#include "veche/train/views/member_state.h"
 
 namespace veche {
 
 // Copies the strategy's state that is equal on all nodes; returns whether it has changed.
-bool keep_common(NodeSelf& self, const AttachedStrategy& strategy, const TrainingPlan& plan);
+bool keep_common(MemberState& self, const AttachedStrategy& strategy, const TrainingPlan& plan);
 
 // The step of a member of a view: it also lends its state to newcomers.
 class MemberStep : public TrainingStep {
  public:
-  MemberStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed, NodeSelf& self)
+  MemberStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed, MemberState& self)
       : TrainingStep(node, clip, feed), self_(self) {}
   void begin() override;
 
@@ -24,7 +24,7 @@ class MemberStep : public TrainingStep {
   virtual void stage_passed() {}
   bool is_followed() const;  // by a newcomer that repeats this node's steps
 
-  NodeSelf& self_;
+  MemberState& self_;
 
  private:
   void lend();
@@ -34,7 +34,7 @@ class MemberStep : public TrainingStep {
 // view ends before, the model is as it was before the step, and the next view repeats the exchange.
 class RecoverableStep : public MemberStep {
  public:
-  RecoverableStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed, NodeSelf& self,
+  RecoverableStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed, MemberState& self,
                   GradientKeeper& keeper)
       : MemberStep(node, clip, feed, self), keeper_(keeper) {}
   // If it fails, the model is as it was before.
@@ -57,7 +57,7 @@ class RecoverableStep : public MemberStep {
 };
 
 // The step of an asynchronous strategy: a step counts as soon as the optimizer has made it.
-class OwnPaceStep : public MemberStep {
+class AsyncStep : public MemberStep {
  public:
   using MemberStep::MemberStep;
 

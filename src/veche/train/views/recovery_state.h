@@ -10,7 +10,7 @@
 
 namespace veche {
 
-class StateLending;
+class StateDonor;
 
 // What a member keeps from one view to the next, besides its model and counters.
 struct RecoveryState {
@@ -20,7 +20,7 @@ struct RecoveryState {
   double made_scale = 0;                   // clipping factor of the last step made; 0: not known
   std::vector<std::vector<float>> common;  // the strategy's state that is equal on all nodes
   std::vector<float> unpushed;             // sum of the gradients that no server has been sent
-  std::shared_ptr<StateLending> lending;   // gives the state to newcomers; may be null
+  std::shared_ptr<StateDonor> donor;       // gives the state to newcomers; may be null
   std::map<std::uint64_t, std::vector<std::byte>> fetched;  // pieces of an incomplete state, by hash
 
   // What the end of a view may cut off.

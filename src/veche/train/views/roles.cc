@@ -134,16 +134,17 @@ int Roles::place_of(NodeId node) const {
 
 Roles assign_roles(std::span<const HeldStage> held, int stages) { return Assignment(held, stages).roles(); }
 
-std::string told_of_roles(std::span<const HadRole> before, std::span<const HeldStage> held,
+std::string told_of_roles(std::span<const PreviousRole> before, std::span<const HeldStage> held,
                           const Roles& roles) {
   std::vector<std::string> told;
-  std::map<int, std::vector<const HadRole*>> lost;  // by replica
-  for (const HadRole& one : before)
+  std::map<int, std::vector<const PreviousRole*>> lost;  // by replica
+  for (const PreviousRole& one : before)
     if (find_member(held, one.member) == nullptr) lost[one.replica].push_back(&one);
   for (const auto& [replica, stages] : lost) {
     std::vector<std::string> which;
-    for (const HadRole* one : stages) which.push_back(fmt::format("stage {} with {}", one->stage, one->name));
-    const bool goes_on = std::ranges::any_of(before, [&](const HadRole& one) {
+    for (const PreviousRole* one : stages)
+      which.push_back(fmt::format("stage {} with {}", one->stage, one->name));
+    const bool goes_on = std::ranges::any_of(before, [&](const PreviousRole& one) {
       const HeldStage* still = one.replica == replica ? find_member(held, one.member) : nullptr;
       return still != nullptr && roles.place_of(NodeId{static_cast<int>(still - held.data())}) >= 0;
     });

@@ -48,7 +48,7 @@ struct Roles {
 Roles assign_roles(std::span<const HeldStage> held, int stages);
 
 // A member that had a role in the last view.
-struct HadRole {
+struct PreviousRole {
   std::uint64_t member = 0;
   std::string name;
   int replica = 0, stage = 0;
@@ -56,7 +56,7 @@ struct HadRole {
 
 // A message for people about the change: which replicas lost which stage with which member, which
 // member takes its place, and why no node trains. Empty: nothing to tell.
-std::string told_of_roles(std::span<const HadRole> before, std::span<const HeldStage> held,
+std::string told_of_roles(std::span<const PreviousRole> before, std::span<const HeldStage> held,
                           const Roles& roles);
 
 }  // namespace veche

@@ -21,7 +21,7 @@ std::vector<int> places(const Roles& roles) {
 }
 
 // Two replicas of two stages: a b and c d.
-std::vector<HadRole> two_replicas() {
+std::vector<PreviousRole> two_replicas() {
   return {{0, "a", 0, 0}, {1, "b", 0, 1}, {2, "c", 1, 0}, {3, "d", 1, 1}};
 }
 

@@ -11,8 +11,8 @@
 #include "veche/group.h"
 #include "veche/train/measure/measure.h"
 #include "veche/train/optim/model_step.h"
-#include "veche/train/views/end_word.h"
-#include "veche/train/views/torn_step.h"
+#include "veche/train/views/partial_step.h"
+#include "veche/train/views/run_end_message.h"
 #include "veche/train/views/view_start.h"
 #include "veche/vector_math.h"
 
@@ -46,7 +46,7 @@ void StagedPart::call(std::uint64_t member, std::string name) {
   name_ = std::move(name);
 }
 
-void StagedPart::hold(NodeSelf& self, int stage) {
+void StagedPart::hold(MemberState& self, int stage) {
   self.learner.reset();  // before the other takes its memory
   self = make_(stage);
   stage_ = stage;
@@ -63,7 +63,7 @@ std::uint64_t StagedPart::unit_of(int place, std::uint64_t view) const {
   return whole ? at(first).unit : (view << kReplicaBits) + static_cast<std::uint64_t>(place / stages_) + 1;
 }
 
-const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64_t view) {
+const Roles& StagedPart::take_role(MemberState& self, Channel& channel, std::uint64_t view) {
   Channel talk = channel.child(tags::kRolesTaken);
   const HeldStage mine{.member = member_,
                        .name = word_of<24>(name_),
@@ -84,7 +84,7 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
     if (one.stage < -1 || one.stage >= stages_)
       throw RunError(fmt::format("a member says that it has stage {} of {}", one.stage, stages_));
   roles_ = assign_roles(held_, stages_);
-  told_ = told_of_roles(before_, held_, roles_);
+  notice_ = told_of_roles(before_, held_, roles_);
   place_ = roles_.place_of(channel.me());
   unit_ = unit_of(place_, view);
   before_.clear();
@@ -92,8 +92,8 @@ const Roles& StagedPart::take_role(NodeSelf& self, Channel& channel, std::uint64
     before_.push_back({at(place).member, at(place).called(), place / stages_, place % stages_});
   if (place_ < 0) {
     if (!roles_.nodes.empty())
-      told_ += fmt::format("{}this member waits until there are enough members for another replica",
-                           told_.empty() ? "" : "; ");
+      notice_ += fmt::format("{}this member waits until there are enough members for another replica",
+                             notice_.empty() ? "" : "; ");
     self.work.forget();
     // The run is beyond its first step: a node that never took part has no state.
     if (self.step == 0 && roles_.first_step > 0) self.has_state = false;
@@ -144,7 +144,7 @@ double StagedPart::scale_of_replica(std::uint64_t step, int place, double clip) 
 }
 
 // Completes a step that another stage has made and no node of this stage has.
-std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan) {
+std::string StagedPart::complete_step(MemberState& self, Channel& peers, const TrainingPlan& plan) {
   const bool equal = equal_models(plan);
   const Work work = work_of(place_, equal);
   if (work == Work::forget) self.work.forget();
@@ -158,16 +158,16 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
   }
   const bool served = plan.replicas() == Replicas::served;
   std::uint64_t furthest = 0;
-  TornStep torn;
+  PartialStep partial;
   bool any = false;
   for (int peer = place_ % stages_; peer < static_cast<int>(roles_.nodes.size()); peer += stages_) {
-    torn.kept.emplace_back();
+    partial.kept.emplace_back();
     if (!has_its_stage(peer)) continue;
     furthest = std::max(furthest, at(peer).step);
     if (work_of(peer, equal) != Work::finish) continue;
-    torn.kept.back() =
-        TornStep::Kept{at(peer).samples, served ? scale_of_replica(at(peer).step, peer, plan.clip) : 0};
-    torn.rate = at(peer).rate;
+    partial.kept.back() =
+        PartialStep::Kept{at(peer).samples, served ? scale_of_replica(at(peer).step, peer, plan.clip) : 0};
+    partial.rate = at(peer).rate;
     any = true;
   }
   const std::uint64_t made = roles_.first_step - 1;
@@ -176,12 +176,12 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
     if (!has_its_stage(place_) || self.step < roles_.first_step) self.made_scale = made_scale;
     return {};
   }
-  torn.scale = served ? 0 : made_scale;
+  partial.scale = served ? 0 : made_scale;
   const bool makes_it = has_its_stage(place_) && at(place_).step == furthest;
   // The nodes that made the step may have come back from their folders, which do not hold the factor.
   // The norm of this stage alone would give another.
   const bool unknown_clip = any && !served && plan.clip > 0 && made_scale == 0;
-  if (any && !unknown_clip) complete_together(self, peers, plan, torn, makes_it);
+  if (any && !unknown_clip) complete_together(self, peers, plan, partial, makes_it);
   self.made_scale = made_scale;
   if (!makes_it) return {};
   self.work.forget();
@@ -196,7 +196,7 @@ std::string StagedPart::complete_step(NodeSelf& self, Channel& peers, const Trai
              : "";
 }
 
-std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t view,
+std::string StagedPart::start(MemberState& self, Channel& channel, std::uint64_t view,
                               const TrainingPlan& plan) {
   const int stage = place_ % stages_;
   if (!has_its_stage(place_)) {
@@ -229,7 +229,7 @@ std::string StagedPart::start(NodeSelf& self, Channel& channel, std::uint64_t vi
   return told;
 }
 
-std::optional<Evaluation> StagedPart::wait(NodeSelf& self, Endpoint& all, const TrainingPlan* last_plan,
+std::optional<Evaluation> StagedPart::wait(MemberState& self, Endpoint& all, const TrainingPlan* last_plan,
                                            const std::atomic<bool>& interrupted) const {
   // The run has ended, and this node was cut off before it heard of it.
   if (roles_.nodes.empty() && last_plan != nullptr && self.has_state && self.step >= last_plan->steps) {

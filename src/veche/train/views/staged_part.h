@@ -10,13 +10,13 @@
 #include "veche/channel.h"
 #include "veche/comm/views.h"
 #include "veche/report.h"
-#include "veche/train/views/node_self.h"
+#include "veche/train/views/member_state.h"
 #include "veche/train/views/roles.h"
 
 namespace veche {
 
 // Makes a node with this stage and the initial values of the run.
-using StageMaker = std::function<NodeSelf(int stage)>;
+using StageMaker = std::function<MemberState(int stage)>;
 
 // The stage of a member through the views of a run, if the model is in stages. Belongs to the
 // node's thread.
@@ -29,25 +29,25 @@ class StagedPart {
   void call(std::uint64_t member, std::string name);
   int stage() const { return stage_; }
   // Makes the node anew, with this stage and initial values.
-  void hold(NodeSelf& self, int stage);
+  void hold(MemberState& self, int stage);
 
   // Collective over all nodes of the view, on a channel of its own: assigns the roles until the
   // next view.
-  const Roles& take_role(NodeSelf& self, Channel& channel, std::uint64_t view);
+  const Roles& take_role(MemberState& self, Channel& channel, std::uint64_t view);
   // Of the last roles: a message for people, and this node's place among the nodes that train; -1:
   // it waits.
-  const std::string& told() const { return told_; }
+  const std::string& told() const { return notice_; }
   int place() const { return place_; }
   const Roles& roles() const { return roles_; }
 
   // Collective over the nodes that train, on their endpoint: start_view for the nodes of each
   // stage. If some stages have made a step and others have not, these complete it from their kept
   // gradients. Otherwise kept gradients are used only if all stages of a replica have theirs.
-  std::string start(NodeSelf& self, Channel& channel, std::uint64_t view, const TrainingPlan& plan);
+  std::string start(MemberState& self, Channel& channel, std::uint64_t view, const TrainingPlan& plan);
 
   // For a node that waits: returns the end of the run when the nodes that train tell it, or nothing
   // if the user interrupts this process. Throws ViewChanged.
-  std::optional<Evaluation> wait(NodeSelf& self, Endpoint& all, const TrainingPlan* last_plan,
+  std::optional<Evaluation> wait(MemberState& self, Endpoint& all, const TrainingPlan* last_plan,
                                  const std::atomic<bool>& interrupted) const;
   // For nodes that trained: tells the nodes that wait. Returns when all that trained have come so
   // far.
@@ -61,7 +61,7 @@ class StagedPart {
   // of the replica of `place`. 0: no node knows it.
   double scale_of_mean(std::uint64_t step) const;
   double scale_of_replica(std::uint64_t step, int place, double clip) const;
-  std::string complete_step(NodeSelf& self, Channel& peers, const TrainingPlan& plan);
+  std::string complete_step(MemberState& self, Channel& peers, const TrainingPlan& plan);
   const HeldStage& at(int place) const {
     return held_[static_cast<std::size_t>(roles_.nodes[static_cast<std::size_t>(place)].value)];
   }
@@ -75,10 +75,10 @@ class StagedPart {
   int stage_ = 0;
   std::uint64_t unit_ = 0;       // identifies its replica while that is whole; 0: none
   std::vector<HeldStage> held_;  // by node of the view
-  std::vector<HadRole> before_;
+  std::vector<PreviousRole> before_;
   Roles roles_;
   int place_ = -1;
-  std::string told_;
+  std::string notice_;
 };
 
 // Saves a node together with the other stages of its replica, so that every member's checkpoints

@@ -66,7 +66,7 @@ Fetched StateFetcher::copy(const StateManifest& wanted) {
 }
 
 std::optional<std::vector<std::byte>> StateFetcher::bytes_of_step(std::uint64_t step,
-                                                                  const UpdateWord& word) {
+                                                                  const UpdateReply& word) {
   constexpr std::size_t kPart = StateRequest::kPartBytes;
   std::vector<std::byte> bytes(word.bytes);
   PiecePlan plan(std::vector<std::uint64_t>((bytes.size() + kPart - 1) / kPart, 1), {}, donors_.size());
@@ -92,7 +92,7 @@ bool StateFetcher::replay(std::uint64_t until) {
   while (self_.step < until) {
     const StateReply reply = ask(donors_.front(), {StateRequest::What::update, self_.step});
     if (reply.outcome == StateReply::Outcome::not_yet) return until == kAll;
-    const auto word = reply.item<UpdateWord>();
+    const auto word = reply.item<UpdateReply>();
     // A step's bytes are never more than the vectors that it changes.
     if (!word || word->bytes > bytes_in(shared_vectors(self_))) return false;
     if (until != kAll && (sizeof *word + word->bytes) * (until - self_.step) > whole) return false;

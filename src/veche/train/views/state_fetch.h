@@ -64,7 +64,7 @@ struct Fetched {
 // Brings the state of donors to a node.
 class StateFetcher {
  public:
-  StateFetcher(NodeSelf& self, StateTransport& transport) : self_(self), transport_(transport) {}
+  StateFetcher(MemberState& self, StateTransport& transport) : self_(self), transport_(transport) {}
 
   // Asks one node and waits for its answer.
   StateReply ask(std::size_t donor, const StateRequest& request);
@@ -82,10 +82,10 @@ class StateFetcher {
 
  private:
   // The bytes of a step, hash-checked; nothing: they did not come.
-  std::optional<std::vector<std::byte>> bytes_of_step(std::uint64_t step, const UpdateWord& word);
+  std::optional<std::vector<std::byte>> bytes_of_step(std::uint64_t step, const UpdateReply& word);
   std::optional<PartAnswer> next_part(StateRequest::What what, std::uint64_t of);
 
-  NodeSelf& self_;
+  MemberState& self_;
   StateTransport& transport_;
   std::vector<std::size_t> donors_;
   std::uint64_t copy_ = StateRequest::kAsItIs;

@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 // The order of all vectors: those of every node with this model, then the strategy's common state.
-std::vector<std::span<float>> models_vectors(NodeSelf& self) {
+std::vector<std::span<float>> models_vectors(MemberState& self) {
   std::vector<std::span<float>> all{self.learner->parameters(), self.learner->buffers()};
   for (const std::span<float> part : self.optimizer->state()) all.push_back(part);
   return all;
 }
 
-std::vector<std::span<float>> all_vectors(NodeSelf& self) {
+std::vector<std::span<float>> all_vectors(MemberState& self) {
   std::vector<std::span<float>> all = models_vectors(self);
   for (std::vector<float>& part : self.common) all.emplace_back(part);
   return all;
@@ -73,7 +73,7 @@ std::vector<std::uint64_t> StateCut::hashes() const {
 
 StateManifest StateCut::manifest(std::uint64_t step) const { return {step, lengths_, hashes()}; }
 
-StatePieces::StatePieces(NodeSelf& self) : vectors_(all_vectors(self)), cut_(as_read(vectors_)) {}
+StatePieces::StatePieces(MemberState& self) : vectors_(all_vectors(self)), cut_(as_read(vectors_)) {}
 
 void StatePieces::put(std::size_t piece, std::span<const std::byte> content) const {
   const std::byte* const place = cut_[piece].data();
@@ -84,7 +84,7 @@ void StatePieces::put(std::size_t piece, std::span<const std::byte> content) con
   }
 }
 
-void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths) {
+void fit_state(MemberState& self, const std::vector<std::uint64_t>& lengths) {
   const std::vector<std::span<float>> mine = models_vectors(self);
   const std::size_t least = mine.size();
   if (lengths.size() < least)
@@ -108,7 +108,7 @@ void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths) {
   for (std::size_t i = 0; i < common.size(); ++i) self.common[i].resize(common[i]);
 }
 
-std::vector<std::span<float>> shared_vectors(NodeSelf& self) {
+std::vector<std::span<float>> shared_vectors(MemberState& self) {
   std::vector<std::span<float>> all{self.learner->parameters()};
   for (std::vector<float>& part : self.common) all.emplace_back(part);
   return all;
@@ -120,7 +120,7 @@ std::size_t bytes_in(std::span<const std::span<float>> vectors) {
   return sum;
 }
 
-std::uint64_t state_hash(NodeSelf& self) {
+std::uint64_t state_hash(MemberState& self) {
   std::uint64_t hash = 0;
   for (const std::vector<float>& part : self.common)
     hash = content_hash(std::as_bytes(std::span<const float>(part)), hash);

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "veche/train/views/node_self.h"
+#include "veche/train/views/member_state.h"
 
 namespace veche {
 
@@ -41,7 +41,7 @@ class StateCut {
 // The pieces of a node's state.
 class StatePieces {
  public:
-  explicit StatePieces(NodeSelf& self);
+  explicit StatePieces(MemberState& self);
 
   const StateCut& cut() const { return cut_; }
   std::size_t count() const { return cut_.count(); }
@@ -55,15 +55,15 @@ class StatePieces {
 };
 
 // Makes room for a state of these lengths; throws RunError if it is of another model.
-void fit_state(NodeSelf& self, const std::vector<std::uint64_t>& lengths);
+void fit_state(MemberState& self, const std::vector<std::uint64_t>& lengths);
 
 // What a step changes: the parameters and the strategy's common state.
-std::vector<std::span<float>> shared_vectors(NodeSelf& self);
+std::vector<std::span<float>> shared_vectors(MemberState& self);
 std::size_t bytes_in(std::span<const std::span<float>> vectors);
 
 // The hash of what must be equal on all nodes: the strategy's common state or, if there is none,
 // the model and the optimizer's state, but not the buffers, which are each node's own statistics.
 // Never 0.
-std::uint64_t state_hash(NodeSelf& self);
+std::uint64_t state_hash(MemberState& self);
 
 }  // namespace veche

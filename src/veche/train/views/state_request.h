@@ -18,12 +18,12 @@ namespace veche {
 // channel (state_transfer.cc). A process in no view sends the name of its request (catch_up.cc).
 struct StateRequest {
   enum class What : std::uint64_t {
-    step,      // the node's progress: StepWord
-    end,       // how the run has ended (end_word.h); not yet until then
+    step,      // the node's progress: StepReply
+    end,       // how the run has ended (run_end_message.h); not yet until then
     copy,      // asks for a copy at step `of`; answered with `of` if there will be one
     manifest,  // of the copy `of`: StateManifest
     piece,     // piece `part` of the copy
-    update,    // how step `of` was made: UpdateWord
+    update,    // how step `of` was made: UpdateReply
     gradient,  // part `part` of its bytes, kPartBytes each
     done,      // nothing more will be asked; not answered
   } what = What::step;
@@ -72,15 +72,15 @@ struct StateReply {
   }
 };
 
-struct StepWord {
+struct StepReply {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   std::uint64_t step = 0;
   std::uint64_t copy = kNone;  // the name of a copy that is good enough
   double seconds = 0;          // of a step
 };
 
-struct UpdateWord {
-  StepMade::By by = StepMade::By::gradient;
+struct UpdateReply {
+  StepUpdate::By by = StepUpdate::By::gradient;
   std::uint64_t steps = 1;
   double rate = 0, scale = 1;
   std::uint64_t bytes = 0, hash = 0;

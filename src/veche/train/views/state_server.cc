@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "veche/base/files/content_hash.h"
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_donor.h"
 
 namespace veche {
 
@@ -21,13 +21,13 @@ StateReply StateServer::answer(const StateRequest& request) const {
 
 StateReply StateServer::answer_step(const StateRequest& request) const {
   if (steps_ == nullptr) return {};
-  const StateLending::StepKept kept = steps_->step_made(request.of);
+  const StateDonor::StepKept kept = steps_->step_made(request.of);
   if (!kept.step) return {.outcome = kept.outcome};
-  const StepMade& made = *kept.step;
+  const StepUpdate& made = *kept.step;
   const std::span<const std::byte> bytes = made.bytes;
   if (request.what == StateRequest::What::update)
     return StateReply::of(
-        UpdateWord{made.by, made.steps, made.rate, made.scale, bytes.size(), content_hash(bytes)});
+        UpdateReply{made.by, made.steps, made.rate, made.scale, bytes.size(), content_hash(bytes)});
   if (request.part >= (bytes.size() + StateRequest::kPartBytes - 1) / StateRequest::kPartBytes) return {};
   const std::span<const std::byte> rest = bytes.subspan(request.part * StateRequest::kPartBytes);
   return {StateReply::Outcome::here, rest.first(std::min<std::size_t>(rest.size(), StateRequest::kPartBytes)),

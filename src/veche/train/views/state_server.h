@@ -7,7 +7,7 @@
 
 namespace veche {
 
-class StateLending;
+class StateDonor;
 
 // Answers requests for a state that does not change meanwhile, and for the steps that lead on from
 // it: for a newcomer in no view from a copy, in a view from the state itself.
@@ -15,7 +15,7 @@ class StateServer {
  public:
   // `copy`: the name of this state, which is that of `step`. `steps` keeps the steps; null: none.
   // All of them outlive the server.
-  StateServer(const StateCut& state, std::uint64_t copy, std::uint64_t step, const StateLending* steps)
+  StateServer(const StateCut& state, std::uint64_t copy, std::uint64_t step, const StateDonor* steps)
       : state_(state), copy_(copy), step_(step), steps_(steps) {}
 
   // The content of a piece lies in the state.
@@ -26,7 +26,7 @@ class StateServer {
 
   const StateCut& state_;
   const std::uint64_t copy_, step_;
-  const StateLending* const steps_;
+  const StateDonor* const steps_;
 };
 
 }  // namespace veche

@@ -7,7 +7,7 @@
 #include "veche/comm/tags.h"
 #include "veche/errors.h"
 #include "veche/packed.h"
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_donor.h"
 #include "veche/train/views/state_server.h"
 
 namespace veche {
@@ -75,7 +75,8 @@ class ChannelTransport : public StateTransport {
 
 }  // namespace
 
-Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors, const Goal& goal) {
+Fetched fetch_state(MemberState& self, Channel& channel, const std::vector<NodeId>& donors,
+                    const Goal& goal) {
   ChannelTransport transport(channel, donors);
   StateFetcher fetcher(self, transport);
   std::vector<std::size_t> all(donors.size());
@@ -98,15 +99,15 @@ Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>&
   }
   if (!fetched.complete) transport.fail();
   transport.done();
-  if (self.lending) self.lending->clear();
+  if (self.donor) self.donor->clear();
   return fetched;
 }
 
-void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& takers) {
+void serve_state(MemberState& self, Channel& channel, const std::vector<NodeId>& takers) {
   if (takers.empty()) return;
   Channel requests = channel.child(tags::kStateRequests), answers = channel.child(tags::kStateAnswers);
   const StatePieces pieces(self);
-  const StateServer server(pieces.cut(), StateRequest::kAsItIs, self.step, self.lending.get());
+  const StateServer server(pieces.cut(), StateRequest::kAsItIs, self.step, self.donor.get());
   std::vector<NodeId> served = takers;
   while (!served.empty()) {
     const Received received = requests.receive(requests.endpoint.now() + requests.timeout.limit());

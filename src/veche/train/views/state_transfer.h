@@ -19,9 +19,9 @@ struct Goal {
 // steps if that is possible, else by fetching the pieces that differ. Throws PeerLost when too few
 // donors are left; the node then has what it had, and the pieces that came are kept and not fetched
 // again.
-Fetched fetch_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& donors, const Goal& goal);
+Fetched fetch_state(MemberState& self, Channel& channel, const std::vector<NodeId>& donors, const Goal& goal);
 
 // Answers requests until all takers have what they need.
-void serve_state(NodeSelf& self, Channel& channel, const std::vector<NodeId>& takers);
+void serve_state(MemberState& self, Channel& channel, const std::vector<NodeId>& takers);
 
 }  // namespace veche

@@ -37,12 +37,12 @@ std::vector<std::byte> coded_gradient(std::span<const float> gradient) {
   return code;
 }
 
-bool repeat_step(NodeSelf& self, const StepMade& made) {
-  if (made.by == StepMade::By::nothing) {
+bool repeat_step(MemberState& self, const StepUpdate& made) {
+  if (made.by == StepUpdate::By::nothing) {
     self.step = made.step + made.steps;
     return made.steps > 0;
   }
-  if (made.by == StepMade::By::result) {
+  if (made.by == StepUpdate::By::result) {
     const std::vector<std::span<float>> shared = shared_vectors(self);
     if (made.bytes.size() != bytes_in(shared)) return false;
     std::size_t at = 0;

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "veche/train/views/node_self.h"
+#include "veche/train/views/member_state.h"
 
 namespace veche {
 
 // How a step changed the shared state: enough to repeat it to the bit.
-struct StepMade {
+struct StepUpdate {
   enum class By : std::uint64_t {
     gradient,  // by the optimizer, from the mean gradient: `bytes` as coded_gradient returns them
     result,    // `bytes` are the parameters and the common state after the step
@@ -26,6 +26,6 @@ struct StepMade {
 // indices.
 std::vector<std::byte> coded_gradient(std::span<const float> gradient);
 // Repeats a step on this node. Returns false if it is damaged or of another model.
-bool repeat_step(NodeSelf& self, const StepMade& made);
+bool repeat_step(MemberState& self, const StepUpdate& made);
 
 }  // namespace veche

@@ -14,24 +14,24 @@ NodeStatus ViewPart::status() {
 }
 
 void ViewPart::begin(Endpoint& endpoint, const View& view, const PlanOfView& plan) {
-  std::vector<DataWord> words;
+  std::vector<DataMessage> words;
   for (const NodeStatus& one : view.status) words.push_back({one.samples, one.has_test ? 1U : 0U});
   plan_ = plan(words);
-  if (plan_->async()) return go_on_in_view(self_, view);
+  if (plan_->async()) return continue_in_view(self_, view);
   MessagePool pool = pool_;
   AdaptiveTimeout timeout;
   Channel states = Channel(endpoint, pool, timeout, tags::state).child(tags::kStates);
-  told_ = start_view(self_, states, view, *plan_);
+  notice_ = start_view(self_, states, view, *plan_);
 }
 
 void ViewPart::run(std::unique_ptr<Endpoint> endpoint, const View& view, const PlanOfView& plan,
                    const NodeServices& services) {
-  told_.clear();
+  notice_.clear();
   last_.reset();
   try {
     if (staged_) return run_staged(std::move(endpoint), view, plan, services);
     begin(*endpoint, view, plan);
-    if (on_begin && endpoint->id() == services.speaker) on_begin(*plan_, told_);
+    if (on_begin && endpoint->id() == services.speaker) on_begin(*plan_, notice_);
     node_ = std::make_unique<MemberNode>(std::move(endpoint), std::move(self_), *plan_, pool_);
     last_ = node_->run(services);
   } catch (const ViewChanged&) {
@@ -47,21 +47,21 @@ void ViewPart::run_staged(std::unique_ptr<Endpoint> endpoint, const View& view, 
   MessagePool pool = pool_;
   AdaptiveTimeout timeout;
   const Channel talk(*all_, pool, timeout, tags::state);
-  Channel words = talk.child(tags::kDataWords), states = talk.child(tags::kStates);
-  const Gathered<DataWord> data(words, data_);
+  Channel words = talk.child(tags::kDataMessages), states = talk.child(tags::kStates);
+  const Gathered<DataMessage> data(words, data_);
   const Roles& roles = staged_->take_role(self_, states, view.number);
   if (on_roles && !staged_->told().empty()) on_roles(staged_->told());
   if (staged_->place() < 0) {
     last_ = staged_->wait(self_, *all_, plan_.get(), services.interrupted);
     return;
   }
-  std::vector<DataWord> of_roles;
+  std::vector<DataMessage> of_roles;
   for (const NodeId node : roles.nodes) of_roles.push_back(data.all()[static_cast<std::size_t>(node.value)]);
   plan_ = plan(of_roles);
   auto training = make_group(*all_, roles.nodes);
   Channel starting(*training, pool, timeout, states.tag);
-  told_ = staged_->start(self_, starting, view.number, *plan_);
-  if (on_begin) on_begin(*plan_, told_);
+  notice_ = staged_->start(self_, starting, view.number, *plan_);
+  if (on_begin) on_begin(*plan_, notice_);
   NodeServices here = services;
   here.speaker = training->id();
   std::optional<WholeModelCheckpoints> whole;

@@ -9,9 +9,9 @@
 
 #include "veche/errors.h"
 #include "veche/train/measure/measure.h"
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/partial_step.h"
+#include "veche/train/views/state_donor.h"
 #include "veche/train/views/state_transfer.h"
-#include "veche/train/views/torn_step.h"
 
 namespace veche {
 namespace {
@@ -31,9 +31,9 @@ Shared shared_in(const TrainingPlan& plan) { return shared_by(plan.strategy, pla
 
 // Which nodes give their state and which take it: the same on every node, as all know the status of
 // all.
-class Parties {
+class TransferPlan {
  public:
-  Parties(const View& view, Shared shared) : view_(view), shared_(shared) {
+  TransferPlan(const View& view, Shared shared) : view_(view), shared_(shared) {
     if (shared != Shared::nothing) reference_ = most_common();
     for (int node = 0; node < view.nodes(); ++node)
       if (whole(node)) donors_.push_back(NodeId{node});
@@ -63,7 +63,7 @@ class Parties {
   }
   // Nodes whose state differs though they have made the same steps: a fault of a machine or of
   // Veche.
-  std::vector<int> strayed() const {
+  std::vector<int> diverged() const {
     std::vector<int> all;
     for (int node = 0; reference_ != 0 && node < view_.nodes(); ++node)
       if (at(node).done_step == view_.first_step && at(node).state_hash != 0 && !whole(node))
@@ -101,7 +101,7 @@ class Parties {
   std::vector<NodeId> donors_, takers_;
 };
 
-void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
+void agree(MemberState& self, Channel& channel, const TrainingPlan& plan) {
   const Gathered<Opening> gathered(
       channel, {state_hash(self), self.last_evaluation, self.last_checkpoint, self.reached_target ? 1U : 0U});
   const std::span<const Opening> all = gathered.all();
@@ -128,16 +128,16 @@ void agree(NodeSelf& self, Channel& channel, const TrainingPlan& plan) {
 
 bool equal_models(const TrainingPlan& plan) { return shared_in(plan) == Shared::models; }
 
-NodeStatus status_of(NodeSelf& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
+NodeStatus status_of(MemberState& self) { return {self.step, self.has_state ? state_hash(self) : 0}; }
 
-std::string start_view(NodeSelf& self, Channel& channel, const View& view, const TrainingPlan& plan) {
-  const Parties parties(view, shared_in(plan));
+std::string start_view(MemberState& self, Channel& channel, const View& view, const TrainingPlan& plan) {
+  const TransferPlan transfer(view, shared_in(plan));
   const NodeId me = channel.me();
   std::string told;
-  if (parties.takes(me)) {
+  if (transfer.takes(me)) {
     const bool behind = self.has_state && !self.is_new;
-    const std::vector<NodeId> donors = parties.donors_of(me);
-    const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, parties.reference()});
+    const std::vector<NodeId> donors = transfer.donors_of(me);
+    const Fetched fetched = fetch_state(self, channel, donors, {view.first_step, transfer.reference()});
     self.work.forget();
     self.step = view.first_step;
     // A newcomer need not evaluate or save what was due at this step. A node that was behind must:
@@ -150,7 +150,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
                              donors.size(), donors.size() == 1 ? "" : "s", fetched.pieces, fetched.of,
                              behind ? " because this node was behind" : "");
   } else {
-    serve_state(self, channel, parties.served_by(me));
+    serve_state(self, channel, transfer.served_by(me));
     if (self.step < view.first_step) {
       finish_alone(self, plan);
       self.step = view.first_step;
@@ -159,7 +159,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
     self.has_state = true;
   }
   self.is_new = false;
-  for (const int node : parties.strayed())
+  for (const int node : transfer.diverged())
     told += fmt::format("{}node {} had another model than the others at step {} and copied theirs",
                         told.empty() ? "" : "; ", node, view.first_step);
   // Other nodes may complete the step of the kept gradient before this node has begun it.
@@ -168,7 +168,7 @@ std::string start_view(NodeSelf& self, Channel& channel, const View& view, const
   return told;
 }
 
-void go_on_in_view(NodeSelf& self, const View& view) {
+void continue_in_view(MemberState& self, const View& view) {
   if (std::ranges::none_of(view.status, [](const NodeStatus& one) { return one.state_hash != 0; }))
     fail_without_state();
   if (!self.has_state) throw std::logic_error("a node without a model must not continue");

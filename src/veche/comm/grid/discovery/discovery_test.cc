@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/link_member.h"
-#include "veche/comm/grid/discovery/lan_words.h"
+#include "veche/comm/grid/discovery/lan_messages.h"
 #include "veche/comm/grid/discovery/record.h"
 #include "veche/comm/grid/discovery/topic.h"
 #include "veche/comm/grid/wire_encoding.h"
@@ -42,10 +42,10 @@ TEST(AddressRecord, IsReadByWhoKnowsTheRunAndBelievedFromMembersAlone) {
   EXPECT_FALSE(is_genuine(*read, *trust, run.now)) << "of who was revoked";
 }
 
-TEST(LanWord, IsReadAsItIsWrittenAndSaysNothingOfTheRunsId) {
+TEST(LanMessage, IsReadAsItIsWrittenAndSaysNothingOfTheRunsId) {
   MemberId run;
   run.bytes.fill(7);
-  const LanWord word{LanWord::Kind::here, topic_of(run, "lan"), 4000, 99};
+  const LanMessage word{LanMessage::Kind::here, topic_of(run, "lan"), 4000, 99};
   const std::string text = coded(word);
   EXPECT_EQ(coded(read_lan_word(text)), text);
   EXPECT_EQ(text.find(std::string(8, 7)), std::string::npos);

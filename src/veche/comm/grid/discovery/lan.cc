@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "veche/comm/grid/discovery/lan_words.h"
+#include "veche/comm/grid/discovery/lan_messages.h"
 #include "veche/comm/grid/discovery/topic.h"
 #include "veche/comm/grid/links/address.h"
 #include "veche/comm/grid/wire_encoding.h"
@@ -66,7 +66,7 @@ class Lan::State {
   }
 
   void start() {
-    if (word_.port != 0) tell_all(LanWord::Kind::here);
+    if (word_.port != 0) tell_all(LanMessage::Kind::here);
     thread_ = std::jthread([this] { context_.run(); });
   }
   void stop() {
@@ -75,13 +75,13 @@ class Lan::State {
   }
   bool has_networks() const { return !networks_.empty(); }
   void seek() {
-    asio::post(context_, [this] { tell_all(LanWord::Kind::seek); });
+    asio::post(context_, [this] { tell_all(LanMessage::Kind::seek); });
   }
 
  private:
   using Buffer = std::array<char, 128>;
 
-  void tell_all(LanWord::Kind kind) {
+  void tell_all(LanMessage::Kind kind) {
     word_.kind = kind;
     const std::string text = coded(word_);
     std::error_code ignored;
@@ -100,15 +100,15 @@ class Lan::State {
   }
 
   void take(std::string_view text, const udp::endpoint& from) {
-    LanWord word;
+    LanMessage word;
     try {
       word = read_lan_word(text);
     } catch (const MalformedMessage&) {
       return;
     }
     if (word.topic != word_.topic || word.sender == word_.sender) return;
-    if (word.kind == LanWord::Kind::seek && word_.port != 0 && may_answer()) {
-      word_.kind = LanWord::Kind::here;
+    if (word.kind == LanMessage::Kind::seek && word_.port != 0 && may_answer()) {
+      word_.kind = LanMessage::Kind::here;
       std::error_code ignored;
       own_.send_to(asio::buffer(coded(word_)), from, 0, ignored);
     }
@@ -126,7 +126,7 @@ class Lan::State {
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::vector<asio::ip::address_v4> networks_;
-  LanWord word_;
+  LanMessage word_;
   udp::socket heard_, own_;
   Buffer heard_buffer_ = {}, own_buffer_ = {};
   udp::endpoint heard_from_, own_from_;

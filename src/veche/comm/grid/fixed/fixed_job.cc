@@ -203,7 +203,7 @@ class FixedJob : public Job, private LinkEvents {
     else if (!router_.deliver(from, head, ended, std::move(message)))
       links_->close(from, "it is too far ahead");
   }
-  void request(const Asker&, Service, std::string, Answer answer) override { answer({}); }
+  void request(const Requester&, Service, std::string, Answer answer) override { answer({}); }
   void heartbeat(const MemberId&, const std::string&) override {}
 
   const int rank_;

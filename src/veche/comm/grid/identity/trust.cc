@@ -97,7 +97,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
   // From its signer to a known valid warrant or the root. Other shown certificates are ignored.
   const Openssl<STACK_OF(X509)> shown_ones(sk_X509_new_null()), known_one(sk_X509_new_null());
   for (std::string name = issuer_of(certificate); sk_X509_num(known_one.get()) == 0;) {
-    if (auto known = good_one(name)) {
+    if (auto known = valid_warrant(name)) {
       sk_X509_push(known_one.get(), known.release());
     } else if (auto next = shown_with_name(shown, name);
                next && sk_X509_num(shown_ones.get()) < kLongestChain) {
@@ -129,7 +129,7 @@ std::optional<std::string> Trust::refusal(X509* certificate, STACK_OF(X509) * sh
   return {};
 }
 
-Openssl<X509> Trust::good_one(const std::string& name) const {
+Openssl<X509> Trust::valid_warrant(const std::string& name) const {
   if (name == root_name_) return read_certificate(root_);
   const MutexLock lock(mutex_);
   const auto found = chain(name);

@@ -75,7 +75,7 @@ class Trust {
   std::vector<const Warrant*> chain(const std::string& name) const VECHE_REQUIRES(mutex_);
   bool stands(const MemberId& signer, const MemberId& whom) const VECHE_REQUIRES(mutex_);
   // The root or a warrant that counts.
-  Openssl<X509> good_one(const std::string& name) const VECHE_EXCLUDES(mutex_);
+  Openssl<X509> valid_warrant(const std::string& name) const VECHE_EXCLUDES(mutex_);
 
   const std::string root_;
   Openssl<X509> root_certificate_;

@@ -79,13 +79,13 @@ TEST(Admission, NoCertificateButAMembersGetsAnAnswer) {
     refused(good, Service::piece);
     refused(make_newcomer(key, run.now), Service::join);  // revoked: not even that
   }
-  EXPECT_TRUE(a.seen().askers.empty()) << "nobody was listened to";
+  EXPECT_TRUE(a.seen().requesters.empty()) << "nobody was listened to";
   EXPECT_LT(resident_bytes(), resident + (16U << 20)) << "what was refused is forgotten";
   const KeyPair key = KeyPair::make();
   EXPECT_EQ(Intruder(at, key, make_newcomer(key, run.now)).ask(Service::join, "please"), "you said please");
   EXPECT_THROW(Intruder(at, key, make_newcomer(key, run.now)).ask(Service::join, std::string(5000, 'x')),
                RequestError);
-  EXPECT_EQ(a.seen().askers, std::vector{key.id()});
+  EXPECT_EQ(a.seen().requesters, std::vector{key.id()});
 }
 
 TEST(Admission, ACertificateWithoutItsKeyIsWorthNothing) {
@@ -131,13 +131,13 @@ TEST(Admission, WhoComesWithTooManyOthersComesInAfterThem) {
   TestMember a(run, few);
   const std::string at = a.links.addresses().front();
   const int first = plain_socket(at);  // sends nothing until it is closed
-  std::vector<std::future<std::string>> askers;
+  std::vector<std::future<std::string>> requesters;
   for (int i = 0; i < 4; ++i)
-    askers.push_back(std::async(std::launch::async, [&] {
+    requesters.push_back(std::async(std::launch::async, [&] {
       const KeyPair key = KeyPair::make();
       return Intruder(at, key, make_newcomer(key, run.now), Time(60)).ask(Service::join, "me");
     }));
-  for (auto& asker : askers) EXPECT_FALSE(asker.get().empty());
+  for (auto& requester : requesters) EXPECT_FALSE(requester.get().empty());
   close(first);
 }
 

@@ -157,9 +157,9 @@ asio::awaitable<void> Connection::answer_one() {
   const Service service = read_service(text);
   if (service != (newcomer ? Service::join : Service::console))
     throw MalformedMessage("it sent a request that it may not send");
-  Asker asker{peer_, newcomer, stream_.session(), {}};
-  std::size_t length = asker.key.size();
-  EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);
+  Requester requester{peer_, newcomer, stream_.session(), {}};
+  std::size_t length = requester.key.size();
+  EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), requester.key.data(), &length);
   struct Waiting {
     std::optional<Message> answer;
     bool done = false;
@@ -167,7 +167,7 @@ asio::awaitable<void> Connection::answer_one() {
   const auto waiting = std::make_shared<Waiting>();
   const auto executor = stream_.socket().get_executor();
   const std::weak_ptr<Connection> weak = shared_from_this();
-  owner_.events().request(asker, service, text.substr(1), [=](std::optional<Message> answer) {
+  owner_.events().request(requester, service, text.substr(1), [=](std::optional<Message> answer) {
     asio::post(executor, [=, answer = std::move(answer)] {
       waiting->answer = answer;
       waiting->done = true;

@@ -8,7 +8,7 @@
 #include "veche/comm/grid/links/links.h"
 #include "veche/comm/grid/links/outbox.h"
 #include "veche/comm/grid/links/tls.h"
-#include "veche/comm/grid/relay/words.h"
+#include "veche/comm/grid/relay/relay_messages.h"
 
 namespace veche::grid {
 

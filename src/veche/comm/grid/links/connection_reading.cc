@@ -77,10 +77,10 @@ void Connection::handle_text(const Header& header, std::string text) {
         outbox->put(Outbox::Piece{coded(Header{Kind::answer, 0, length, number}), std::move(*answer)});
       };
       if (owner_.reaches(peer_, service, text.substr(1), reply)) return;
-      Asker asker{peer_, false, {}, {}};
-      std::size_t length = asker.key.size();
-      EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), asker.key.data(), &length);
-      owner_.events().request(asker, service, text.substr(1), reply);
+      Requester requester{peer_, false, {}, {}};
+      std::size_t length = requester.key.size();
+      EVP_PKEY_get_raw_public_key(X509_get0_pubkey(stream_.peer()), requester.key.data(), &length);
+      owner_.events().request(requester, service, text.substr(1), reply);
       return;
     }
     case Kind::bye:

@@ -34,7 +34,7 @@ void LinkTable::want(const MemberId& peer, const std::vector<std::string>& addre
   if (!it.wanted) it.next_dial = Clock::now() + (me_ < peer ? Clock::duration::zero() : kAfterYou);
   it.wanted = true;
   put_first(it.addresses, addresses);
-  look_around_.cancel();
+  search_timer_.cancel();
 }
 
 bool LinkTable::lacks() const {
@@ -71,8 +71,8 @@ asio::awaitable<void> LinkTable::dial() {
     for (auto& [id, peer] : peers_)
       if (peer.wanted && !peer.link && !peer.dialling && now >= peer.next_dial) dial(id, peer);
     std::error_code woken;
-    look_around_.expires_after(kLookAround);
-    co_await look_around_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    search_timer_.expires_after(kLookAround);
+    co_await search_timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
 }
 

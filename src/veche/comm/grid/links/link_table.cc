@@ -82,7 +82,7 @@ void LinkTable::stop() {
     stopping_ = true;
     std::error_code ignored;
     acceptor_.close(ignored);
-    look_around_.cancel();
+    search_timer_.cancel();
     const auto all = connections_;
     for (const auto& connection : all) connection->close("this member closes its links");
     relay_.close();

@@ -140,7 +140,7 @@ class LinkTable {
   // Links thread only.
   asio::ip::tcp::acceptor acceptor_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  asio::steady_timer look_around_{context_};
+  asio::steady_timer search_timer_{context_};
   bool stopping_ = false;
   std::map<MemberId, Peer> peers_;
   std::set<std::shared_ptr<Connection>> connections_;

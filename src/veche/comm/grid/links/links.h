@@ -15,7 +15,7 @@ namespace veche::grid {
 
 // The sender of a request. A newcomer has shown a key but no certificate; `session` is for its
 // proof.
-struct Asker {
+struct Requester {
   MemberId id;
   bool is_newcomer = false;
   std::string session;
@@ -49,7 +49,7 @@ class LinkEvents {
   virtual void word(const MemberId& from, std::string text) = 0;
   // A complete message, in sending order; or the notice that the node has ended.
   virtual void data(const MemberId& from, const DataHead& head, bool ended, Message message) = 0;
-  virtual void request(const Asker& asker, Service service, std::string text, Answer answer) = 0;
+  virtual void request(const Requester& requester, Service service, std::string text, Answer answer) = 0;
   virtual void heartbeat(const MemberId& from, const std::string& text) = 0;
 };
 

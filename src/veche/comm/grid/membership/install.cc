@@ -21,7 +21,7 @@ void Membership::State::compare_views(const MemberId& from, Peer& peer, ViewId t
   if (there.number < here.number)
     send(from, Install{present});
   else
-    send(from, sight(now));
+    send(from, observation(now));
 }
 
 // Sends the view to its members and to the members it removes.

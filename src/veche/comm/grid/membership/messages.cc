@@ -156,7 +156,7 @@ std::optional<AcceptedView> get_accepted(Reader& in, With with = With::epochs) {
 
 struct PutBody {
   Writer& out;
-  void operator()(const Sight& m) const {
+  void operator()(const Observation& m) const {
     out.number(m.sequence);
     out.number(std::uint8_t{m.stopped});
     out.number(std::uint8_t{m.leaving});
@@ -210,7 +210,7 @@ struct PutBody {
   void operator()(const Ended& m) const { out.number(m.step); }
 };
 
-void get(Reader& in, Sight& m) {
+void get(Reader& in, Observation& m) {
   m.sequence = in.number<std::uint64_t>();
   m.stopped = in.flag();
   m.leaving = in.flag();

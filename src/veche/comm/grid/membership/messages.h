@@ -34,7 +34,7 @@ struct AcceptedView {
 };
 
 // All members of the current view that the sender misses.
-struct Sight {
+struct Observation {
   std::uint64_t sequence = 0;  // a later one replaces it
   bool stopped = false;        // its training has stopped: it wants another view
   bool leaving = false;
@@ -94,8 +94,8 @@ struct Ended {  // the run ended after this many steps: no more admissions
   std::uint64_t step = 0;
 };
 
-using Body = std::variant<Sight, Ready, Vouch, Prepare, Promise, Accept, Accepted, Outbid, Install, Revoke,
-                          Refused, Fork, Follow, Ended>;
+using Body = std::variant<Observation, Ready, Vouch, Prepare, Promise, Accept, Accepted, Outbid, Install,
+                          Revoke, Refused, Fork, Follow, Ended>;
 
 struct MembershipMessage {
   std::uint64_t run = 0;

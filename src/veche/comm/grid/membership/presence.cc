@@ -34,7 +34,7 @@ void Membership::State::greet(const MemberId& id, Time now) {
   peer.up = true;
   peer.elsewhere = false;
   if (id == self.id || revoked(id)) return;
-  if (present.membership.number > 0) send(id, sight(now));
+  if (present.membership.number > 0) send(id, observation(now));
   for (const auto& [whom, signed_bytes] : revocations) send(id, Revoke{whom, signed_bytes});
   if (asking) send(id, Ready{self, *status});
   for (const auto& [whom, voucher] : vouchers)
@@ -52,7 +52,7 @@ void Membership::State::miss(const MemberId& id, Time now) {
     propose_at.reset();
 }
 
-void Membership::State::look_round(Time now) {
+void Membership::State::update_presence(Time now) {
   if (seats() == 0) return;
   if (in()) {
     std::vector<Missed>& own = reported[*seat_of(self.id)];
@@ -84,8 +84,8 @@ void Membership::State::look_round(Time now) {
 }
 
 // Observers report a missed member at once; others only if that had no effect.
-Sight Membership::State::sight(Time now) {
-  Sight said;
+Observation Membership::State::observation(Time now) {
+  Observation said;
   if (in()) {
     said.stopped = status.has_value() && promised.round == 0;
     said.leaving = leaving;
@@ -100,28 +100,28 @@ Sight Membership::State::sight(Time now) {
         wake(one.since + timeout / 2);
     }
   }
-  const bool same = said.stopped == last_sight.stopped && said.leaving == last_sight.leaving &&
-                    said.missed == last_sight.missed;
-  said.sequence = last_sight.sequence + (same ? 0 : 1);
+  const bool same = said.stopped == last_observation.stopped && said.leaving == last_observation.leaving &&
+                    said.missed == last_observation.missed;
+  said.sequence = last_observation.sequence + (same ? 0 : 1);
   return said;
 }
 
-void Membership::State::say_sight(Time now) {
+void Membership::State::send_observation(Time now) {
   if (!in() || seats() < 2) return;
-  Sight said = sight(now);
-  if (said.sequence != last_sight.sequence) {
-    last_sight = std::move(said);
-    sight_changed = now;
+  Observation said = observation(now);
+  if (said.sequence != last_observation.sequence) {
+    last_observation = std::move(said);
+    observation_changed = now;
   } else {
     const bool quiet = !said.stopped && !said.leaving && said.missed.empty();
-    if (quiet && now >= sight_changed + timeout) return;  // retractions are repeated for a while
-    if (now < said_sight + options.retry) return wake(said_sight + options.retry);
+    if (quiet && now >= observation_changed + timeout) return;  // retractions are repeated for a while
+    if (now < sent_observation + options.retry) return wake(sent_observation + options.retry);
   }
-  said_sight = now;
-  send_members(last_sight);
+  sent_observation = now;
+  send_members(last_observation);
   if (cut_off)  // another member may know that views have continued
     for (const auto& [id, peer] : peers)
-      if (peer.up && !seat_of(id)) send(id, last_sight);
+      if (peer.up && !seat_of(id)) send(id, last_observation);
   wake(now + options.retry);
 }
 
@@ -135,21 +135,22 @@ void Membership::State::say_view(Time now) {
       if (peer.up && id != self.id) up.push_back(id);
     if (up.empty()) return;
     said_view = now;
-    send(up[random.below(up.size())], sight(now));
+    send(up[random.below(up.size())], observation(now));
   }
   wake(said_view + timeout);
 }
 
-void Membership::State::on(const MemberId& from, const Sight& sight, ViewId present_there, Time now) {
+void Membership::State::on(const MemberId& from, const Observation& observation, ViewId present_there,
+                           Time now) {
   const auto seat = seat_of(from);
   if (present_there != present_id() || !seat || superseded(*seat)) return;
-  if (!sight.missed.empty() && sight.missed.back() >= seats()) return;
+  if (!observation.missed.empty() && observation.missed.back() >= seats()) return;
   Report& report = reports[*seat];
-  if (report.heard && sight.sequence <= report.sequence) return;
-  report = {sight.sequence, sight.stopped, sight.leaving, true};
+  if (report.heard && observation.sequence <= report.sequence) return;
+  report = {observation.sequence, observation.stopped, observation.leaving, true};
   std::vector<Missed>& before = reported[*seat];
   std::vector<Missed> missing;
-  for (const Seat one : sight.missed) {
+  for (const Seat one : observation.missed) {
     const auto at = std::ranges::lower_bound(before, one, {}, &Missed::seat);
     missing.push_back({one, at != before.end() && at->seat == one ? at->since : now});
   }

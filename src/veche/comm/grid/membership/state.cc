@@ -68,12 +68,12 @@ void Membership::State::settle(Time now) {
 void Membership::State::act(Time now) {
   next = kForever;
   forget_silent_candidates(now);
-  look_round(now);
+  update_presence(now);
   leave_if_alone();
   propose_when_due(now);
   pursue(now);
   split_when_due(now);
-  say_sight(now);
+  send_observation(now);
   say_view(now);
   say_ready(now);
   say_vouchers(now);

@@ -74,16 +74,16 @@ struct Membership::State {
 
   // presence.cc
   bool missed(Seat seat, Time now) const;
-  void look_round(Time now);  // derives lost, missed and cut_off from links and reports
+  void update_presence(Time now);  // derives lost, missed and cut_off from links and reports
   bool quorum(const std::set<Seat>& members) const;
   bool quorum_linked(Time now) const;
   bool superseded(Seat seat) const;  // a newer incarnation was heard of
   void greet(const MemberId& id, Time now);
   void miss(const MemberId& id, Time now);
-  Sight sight(Time now);
-  void say_sight(Time now);
+  Observation observation(Time now);
+  void send_observation(Time now);
   void say_view(Time now);
-  void on(const MemberId& from, const Sight& sight, ViewId there, Time now);
+  void on(const MemberId& from, const Observation& observation, ViewId there, Time now);
 
   // admission.cc
   bool admissible(const Candidate& candidate) const;
@@ -161,8 +161,8 @@ struct Membership::State {
   std::vector<bool> lost;                     // by seat
   bool cut_off = false;
   Time cut_off_since{0};
-  Sight last_sight;
-  Time said_sight{-1e9}, sight_changed{-1e9}, said_view{-1e9};
+  Observation last_observation;
+  Time sent_observation{-1e9}, observation_changed{-1e9}, said_view{-1e9};
   std::map<MemberId, Candidate> candidates;
   std::map<MemberId, Voucher> vouchers;
   Time said_vouchers{-1e9};

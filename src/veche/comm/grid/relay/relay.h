@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "veche/comm/grid/relay/relay_limits.h"
-#include "veche/comm/grid/relay/words.h"
+#include "veche/comm/grid/relay/relay_messages.h"
 
 namespace veche::grid {
 

@@ -15,7 +15,7 @@ std::uint32_t Admissions::uses_of(const Ticket& ticket) const {
   return found == used.end() ? 0 : found->second;
 }
 
-void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer answer) {
+void Admissions::let_in(const Requester& requester, const JoinRequest& request, Answer answer) {
   const auto reply = [answer](JoinAnswer::Verdict verdict, const std::string& sentence) {
     JoinAnswer said;
     said.verdict = verdict;
@@ -29,27 +29,28 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
   }
   if (++joins_ > kJoinsAMinute) return reply(wait, "too many want to join at once");
   // A member admitted earlier may ask again if the answer was lost.
-  const std::uint32_t used = agreement_.is_seated(asker.id) ? 0 : uses_of(request.ticket);
+  const std::uint32_t used = agreement_.is_seated(requester.id) ? 0 : uses_of(request.ticket);
   if (const auto why = refusal(*own_.trust, request.ticket, used, std::chrono::system_clock::now()))
     return reply(refused, *why);
-  if (!is_proven(own_.trust->run(), request.ticket, asker.session, asker.id, own_.id(), request.proof))
+  if (!is_proven(own_.trust->run(), request.ticket, requester.session, requester.id, own_.id(),
+                 request.proof))
     return reply(refused, "the newcomer does not know the invitation's secret");
   {
     const MutexLock lock(mutex_);
-    if (own_.options.approve && !admitted_.contains(asker.id)) {
-      if (waiting_.size() < 1000 && waiting_.emplace(asker.id, request).second)
-        own_.say(short_name(asker.id) + " (" + request.name +
-                 ") waits for approval: veche grid members --admit " + short_name(asker.id));
-      return reply(wait,
-                   "a member must approve this machine: veche grid members --admit " + short_name(asker.id));
+    if (own_.options.approve && !admitted_.contains(requester.id)) {
+      if (waiting_.size() < 1000 && waiting_.emplace(requester.id, request).second)
+        own_.say(short_name(requester.id) + " (" + request.name +
+                 ") waits for approval: veche grid members --admit " + short_name(requester.id));
+      return reply(
+          wait, "a member must approve this machine: veche grid members --admit " + short_name(requester.id));
     }
   }
-  const SignRequest wanted{asker.key, request.ticket};
-  const auto finish = [this, asker, request, answer, reply](const std::optional<Message>& given) {
+  const SignRequest wanted{requester.key, request.ticket};
+  const auto finish = [this, requester, request, answer, reply](const std::optional<Message>& given) {
     if (!given) return reply(refused, "no member with a warrant is linked: try again");
-    const Signed certificates = read_signed(letters_of(*given));
+    const Signed certificates = read_signed(text_view(*given));
     if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
-    agreement_.membership().vouch(asker.id, {request.ticket.name(), request.ticket.uses}, own_.now());
+    agreement_.membership().vouch(requester.id, {request.ticket.name(), request.ticket.uses}, own_.now());
     JoinAnswer said{welcome,
                     "",
                     own_.trust->root(),
@@ -68,7 +69,7 @@ void Admissions::let_in(const Asker& asker, const JoinRequest& request, Answer a
     answer(as_message(coded(said)));
     {
       const MutexLock lock(mutex_);
-      welcomed_[asker.id] = own_.now();
+      welcomed_[requester.id] = own_.now();
     }
     agreement_.act();
   };

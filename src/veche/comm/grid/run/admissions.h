@@ -13,10 +13,10 @@ namespace veche::grid {
 // Admission of newcomers. Links thread, unless noted.
 class Admissions {
  public:
-  Admissions(OwnPart& own, Agreement& agreement) : own_(own), agreement_(agreement) {}
+  Admissions(MemberContext& own, Agreement& agreement) : own_(own), agreement_(agreement) {}
 
   // A newcomer asks, with an invitation.
-  void let_in(const Asker& asker, const JoinRequest& request, Answer answer);
+  void let_in(const Requester& requester, const JoinRequest& request, Answer answer);
   // For another member that has seen the proof; it gets no signature without a valid ticket.
   void sign(const SignRequest& wanted, Answer answer);
 
@@ -32,7 +32,7 @@ class Admissions {
   std::uint32_t uses_of(const Ticket& ticket) const;
   std::optional<Message> signed_here(const SignRequest& wanted);
 
-  OwnPart& own_;
+  MemberContext& own_;
   Agreement& agreement_;
   int joins_ = 0;  // in this minute
   Time joins_since_{0};

@@ -28,7 +28,7 @@ double seconds_since_1970() {
 
 }  // namespace
 
-Agreement::Agreement(OwnPart& own, WayIn way) : own_(own), way_(way) {
+Agreement::Agreement(MemberContext& own, Entry entry) : own_(own), entry_(entry) {
   membership_.emplace(make_membership());
   known_view_ = membership_->present();
 }
@@ -41,7 +41,7 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
     asked_ = waits_ = true;
     if (frozen_at_ >= Time(0)) stopped_after(now() - frozen_at_);
     frozen_at_ = Time(-1);
-    if (first && way_ == WayIn::found)
+    if (first && entry_ == Entry::found)
       membership_->found(here, now());
     else if (first || !membership_->in())
       membership_->ready(here, now());
@@ -51,7 +51,7 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
     act();
   });
   MutexLock lock(mutex_);
-  const bool newcomer = way_ == WayIn::join && !since_.contains(own_.id());
+  const bool newcomer = entry_ == Entry::join && !since_.contains(own_.id());
   for (Time said = now(), answered = now();;) {
     // A signal does not wake this wait.
     const bool changed = changed_.wait_for(
@@ -267,7 +267,7 @@ void Agreement::fail(const std::string& why) {
 }
 
 // The member's name and id, while it takes part.
-std::string Agreement::who_is(const MemberId& id) const {
+std::string Agreement::member_name(const MemberId& id) const {
   for (const Member& member : membership_->present().members)
     if (member.id == id && !member.name.empty()) return member.name + " (" + short_name(id) + ")";
   return short_name(id);

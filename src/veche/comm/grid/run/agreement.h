@@ -11,7 +11,7 @@
 #include "veche/comm/grid/membership/membership.h"
 #include "veche/comm/grid/round_timeout.h"
 #include "veche/comm/grid/run/grid_member.h"
-#include "veche/comm/grid/run/own_part.h"
+#include "veche/comm/grid/run/member_context.h"
 #include "veche/comm/views.h"
 
 namespace veche::grid {
@@ -20,7 +20,7 @@ namespace veche::grid {
 // Everything except Views and methods marked otherwise runs on the links thread.
 class Agreement : public Views {
  public:
-  Agreement(OwnPart& own, WayIn way);
+  Agreement(MemberContext& own, Entry entry);
 
   // Views: one thread.
   std::optional<View> next(const std::vector<NodeStatus>& here) override;
@@ -64,7 +64,7 @@ class Agreement : public Views {
  private:
   void follow_measurements();
   bool has_view_for_next() const;
-  std::string who_is(const MemberId& id) const;
+  std::string member_name(const MemberId& id) const;
   bool goes_on() const { return never_stops_ && !waits_ && !membership_->cut_off(); }
   Membership make_membership();
   void install(const AgreedView& agreed);
@@ -76,8 +76,8 @@ class Agreement : public Views {
 
   static constexpr Time kFirstTimeout{5}, kLeastTimeout{2};
 
-  OwnPart& own_;
-  const WayIn way_;
+  MemberContext& own_;
+  const Entry entry_;
   ViewRouter router_;
 
   // Links thread only.

@@ -74,7 +74,7 @@ void Agreement::up(const MemberId& peer) {
 void Agreement::down(const MemberId& peer, const std::string& why) {
   closed_[peer] = now();
   own_.links->after(kMadeAgain, [this, peer] { believe_down(peer, kMadeAgain); });
-  if (is_seated(peer)) own_.say("the link to " + who_is(peer) + " is gone: " + why);
+  if (is_seated(peer)) own_.say("the link to " + member_name(peer) + " is gone: " + why);
 }
 
 }  // namespace veche::grid

@@ -29,7 +29,7 @@ void CertificateRenewal::renew() {
       return own_.links->ask(member.id, Service::renew, "", [this](const std::optional<Message>& given) {
         if (!given) return;
         try {
-          const Signed certificates = read_signed(letters_of(*given));
+          const Signed certificates = read_signed(text_view(*given));
           if (own_.trust->learn(certificates.warrant)) own_.files.write_trust(*own_.trust);
           take(certificates.certificate);
         } catch (const MalformedMessage&) {

@@ -10,7 +10,7 @@ namespace veche::grid {
 // was revoked, another member signs a new one. Links thread.
 class CertificateRenewal {
  public:
-  CertificateRenewal(OwnPart& own, Agreement& agreement)
+  CertificateRenewal(MemberContext& own, Agreement& agreement)
       : own_(own), agreement_(agreement), certificate_(own.files.certificate()) {}
 
   // Starts.
@@ -21,7 +21,7 @@ class CertificateRenewal {
  private:
   void take(const std::string& der);
 
-  OwnPart& own_;
+  MemberContext& own_;
   Agreement& agreement_;
   std::string certificate_;
 };

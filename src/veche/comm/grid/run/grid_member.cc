@@ -30,7 +30,7 @@ struct Report {
 // The member that runs in this process.
 class GridMember : public Grid, private LinkEvents {
  public:
-  GridMember(const GridOptions& options, WayIn way) : own_(options) {
+  GridMember(const GridOptions& options, Entry entry) : own_(options) {
     LinkOptions links;
     links.listen = options.listen;
     links.addresses = options.addresses;
@@ -39,7 +39,7 @@ class GridMember : public Grid, private LinkEvents {
     links.relay = options.relay;
     own_.links = std::make_shared<Links>(own_.key, own_.trust, own_.files.certificate(), links,
                                          static_cast<LinkEvents&>(*this));
-    agreement_.emplace(own_, way);
+    agreement_.emplace(own_, entry);
     certificate_.emplace(own_, *agreement_);
     admissions_.emplace(own_, *agreement_);
     agreement_->on_revoked = [this] { certificate_->renew(); };  // if that member signed it
@@ -152,7 +152,7 @@ class GridMember : public Grid, private LinkEvents {
 
   std::unique_ptr<Fetches> fetches() override { return std::make_unique<LinkFetches>(own_.links); }
 
-  void see_off(Time most) override {
+  void wait_for_newcomers(Time most) override {
     const Time until = own_.now() + most;
     for (bool said = false; own_.now() < until && !own_.interrupted() && somebody_comes(); said = true) {
       if (!said) own_.say("the run has ended; a newcomer is on its way and fetches the model from here");
@@ -253,16 +253,16 @@ class GridMember : public Grid, private LinkEvents {
     reports_[from] = {step, speed};
   }
 
-  void request(const Asker& asker, Service service, std::string text, Answer answer) override {
+  void request(const Requester& requester, Service service, std::string text, Answer answer) override {
     switch (service) {
       case Service::join:
-        return admissions_->let_in(asker, read_join_request(text), std::move(answer));
+        return admissions_->let_in(requester, read_join_request(text), std::move(answer));
       case Service::piece:
         return give_piece(text, std::move(answer));
       case Service::renew:
         // A seated member was admitted by all, whichever key signed for it.
-        if (!own_.trust->inviter(me()) || !agreement_->is_seated(asker.id)) return answer({});
-        return answer(as_message(coded(sign_for(own_.key, asker.key, std::chrono::system_clock::now()))));
+        if (!own_.trust->inviter(me()) || !agreement_->is_seated(requester.id)) return answer({});
+        return answer(as_message(coded(sign_for(own_.key, requester.key, std::chrono::system_clock::now()))));
       case Service::own:
         return admissions_->sign(read_sign_request(text), std::move(answer));
       case Service::console:
@@ -314,7 +314,7 @@ class GridMember : public Grid, private LinkEvents {
     if (!taken) answer({});
   }
 
-  OwnPart own_;
+  MemberContext own_;
   std::set<MemberId> welcomed_by_;  // members known at the start
   // Always set after construction.
   std::optional<Agreement> agreement_;
@@ -331,8 +331,8 @@ class GridMember : public Grid, private LinkEvents {
 
 }  // namespace
 
-std::unique_ptr<Grid> make_member_of_run(const GridOptions& options, WayIn way) {
-  return std::make_unique<GridMember>(options, way);
+std::unique_ptr<Grid> make_member_of_run(const GridOptions& options, Entry entry) {
+  return std::make_unique<GridMember>(options, entry);
 }
 
 }  // namespace veche::grid

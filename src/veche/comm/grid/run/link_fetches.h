@@ -24,31 +24,33 @@ class LinkFetches : public Grid::Fetches {
   void ask(std::uint64_t id, const MemberId& from, const std::string& name, std::uint64_t offset,
            std::uint32_t length) override {
     links_->ask(from, Service::piece, coded_piece_request(name, offset, length),
-                [came = came_, id](std::optional<Message> answer) {
-                  const MutexLock lock(came->mutex);
-                  came->answers.push_back({id, std::move(answer)});
-                  came->changed.notify_one();
+                [inbox = inbox_, id](std::optional<Message> answer) {
+                  const MutexLock lock(inbox->mutex);
+                  inbox->answers.push_back({id, std::move(answer)});
+                  inbox->changed.notify_one();
                 });
   }
   std::optional<Answer> next(Time limit) override {
     std::optional<Answer> first;
-    MutexLock lock(came_->mutex);
-    if (!came_->changed.wait_for(came_->mutex, limit,
-                                 [this]() VECHE_REQUIRES(came_->mutex) { return !came_->answers.empty(); }))
+    MutexLock lock(inbox_->mutex);
+    if (!inbox_->changed.wait_for(inbox_->mutex, limit, [this]() VECHE_REQUIRES(inbox_->mutex) {
+          return !inbox_->answers.empty();
+        }))
       return first;
-    first.emplace(came_->answers.front());
-    came_->answers.pop_front();
+    first.emplace(inbox_->answers.front());
+    inbox_->answers.pop_front();
     return first;
   }
 
  private:
-  struct Came {
+  struct Inbox {
     Mutex mutex;
     ConditionVariable changed;
     std::deque<Answer> answers VECHE_GUARDED_BY(mutex);
   };
   const std::shared_ptr<Links> links_;
-  const std::shared_ptr<Came> came_ = std::make_shared<Came>();  // answers may arrive after this is destroyed
+  const std::shared_ptr<Inbox> inbox_ =
+      std::make_shared<Inbox>();  // answers may arrive after this is destroyed
 };
 
 }  // namespace veche::grid

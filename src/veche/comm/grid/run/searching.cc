@@ -33,7 +33,7 @@ std::string listening_at(const GridOptions& options, const Links& links) {
 
 }  // namespace
 
-Searching::Searching(OwnPart& own) : own_(own), name_(name_in_table(own.trust->run())) {
+Searching::Searching(MemberContext& own) : own_(own), name_(name_in_table(own.trust->run())) {
   if (own_.options.multicast)
     lan_.emplace(LanOptions{own_.trust->run(), listening_at(own_.options, *own_.links),
                             [this](const std::string& address) { own_.links->meet({address}); }});

@@ -8,7 +8,7 @@
 
 #include "veche/comm/grid/discovery/lan.h"
 #include "veche/comm/grid/discovery/port_mapping.h"
-#include "veche/comm/grid/run/own_part.h"
+#include "veche/comm/grid/run/member_context.h"
 #include "veche/comm/grid/run/worker.h"
 
 namespace veche::grid {
@@ -18,7 +18,7 @@ namespace veche::grid {
 // for the links.
 class Searching {
  public:
-  explicit Searching(OwnPart& own);
+  explicit Searching(MemberContext& own);
 
   // Starts. Once, from any thread.
   void watch();
@@ -31,7 +31,7 @@ class Searching {
   void announce();
   void look_up();
 
-  OwnPart& own_;
+  MemberContext& own_;
   const std::string name_;  // of the run, in the table
   // Links thread only.
   Time next_look_{0}, pause_{0}, next_announcement_{0};

@@ -49,7 +49,7 @@ class Initialiser {
 // Without norms, the sum over a residual network's many branches would grow: their last
 // convolutions start at zero.
 template <class Branches>
-void quieten(const Branches& branches, const NormChoice& norm, Initialiser& init) {
+void zero_last_convs(const Branches& branches, const NormChoice& norm, Initialiser& init) {
   if (norm.kind != NormChoice::Kind::none) return;
   for (const auto& branch : branches) init.fill(branch->last().weight, {});
 }

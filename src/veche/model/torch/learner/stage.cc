@@ -21,7 +21,7 @@ bool holds(const Link& link, const std::string& tensor) {
       link.holds, [&](const std::string& name) { return tensor == name || tensor.starts_with(name + "."); });
 }
 
-std::string who_is(const ModelSpec& spec) {
+std::string title_of(const ModelSpec& spec) {
   return spec.settings.file ? "model.file: '" + *spec.settings.file + "'" : "model.name: '" + spec.name + "'";
 }
 
@@ -34,7 +34,7 @@ std::vector<std::size_t> owners(const Network& network, const Named& tensors, co
     const auto owner = std::ranges::find_if(links, [&](const Link& link) { return holds(link, item.key()); });
     const auto index = static_cast<std::size_t>(owner - links.begin());
     if (owner == links.end() || (!all.empty() && index < all.back()))
-      throw RequestError(who_is(spec) + " cannot be cut into stages: its tensor '" + item.key() +
+      throw RequestError(title_of(spec) + " cannot be cut into stages: its tensor '" + item.key() +
                          "' is not where the order of its blocks has it");
     all.push_back(index);
   }
@@ -43,7 +43,7 @@ std::vector<std::size_t> owners(const Network& network, const Named& tensors, co
 
 void require_chain(const Network& network, const ModelSpec& spec) {
   if (network.links().empty())
-    throw RequestError(who_is(spec) + " cannot be cut into stages: " + network.why_not_chain());
+    throw RequestError(title_of(spec) + " cannot be cut into stages: " + network.why_not_chain());
 }
 
 // Tensors of other links become placeholders: only their sizes are used, by the initialiser.

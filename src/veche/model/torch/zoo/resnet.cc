@@ -95,7 +95,7 @@ class ResNet : public Network {
   void initialise(std::uint64_t seed) override {
     Initialiser init(seed);
     init.fill(*this, {.conv = he_outputs});
-    quieten(blocks_, norm_, init);
+    zero_last_convs(blocks_, norm_, init);
   }
 
  private:

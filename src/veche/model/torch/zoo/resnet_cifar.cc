@@ -113,7 +113,7 @@ class CifarResNet : public Network {
   void initialise(std::uint64_t seed) override {
     Initialiser init(seed);
     init.fill(*this, {.conv = he_inputs, .linear = he_inputs});
-    quieten(blocks_, norm_, init);
+    zero_last_convs(blocks_, norm_, init);
   }
 
  private:

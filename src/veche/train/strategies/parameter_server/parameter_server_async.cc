@@ -63,7 +63,7 @@ class AsyncParameterServer : public Strategy,
         helper_(
             network_,
             [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, network_, first_step_); }),
-        worker_(std::make_unique<SteadySession>(network_)) {
+        worker_(std::make_unique<BlockingSession>(network_)) {
     if (network_.policy.mean && !network_.policy.sync)
       share_ = 1.0F / static_cast<float>(context_.samples.trainers(context_.nodes()));
   }
@@ -95,7 +95,7 @@ class AsyncParameterServer : public Strategy,
     helper_.put_back(parameters);
     return worker_->take_unpushed();
   }
-  void look_at_rest(const std::function<void()>& look) override { helper_.look_at_rest(look); }
+  void inspect(const std::function<void()>& look) override { helper_.inspect(look); }
   Staleness staleness() const override { return helper_.staleness(); }
   Coding coding() const override {
     Coding all = network_.coder.counted();

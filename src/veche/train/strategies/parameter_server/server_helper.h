@@ -28,7 +28,7 @@ class ServerHelper {
   // Before start, on the grid: a lost node fails no other node, since the next view continues
   // without it.
   void tolerate_losses() { tolerates_losses_ = true; }
-  void look_at_rest(const std::function<void()>& look) {
+  void inspect(const std::function<void()>& look) {
     const MutexLock lock(mutex_);
     look();
   }
@@ -36,7 +36,7 @@ class ServerHelper {
     const MutexLock lock(mutex_);
     return server_ ? server_->staleness() : Staleness{};
   }
-  // Called by `look` of look_at_rest, which holds the mutex, or when no helper is left. Not
+  // Called by `look` of inspect, which holds the mutex, or when no helper is left. Not
   // checked: clang does not see the mutex through `look`.
   SavedState state() VECHE_NOT_CHECKED { return server_ ? server_->state() : SavedState{}; }
   // Copies the part that this node serves into a whole vector. No worker asks any more.

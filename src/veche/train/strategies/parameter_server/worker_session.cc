@@ -50,21 +50,21 @@ void WorkerSession::take(NodeId from, const ServerMessage& answer, std::span<flo
   versions_[answer.server] = answer.parties.front().version;
 }
 
-void SteadySession::join(std::span<float> pulled, std::uint64_t clock) {
+void BlockingSession::join(std::span<float> pulled, std::uint64_t clock) {
   for (std::size_t server = 0; server < network_.servers(); ++server)
     send_up(ServerMessage::Kind::join, server, clock, {});
   await_answers(pulled);
 }
 
-void SteadySession::exchange(std::span<const float> pushed, std::span<float> pulled, std::uint64_t clock,
-                             double /*rate*/) {
+void BlockingSession::exchange(std::span<const float> pushed, std::span<float> pulled, std::uint64_t clock,
+                               double /*rate*/) {
   for (std::size_t server = 0; server < network_.servers(); ++server)
     send_up(ServerMessage::Kind::push, server, clock, network_.tree.part(pushed, server));
   await_answers(pulled);
 }
 
 // Several servers may answer through one node, in any order.
-void SteadySession::await_answers(std::span<float> pulled) {
+void BlockingSession::await_answers(std::span<float> pulled) {
   std::vector<bool> answered(network_.servers());
   for (std::size_t server = 0; server < network_.servers(); ++server) {
     while (!answered[server]) {
@@ -76,12 +76,12 @@ void SteadySession::await_answers(std::span<float> pulled) {
   }
 }
 
-void SteadySession::leave() {
+void BlockingSession::leave() {
   for (std::size_t server = 0; server < network_.servers(); ++server)
     send_up(ServerMessage::Kind::leave, server, 0, {});
 }
 
-void SteadySession::finish(std::span<float> pulled) {
+void BlockingSession::finish(std::span<float> pulled) {
   for (std::size_t server = 0; server < network_.servers(); ++server)
     send_up(ServerMessage::Kind::fetch, server, 0, {});
   await_answers(pulled);

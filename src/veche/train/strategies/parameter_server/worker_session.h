@@ -45,7 +45,7 @@ class WorkerSession {
 };
 
 // For servers that stay: waits for every answer. Throws PeerLost.
-class SteadySession : public WorkerSession {
+class BlockingSession : public WorkerSession {
  public:
   using WorkerSession::WorkerSession;
   void join(std::span<float> pulled, std::uint64_t clock) override;

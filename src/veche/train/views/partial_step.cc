@@ -1,4 +1,4 @@
-#include "veche/train/views/torn_step.h"
+#include "veche/train/views/partial_step.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 
 // The state of the servers' optimizers before the step, joined from their parts. The part of a lost
 // server begins at zero, as all parts do in a new view.
-std::unique_ptr<Optimizer> servers_optimizer(NodeSelf& self, Channel& peers, const TrainingPlan& plan,
+std::unique_ptr<Optimizer> servers_optimizer(MemberState& self, Channel& peers, const TrainingPlan& plan,
                                              bool has_kept) {
   auto optimizer =
       make_optimizer(plan.optimizer_options, *self.learner, 0, self.learner->parameters().size());
@@ -28,21 +28,21 @@ std::unique_ptr<Optimizer> servers_optimizer(NodeSelf& self, Channel& peers, con
 
 }  // namespace
 
-void note_step(NodeSelf& self, const TrainingPlan& plan, std::size_t replica) {
+void note_step(MemberState& self, const TrainingPlan& plan, std::size_t replica) {
   self.work.samples = plan.samples.count(replica, self.step);
   self.work.rate = plan.schedule.rate(self.step);
   self.work.scale = 0;
   self.work.moments.clear();
 }
 
-void complete_together(NodeSelf& self, Channel& peers, const TrainingPlan& plan, const TornStep& step,
+void complete_together(MemberState& self, Channel& peers, const TrainingPlan& plan, const PartialStep& step,
                        bool makes_it) {
   const bool served = plan.replicas() == Replicas::served;
   const bool mean = !served || !plan.strategy.sums_gradients(plan.strategy_options);
   std::uint64_t all = 0;
   for (const auto& each : step.kept) all += each ? each->samples : 0;
   std::vector<float> gradient(self.learner->parameters().size());
-  const std::optional<TornStep::Kept>& mine = step.kept[static_cast<std::size_t>(peers.me().value)];
+  const std::optional<PartialStep::Kept>& mine = step.kept[static_cast<std::size_t>(peers.me().value)];
   if (mine) {
     gradient = self.work.gradient;
     self.pruner.apply(gradient);

@@ -1,4 +1,4 @@
-#include "veche/comm/grid/run/own_part.h"
+#include "veche/comm/grid/run/member_context.h"
 
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ Message as_message(const std::string& text) {
   return pool.copy_of(std::span<const char>(text));
 }
 
-std::string_view letters_of(const Message& message) {
+std::string_view text_view(const Message& message) {
   const auto letters = message.as<char>();
   return {letters.data(), letters.size()};
 }

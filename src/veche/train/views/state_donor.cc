@@ -1,4 +1,4 @@
-#include "veche/train/views/state_lending.h"
+#include "veche/train/views/state_donor.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ Shared shared_by(const StrategyInfo& strategy, const Options& options) {
   return replicas == Replicas::equal || replicas == Replicas::served ? Shared::models : Shared::nothing;
 }
 
-bool StateLending::due(std::uint64_t step, Time now) {
+bool StateDonor::due(std::uint64_t step, Time now) {
   if (asked_.exchange(false) || now < last_asked_) last_asked_ = now;  // another view may have another clock
   const MutexLock lock(mutex_);
   if (now > last_step_ && step == step_ + 1) seconds_ += ((now - last_step_).count() - seconds_) / 8;
@@ -21,10 +21,10 @@ bool StateLending::due(std::uint64_t step, Time now) {
   step_ = step;
   trains_ = true;
   if (copy_ && now - last_asked_ > kForgets) forget_all();
-  return wanted_ != StepWord::kNone && step >= wanted_;
+  return wanted_ != StepReply::kNone && step >= wanted_;
 }
 
-void StateLending::take(NodeSelf& self) {
+void StateDonor::take(MemberState& self) {
   auto copy = std::make_shared<Copy>();
   copy->name = wanted_;
   copy->step = self.step;
@@ -38,8 +38,8 @@ void StateLending::take(NodeSelf& self) {
   follows_ = true;
 }
 
-void StateLending::made(std::uint64_t step, std::span<const float> gradient, double rate, double scale) {
-  auto one = std::make_shared<StepMade>();
+void StateDonor::made(std::uint64_t step, std::span<const float> gradient, double rate, double scale) {
+  auto one = std::make_shared<StepUpdate>();
   one->step = step;
   one->rate = rate;
   one->scale = scale;
@@ -47,9 +47,9 @@ void StateLending::made(std::uint64_t step, std::span<const float> gradient, dou
   keep(std::move(one));
 }
 
-void StateLending::made(NodeSelf& self, bool changed) {
-  auto one = std::make_shared<StepMade>();
-  one->by = changed ? StepMade::By::result : StepMade::By::nothing;
+void StateDonor::made(MemberState& self, bool changed) {
+  auto one = std::make_shared<StepUpdate>();
+  one->by = changed ? StepUpdate::By::result : StepUpdate::By::nothing;
   one->step = self.step;
   for (const std::span<const float> vector : shared_vectors(self))
     if (changed)
@@ -57,7 +57,7 @@ void StateLending::made(NodeSelf& self, bool changed) {
   keep(std::move(one));
 }
 
-void StateLending::keep(std::shared_ptr<const StepMade> one) {
+void StateDonor::keep(std::shared_ptr<const StepUpdate> one) {
   const MutexLock lock(mutex_);
   const bool goes_on = copy_ && one->step == (steps_.empty() ? copy_->step : steps_.back()->step + 1);
   kept_ += one->bytes.size();
@@ -65,15 +65,15 @@ void StateLending::keep(std::shared_ptr<const StepMade> one) {
   steps_.push_back(std::move(one));
 }
 
-void StateLending::clear() {
+void StateDonor::clear() {
   const MutexLock lock(mutex_);
   forget_all();
 }
 
-void StateLending::end(NodeSelf& self, Message word, bool whole) {
+void StateDonor::end(MemberState& self, Message word, bool whole) {
   wanted_ = self.step;
   if (whole) take(self);
-  wanted_ = StepWord::kNone;
+  wanted_ = StepReply::kNone;
   follows_ = false;
   const MutexLock lock(mutex_);
   step_ = self.step;
@@ -81,46 +81,46 @@ void StateLending::end(NodeSelf& self, Message word, bool whole) {
   end_ = std::move(word);
 }
 
-void StateLending::forget_all() {
+void StateDonor::forget_all() {
   follows_ = false;
-  wanted_ = StepWord::kNone;
+  wanted_ = StepReply::kNone;
   copy_.reset();
   steps_.clear();
   kept_ = 0;
 }
 
-bool StateLending::good_enough() const {
+bool StateDonor::good_enough() const {
   if (!copy_) return false;
   const Time age = last_step_ - copied_;
   return copy_->step + steps_.size() == step_ || (age >= Time(0) && age < kFresh);
 }
 
-StateLending::StepKept StateLending::step_made(std::uint64_t step) const {
+StateDonor::StepKept StateDonor::step_made(std::uint64_t step) const {
   const MutexLock lock(mutex_);
   if (steps_.empty() || step < steps_.front()->step || step > steps_.back()->step)
     return {copy_ && step >= step_ ? StateReply::Outcome::not_yet : StateReply::Outcome::never, nullptr};
   const auto from = steps_.begin() + static_cast<std::ptrdiff_t>(step - steps_.front()->step);
-  if ((*from)->by != StepMade::By::nothing) return {StateReply::Outcome::here, *from};
+  if ((*from)->by != StepUpdate::By::nothing) return {StateReply::Outcome::here, *from};
   const auto changes = std::ranges::find_if(
-      from, steps_.end(), [](const auto& each) { return each->by != StepMade::By::nothing; });
-  auto row = std::make_shared<StepMade>(**from);
+      from, steps_.end(), [](const auto& each) { return each->by != StepUpdate::By::nothing; });
+  auto row = std::make_shared<StepUpdate>(**from);
   row->steps = (changes == steps_.end() ? steps_.back()->step + 1 : (*changes)->step) - step;
   return {StateReply::Outcome::here, std::move(row)};
 }
 
-StateReply StateLending::answer(const StateRequest& request) {
+StateReply StateDonor::answer(const StateRequest& request) {
   using What = StateRequest::What;
   asked_ = true;
   MutexLock lock(mutex_);
   switch (request.what) {
     case What::step:
       if (!trains_) return {};
-      return StateReply::of(StepWord{step_, good_enough() ? copy_->name : StepWord::kNone, seconds_});
+      return StateReply::of(StepReply{step_, good_enough() ? copy_->name : StepReply::kNone, seconds_});
     case What::end:
       return end_ ? StateReply::in(*end_, 0) : StateReply{.outcome = StateReply::Outcome::not_yet};
     case What::copy:
       if ((!copy_ || copy_->name != request.of) && wanted_ != request.of) {
-        if (end_ || request.of <= step_ || wanted_ != StepWord::kNone) return {};
+        if (end_ || request.of <= step_ || wanted_ != StepReply::kNone) return {};
         wanted_ = request.of;
       }
       return StateReply::of(request.of);
@@ -139,7 +139,7 @@ StateReply StateLending::answer(const StateRequest& request) {
   return reply;
 }
 
-std::optional<Message> StateLending::give(const std::string& name, std::uint64_t offset,
+std::optional<Message> StateDonor::answer(const std::string& name, std::uint64_t offset,
                                           std::uint32_t length) {
   const auto request = request_named(name, offset);
   if (!request || (request->what == StateRequest::What::gradient && length < StateRequest::kPartBytes))

@@ -1,4 +1,4 @@
-#include "veche/comm/grid/relay/words.h"
+#include "veche/comm/grid/relay/relay_messages.h"
 
 #include <algorithm>
 

@@ -1,18 +1,18 @@
-#include "veche/train/views/node_self.h"
+#include "veche/train/views/member_state.h"
 
 #include "veche/train/optim/model_step.h"
 #include "veche/vector_math.h"
 
 namespace veche {
 
-std::span<float> take_kept_gradient(NodeSelf& self) {
+std::span<float> take_kept_gradient(MemberState& self) {
   const std::span<float> gradient = self.learner->gradients();
   std::ranges::copy(self.work.gradient, gradient.begin());
   self.pruner.apply(gradient);
   return gradient;
 }
 
-void finish_alone(NodeSelf& self, const TrainingPlan& plan) {
+void finish_alone(MemberState& self, const TrainingPlan& plan) {
   KeptWork& work = self.work;
   const std::span<float> x = self.learner->parameters();
   if (work.there && work.stepped) {

@@ -10,7 +10,7 @@
 namespace veche::grid {
 
 // A datagram on the local network. It contains no secret and no address; the address is its source.
-struct LanWord {
+struct LanMessage {
   enum class Kind : std::uint8_t {
     seek = 1,  // which members of this run are there?
     here,      // I am here
@@ -19,7 +19,7 @@ struct LanWord {
   std::uint16_t port = 0;                   // listening port; 0: none
   std::uint64_t sender = 0;                 // random per process, to ignore its own datagrams
 };
-std::string coded(const LanWord& word);
-LanWord read_lan_word(std::string_view bytes);  // throws MalformedMessage
+std::string coded(const LanMessage& word);
+LanMessage read_lan_word(std::string_view bytes);  // throws MalformedMessage
 
 }  // namespace veche::grid

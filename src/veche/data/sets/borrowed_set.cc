@@ -1,4 +1,4 @@
-#include "veche/data/sets/visiting_set.h"
+#include "veche/data/sets/borrowed_set.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,60 +24,61 @@ Message unpooled(std::size_t bytes) {
 
 // Borrowed samples arrive in their stored form, not as the original images. Local samples therefore
 // have no `part` either, so that the result does not depend on where a sample is read.
-class VisitedImages final : public PixelSet {
+class BorrowedImages final : public PixelSet {
  public:
-  VisitedImages(std::shared_ptr<const Dataset> data, std::shared_ptr<const Visitors> visitors)
+  BorrowedImages(std::shared_ptr<const Dataset> data, std::shared_ptr<const BorrowedSamples> borrowed)
       : PixelSet(data->shape(), as_images(*data)->normalization()),
         data_(std::move(data)),
-        visitors_(std::move(visitors)) {}
+        borrowed_(std::move(borrowed)) {}
 
   std::size_t size() const override { return data_->size(); }
   int classes() const override { return data_->classes(); }
   std::int64_t label(std::size_t index) const override {
-    const Visitors::Sample* visitor = visitors_->find(index);
-    return visitor != nullptr ? visitor->label : data_->label(index);
+    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
+    return borrowed_sample != nullptr ? borrowed_sample->label : data_->label(index);
   }
   std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
-    const Visitors::Sample* visitor = visitors_->find(index);
-    if (visitor == nullptr) return static_cast<const PixelSet&>(*data_).pixels(index, room);
-    return {reinterpret_cast<const std::uint8_t*>(visitor->bytes.data()), visitor->bytes.size()};
+    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
+    if (borrowed_sample == nullptr) return static_cast<const PixelSet&>(*data_).pixels(index, room);
+    return {reinterpret_cast<const std::uint8_t*>(borrowed_sample->bytes.data()),
+            borrowed_sample->bytes.size()};
   }
 
  private:
   const std::shared_ptr<const Dataset> data_;
-  const std::shared_ptr<const Visitors> visitors_;
+  const std::shared_ptr<const BorrowedSamples> borrowed_;
 };
 
-class VisitedFloats final : public Dataset {
+class BorrowedFloats final : public Dataset {
  public:
-  VisitedFloats(std::shared_ptr<const Dataset> data, std::shared_ptr<const Visitors> visitors)
-      : data_(std::move(data)), visitors_(std::move(visitors)) {}
+  BorrowedFloats(std::shared_ptr<const Dataset> data, std::shared_ptr<const BorrowedSamples> borrowed)
+      : data_(std::move(data)), borrowed_(std::move(borrowed)) {}
 
   std::size_t size() const override { return data_->size(); }
   Shape shape() const override { return data_->shape(); }
   int classes() const override { return data_->classes(); }
   std::int64_t label(std::size_t index) const override {
-    const Visitors::Sample* visitor = visitors_->find(index);
-    return visitor != nullptr ? visitor->label : data_->label(index);
+    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
+    return borrowed_sample != nullptr ? borrowed_sample->label : data_->label(index);
   }
   void read(std::size_t index, std::span<float> out) const override {
-    const Visitors::Sample* visitor = visitors_->find(index);
-    if (visitor == nullptr) return data_->read(index, out);
-    std::memcpy(out.data(), visitor->bytes.data(), visitor->bytes.size());
+    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
+    if (borrowed_sample == nullptr) return data_->read(index, out);
+    std::memcpy(out.data(), borrowed_sample->bytes.data(), borrowed_sample->bytes.size());
   }
 
  private:
   const std::shared_ptr<const Dataset> data_;
-  const std::shared_ptr<const Visitors> visitors_;
+  const std::shared_ptr<const BorrowedSamples> borrowed_;
 };
 
 }  // namespace
 
-std::size_t Visitors::bytes_each(const Dataset& data) {
+std::size_t BorrowedSamples::bytes_each(const Dataset& data) {
   return kLabel + data.shape().size() * (as_images(data) != nullptr ? 1 : sizeof(float));
 }
 
-Message Visitors::pack(const Dataset& data, std::span<const std::uint32_t> samples) {
+Message BorrowedSamples::pack(const Dataset& data, std::span<const std::uint32_t> samples) {
   const std::size_t each = bytes_each(data), size = data.shape().size();
   Message message = unpooled(samples.size() * each);
   std::byte* out = message.writable<std::byte>().data();
@@ -98,13 +99,13 @@ Message Visitors::pack(const Dataset& data, std::span<const std::uint32_t> sampl
   return message;
 }
 
-void Visitors::dismiss() {
+void BorrowedSamples::dismiss() {
   places_.clear();
   messages_.clear();
 }
 
-void Visitors::admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message,
-                     NodeId from) {
+void BorrowedSamples::admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message,
+                            NodeId from) {
   const std::size_t each = bytes_each(data);
   if (message.size() != samples.size() * each)
     throw BadMessage(from, message.size(),
@@ -122,16 +123,16 @@ void Visitors::admit(const Dataset& data, std::span<const std::uint32_t> samples
   messages_.push_back(std::move(message));
 }
 
-const Visitors::Sample* Visitors::find(std::size_t index) const {
+const BorrowedSamples::Sample* BorrowedSamples::find(std::size_t index) const {
   const auto found = std::ranges::lower_bound(places_, index, {}, &Place::index);
   return found != places_.end() && found->index == index ? &found->sample : nullptr;
 }
 
 std::shared_ptr<const Dataset> with_visitors(std::shared_ptr<const Dataset> data,
-                                             std::shared_ptr<const Visitors> visitors) {
+                                             std::shared_ptr<const BorrowedSamples> borrowed) {
   if (as_images(*data) != nullptr)
-    return std::make_shared<VisitedImages>(std::move(data), std::move(visitors));
-  return std::make_shared<VisitedFloats>(std::move(data), std::move(visitors));
+    return std::make_shared<BorrowedImages>(std::move(data), std::move(borrowed));
+  return std::make_shared<BorrowedFloats>(std::move(data), std::move(borrowed));
 }
 
 }  // namespace veche

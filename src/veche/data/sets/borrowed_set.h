@@ -14,7 +14,7 @@ namespace veche {
 // Samples borrowed from other nodes, received in messages. They are read from the messages, all
 // others from the set itself. Unlike other sets it is mutable: `admit` and `dismiss` may be called
 // while no thread reads.
-class Visitors {
+class BorrowedSamples {
  public:
   // The size of a sample in a message: its label, then its bytes, or its floats if `data` are not
   // images.
@@ -46,6 +46,6 @@ class Visitors {
 
 // `data` with these borrowed samples; an image set if `data` is one.
 std::shared_ptr<const Dataset> with_visitors(std::shared_ptr<const Dataset> data,
-                                             std::shared_ptr<const Visitors> visitors);
+                                             std::shared_ptr<const BorrowedSamples> borrowed);
 
 }  // namespace veche

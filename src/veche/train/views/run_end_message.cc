@@ -1,4 +1,4 @@
-#include "veche/train/views/end_word.h"
+#include "veche/train/views/run_end_message.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ namespace veche {
 namespace {
 
 // Followed by the reports of the nodes.
-struct EndWord {
+struct RunEndMessage {
   std::uint64_t step = 0;
   double seconds = 0, images_per_second = 0, rate = 0, cv = 0, epochs = 0;
   Score average_model;
@@ -29,14 +29,15 @@ constexpr std::size_t kMostReports = 1024;  // keeps the message below a megabyt
 
 Message message_of_end(const EndOfRun& end, MessagePool& pool) {
   const Evaluation& last = end.last;
-  const EndWord word{last.step, last.seconds, last.images_per_second, last.rate,
-                     last.cv,   end.epochs,   last.average_model,     stop_reason_chars<32>(last.stopped)};
+  const RunEndMessage word{
+      last.step, last.seconds, last.images_per_second, last.rate,
+      last.cv,   end.epochs,   last.average_model,     stop_reason_chars<32>(last.stopped)};
   const std::size_t reports = std::min(last.nodes.size(), kMostReports);
   return pack(pool, word, std::as_bytes(std::span(last.nodes).first(reports)));
 }
 
 EndOfRun end_in(const Message& message, const std::string& from) {
-  const auto unpacked = try_unpack<EndWord>(message);
+  const auto unpacked = try_unpack<RunEndMessage>(message);
   if (!unpacked || unpacked->payload.size() % sizeof(NodeReport) != 0) fail_damaged(from);
   const auto& [word, reports] = *unpacked;
   const std::optional<StopReason> stopped = parse_stop_reason(word.stopped);

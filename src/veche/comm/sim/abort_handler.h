@@ -10,9 +10,9 @@ namespace veche {
 
 // While it lives, if SimGrid ends the process (the trial run does not find every problem), a
 // sentence is printed beside SimGrid's own, and the exit code is that of a failed run.
-class SimGridGivesUp {
+class SimGridAbortHandler {
  public:
-  explicit SimGridGivesUp(const std::string& platform) {
+  explicit SimGridAbortHandler(const std::string& platform) {
     if (platform.empty()) return;
     sentence() = "veche: network.platform = \"" + platform + "\": SimGrid gave up for the reason above\n";
     struct sigaction action {};
@@ -22,11 +22,11 @@ class SimGridGivesUp {
     };
     installed_ = ::sigaction(SIGABRT, &action, &before_) == 0;
   }
-  ~SimGridGivesUp() {
+  ~SimGridAbortHandler() {
     if (installed_) ::sigaction(SIGABRT, &before_, nullptr);
   }
-  SimGridGivesUp(const SimGridGivesUp&) = delete;
-  SimGridGivesUp& operator=(const SimGridGivesUp&) = delete;
+  SimGridAbortHandler(const SimGridAbortHandler&) = delete;
+  SimGridAbortHandler& operator=(const SimGridAbortHandler&) = delete;
 
  private:
   static std::string& sentence() {

@@ -7,12 +7,12 @@ namespace veche {
 // While it lives, other actors of the same thread may run. C++ keeps one record per thread of the
 // exceptions being handled, so an actor that waits inside a handler would find another actor's
 // record. Each actor therefore saves and restores its own.
-class ExceptionsPutAway {
+class SavedExceptions {
  public:
-  ExceptionsPutAway() : kept_(*globals()) { *globals() = {}; }
-  ~ExceptionsPutAway() { *globals() = kept_; }
-  ExceptionsPutAway(const ExceptionsPutAway&) = delete;
-  ExceptionsPutAway& operator=(const ExceptionsPutAway&) = delete;
+  SavedExceptions() : kept_(*globals()) { *globals() = {}; }
+  ~SavedExceptions() { *globals() = kept_; }
+  SavedExceptions(const SavedExceptions&) = delete;
+  SavedExceptions& operator=(const SavedExceptions&) = delete;
 
  private:
   // As defined by the Itanium C++ ABI (exception handling, 2.2.2).

@@ -1,7 +1,7 @@
 #include "veche/comm/grid/identity/invitation.h"
 #include "veche/comm/grid/run/grid_member.h"
 #include "veche/comm/grid/run/joining.h"
-#include "veche/comm/grid/run/own_part.h"
+#include "veche/comm/grid/run/member_context.h"
 #include "veche/comm/grid/run/searching.h"
 #include "veche/comm/grid/wire_encoding.h"
 #include "veche/errors.h"
@@ -20,7 +20,7 @@ void refuse_a_used_folder(const GridFolder& files, const GridOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<Grid> found_here(const GridOptions& options, const std::string& configuration) {
+std::unique_ptr<Grid> found_member(const GridOptions& options, const std::string& configuration) {
   const GridFolder files(options.folder);
   refuse_a_used_folder(files, options);
   const Instant now = std::chrono::system_clock::now();
@@ -31,10 +31,10 @@ std::unique_ptr<Grid> found_here(const GridOptions& options, const std::string& 
   files.write_configuration(configuration);
   files.write_trust(trust);
   files.write_certificate(make_member(key, key.get(), now));
-  return make_member_of_run(options, WayIn::found);  // the root's key is discarded: no member is special
+  return make_member_of_run(options, Entry::found);  // the root's key is discarded: no member is special
 }
 
-std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& text) {
+std::unique_ptr<Grid> join_member(const GridOptions& options, const std::string& text) {
   const InvitationLine invitation = InvitationLine::parse(text);
   const KeyPair key = KeyPair::make();
   JoinRequest request;
@@ -67,10 +67,10 @@ std::unique_ptr<Grid> join_here(const GridOptions& options, const std::string& t
   files.write_certificate(trust.inviter(key.id())
                               ? make_member(key, key.get(), std::chrono::system_clock::now())
                               : answer.certificate);
-  return make_member_of_run(known, WayIn::join);
+  return make_member_of_run(known, Entry::join);
 }
 
-std::unique_ptr<Grid> resume_here(const GridOptions& options) {
+std::unique_ptr<Grid> resume_member(const GridOptions& options) {
   const GridFolder files(options.folder);
   if (!files.holds_a_member())
     throw RequestError(options.folder.string() + " holds no member of a grid that could resume");
@@ -81,7 +81,7 @@ std::unique_ptr<Grid> resume_here(const GridOptions& options) {
   // It may have been away for more than a day, as may all others.
   if (trust->inviter(key.id()))
     files.write_certificate(make_member(key, key.get(), std::chrono::system_clock::now()));
-  return make_member_of_run(options, WayIn::resume);
+  return make_member_of_run(options, Entry::resume);
 }
 
 }  // namespace veche::grid

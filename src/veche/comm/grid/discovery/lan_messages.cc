@@ -1,4 +1,4 @@
-#include "veche/comm/grid/discovery/lan_words.h"
+#include "veche/comm/grid/discovery/lan_messages.h"
 
 #include "veche/comm/grid/wire_encoding.h"
 
@@ -9,7 +9,7 @@ constexpr std::string_view kLanMagic = "VECHELA1";
 
 }  // namespace
 
-std::string coded(const LanWord& word) {
+std::string coded(const LanMessage& word) {
   return Writer()
       .raw(kLanMagic)
       .number(static_cast<std::uint8_t>(word.kind))
@@ -19,12 +19,12 @@ std::string coded(const LanWord& word) {
       .take();
 }
 
-LanWord read_lan_word(std::string_view bytes) {
+LanMessage read_lan_word(std::string_view bytes) {
   Reader reader(bytes);
   if (reader.raw(kLanMagic.size()) != kLanMagic) throw MalformedMessage("this is no word of a grid");
-  LanWord word;
-  word.kind = static_cast<LanWord::Kind>(reader.number<std::uint8_t>());
-  if (word.kind != LanWord::Kind::seek && word.kind != LanWord::Kind::here)
+  LanMessage word;
+  word.kind = static_cast<LanMessage::Kind>(reader.number<std::uint8_t>());
+  if (word.kind != LanMessage::Kind::seek && word.kind != LanMessage::Kind::here)
     throw MalformedMessage("it neither seeks nor is here");
   word.topic = reader.bytes<32>();
   word.port = reader.number<std::uint16_t>();

@@ -15,13 +15,13 @@ namespace veche::grid {
 std::string name_of(const GridOptions& options);
 
 Message as_message(const std::string& text);
-std::string_view letters_of(const Message& message);
+std::string_view text_view(const Message& message);
 
 // State shared by all parts of a member. Constant once `links` is set, so any thread may read.
-struct OwnPart {
+struct MemberContext {
   using Clock = std::chrono::steady_clock;
 
-  explicit OwnPart(const GridOptions& given)
+  explicit MemberContext(const GridOptions& given)
       : options(given),
         files(given.folder),
         key(files.key()),
