@@ -4,7 +4,7 @@
     python3 examples/python/own_strategy.py --nodes 16 --steps 400 --plot comparison.svg
 
 `lazy-mean` is consensus that saves messages: a node sends its parameters to its neighbours only when they
-have moved by more than `threshold` since it last sent them. Its neighbours go on with what they have.
+have moved by more than `threshold` since it last sent them. Otherwise all go on with what was sent last.
 Everything runs in virtual time: quadratic functions with different minima, one on each node.
 """
 
@@ -19,14 +19,14 @@ GRAPHS = ["ring", "torus", "exponential"]
 
 @veche.strategy("lazy-mean", graph="undirected", threshold=veche.Key(0.02, "relative change that is sent", least=0))
 class LazyMean(veche.Strategy):
-    """x_i <- sum_j w_ij of the last parameters that j has sent"""
+    """x_i <- x_i + sum_j w_ij (s_j - s_i), s: the last parameters that were sent"""
 
     state = ["sent", "known"]  # for checkpoints
 
     def __init__(self):
-        self.weights = dict(self.mixing(0))  # of this node and of those that send to it
+        self.weights = dict(self.mixing(0))
         self.givers = [node for node in self.weights if node != self.me]
-        self.sent = numpy.full_like(self.x, numpy.inf)
+        self.sent = numpy.zeros_like(self.x)
         self.known = numpy.zeros((len(self.givers), self.x.size), dtype=numpy.float32)
 
     def after_step(self, step):
@@ -35,12 +35,12 @@ class LazyMean(veche.Strategy):
             self.sent[:] = self.x
         for node in self.readers(0):
             self.channel.send(node, self.x if moved else b"")
-        mixed = self.weights[self.me] * self.x
+        mixed = self.x.copy()
         for row, node in zip(self.known, self.givers):
             theirs = self.channel.receive(node)
             if theirs.size:
                 row[:] = theirs
-            mixed += self.weights[node] * row
+            mixed += self.weights[node] * (row - self.sent)  # both ends take the same: the mean stays
         self.x = mixed
 
 

@@ -58,7 +58,7 @@ class PythonStrategy : public Strategy, public BeforeBackward, public MeasuredSt
         for (std::size_t i = 0; i < kHooks; ++i)
           if (const py::object hook = hooks.attr("get")(kHookNames[i]); !hook.is_none())
             hooks_[i] = Kept(hook);
-      } catch (py::error_already_set&) {
+      } catch (...) {
         end();
         throw;
       }
@@ -157,7 +157,9 @@ class PythonStrategy : public Strategy, public BeforeBackward, public MeasuredSt
     SavedState saved;
     numbers_.clear();
     std::vector<Buffer> arrays;
-    for (const std::string& name : object_.get().attr("state").cast<std::vector<std::string>>()) {
+    const py::object names = object_.get().attr("state");
+    if (py::isinstance<py::str>(names)) throw py::type_error("state must be a list of names");
+    for (const std::string& name : names.cast<std::vector<std::string>>()) {
       if (!py::hasattr(object_.get(), name.c_str()))
         throw py::attribute_error("state names " + name + ", which __init__ has not made");
       const py::object value = object_.get().attr(name.c_str());
@@ -231,10 +233,12 @@ void register_python_strategy(const py::dict& declared) {
   const Replicas replicas = choice<Replicas>(
       declared["replicas"], {{"own", Replicas::own}, {"equal", Replicas::equal}, {"bound", Replicas::bound}});
   info.replicas = [replicas](const Options&) { return replicas; };
-  std::optional<CommonState> common;
-  if (declared["common_state"].cast<bool>())
-    common = {"a state that all nodes share", "choose another strategy"};
-  info.common_state = [common](const Options&) { return common; };
+  if (!declared["common_state"].is_none()) {
+    const auto [what, instead] = declared["common_state"].cast<std::pair<std::string, std::string>>();
+    info.common_state = [what = what, instead = instead](const Options&) {
+      return std::optional(CommonState{what, instead});
+    };
+  }
   info.refuses_grid = refusal_from(declared["grid"]);
   info.refuses_pipeline = refusal_from(declared["pipeline"]);
   info.needs_threads = true;

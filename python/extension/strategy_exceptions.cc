@@ -127,8 +127,9 @@ void forget_frames() {
 
 void add_exceptions(py::module_& module) {
   // No Exception, so that no handler of failures in Python code stops it.
-  py::exception<NodeEnded>(module, "NodeEnded", PyExc_BaseException).attr("__doc__") =
-      "Ends a node's helpers when the node ends. Handlers of failures do not catch it.";
+  const py::exception<NodeEnded> ended(module, "NodeEnded", PyExc_BaseException);
+  ended.attr("__doc__") = "Ends a node's helpers when the node ends. Handlers of failures do not catch it.";
+  ended.attr("__module__") = "veche";
   py::register_exception_translator(translate);
 }
 

@@ -368,12 +368,12 @@ def _set_options(made: Any, options: Dict[str, Any]) -> None:
         setattr(made, name, value)
 
 
-def _refusal(what: str, text: Optional[str]) -> Optional[Tuple[str, str]]:
+def _two_parts(what: str, first: str, text: Optional[str]) -> Optional[Tuple[str, str]]:
     if text is None:
         return None
-    reason, _, instead = text.partition(";")
+    reason, _, instead = str(text).partition(";")
     if not reason.strip() or not instead.strip():
-        raise ValueError(f'{what} must be "REASON; INSTEAD", not {text!r}')
+        raise ValueError(f'{what} must be "{first}; INSTEAD", not {text!r}')
     return reason.strip(), instead.strip()
 
 
@@ -385,7 +385,7 @@ def strategy(
     replicas: str = "own",
     rule: str = "",
     shorthand: str = "",
-    common_state: bool = False,
+    common_state: Optional[str] = None,
     codec: Optional[str] = None,
     grid: Optional[str] = None,
     pipeline: Optional[str] = None,
@@ -398,7 +398,8 @@ def strategy(
     replicas: "own", "equal" (all models are equal to the bit) or "bound" (to exactly these nodes).
     rule: one line for tables; the first line of the class's description otherwise.
     shorthand: the key that `name:value` sets in a comparison.
-    common_state: `state` is the same on all nodes and belongs to the common model.
+    common_state: "NAME; INSTEAD" if `state` is the same on all nodes and belongs to the common model, such as
+        "an outer optimiser; leave out strategy.outer".
     codec: what it sends through self.compressor: "gradients", "deltas", "copies" (of models), or "nothing".
         Without it [compress] is refused.
     grid, pipeline: "REASON; INSTEAD" if it cannot be used there.
@@ -419,9 +420,9 @@ def strategy(
         "graph": graph or "none",
         "pace": {False: "in step", True: "async"}.get(async_, "equal steps"),  # type: ignore[arg-type]
         "replicas": replicas,
-        "common_state": common_state,
-        "grid": _refusal("grid", grid),
-        "pipeline": _refusal("pipeline", pipeline),
+        "common_state": _two_parts("common_state", "NAME", common_state),
+        "grid": _two_parts("grid", "REASON", grid),
+        "pipeline": _two_parts("pipeline", "REASON", pipeline),
     }
 
     def register(cls: _Class) -> _Class:
@@ -485,10 +486,13 @@ class Learner:
 
     @property
     def random(self) -> numpy.random.Generator:
-        """A new generator of random numbers that are the same on every node."""
-        from numpy.random import PCG64, Generator
+        """Random numbers for the first parameters, the same on every node."""
+        generator: Optional[numpy.random.Generator] = self.__dict__.get("_generator")
+        if generator is None:
+            from numpy.random import PCG64, Generator
 
-        return Generator(PCG64(self.seed))
+            generator = self.__dict__["_generator"] = Generator(PCG64(self.seed))
+        return generator
 
 
 def learner(name: str, *, needs_data: bool = True, **keys: Any) -> Callable[[_Class], _Class]:

@@ -138,6 +138,9 @@ class Exceptions(RunsTest):
         with self.assertRaisesRegex(ValueError, "must return None, \"own\", \"shared\" or \"used\", not 'mine'"):
             veche.train(QUADRATIC, set={"strategy.name": "answers"}, keep=False)
 
+        veche.strategy("one-state")(type("OneState", (), {"state": "momentum"}))
+        self.assertEqual(str(self.raised("one-state", keep=True, out=self.folder)), "state must be a list of names")
+
         @veche.strategy("forgets-state")
         class ForgetsState:
             state = ["momentum"]

@@ -117,8 +117,9 @@ class Datasets(RunsTest):
             return own_parts.Softmax.compute_gradient(self, batch)
 
         veche.learner("sees", rate=1.0)(type("Sees", (own_parts.Softmax,), {"compute_gradient": compute_gradient}))
-        veche.train({"model": {"name": "sees"}, "data": {"name": name, "batch": 2}, "cluster": {"nodes": 1}, "strategy": {"name": "allreduce"},
-                     "run": {"epochs": 1}, "optimizer": {"name": "sgd", "lr": 1e-6}}, keep=False)
+        veche.train({"model": {"name": "sees"}, "data": {"name": name, "batch": 2}, "cluster": {"nodes": 1},
+                     "strategy": {"name": "allreduce"}, "run": {"epochs": 1},
+                     "optimizer": {"name": "sgd", "lr": 1e-6}}, keep=False)
         return sorted(found)
 
     def test_pairs(self):

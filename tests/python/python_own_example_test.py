@@ -12,7 +12,7 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python" / 
 
 class Example(RunsTest):
     def test_compares_and_draws(self):
-        done = subprocess.run([sys.executable, "-B", EXAMPLE, "--nodes", "9", "--steps", "100", "--plot", "all.svg"],
+        done = subprocess.run([sys.executable, "-B", EXAMPLE, "--nodes", "9", "--steps", "200", "--plot", "all.svg"],
                               cwd=self.folder, capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split() for line in done.stdout.splitlines()[1:]]

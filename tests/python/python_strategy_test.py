@@ -124,7 +124,8 @@ class Declared(RunsTest):
     def test_wrong_declarations(self):
         for words, options in (("has already", {"channel": 1}), ("has already", {"x": 1}), ("graph must be", {"graph": "ring"}),
                                ("async_ must be", {"async_": "yes"}), ("replicas must be", {"replicas": "many"}),
-                               ("codec must be", {"codec": "int8"}), ("REASON; INSTEAD", {"grid": "no"})):
+                               ("codec must be", {"codec": "int8"}), ("REASON; INSTEAD", {"grid": "no"}),
+                               ("NAME; INSTEAD", {"common_state": True})):
             with self.assertRaisesRegex(ValueError, words):
                 veche.strategy("wrong", **options)
         with self.assertRaisesRegex(TypeError, "default must be a bool, int, float or str, not list"):
@@ -133,7 +134,7 @@ class Declared(RunsTest):
             veche.strategy("allreduce")(type("Mine", (), {}))
 
     def test_what_it_cannot_do_is_refused(self):
-        self.assertIn("strategy \"pass-on\": a strategy of a program's own codes its messages itself",
+        self.assertIn("with strategy \"pass-on\": this strategy does not declare what a codec would compress",
                       self.refused("pass-on", {"compress.codec": "int8"}))
         veche.strategy("no-stages", pipeline="needs the whole gradient; such as consensus")(type("NoStages", (), {}))
         with self.assertRaisesRegex(veche.RequestError, "needs the whole gradient: with pipeline.stages = 2 choose another, "

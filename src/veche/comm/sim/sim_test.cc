@@ -6,6 +6,8 @@
 
 #include <fstream>
 #include <limits>
+#include <set>
+#include <thread>
 
 #include "tests/support/own_process.h"
 #include "tests/support/temporary_folder.h"
@@ -78,6 +80,28 @@ TEST(Sim, AMessageTakesWhatSimGridsModelsSay) {
   EXPECT_NEAR(one_message("CM02", "on"), 0.85, 1e-9);
   EXPECT_NEAR(one_message("LV08", "off"), 0.954842268, 1e-9);
   EXPECT_NEAR(one_message("LV08", "on"), 0.996079381, 1e-9);
+}
+
+// As code of an interpreter needs it, which knows its threads. Times are the same.
+TEST(Sim, NodesAndHelpersMayHaveThreads) {
+  for (const bool threads : {false, true}) {
+    SimNetwork network = star(3);
+    network.threads = threads;
+    std::set<std::thread::id> seen;  // one actor runs at a time
+    EXPECT_EQ(run(network, 3,
+                  [&](Endpoint& me) {
+                    seen.insert(std::this_thread::get_id());
+                    const int next = (me.id().value + 1) % 3;
+                    me.spawn([&] { seen.insert(std::this_thread::get_id()); });
+                    me.send(NodeId{next}, Tag{1}, bytes(100'000));
+                    me.receive(NodeId{(me.id().value + 2) % 3}, Tag{1}, kForever);
+                    EXPECT_NEAR(me.now().count(), 0.12, 1e-9);  // 0.1 s of the link's and 20 ms of latency
+                    me.send(NodeId{next}, Tag{1}, bytes(10));
+                    me.receive({}, Tag{1}, kForever);
+                    EXPECT_EQ(seen.size(), threads ? 6U : 1U);
+                  }),
+              "");
+  }
 }
 
 TEST(Sim, MessagesOfOneTagArriveInTheOrderOfSending) {

@@ -76,7 +76,7 @@ std::map<int, Seen> train(double part, std::uint64_t first_step) {
     for (std::uint64_t step = first_step; step < kEpochs * kSteps; ++step) {
       exchange.before_step(step, &loader);
       // (1 + Q) N/M, the last sample rounded.
-      EXPECT_LE(static_cast<double>(exchange.visitors()), part * static_cast<double>(home[me].size()) + 0.5);
+      EXPECT_LE(static_cast<double>(exchange.borrowed()), part * static_cast<double>(home[me].size()) + 0.5);
       const Batch batch = loader.next();
       mine.batches.emplace_back(batch.labels.begin(), batch.labels.end());
       for (std::size_t i = 0; i < batch.size(); ++i)
