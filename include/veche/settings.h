@@ -13,7 +13,7 @@ namespace veche {
 // and the default of the key of the same name; an optional member and an empty list mean that the
 // key is absent. docs/configuration.md describes every key.
 
-// Keys that decide between a few forms of a run; runtime/config/key_words.h has their words.
+// Keys that decide between a few forms of a run; docs/configuration.md lists their words.
 enum class Transport { automatic, threads, mpi, simulated };  // cluster.transport
 enum class ModelStart { equal, different };                   // model.start
 enum class UnevenData { wait, repeat };                       // data.uneven

@@ -111,6 +111,11 @@ struct StrategyInfo {
   std::function<std::optional<Refusal>(const Options&)> refuses_grid = [](const Options&) {
     return std::optional<Refusal>();
   };
+  // Besides, why these options cannot be used there with a model in stages, whose nodes complete a
+  // step that was cut off by the mean of the gradients they have kept. None: they can.
+  std::function<std::optional<Refusal>(const Options&)> refuses_completed_steps = [](const Options&) {
+    return std::optional<Refusal>();
+  };
   // Why these options cannot be used with a model cut into stages. The message is "strategy.name =
   // NAME REASON: with pipeline.stages = N choose another, INSTEAD". None: they can. Strategies with
   // one_learner are refused without being asked.

@@ -35,8 +35,8 @@ void check_stages_for_views(const Settings& settings, const StrategyInfo& info) 
                        settings.compress.codec, info.name),
            fmt::format("leave out compress.codec, or choose strategy.name = \"{}\"",
                        suggest_strategy(mixes_along_edges)));
-  if (completes && settings.strategy.get("delay", std::int64_t{0}) > 0)
-    refuse("pipeline.stages with strategy.delay", "leave out strategy.delay");
+  if (const auto refused = info.refuses_completed_steps(settings.strategy); completes && refused)
+    refuse("pipeline.stages with " + refused->reason, refused->instead);
   if (settings.grid.data == MemberData::own)
     refuse("pipeline.stages with grid.data = \"own\", as the last stage needs the first one's labels,",
            "choose grid.data = \"common\"");

@@ -228,6 +228,10 @@ StrategyInfo parameter_server_strategy() {
                   return Refusal{"sums of pushes on their way to a server would have to be coded again there",
                                  "choose strategy.fanout = 0, or strategy.update = \"sync\""};
                 }};
+  info.refuses_completed_steps = [](const Options& section) -> std::optional<Refusal> {
+    if (ParameterServerOptions(section).delay == 0) return {};
+    return Refusal{"strategy.delay", "leave out strategy.delay"};
+  };
   info.refuses_grid = [](const Options& section) -> std::optional<Refusal> {
     const ParameterServerOptions options(section);
     if (options.backup > 0)
