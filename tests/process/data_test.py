@@ -153,7 +153,7 @@ class Sets(unittest.TestCase):
             f"data.path={self.place}/set", "data.bad=skip", "data.batch=2", "model.name=mlp", "model.hidden=[4]",
             "run.epochs=1", f"run.out={self.place}/runs", "grid.listen=127.0.0.1:0") for word in ("--set", key)])
         self.assertEqual(json.loads(done.stdout)["damaged_samples"], 1)
-        self.assertRegex(done.stderr, "1 damaged samples were passed over.*train/bee/1.jpg")
+        self.assertRegex(done.stderr, "1 damaged samples were replaced.*train/bee/1.jpg")
 
     def test_links_in_circles_are_left_out(self):
         make_set(self.place / "set", each=(6, 2))
