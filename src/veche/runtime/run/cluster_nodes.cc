@@ -7,6 +7,7 @@
 
 #include "veche/base/files/files.h"
 #include "veche/base/machine/memory.h"
+#include "veche/driven_learner.h"
 #include "veche/errors.h"
 #include "veche/runtime/record/loader_watch.h"
 
@@ -36,6 +37,10 @@ ClusterNodes::ClusterNodes(const TrainingRequest& request, const RunPlan& plan,
       auto endpoint = cluster_->endpoint(id);
       if (request_.network) endpoint = request_.network(std::move(endpoint));
       auto learner = learners_.make(id, nodes_.empty() ? nullptr : &nodes_.front()->learner());
+      if (plan_.simulation && dynamic_cast<DrivenLearner*>(learner.get()) != nullptr)
+        throw RequestError(
+            "a training loop outside the run cannot be simulated, as its own time would not count; leave "
+            "out cluster.transport = \"simulated\"");
       if (nodes_.empty())
         low_memory_ = request_.low_memory || fills_memory(learner->gradients().size_bytes());
       if (low_memory_) learner->rest();
