@@ -108,6 +108,11 @@ class _Step:
         """The loss of the batch, for the live page and the report."""
         self._veche.report(loss, samples)
 
+    def synchronize(self) -> None:
+        """Replaces the gradients by their means over all nodes, so that torch.nn.utils.clip_grad_norm_
+        bounds the norm of the mean. All nodes call it, before `step`."""
+        self._veche.average_gradients()
+
     def finish(self) -> dict[str, Any]:
         """Ends the run when all nodes have made their steps, and saves it."""
         return _session.finish()
@@ -212,6 +217,7 @@ class _Shared:
         self.whole: _Whole | None = None
         self.base_step = type(optimizer).step
         self.loss, self.samples = 0.0, 1
+        self.state_is_mixed = True
         self.groups = [len(group["params"]) for group in optimizer.param_groups]
 
     # Called by the session, before and after the run has read a checkpoint.
@@ -261,6 +267,15 @@ class _Shared:
             self.parameters.read()
         self.follow_buffers()
 
+    def average_gradients(self) -> None:
+        self.write_gradients()
+        _session.comm_allreduce(self.loop, self.loop.gradients, True)
+        with torch.no_grad():
+            for p, view in zip(self.parameters.tensors, self.gradient_views):
+                if p.grad is None:
+                    p.grad = torch.zeros_like(p)
+                p.grad.copy_(view)
+
     def overflows(self, optimizer: Any, scaler: Any) -> bool:
         """Whether the gradient of any node is infinite or not a number. All nodes call it."""
         state = scaler._per_optimizer_states[id(optimizer)]
@@ -306,6 +321,7 @@ class _Whole:
         vector = shared.parameters
         self.state_arrays = FlatState(shared.state_layout, vector.tensors, vector.offsets, vector.length)
         self.views: dict[int, list[torch.Tensor]] = {}
+        self.elsewhere: _Part | None = None
 
     def state(self) -> list[np.ndarray]:
         return self.state_arrays.arrays()
@@ -313,6 +329,11 @@ class _Whole:
     def update(self, x: np.ndarray, g: np.ndarray) -> None:
         shared = self.shared
         optimizer, vector = shared.optimizer, shared.parameters
+        if x.ctypes.data != shared.flat.data_ptr():  # a server's, which the user's loop must not see
+            if self.elsewhere is None:
+                self.elsewhere = _Part(shared, 0, vector.length, self.state_arrays)
+            self.elsewhere.update(x, g)
+            return
         address = g.ctypes.data
         if address not in self.views:
             self.views[address] = shared.views_over(torch.from_numpy(g))
@@ -320,13 +341,16 @@ class _Whole:
             if vector.staged:
                 vector.read()
             for p, view in zip(vector.tensors, self.views[address]):
-                if vector.staged and p.grad is not None:
+                if not vector.staged:
+                    p.grad = view
+                elif p.grad is not None:
                     p.grad.copy_(view)
-                elif p.grad is not view:
-                    p.grad = view if not vector.staged else view.to(p.device, p.dtype)
-        self.state_arrays.plain_numbers(optimizer.state)
+                else:
+                    p.grad = view.to(p.device, p.dtype)
+        if shared.state_is_mixed:
+            self.state_arrays.before_step(optimizer.state)
         shared.base_step(optimizer)
-        self.state_arrays.adopt(optimizer.state)
+        self.state_arrays.after_step(optimizer.state)
         if vector.staged:
             vector.write()
 
@@ -334,20 +358,33 @@ class _Whole:
 class _Part:
     """A copy of the user's optimizer for a part of the parameters, as a server has it."""
 
-    def __init__(self, shared: _Shared, start: int, length: int):
+    def __init__(self, shared: _Shared, start: int, length: int, state: FlatState | None = None):
         self.shared, self.length = shared, length
-        self.pieces = []  # (index of the parameter, begin, end) in the part
+        self.pieces = []  # (index of the parameter, begin and end in it, begin in the part)
         for i, (p, offset) in enumerate(zip(shared.parameters.tensors, shared.parameters.offsets)):
             begin, end = max(start, offset), min(start + length, offset + p.numel())
-            if begin < end:
-                self.pieces.append((i, begin - start, end - start))
-        self.tensors = [torch.zeros(end - begin) for _, begin, end in self.pieces]
-        tensors = shared.parameters.tensors
-        mine = {id(tensors[i]): t for (i, _, _), t in zip(self.pieces, self.tensors)}
+            if begin < end or state is not None:
+                self.pieces.append((i, begin - offset, end - offset, begin - start))
+        self.users = shared.parameters.tensors
+        self.tensors = self.views_over(torch.zeros(length))
+        mine = {id(self.users[i]): t for (i, *_), t in zip(self.pieces, self.tensors)}
         self.optimizer = like(shared.optimizer, mine)
-        offsets = [begin for _, begin, _ in self.pieces]
-        self.state_arrays = FlatState(shared.state_layout, self.tensors, offsets, length)
+        offsets = [at for *_, at in self.pieces]
+        if state is not None:
+            self.state_arrays = state.of(self.tensors)
+        else:
+            self.state_arrays = FlatState(shared.state_layout, self.tensors, offsets, length)
+        self.begun = False
         self.address = 0
+
+    def views_over(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        """Whole parameters have their shapes, for optimizers that look at them."""
+        return [
+            view_of(flat, self.users[i], at)
+            if end - begin == self.users[i].numel()
+            else flat[at : at + end - begin]
+            for i, begin, end, at in self.pieces
+        ]
 
     def state(self) -> list[np.ndarray]:
         return self.state_arrays.arrays()
@@ -356,19 +393,23 @@ class _Part:
         flat, gradient = torch.from_numpy(x), torch.from_numpy(g)
         if x.ctypes.data != self.address:  # the first time, in practice
             self.address = x.ctypes.data
-            for tensor, (_, begin, end) in zip(self.tensors, self.pieces):
-                tensor.data = flat[begin:end]
-        for tensor, (_, begin, end) in zip(self.tensors, self.pieces):
-            tensor.grad = gradient[begin:end]
+            for tensor, view in zip(self.tensors, self.views_over(flat)):
+                tensor.data = view
+        for tensor, view in zip(self.tensors, self.views_over(gradient)):
+            tensor.grad = view
         # Schedulers change the user's groups.
         for group, users in zip(self.optimizer.param_groups, self.shared.optimizer.param_groups):
             group.update({k: v for k, v in users.items() if k != "params"})
-        if self.state_arrays.numbers and any(n.any() for n in self.state_arrays.numbers.values()):
-            if not self.optimizer.state:
+        if not self.begun:
+            self.begun = True
+            if self.state_arrays.is_empty():  # no checkpoint was read; the user may have loaded a state
+                for k, (i, begin, _, _) in enumerate(self.pieces):
+                    self.state_arrays.take(k, self.shared.optimizer.state.get(self.users[i], {}), begin, self.users[i])
+            if not self.state_arrays.is_empty():
                 self.state_arrays.install(self.optimizer.state)
-        self.state_arrays.plain_numbers(self.optimizer.state)
+        self.state_arrays.before_step(self.optimizer.state)
         self.optimizer.step()
-        self.state_arrays.adopt(self.optimizer.state)
+        self.state_arrays.after_step(self.optimizer.state)
 
 
 __all__ = ["Optimizer"]
