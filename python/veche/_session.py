@@ -23,6 +23,7 @@ FOLDER = "VECHE_LAUNCH_RESUME"  # folder of a member that returns
 
 _loop: Loop | None = None  # the run under way
 _first_step = 0  # of that run in this process
+_runs = 0  # that have begun in this process and train
 _idle = False  # it only carries exchanges: nothing trains
 _place: Any = None
 _failed: BaseException | None = None
@@ -51,6 +52,11 @@ def size() -> int:
 def first_step() -> int:
     """Steps that the run had made when this process began its part: above 0 in a resumed run."""
     return _first_step
+
+
+def runs() -> int:
+    """How many runs that train have begun in this process."""
+    return _runs
 
 
 def local_rank() -> int:
@@ -113,7 +119,7 @@ def start(
     idle: bool = False,
 ) -> Loop:
     """Begins this process's part of a run. Collective."""
-    global _loop, _idle, _first_step
+    global _loop, _idle, _first_step, _runs
     if _loop is not None and not _idle:
         raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
     finish()
@@ -140,8 +146,14 @@ def start(
         on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
     )  # fmt: skip
     _loop, _idle, _first_step = loop, idle, loop.steps
+    _runs += not idle
     after(loop)
     return loop
+
+
+def is_under_way(loop: Loop) -> bool:
+    """Whether this run of the process has not been finished yet."""
+    return loop is _loop
 
 
 def loop() -> Loop:

@@ -122,6 +122,11 @@ class _Step:
         """Steps made, with those before a resumption."""
         return self._veche.loop.steps
 
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended by itself, as after run.steps or at its target."""
+        return self._veche.ended
+
     def __enter__(self) -> _Step:
         return self
 
@@ -136,7 +141,8 @@ class _Vector:
         self.names, self.tensors, self.offsets, self.layout = [], [], [], []
         end = 0
         for tensor_name, tensor in named:
-            _check(tensor_name, tensor)
+            if tensor.layout != torch.strided:
+                raise TypeError(f"'{tensor_name}' is sparse; make it dense with .to_dense()")
             self.names.append(tensor_name)
             self.tensors.append(tensor)
             self.offsets.append(end)
@@ -144,7 +150,7 @@ class _Vector:
             self.layout.append(TensorLayout(tensor_name, list(tensor.size()), list(strides), end))
             end += tensor.numel()
         self.length = end
-        self.staged = _must_be_staged(self.tensors) if stage is None else stage
+        self.staged = bool(stage) or _must_be_staged(self.tensors)
         self.views: list[torch.Tensor] = []
 
     def bind(self, flat: torch.Tensor) -> None:
@@ -165,7 +171,7 @@ class _Vector:
     def read(self) -> None:
         with torch.no_grad():
             for tensor, view in zip(self.tensors, self.views):
-                tensor.copy_(view)
+                tensor.copy_(view if tensor.dtype.is_floating_point else view.round())
 
     def check_unmoved(self) -> None:
         for i, (tensor, address) in enumerate(zip(self.tensors, self.addresses)):
@@ -174,13 +180,6 @@ class _Vector:
                     f"'{self.names[i]}' was replaced after veche.Optimizer was made: change it in place, "
                     "as by load_state_dict, or make the optimizer after the model is complete"
                 )
-
-
-def _check(name: str, tensor: torch.Tensor) -> None:
-    if not tensor.dtype.is_floating_point:
-        raise TypeError(f"'{name}' has the type {tensor.dtype}, and only floating-point numbers are trained")
-    if tensor.layout != torch.strided:
-        raise TypeError(f"'{name}' is sparse; make it dense with .to_dense()")
 
 
 def _must_be_staged(tensors: list[torch.Tensor]) -> bool:
@@ -195,6 +194,34 @@ def _must_be_staged(tensors: list[torch.Tensor]) -> bool:
     return any(begin < before[1] for before, (begin, _) in zip(spans, spans[1:]))
 
 
+class _Buffers:
+    """Buffers of a model: floats as `_Vector` has them, and counters, which are copied."""
+
+    def __init__(self, named: list[tuple[str, torch.Tensor]], stage: bool | None):
+        self.floats = _Vector(((name, b) for name, b in named if b.dtype.is_floating_point), stage)
+        self.counters = _Vector(((name, b) for name, b in named if not b.dtype.is_floating_point), True)
+        self.length = self.floats.length + self.counters.length
+        shifted = [
+            TensorLayout(name, list(b.size()), list(b.stride()), self.floats.length + offset)
+            for name, b, offset in zip(self.counters.names, self.counters.tensors, self.counters.offsets)
+        ]
+        self.layout = [*self.floats.layout, *shifted]
+
+    def bind(self, flat: torch.Tensor) -> None:
+        self.floats.bind(flat[: self.floats.length])
+        self.counters.bind(flat[self.floats.length :])
+
+    def write(self) -> None:
+        self.counters.write()
+        if self.floats.staged:
+            self.floats.write()
+
+    def read(self) -> None:
+        self.counters.read()
+        if self.floats.staged:
+            self.floats.read()
+
+
 class _Shared:
     """The link between an optimizer and its node of the run."""
 
@@ -203,20 +230,27 @@ class _Shared:
     ):
         self.optimizer, self.buffer_mode = optimizer, buffers
         names = {id(p): name for name, p in model.named_parameters()} if model is not None else {}
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if not p.dtype.is_floating_point:
+                    raise TypeError(f"a parameter has the type {p.dtype}, and only floating-point numbers are trained")
         unique = {id(p): p for group in optimizer.param_groups for p in group["params"]}
         if not unique:
             raise RequestError("this optimizer has no parameters")
         self.parameters = _Vector(
             ((names.get(key, f"parameter.{i}"), p) for i, (key, p) in enumerate(unique.items())), stage
         )
-        floating = [
-            (name, b) for name, b in (model.named_buffers() if model is not None else ()) if b.dtype.is_floating_point
+        # Integers are left alone, as they are indices and masks, but for counters.
+        kept = [
+            (name, b)
+            for name, b in (model.named_buffers() if model is not None else ())
+            if b.dtype.is_floating_point or (b.dtype == torch.int64 and b.numel() == 1)
         ]
-        self.buffers = _Vector(floating, True)
+        self.buffers = _Buffers(kept, stage)
         self.state_layout = Layout(optimizer, self.parameters.tensors)
         self.whole: _Whole | None = None
         self.base_step = type(optimizer).step
-        self.loss, self.samples = 0.0, 1
+        self.loss, self.samples, self.ended = 0.0, 1, False
         self.state_is_mixed = True
         self.groups = [len(group["params"]) for group in optimizer.param_groups]
 
@@ -226,6 +260,7 @@ class _Shared:
         self.flat_gradient = torch.from_numpy(loop.gradients)
         self.parameters.bind(self.flat)
         self.buffers.bind(torch.from_numpy(loop.buffers))
+        self.flat_buffers = loop.buffers
         self.gradient_views = self.views_over(self.flat_gradient)
 
     def read_all(self, loop: Any) -> None:
@@ -262,10 +297,15 @@ class _Shared:
         if loss is not None:
             self.loss = float(loss)
         self.buffers.write()
-        self.loop.step(self.loss, self.samples)
+        if self.ended or not _session.is_under_way(self.loop):
+            raise RequestError(
+                f"the run has ended after {self.loop.steps} steps: leave the loop when optimizer.ended is true"
+            )
+        self.ended = not self.loop.step(self.loss, self.samples)
         if self.parameters.staged:
             self.parameters.read()
-        self.follow_buffers()
+        if not self.ended:
+            self.follow_buffers()
 
     def average_gradients(self) -> None:
         self.write_gradients()
@@ -304,8 +344,7 @@ class _Shared:
     def follow_buffers(self) -> None:
         if self.buffer_mode == "own" or self.buffers.length == 0:
             return
-        flat = self.loop.buffers
-        self.buffers.write()
+        flat = self.flat_buffers
         if self.buffer_mode == "average":
             _session.comm_allreduce(self.loop, flat, True)
         else:

@@ -3,7 +3,10 @@
 The last line is {case: distance}; each case is a run of its own in the same processes.
 """
 
+import contextlib
 import json
+import os
+import sys
 
 import small
 import torch
@@ -105,6 +108,32 @@ def accumulation_clip_and_scheduler():
         optimizer.finish()
         distances += [apart(model, reference), abs(optimizer.param_groups[0]["lr"] - rate)]
     return max(distances)
+
+
+@case
+def ddp():
+    """torch's DistributedDataParallel over Gloo, with accumulation, clipping and a schedule."""
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    torch.distributed.init_process_group("gloo", init_method=f"file://{os.getcwd()}/gloo", rank=ME, world_size=NODES)
+    theirs, mine = torch.nn.parallel.DistributedDataParallel(network()), network()
+    optimizer = sgd(mine)
+    pairs = [(theirs, sgd(theirs), lambda: None), (mine, shared(optimizer), lambda: optimizer.synchronize())]
+    for model, optimizer, synchronize in pairs:
+        schedule = scheduler(optimizer)
+        for step in range(20):
+            optimizer.zero_grad()
+            with model.no_sync() if model is theirs else contextlib.nullcontext():
+                small.loss(model, *batch(2 * step, NODES, ME)).backward()
+            small.loss(model, *batch(2 * step + 1, NODES, ME)).backward()
+            synchronize()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+            optimizer.step()
+            schedule.step()
+    optimizer.finish()
+    torch.distributed.destroy_process_group()
+    if ME == 0 and os.path.exists("gloo"):
+        os.remove("gloo")
+    return apart(mine, theirs)
 
 
 @case
@@ -335,6 +364,6 @@ def is_a_real_optimizer():
     return 0.0
 
 
-distances = {name: function() for name, function in CASES.items()}
+distances = {name: function() for name, function in CASES.items() if name in (sys.argv[1:] or CASES)}
 if ME == 0:
     print(json.dumps(distances))
