@@ -25,8 +25,12 @@ _loop: Loop | None = None  # the run under way
 _first_step = 0  # of that run in this process
 _runs = 0  # that have begun in this process and train
 _idle = False  # it only carries exchanges: nothing trains
+# The loop in the extension keeps the maker, and the maker its optimizer and so the loop: Python's
+# collector does not see this ring.
+_forget: Callable[[], None] = lambda: None
 _place: Any = None
 _failed: BaseException | None = None
+_process = os.getpid()
 
 
 def place() -> Any:
@@ -41,12 +45,18 @@ def place() -> Any:
 
 def rank() -> int:
     """The number of this process among those that train together."""
-    return int(_veche.comm_me(_loop)) if _loop is not None else int(place().rank)
+    if _loop is not None:
+        with contextlib.suppress(RequestError):  # it has ended
+            return int(_veche.comm_me(_loop))
+    return int(place().rank)
 
 
 def size() -> int:
     """How many processes train together."""
-    return int(_veche.comm_size(_loop)) if _loop is not None else int(place().size)
+    if _loop is not None:
+        with contextlib.suppress(RequestError):
+            return int(_veche.comm_size(_loop))
+    return int(place().size)
 
 
 def first_step() -> int:
@@ -119,7 +129,7 @@ def start(
     idle: bool = False,
 ) -> Loop:
     """Begins this process's part of a run. Collective."""
-    global _loop, _idle, _first_step, _runs
+    global _loop, _idle, _first_step, _runs, _forget
     if _loop is not None and not _idle:
         raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
     finish()
@@ -136,7 +146,8 @@ def start(
         text = ""
     elif not any(key.startswith("run.steps=") for key in keys):
         keys = [*keys, f"run.steps={_STEPS}"]
-    loop = Loop(parameters, buffers, make)
+    makers = [make]
+    loop = Loop(parameters, buffers, lambda begin, length: makers[0](begin, length))
     before(loop)
     loop.start(
         text, keys,
@@ -145,7 +156,7 @@ def start(
         on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
         on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
     )  # fmt: skip
-    _loop, _idle, _first_step = loop, idle, loop.steps
+    _loop, _idle, _first_step, _forget = loop, idle, loop.steps, makers.clear
     _runs += not idle
     after(loop)
     return loop
@@ -180,11 +191,16 @@ def finish() -> dict[str, Any]:
     """Ends the run of this process after the steps that all nodes have made, and saves it."""
     global _loop, _idle
     ended, _loop, _idle = _loop, None, False
-    return ended.finish() if ended is not None else {}
+    try:
+        return ended.finish() if ended is not None else {}
+    finally:
+        _forget()
 
 
 def leave(error: BaseException | None) -> None:
     """At the end of a loop: an error ends the run on all nodes."""
+    if os.getpid() != _process:  # a copy, such as a worker of a loader
+        return
     if error is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
         finish()
         return
