@@ -6,9 +6,11 @@ import atexit
 import contextlib
 import os
 import pathlib
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ _idle = False  # it only carries exchanges: nothing trains
 # The loop in the extension keeps the maker, and the maker its optimizer and so the loop: Python's
 # collector does not see this ring.
 _forget: Callable[[], None] = lambda: None
+_farewell: Callable[[], None] = lambda: None  # called before this process has no more steps
 _place: Any = None
 _failed: BaseException | None = None
 _process = os.getpid()
@@ -126,10 +129,11 @@ def start(
     keep: bool = True,
     before: Callable[[Loop], None] = lambda loop: None,
     after: Callable[[Loop], None] = lambda loop: None,
+    farewell: Callable[[], None] = lambda: None,
     idle: bool = False,
 ) -> Loop:
     """Begins this process's part of a run. Collective."""
-    global _loop, _idle, _first_step, _runs, _forget
+    global _loop, _idle, _first_step, _runs, _forget, _farewell
     if _loop is not None and not _idle:
         raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
     finish()
@@ -157,6 +161,7 @@ def start(
         on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
     )  # fmt: skip
     _loop, _idle, _first_step, _forget = loop, idle, loop.steps, makers.clear
+    _farewell = farewell
     _runs += not idle
     after(loop)
     return loop
@@ -190,11 +195,29 @@ class _Nothing:
 def finish() -> dict[str, Any]:
     """Ends the run of this process after the steps that all nodes have made, and saves it."""
     global _loop, _idle
+    if _loop is not None:
+        _farewell()
     ended, _loop, _idle = _loop, None, False
     try:
         return ended.finish() if ended is not None else {}
     finally:
         _forget()
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block, so that no node leaves others alone in an exchange."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *what: came.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came and callable(before):
+        before(*came[0])
 
 
 def leave(error: BaseException | None) -> None:
@@ -206,6 +229,8 @@ def leave(error: BaseException | None) -> None:
         return
     if _loop is not None:
         _loop.fail(f"node {rank()} failed:\n" + "".join(traceback.format_exception(error)).rstrip())
+        global _farewell
+        _farewell = lambda: None  # noqa: E731
         with contextlib.suppress(Exception):
             finish()
 

@@ -56,7 +56,7 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     shared = _Shared(optimizer, model, buffers, stage)
     loop = _session.start(
         shared.parameters.layout, shared.buffers.layout, shared.make, options,
-        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all,
+        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
     )  # fmt: skip
     shared.attach(loop)
     original = type(optimizer)
@@ -88,8 +88,12 @@ class _Step:
         # What a scheduler's counter does, which only knows methods that it has wrapped itself.
         self._step_count = getattr(self, "_step_count", 0) + 1
         self._opt_called = True
-        if grad_scaler is None or not self._veche.overflows(self, grad_scaler):
+        if grad_scaler is None:
             self._veche.step(loss)
+            return loss
+        with _session.uninterrupted():
+            if not self._veche.overflows(self, grad_scaler):
+                self._veche.step(loss)
         return loss
 
     # torch wraps `step` of each class once, to count calls for its profiler, and schedulers wrap it
@@ -209,15 +213,20 @@ class _Buffers:
 
     def bind(self, flat: torch.Tensor) -> None:
         self.floats.bind(flat[: self.floats.length])
-        self.counters.bind(flat[self.floats.length :])
+        self.flat_counters = flat[self.floats.length :]
+        self.counters.bind(self.flat_counters)
 
     def write(self) -> None:
-        self.counters.write()
+        if self.counters.tensors:  # in one call
+            self.flat_counters.copy_(torch.stack([c.reshape(()) for c in self.counters.tensors]))
         if self.floats.staged:
             self.floats.write()
 
     def read(self) -> None:
         self.counters.read()
+        self.read_floats()
+
+    def read_floats(self) -> None:
         if self.floats.staged:
             self.floats.read()
 
@@ -251,6 +260,10 @@ class _Shared:
         self.whole: _Whole | None = None
         self.base_step = type(optimizer).step
         self.loss, self.samples, self.ended = 0.0, 1, False
+        # Whether all nodes exchange a word before every step. They stop when the first of them has
+        # no more steps, after which each has its own buffers and decides on overflows alone.
+        self.agrees = buffers != "own"
+        self.scaled = False
         self.state_is_mixed = True
         self.groups = [len(group["params"]) for group in optimizer.param_groups]
 
@@ -291,21 +304,44 @@ class _Shared:
             self.parameters.check_unmoved()
         if [len(group["params"]) for group in self.optimizer.param_groups] != self.groups:
             raise RequestError("parameters were added after veche.Optimizer was made: add them before")
+        if self.ended or not _session.is_under_way(self.loop):
+            raise RequestError(
+                f"the run has ended after {self.loop.steps} steps: leave the loop when optimizer.ended is true"
+            )
         self.write_gradients()
         if self.parameters.staged:
             self.parameters.write()
         if loss is not None:
             self.loss = float(loss)
         self.buffers.write()
-        if self.ended or not _session.is_under_way(self.loop):
-            raise RequestError(
-                f"the run has ended after {self.loop.steps} steps: leave the loop when optimizer.ended is true"
-            )
+        if self.buffer_mode == "own":
+            self.exchange()
+            return
+        with _session.uninterrupted():
+            if not self.scaled:
+                self.agree(0)
+            self.exchange()
+            if self.agrees and not self.ended:
+                self.follow_buffers()
+
+    def exchange(self) -> None:
         self.ended = not self.loop.step(self.loss, self.samples)
         if self.parameters.staged:
             self.parameters.read()
-        if not self.ended:
-            self.follow_buffers()
+        self.buffers.read_floats()
+
+    def agree(self, overflow: float, active: bool = True) -> bool:
+        """Whether any node has an overflow."""
+        if not self.agrees:
+            return overflow > 0
+        word = np.array([active, overflow], np.float32)
+        _session.comm_allreduce(self.loop, word, False)
+        self.agrees = word[0] == _session.size()
+        return bool(word[1] > 0)
+
+    def say_farewell(self) -> None:
+        if self.agrees and not self.ended:
+            self.agree(0, active=False)
 
     def average_gradients(self) -> None:
         self.write_gradients()
@@ -322,11 +358,12 @@ class _Shared:
         if not state["found_inf_per_device"]:
             scaler.unscale_(optimizer)
         found = list(state["found_inf_per_device"].values())
-        mine = np.array([sum(float(flag) for flag in found)], np.float32)
-        _session.comm_allreduce(self.loop, mine, False)
+        if not self.scaled:
+            self.scaled = self.agrees = True
+        overflow = self.agree(sum(float(flag) for flag in found))
         for flag in found:  # so that all nodes go on with the same scale
-            flag.fill_(float(mine[0] > 0))
-        return bool(mine[0] > 0)
+            flag.fill_(float(overflow))
+        return overflow
 
     def write_gradients(self) -> None:
         with torch.no_grad():
@@ -342,7 +379,7 @@ class _Shared:
                     view.copy_(gradient)
 
     def follow_buffers(self) -> None:
-        if self.buffer_mode == "own" or self.buffers.length == 0:
+        if self.buffers.length == 0:
             return
         flat = self.flat_buffers
         if self.buffer_mode == "average":

@@ -7,7 +7,9 @@ import contextlib
 import json
 import os
 import sys
+import warnings
 
+import numpy as np
 import small
 import torch
 from small import adam, apart, batch, flat, network, sgd, shared, train
@@ -90,6 +92,7 @@ def accumulation_clip_and_scheduler():
             schedule.step()
         return model
 
+    warnings.simplefilter("error")  # of a schedule that has not seen the optimizer's steps
     reference = network()
     optimizer = sgd(reference)
     steps(reference, optimizer, scheduler(optimizer), None)
@@ -352,6 +355,63 @@ def different_beginnings():
     train(model, optimizer, NODES, ME)
     optimizer.finish()
     return apart(model, alone(sgd))
+
+
+def normalised(buffers, count):
+    """Running means of all nodes after `count` steps, and of a model that nothing follows."""
+    model = torch.nn.BatchNorm1d(8)
+    optimizer = shared(torch.optim.SGD(model.parameters(), lr=0.0), model, buffers=buffers)
+    for step in range(count):
+        model(batch(step, NODES, ME)[0]).sum().backward()
+        optimizer.step()
+    optimizer.finish()
+    each = veche.comm.allgather(torch.cat([model.running_mean, model.num_batches_tracked.float().reshape(1)]))
+    return torch.tensor(np.array(each))
+
+
+@case
+def buffers():
+    own = normalised("own", 1)
+    assert len(torch.unique(own[:, 0])) == NODES and (own[:, 8] == 1).all()
+    return max(float((normalised("average", 1) - own.mean(dim=0)).abs().max()),
+               float((normalised("broadcast", 1) - own[0]).abs().max()))
+
+
+@case
+def buffers_with_uneven_ends():
+    """The first node that ends its steps ends the exchange of buffers; nobody waits."""
+    for how in ("average", "broadcast"):
+        assert torch.isfinite(normalised(how, 3 + ME)).all()
+    return 0.0
+
+
+@case
+def scaler_with_uneven_ends():
+    model = network()
+    optimizer, scaler = shared(sgd(model)), FakeScaler()
+    for step in range(3 + ME):
+        optimizer.zero_grad()
+        (small.loss(model, *batch(step, NODES, ME)) * scaler.scale).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    return abs(optimizer.finish()["steps"] - 3 - (NODES - 1))
+
+
+@case
+def shards():
+    """All samples once in an epoch, in another order in the next one; the same number on each node."""
+    data = torch.utils.data.TensorDataset(torch.arange(42.0))
+    orders = []
+    for _ in range(2):
+        loader = torch.utils.data.DataLoader(data, batch_size=3, shuffle=True)
+        for _ in range(2):
+            parts = veche.comm.allgather(torch.cat([x for (x,) in veche.shard(loader)]))
+            assert {len(part) for part in parts} == {42 // NODES}
+            assert len(set(np.concatenate(parts))) == 42 // NODES * NODES
+            orders.append(np.concatenate(parts))
+    assert (orders[0] == orders[2]).all() and (orders[1] == orders[3]).all() and (orders[0] != orders[1]).any()
+    assert list(veche.shard(list(range(11)))) == list(range(ME, 8, NODES))
+    return 0.0
 
 
 @case
