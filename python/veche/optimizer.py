@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from veche import _session
-from veche._state import FlatState, Layout, is_dense, like, view_of
+from veche._state import FlatState, Layout, fits, is_dense, like, view_of
 from veche._veche import RequestError, TensorLayout
 
 
@@ -265,7 +265,7 @@ class _Shared:
         self.agrees = buffers != "own"
         self.scaled = False
         self.state_is_mixed = True
-        self.groups = [len(group["params"]) for group in optimizer.param_groups]
+        self.ids = [id(p) for group in optimizer.param_groups for p in group["params"]]
 
     # Called by the session, before and after the run has read a checkpoint.
     def write_all(self, loop: Any) -> None:
@@ -300,10 +300,7 @@ class _Shared:
         self.loss, self.samples = float(loss), samples
 
     def step(self, loss: Any) -> None:
-        if not self.parameters.staged:
-            self.parameters.check_unmoved()
-        if [len(group["params"]) for group in self.optimizer.param_groups] != self.groups:
-            raise RequestError("parameters were added after veche.Optimizer was made: add them before")
+        self.check_parameters()
         if self.ended or not _session.is_under_way(self.loop):
             raise RequestError(
                 f"the run has ended after {self.loop.steps} steps: leave the loop when optimizer.ended is true"
@@ -323,6 +320,15 @@ class _Shared:
             self.exchange()
             if self.agrees and not self.ended:
                 self.follow_buffers()
+
+    def check_parameters(self) -> None:
+        if [id(p) for group in self.optimizer.param_groups for p in group["params"]] != self.ids:
+            raise RequestError(
+                "parameters were added to the optimizer, removed or replaced after veche.Optimizer was made: "
+                "change its groups before"
+            )
+        if not self.parameters.staged:
+            self.parameters.check_unmoved()
 
     def exchange(self) -> None:
         self.ended = not self.loop.step(self.loss, self.samples)
@@ -366,8 +372,9 @@ class _Shared:
         return overflow
 
     def write_gradients(self) -> None:
+        addresses, offsets, lengths = [], [], []
         with torch.no_grad():
-            for p, view in zip(self.parameters.tensors, self.gradient_views):
+            for p, view, offset in zip(self.parameters.tensors, self.gradient_views, self.parameters.offsets):
                 gradient = p.grad
                 if gradient is None:
                     view.zero_()
@@ -375,8 +382,13 @@ class _Shared:
                     raise TypeError(
                         "a gradient is sparse: make the embedding with sparse=False, or use SGD on it alone"
                     )
-                elif gradient.data_ptr() != view.data_ptr():
+                elif fits(view, gradient) and gradient.stride() == view.stride():
+                    addresses.append(gradient.data_ptr())
+                    offsets.append(offset)
+                    lengths.append(view.numel())
+                else:
                     view.copy_(gradient)
+        self.loop.gather(addresses, offsets, lengths)
 
     def follow_buffers(self) -> None:
         if self.buffers.length == 0:
