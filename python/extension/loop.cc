@@ -235,8 +235,9 @@ void Loop::gather(const std::vector<std::uintptr_t>& from, const std::vector<std
   const py::gil_scoped_release release;
   const std::span<float> into = shared_->gradients();
   for (std::size_t i = 0; i < from.size(); ++i)
-    std::memcpy(into.data() + offsets[i], reinterpret_cast<const float*>(from[i]),
-                lengths[i] * sizeof(float));
+    if (from[i] != 0)
+      std::memcpy(into.data() + offsets[i], reinterpret_cast<const float*>(from[i]),
+                  lengths[i] * sizeof(float));
 }
 
 void add_loop(py::module_& module) {

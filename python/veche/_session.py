@@ -104,6 +104,13 @@ def assignments(
     return text, [f"{key}={_toml(value)}" for key, value in given.items()]
 
 
+def state_is_mixed(options: tuple[str, list[str]]) -> bool:
+    """Whether a run may change the optimizer's state between two steps: by tracked momentum, pruning,
+    or as a newcomer to a grid."""
+    words = " ".join([options[0], *options[1]])
+    return GRID in os.environ or "tracked" in words or "prune" in words
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,9 @@ class FlatState:
                 self._views[i, key] = view_of(torch.from_numpy(vector), tensor, offset)
             for key, numbers in self.numbers.items():
                 self._views[i, key] = torch.from_numpy(numbers)[i]
+        # What the optimizer had after the last step: its dictionaries, and which views are in them.
+        self._seen: list[dict[str, Any]] = []
+        self._in_place: list[tuple[dict[str, Any], str, torch.Tensor]] = []
         self._plain: dict[tuple[int, str], Any] = {}  # plain numbers as the optimizer left them
 
     def arrays(self) -> list[np.ndarray]:
@@ -110,7 +114,7 @@ class FlatState:
     def of(self, tensors: list[torch.Tensor]) -> FlatState:
         """The same arrays, for other tensors of the same shapes."""
         other = copy.copy(self)
-        other._tensors, other._plain = tensors, {}
+        other._tensors, other._plain, other._seen, other._in_place = tensors, {}, [], []
         return other
 
     def is_empty(self) -> bool:
@@ -169,23 +173,31 @@ class FlatState:
 
     def after_step(self, state: dict[Any, dict[str, Any]]) -> None:
         """Takes over what the optimizer has made anew."""
+        now = list(state.values())
+        if len(now) == len(self._seen) and all(map(operator.is_, now, self._seen)):
+            if not self._plain and all(mine.get(key) is view for mine, key, view in self._in_place):
+                return
+        self._seen, self._in_place = now, []
         for i, tensor in enumerate(self._tensors):
             mine = state.get(tensor)
             if not mine:
                 continue
             for key, value in mine.items():
                 view = self._views.get((i, key))
-                if view is None or value is view or value is None:
+                if view is None or value is None:
                     continue
-                if not isinstance(value, torch.Tensor):
+                if value is view:
+                    self._in_place.append((mine, key, view))
+                elif not isinstance(value, torch.Tensor):
                     self.numbers[key][i] = value
                     self._plain[i, key] = value
-                    continue
-                view.copy_(value.reshape(view.shape))
-                if fits(view, value):
-                    mine[key] = view
                 else:
-                    self._plain[i, key] = value
+                    view.copy_(value.reshape(view.shape))
+                    if fits(view, value):
+                        mine[key] = view
+                        self._in_place.append((mine, key, view))
+                    else:
+                        self._plain[i, key] = value
 
 
 def fits(view: torch.Tensor, tensor: torch.Tensor) -> bool:

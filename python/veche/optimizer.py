@@ -54,6 +54,7 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
         checkpoint_every=checkpoint_every,
     )
     shared = _Shared(optimizer, model, buffers, stage)
+    shared.state_is_mixed = _session.state_is_mixed(options)
     loop = _session.start(
         shared.parameters.layout, shared.buffers.layout, shared.make, options,
         resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
@@ -264,7 +265,7 @@ class _Shared:
         # no more steps, after which each has its own buffers and decides on overflows alone.
         self.agrees = buffers != "own"
         self.scaled = False
-        self.state_is_mixed = True
+        self.state_is_mixed = False  # by the run, between two steps
         self.ids = [id(p) for group in optimizer.param_groups for p in group["params"]]
 
     # Called by the session, before and after the run has read a checkpoint.
@@ -275,6 +276,8 @@ class _Shared:
         self.buffers.bind(torch.from_numpy(loop.buffers))
         self.flat_buffers = loop.buffers
         self.gradient_views = self.views_over(self.flat_gradient)
+        self.gradient_strides = [view.stride() for view in self.gradient_views]
+        self.lengths = [view.numel() for view in self.gradient_views]
 
     def read_all(self, loop: Any) -> None:
         if self.parameters.staged:
@@ -372,9 +375,9 @@ class _Shared:
         return overflow
 
     def write_gradients(self) -> None:
-        addresses, offsets, lengths = [], [], []
+        vector, addresses = self.parameters, []
         with torch.no_grad():
-            for p, view, offset in zip(self.parameters.tensors, self.gradient_views, self.parameters.offsets):
+            for p, view, strides in zip(vector.tensors, self.gradient_views, self.gradient_strides):
                 gradient = p.grad
                 if gradient is None:
                     view.zero_()
@@ -382,13 +385,13 @@ class _Shared:
                     raise TypeError(
                         "a gradient is sparse: make the embedding with sparse=False, or use SGD on it alone"
                     )
-                elif fits(view, gradient) and gradient.stride() == view.stride():
+                elif gradient.stride() == strides and (not vector.staged or fits(view, gradient)):
                     addresses.append(gradient.data_ptr())
-                    offsets.append(offset)
-                    lengths.append(view.numel())
+                    continue
                 else:
                     view.copy_(gradient)
-        self.loop.gather(addresses, offsets, lengths)
+                addresses.append(0)
+        self.loop.gather(addresses, vector.offsets, self.lengths)
 
     def follow_buffers(self) -> None:
         if self.buffers.length == 0:
@@ -430,7 +433,8 @@ class _Whole:
                 vector.read()
             for p, view in zip(vector.tensors, self.views[address]):
                 if not vector.staged:
-                    p.grad = view
+                    if p.grad is not view:
+                        p.grad = view
                 elif p.grad is not None:
                     p.grad.copy_(view)
                 else:
