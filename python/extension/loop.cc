@@ -43,6 +43,9 @@ class LoopOptimizer : public Optimizer {
   LoopOptimizer(const py::object& make, std::size_t from, std::size_t length) {
     const py::gil_scoped_acquire gil;
     optimizer_ = make(from, length);
+    py::array_t<float> gradient(static_cast<py::ssize_t>(length));
+    scratch_ = {gradient.mutable_data(), length};
+    gradient_ = std::move(gradient);
     for (const py::handle each : optimizer_.attr("state")()) {
       const auto array = py::cast<py::array_t<float, py::array::c_style>>(each);
       arrays_.push_back(array);
@@ -52,12 +55,13 @@ class LoopOptimizer : public Optimizer {
   ~LoopOptimizer() override {
     const py::gil_scoped_acquire gil;
     arrays_.clear();
+    gradient_ = py::object();
     optimizer_ = py::object();
   }
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
               const Step& step) override {
-    scratch_.assign(g.begin(), g.end());
+    std::ranges::copy(g, scratch_.begin());
     if (step.gradient_scale != 1) scale(scratch_, static_cast<float>(step.gradient_scale));
     const bool elsewhere = into.data() != x.data();
     // In place, as the Python optimizer's tensors are views of x.
@@ -65,7 +69,7 @@ class LoopOptimizer : public Optimizer {
     if (elsewhere) before_.assign(x.begin(), x.end());
     {
       const py::gil_scoped_acquire gil;
-      optimizer_.attr("update")(array_over(target, py::none()), array_over(scratch_, py::none()));
+      optimizer_.attr("update")(array_over(target, py::none()), gradient_);
     }
     if (!elsewhere) return;
     std::ranges::copy(target, into.begin());
@@ -78,7 +82,10 @@ class LoopOptimizer : public Optimizer {
   py::object optimizer_;
   std::vector<py::array> arrays_;
   std::vector<std::span<float>> state_;
-  std::vector<float> scratch_, before_;
+  // Python's, as the gradients of the user's tensors are views of it after the run too.
+  py::object gradient_;
+  std::span<float> scratch_;
+  std::vector<float> before_;
 };
 
 void register_loop() {
@@ -228,8 +235,9 @@ void Loop::gather(const std::vector<std::uintptr_t>& from, const std::vector<std
   const py::gil_scoped_release release;
   const std::span<float> into = shared_->gradients();
   for (std::size_t i = 0; i < from.size(); ++i)
-    std::memcpy(into.data() + offsets[i], reinterpret_cast<const float*>(from[i]),
-                lengths[i] * sizeof(float));
+    if (from[i] != 0)
+      std::memcpy(into.data() + offsets[i], reinterpret_cast<const float*>(from[i]),
+                  lengths[i] * sizeof(float));
 }
 
 void add_loop(py::module_& module) {

@@ -58,7 +58,7 @@ class Loop {
   // Between two steps; throws RequestError before `start` and after the end.
   Channel& channel();
 
-  // Copies memory of the loop's own tensors, by address, into the flat vector or back.
+  // Copies memory of the loop's own tensors, by address, into the flat gradient. Address 0: nothing.
   void gather(const std::vector<std::uintptr_t>& from, const std::vector<std::size_t>& offsets,
               const std::vector<std::size_t>& lengths);
 

@@ -6,9 +6,11 @@ import atexit
 import contextlib
 import os
 import pathlib
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,15 @@ FOLDER = "VECHE_LAUNCH_RESUME"  # folder of a member that returns
 
 _loop: Loop | None = None  # the run under way
 _first_step = 0  # of that run in this process
+_runs = 0  # that have begun in this process and train
 _idle = False  # it only carries exchanges: nothing trains
+# The loop in the extension keeps the maker, and the maker its optimizer and so the loop: Python's
+# collector does not see this ring.
+_forget: Callable[[], None] = lambda: None
+_farewell: Callable[[], None] = lambda: None  # called before this process has no more steps
 _place: Any = None
 _failed: BaseException | None = None
+_process = os.getpid()
 
 
 def place() -> Any:
@@ -40,17 +48,28 @@ def place() -> Any:
 
 def rank() -> int:
     """The number of this process among those that train together."""
-    return int(_veche.comm_me(_loop)) if _loop is not None else int(place().rank)
+    if _loop is not None:
+        with contextlib.suppress(RequestError):  # it has ended
+            return int(_veche.comm_me(_loop))
+    return int(place().rank)
 
 
 def size() -> int:
     """How many processes train together."""
-    return int(_veche.comm_size(_loop)) if _loop is not None else int(place().size)
+    if _loop is not None:
+        with contextlib.suppress(RequestError):
+            return int(_veche.comm_size(_loop))
+    return int(place().size)
 
 
 def first_step() -> int:
     """Steps that the run had made when this process began its part: above 0 in a resumed run."""
     return _first_step
+
+
+def runs() -> int:
+    """How many runs that train have begun in this process."""
+    return _runs
 
 
 def local_rank() -> int:
@@ -85,6 +104,13 @@ def assignments(
     return text, [f"{key}={_toml(value)}" for key, value in given.items()]
 
 
+def state_is_mixed(options: tuple[str, list[str]]) -> bool:
+    """Whether a run may change the optimizer's state between two steps: by tracked momentum, pruning,
+    or as a newcomer to a grid."""
+    words = " ".join([options[0], *options[1]])
+    return GRID in os.environ or "tracked" in words or "prune" in words
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -110,10 +136,11 @@ def start(
     keep: bool = True,
     before: Callable[[Loop], None] = lambda loop: None,
     after: Callable[[Loop], None] = lambda loop: None,
+    farewell: Callable[[], None] = lambda: None,
     idle: bool = False,
 ) -> Loop:
     """Begins this process's part of a run. Collective."""
-    global _loop, _idle, _first_step
+    global _loop, _idle, _first_step, _runs, _forget, _farewell
     if _loop is not None and not _idle:
         raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
     finish()
@@ -130,7 +157,8 @@ def start(
         text = ""
     elif not any(key.startswith("run.steps=") for key in keys):
         keys = [*keys, f"run.steps={_STEPS}"]
-    loop = Loop(parameters, buffers, make)
+    makers = [make]
+    loop = Loop(parameters, buffers, lambda begin, length: makers[0](begin, length))
     before(loop)
     loop.start(
         text, keys,
@@ -139,9 +167,16 @@ def start(
         on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
         on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
     )  # fmt: skip
-    _loop, _idle, _first_step = loop, idle, loop.steps
+    _loop, _idle, _first_step, _forget = loop, idle, loop.steps, makers.clear
+    _farewell = farewell
+    _runs += not idle
     after(loop)
     return loop
+
+
+def is_under_way(loop: Loop) -> bool:
+    """Whether this run of the process has not been finished yet."""
+    return loop is _loop
 
 
 def loop() -> Loop:
@@ -167,17 +202,42 @@ class _Nothing:
 def finish() -> dict[str, Any]:
     """Ends the run of this process after the steps that all nodes have made, and saves it."""
     global _loop, _idle
+    if _loop is not None:
+        _farewell()
     ended, _loop, _idle = _loop, None, False
-    return ended.finish() if ended is not None else {}
+    try:
+        return ended.finish() if ended is not None else {}
+    finally:
+        _forget()
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of the block, so that no node leaves others alone in an exchange."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *what: came.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came and callable(before):
+        before(*came[0])
 
 
 def leave(error: BaseException | None) -> None:
     """At the end of a loop: an error ends the run on all nodes."""
+    if os.getpid() != _process:  # a copy, such as a worker of a loader
+        return
     if error is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
         finish()
         return
     if _loop is not None:
         _loop.fail(f"node {rank()} failed:\n" + "".join(traceback.format_exception(error)).rstrip())
+        global _farewell
+        _farewell = lambda: None  # noqa: E731
         with contextlib.suppress(Exception):
             finish()
 

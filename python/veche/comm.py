@@ -22,7 +22,12 @@ def _floats(x: Any, name: str = "x") -> np.ndarray:
         if not x.is_contiguous():
             raise TypeError(f"{name} is not contiguous: pass {name}.contiguous()")
         x = x.detach().numpy()
-    array = x if isinstance(x, np.ndarray) else np.asarray(memoryview(x))
+    if not isinstance(x, np.ndarray):
+        try:
+            x = np.asarray(memoryview(x))
+        except TypeError:
+            raise TypeError(f"{name} must be an array or tensor of float32, not {type(x).__name__}") from None
+    array: np.ndarray = x
     if array.dtype != np.float32:
         raise TypeError(f"{name} has the type {array.dtype}, and float32 is needed")
     if not array.flags.c_contiguous:
@@ -30,6 +35,13 @@ def _floats(x: Any, name: str = "x") -> np.ndarray:
     if not array.flags.writeable:
         raise TypeError(f"{name} is read-only, and the result is written into it")
     return array.reshape(-1)
+
+
+def _read(x: Any) -> np.ndarray:
+    """A flat array of what the caller sends; it may be of another type, on another device and read-only."""
+    if hasattr(x, "detach") and hasattr(x, "data_ptr"):
+        x = x.detach().cpu().numpy()
+    return np.ascontiguousarray(x, dtype=np.float32).reshape(-1)
 
 
 def allreduce_(x: Any, op: str = "mean") -> Any:
@@ -48,10 +60,8 @@ def broadcast_(x: Any, root: int = 0) -> Any:
 
 def allgather(x: Any) -> list[np.ndarray]:
     """The arrays of all nodes, by node; they may differ in length."""
-    array = np.ascontiguousarray(x, dtype=np.float32)
-    return [
-        np.frombuffer(each, np.float32) for each in _veche.comm_allgather(_session.loop(), array.tobytes())
-    ]
+    mine = _read(x).tobytes()
+    return [np.frombuffer(each, np.float32) for each in _veche.comm_allgather(_session.loop(), mine)]
 
 
 def allgather_object(mine: Any) -> list[Any]:
@@ -88,7 +98,7 @@ def gossip_(x: Any, peer: int) -> Any:
 
 def send(to: int, x: Any) -> None:
     """Sends a copy of x; never waits."""
-    _veche.comm_send(_session.loop(), to, np.ascontiguousarray(x, dtype=np.float32).reshape(-1))
+    _veche.comm_send(_session.loop(), to, _read(x))
 
 
 def receive_(x: Any, source: int) -> Any:

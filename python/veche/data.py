@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import random
 import sys
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from veche import _session
+from veche._veche import RequestError
 
 
-def shard(loader: Any, *, seed: int = 1) -> Shard:
+def shard(loader: Any, *, seed: int = 1, training: bool = True, per_step: int = 1) -> Shard:
     """An iterable like `loader`, of this node's part of the samples.
 
     All nodes get equally many batches. A loader of torch that shuffles is shuffled anew in every
     epoch, alike on all nodes; other iterables are divided batch by batch. In a resumed run the
     batches of the steps made before are left out: the training loop needs no change.
+
+    `training`: False for a loader of test samples, of which nothing is left out. `per_step`: batches
+    between two calls of optimizer.step(), with gradient accumulation.
     """
-    return Shard(loader, seed)
+    if per_step < 1:
+        raise RequestError(f"per_step = {per_step} is not a number of batches: give 1 or more")
+    return Shard(loader, seed, per_step if training else 0)
+
+
+# Epochs begun with a loader in a run, as loops call `shard` anew in every epoch.
+_epochs: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
 
 
 class Shard:
     """See `shard`."""
 
-    def __init__(self, loader: Any, seed: int):
-        self.loader, self.seed, self.epoch = loader, seed, 0
-        self._left_out = False
+    def __init__(self, loader: Any, seed: int, per_step: int):
+        self.loader, self.seed, self.per_step = loader, seed, per_step
+        self._begun: tuple[int, int] = (-1, 0)  # of a loader that cannot be a key
 
     def __len__(self) -> int:
         sampler = self._own_sampler()
@@ -33,8 +44,20 @@ class Shard:
             return sampler.batches()
         return len(self.loader) // _session.size()
 
+    def _next_epoch(self) -> int:
+        now = _session.runs()
+        try:
+            run, epoch = _epochs.get(self.loader, (-1, 0))
+            epoch = epoch if run == now else 0
+            _epochs[self.loader] = now, epoch + 1
+        except TypeError:  # such as a list
+            run, epoch = self._begun
+            epoch = epoch if run == now else 0
+            self._begun = now, epoch + 1
+        return epoch
+
     def __iter__(self) -> Iterator[Any]:
-        epoch, self.epoch = self.epoch, self.epoch + 1
+        epoch = self._next_epoch()
         skip = self._batches_made(epoch)
         if skip and skip >= len(self):
             return
@@ -53,7 +76,7 @@ class Shard:
 
     def _batches_made(self, epoch: int) -> int:
         """Of this epoch, in the run that this one continues."""
-        first = _session.first_step()
+        first = _session.first_step() * self.per_step
         return max(0, first - epoch * len(self)) if first else 0
 
     def _own_sampler(self) -> _Sampler | None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from veche import _session
-from veche._state import FlatState, Layout, is_dense, like, view_of
+from veche._state import FlatState, Layout, fits, is_dense, like, view_of
 from veche._veche import RequestError, TensorLayout
 
 
@@ -54,9 +54,10 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
         checkpoint_every=checkpoint_every,
     )
     shared = _Shared(optimizer, model, buffers, stage)
+    shared.state_is_mixed = _session.state_is_mixed(options)
     loop = _session.start(
         shared.parameters.layout, shared.buffers.layout, shared.make, options,
-        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all,
+        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
     )  # fmt: skip
     shared.attach(loop)
     original = type(optimizer)
@@ -88,8 +89,12 @@ class _Step:
         # What a scheduler's counter does, which only knows methods that it has wrapped itself.
         self._step_count = getattr(self, "_step_count", 0) + 1
         self._opt_called = True
-        if grad_scaler is None or not self._veche.overflows(self, grad_scaler):
+        if grad_scaler is None:
             self._veche.step(loss)
+            return loss
+        with _session.uninterrupted():
+            if not self._veche.overflows(self, grad_scaler):
+                self._veche.step(loss)
         return loss
 
     # torch wraps `step` of each class once, to count calls for its profiler, and schedulers wrap it
@@ -108,6 +113,11 @@ class _Step:
         """The loss of the batch, for the live page and the report."""
         self._veche.report(loss, samples)
 
+    def synchronize(self) -> None:
+        """Replaces the gradients by their means over all nodes, so that torch.nn.utils.clip_grad_norm_
+        bounds the norm of the mean. All nodes call it, before `step`."""
+        self._veche.average_gradients()
+
     def finish(self) -> dict[str, Any]:
         """Ends the run when all nodes have made their steps, and saves it."""
         return _session.finish()
@@ -116,6 +126,11 @@ class _Step:
     def steps(self) -> int:
         """Steps made, with those before a resumption."""
         return self._veche.loop.steps
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended by itself, as after run.steps or at its target."""
+        return self._veche.ended
 
     def __enter__(self) -> _Step:
         return self
@@ -131,7 +146,8 @@ class _Vector:
         self.names, self.tensors, self.offsets, self.layout = [], [], [], []
         end = 0
         for tensor_name, tensor in named:
-            _check(tensor_name, tensor)
+            if tensor.layout != torch.strided:
+                raise TypeError(f"'{tensor_name}' is sparse; make it dense with .to_dense()")
             self.names.append(tensor_name)
             self.tensors.append(tensor)
             self.offsets.append(end)
@@ -139,7 +155,7 @@ class _Vector:
             self.layout.append(TensorLayout(tensor_name, list(tensor.size()), list(strides), end))
             end += tensor.numel()
         self.length = end
-        self.staged = _must_be_staged(self.tensors) if stage is None else stage
+        self.staged = bool(stage) or _must_be_staged(self.tensors)
         self.views: list[torch.Tensor] = []
 
     def bind(self, flat: torch.Tensor) -> None:
@@ -160,7 +176,7 @@ class _Vector:
     def read(self) -> None:
         with torch.no_grad():
             for tensor, view in zip(self.tensors, self.views):
-                tensor.copy_(view)
+                tensor.copy_(view if tensor.dtype.is_floating_point else view.round())
 
     def check_unmoved(self) -> None:
         for i, (tensor, address) in enumerate(zip(self.tensors, self.addresses)):
@@ -169,13 +185,6 @@ class _Vector:
                     f"'{self.names[i]}' was replaced after veche.Optimizer was made: change it in place, "
                     "as by load_state_dict, or make the optimizer after the model is complete"
                 )
-
-
-def _check(name: str, tensor: torch.Tensor) -> None:
-    if not tensor.dtype.is_floating_point:
-        raise TypeError(f"'{name}' has the type {tensor.dtype}, and only floating-point numbers are trained")
-    if tensor.layout != torch.strided:
-        raise TypeError(f"'{name}' is sparse; make it dense with .to_dense()")
 
 
 def _must_be_staged(tensors: list[torch.Tensor]) -> bool:
@@ -190,6 +199,39 @@ def _must_be_staged(tensors: list[torch.Tensor]) -> bool:
     return any(begin < before[1] for before, (begin, _) in zip(spans, spans[1:]))
 
 
+class _Buffers:
+    """Buffers of a model: floats as `_Vector` has them, and counters, which are copied."""
+
+    def __init__(self, named: list[tuple[str, torch.Tensor]], stage: bool | None):
+        self.floats = _Vector(((name, b) for name, b in named if b.dtype.is_floating_point), stage)
+        self.counters = _Vector(((name, b) for name, b in named if not b.dtype.is_floating_point), True)
+        self.length = self.floats.length + self.counters.length
+        shifted = [
+            TensorLayout(name, list(b.size()), list(b.stride()), self.floats.length + offset)
+            for name, b, offset in zip(self.counters.names, self.counters.tensors, self.counters.offsets)
+        ]
+        self.layout = [*self.floats.layout, *shifted]
+
+    def bind(self, flat: torch.Tensor) -> None:
+        self.floats.bind(flat[: self.floats.length])
+        self.flat_counters = flat[self.floats.length :]
+        self.counters.bind(self.flat_counters)
+
+    def write(self) -> None:
+        if self.counters.tensors:  # in one call
+            self.flat_counters.copy_(torch.stack([c.reshape(()) for c in self.counters.tensors]))
+        if self.floats.staged:
+            self.floats.write()
+
+    def read(self) -> None:
+        self.counters.read()
+        self.read_floats()
+
+    def read_floats(self) -> None:
+        if self.floats.staged:
+            self.floats.read()
+
+
 class _Shared:
     """The link between an optimizer and its node of the run."""
 
@@ -198,21 +240,33 @@ class _Shared:
     ):
         self.optimizer, self.buffer_mode = optimizer, buffers
         names = {id(p): name for name, p in model.named_parameters()} if model is not None else {}
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                if not p.dtype.is_floating_point:
+                    raise TypeError(f"a parameter has the type {p.dtype}, and only floating-point numbers are trained")
         unique = {id(p): p for group in optimizer.param_groups for p in group["params"]}
         if not unique:
             raise RequestError("this optimizer has no parameters")
         self.parameters = _Vector(
             ((names.get(key, f"parameter.{i}"), p) for i, (key, p) in enumerate(unique.items())), stage
         )
-        floating = [
-            (name, b) for name, b in (model.named_buffers() if model is not None else ()) if b.dtype.is_floating_point
+        # Integers are left alone, as they are indices and masks, but for counters.
+        kept = [
+            (name, b)
+            for name, b in (model.named_buffers() if model is not None else ())
+            if b.dtype.is_floating_point or (b.dtype == torch.int64 and b.numel() == 1)
         ]
-        self.buffers = _Vector(floating, True)
+        self.buffers = _Buffers(kept, stage)
         self.state_layout = Layout(optimizer, self.parameters.tensors)
         self.whole: _Whole | None = None
         self.base_step = type(optimizer).step
-        self.loss, self.samples = 0.0, 1
-        self.groups = [len(group["params"]) for group in optimizer.param_groups]
+        self.loss, self.samples, self.ended = 0.0, 1, False
+        # Whether all nodes exchange a word before every step. They stop when the first of them has
+        # no more steps, after which each has its own buffers and decides on overflows alone.
+        self.agrees = buffers != "own"
+        self.scaled = False
+        self.state_is_mixed = False  # by the run, between two steps
+        self.ids = [id(p) for group in optimizer.param_groups for p in group["params"]]
 
     # Called by the session, before and after the run has read a checkpoint.
     def write_all(self, loop: Any) -> None:
@@ -220,7 +274,10 @@ class _Shared:
         self.flat_gradient = torch.from_numpy(loop.gradients)
         self.parameters.bind(self.flat)
         self.buffers.bind(torch.from_numpy(loop.buffers))
+        self.flat_buffers = loop.buffers
         self.gradient_views = self.views_over(self.flat_gradient)
+        self.gradient_strides = [view.stride() for view in self.gradient_views]
+        self.lengths = [view.numel() for view in self.gradient_views]
 
     def read_all(self, loop: Any) -> None:
         if self.parameters.staged:
@@ -246,20 +303,63 @@ class _Shared:
         self.loss, self.samples = float(loss), samples
 
     def step(self, loss: Any) -> None:
-        if not self.parameters.staged:
-            self.parameters.check_unmoved()
-        if [len(group["params"]) for group in self.optimizer.param_groups] != self.groups:
-            raise RequestError("parameters were added after veche.Optimizer was made: add them before")
+        self.check_parameters()
+        if self.ended or not _session.is_under_way(self.loop):
+            raise RequestError(
+                f"the run has ended after {self.loop.steps} steps: leave the loop when optimizer.ended is true"
+            )
         self.write_gradients()
         if self.parameters.staged:
             self.parameters.write()
         if loss is not None:
             self.loss = float(loss)
         self.buffers.write()
-        self.loop.step(self.loss, self.samples)
+        if self.buffer_mode == "own":
+            self.exchange()
+            return
+        with _session.uninterrupted():
+            if not self.scaled:
+                self.agree(0)
+            self.exchange()
+            if self.agrees and not self.ended:
+                self.follow_buffers()
+
+    def check_parameters(self) -> None:
+        if [id(p) for group in self.optimizer.param_groups for p in group["params"]] != self.ids:
+            raise RequestError(
+                "parameters were added to the optimizer, removed or replaced after veche.Optimizer was made: "
+                "change its groups before"
+            )
+        if not self.parameters.staged:
+            self.parameters.check_unmoved()
+
+    def exchange(self) -> None:
+        self.ended = not self.loop.step(self.loss, self.samples)
         if self.parameters.staged:
             self.parameters.read()
-        self.follow_buffers()
+        self.buffers.read_floats()
+
+    def agree(self, overflow: float, active: bool = True) -> bool:
+        """Whether any node has an overflow."""
+        if not self.agrees:
+            return overflow > 0
+        word = np.array([active, overflow], np.float32)
+        _session.comm_allreduce(self.loop, word, False)
+        self.agrees = word[0] == _session.size()
+        return bool(word[1] > 0)
+
+    def say_farewell(self) -> None:
+        if self.agrees and not self.ended:
+            self.agree(0, active=False)
+
+    def average_gradients(self) -> None:
+        self.write_gradients()
+        _session.comm_allreduce(self.loop, self.loop.gradients, True)
+        with torch.no_grad():
+            for p, view in zip(self.parameters.tensors, self.gradient_views):
+                if p.grad is None:
+                    p.grad = torch.zeros_like(p)
+                p.grad.copy_(view)
 
     def overflows(self, optimizer: Any, scaler: Any) -> bool:
         """Whether the gradient of any node is infinite or not a number. All nodes call it."""
@@ -267,15 +367,17 @@ class _Shared:
         if not state["found_inf_per_device"]:
             scaler.unscale_(optimizer)
         found = list(state["found_inf_per_device"].values())
-        mine = np.array([sum(float(flag) for flag in found)], np.float32)
-        _session.comm_allreduce(self.loop, mine, False)
+        if not self.scaled:
+            self.scaled = self.agrees = True
+        overflow = self.agree(sum(float(flag) for flag in found))
         for flag in found:  # so that all nodes go on with the same scale
-            flag.fill_(float(mine[0] > 0))
-        return bool(mine[0] > 0)
+            flag.fill_(float(overflow))
+        return overflow
 
     def write_gradients(self) -> None:
+        vector, addresses = self.parameters, []
         with torch.no_grad():
-            for p, view in zip(self.parameters.tensors, self.gradient_views):
+            for p, view, strides in zip(vector.tensors, self.gradient_views, self.gradient_strides):
                 gradient = p.grad
                 if gradient is None:
                     view.zero_()
@@ -283,14 +385,18 @@ class _Shared:
                     raise TypeError(
                         "a gradient is sparse: make the embedding with sparse=False, or use SGD on it alone"
                     )
-                elif gradient.data_ptr() != view.data_ptr():
+                elif gradient.stride() == strides and (not vector.staged or fits(view, gradient)):
+                    addresses.append(gradient.data_ptr())
+                    continue
+                else:
                     view.copy_(gradient)
+                addresses.append(0)
+        self.loop.gather(addresses, vector.offsets, self.lengths)
 
     def follow_buffers(self) -> None:
-        if self.buffer_mode == "own" or self.buffers.length == 0:
+        if self.buffers.length == 0:
             return
-        flat = self.loop.buffers
-        self.buffers.write()
+        flat = self.flat_buffers
         if self.buffer_mode == "average":
             _session.comm_allreduce(self.loop, flat, True)
         else:
@@ -306,6 +412,7 @@ class _Whole:
         vector = shared.parameters
         self.state_arrays = FlatState(shared.state_layout, vector.tensors, vector.offsets, vector.length)
         self.views: dict[int, list[torch.Tensor]] = {}
+        self.elsewhere: _Part | None = None
 
     def state(self) -> list[np.ndarray]:
         return self.state_arrays.arrays()
@@ -313,6 +420,11 @@ class _Whole:
     def update(self, x: np.ndarray, g: np.ndarray) -> None:
         shared = self.shared
         optimizer, vector = shared.optimizer, shared.parameters
+        if x.ctypes.data != shared.flat.data_ptr():  # a server's, which the user's loop must not see
+            if self.elsewhere is None:
+                self.elsewhere = _Part(shared, 0, vector.length, self.state_arrays)
+            self.elsewhere.update(x, g)
+            return
         address = g.ctypes.data
         if address not in self.views:
             self.views[address] = shared.views_over(torch.from_numpy(g))
@@ -320,13 +432,17 @@ class _Whole:
             if vector.staged:
                 vector.read()
             for p, view in zip(vector.tensors, self.views[address]):
-                if vector.staged and p.grad is not None:
+                if not vector.staged:
+                    if p.grad is not view:
+                        p.grad = view
+                elif p.grad is not None:
                     p.grad.copy_(view)
-                elif p.grad is not view:
-                    p.grad = view if not vector.staged else view.to(p.device, p.dtype)
-        self.state_arrays.plain_numbers(optimizer.state)
+                else:
+                    p.grad = view.to(p.device, p.dtype)
+        if shared.state_is_mixed:
+            self.state_arrays.before_step(optimizer.state)
         shared.base_step(optimizer)
-        self.state_arrays.adopt(optimizer.state)
+        self.state_arrays.after_step(optimizer.state)
         if vector.staged:
             vector.write()
 
@@ -334,20 +450,33 @@ class _Whole:
 class _Part:
     """A copy of the user's optimizer for a part of the parameters, as a server has it."""
 
-    def __init__(self, shared: _Shared, start: int, length: int):
+    def __init__(self, shared: _Shared, start: int, length: int, state: FlatState | None = None):
         self.shared, self.length = shared, length
-        self.pieces = []  # (index of the parameter, begin, end) in the part
+        self.pieces = []  # (index of the parameter, begin and end in it, begin in the part)
         for i, (p, offset) in enumerate(zip(shared.parameters.tensors, shared.parameters.offsets)):
             begin, end = max(start, offset), min(start + length, offset + p.numel())
-            if begin < end:
-                self.pieces.append((i, begin - start, end - start))
-        self.tensors = [torch.zeros(end - begin) for _, begin, end in self.pieces]
-        tensors = shared.parameters.tensors
-        mine = {id(tensors[i]): t for (i, _, _), t in zip(self.pieces, self.tensors)}
+            if begin < end or state is not None:
+                self.pieces.append((i, begin - offset, end - offset, begin - start))
+        self.users = shared.parameters.tensors
+        self.tensors = self.views_over(torch.zeros(length))
+        mine = {id(self.users[i]): t for (i, *_), t in zip(self.pieces, self.tensors)}
         self.optimizer = like(shared.optimizer, mine)
-        offsets = [begin for _, begin, _ in self.pieces]
-        self.state_arrays = FlatState(shared.state_layout, self.tensors, offsets, length)
+        offsets = [at for *_, at in self.pieces]
+        if state is not None:
+            self.state_arrays = state.of(self.tensors)
+        else:
+            self.state_arrays = FlatState(shared.state_layout, self.tensors, offsets, length)
+        self.begun = False
         self.address = 0
+
+    def views_over(self, flat: torch.Tensor) -> list[torch.Tensor]:
+        """Whole parameters have their shapes, for optimizers that look at them."""
+        return [
+            view_of(flat, self.users[i], at)
+            if end - begin == self.users[i].numel()
+            else flat[at : at + end - begin]
+            for i, begin, end, at in self.pieces
+        ]
 
     def state(self) -> list[np.ndarray]:
         return self.state_arrays.arrays()
@@ -356,19 +485,23 @@ class _Part:
         flat, gradient = torch.from_numpy(x), torch.from_numpy(g)
         if x.ctypes.data != self.address:  # the first time, in practice
             self.address = x.ctypes.data
-            for tensor, (_, begin, end) in zip(self.tensors, self.pieces):
-                tensor.data = flat[begin:end]
-        for tensor, (_, begin, end) in zip(self.tensors, self.pieces):
-            tensor.grad = gradient[begin:end]
+            for tensor, view in zip(self.tensors, self.views_over(flat)):
+                tensor.data = view
+        for tensor, view in zip(self.tensors, self.views_over(gradient)):
+            tensor.grad = view
         # Schedulers change the user's groups.
         for group, users in zip(self.optimizer.param_groups, self.shared.optimizer.param_groups):
             group.update({k: v for k, v in users.items() if k != "params"})
-        if self.state_arrays.numbers and any(n.any() for n in self.state_arrays.numbers.values()):
-            if not self.optimizer.state:
+        if not self.begun:
+            self.begun = True
+            if self.state_arrays.is_empty():  # no checkpoint was read; the user may have loaded a state
+                for k, (i, begin, _, _) in enumerate(self.pieces):
+                    self.state_arrays.take(k, self.shared.optimizer.state.get(self.users[i], {}), begin, self.users[i])
+            if not self.state_arrays.is_empty():
                 self.state_arrays.install(self.optimizer.state)
-        self.state_arrays.plain_numbers(self.optimizer.state)
+        self.state_arrays.before_step(self.optimizer.state)
         self.optimizer.step()
-        self.state_arrays.adopt(self.optimizer.state)
+        self.state_arrays.after_step(self.optimizer.state)
 
 
 __all__ = ["Optimizer"]

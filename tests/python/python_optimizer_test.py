@@ -1,0 +1,192 @@
+"""`veche.Optimizer`: a loop on several nodes and one learner with the batches of all."""
+
+import json
+import math
+import pathlib
+import tempfile
+import unittest
+
+import python_loops
+import torch
+import veche
+
+# Deterministic strategies.
+STRATEGIES = {
+    "allreduce": {},
+    "consensus": {},
+    "consensus first": {"name": "consensus", "order": "combine-then-adapt"},
+    "consensus tracked": {"name": "consensus", "momentum": "tracked"},
+    "gradient tracking": {"name": "consensus", "correction": "gradient-tracking"},
+    "d2": {"name": "consensus", "correction": "d2"},
+    "two rounds": {"name": "consensus", "every": 3, "rounds": 2},
+    "gossip": {},
+    "push-sum": {"topology.graph": "exponential"},
+    "moshpit": {"grid": [2, 2]},
+    "hierarchical": {"groups": 2},
+    "hierarchical gossip": {"name": "hierarchical", "groups": 2, "between": "gossip"},
+    "local-sgd": {"period": 5, "outer": "nesterov"},
+    "elastic": {"name": "local-sgd", "period": 5, "elastic": 0.3},
+    "parameter-server": {},
+    "delayed": {"name": "parameter-server", "delay": 2},
+    "sums": {"name": "parameter-server", "reduce": "sum"},
+    "none": {},
+    "int8": {"name": "consensus", "compress.codec": "int8"},
+    "int8 allreduce": {"name": "allreduce", "compress.codec": "int8"},
+}
+
+
+class Equal(unittest.TestCase):
+    def test_all_reduce_is_one_learner(self):
+        with tempfile.TemporaryDirectory() as folder:
+            distances = python_loops.numbers("equal.py", nodes=4, folder=folder)
+            self.assertGreater(len(distances), 15)
+            for name, distance in distances.items():
+                with self.subTest(name):
+                    self.assertLess(distance, 1e-6)
+            self.assertEqual(list(pathlib.Path(folder).iterdir()), [])  # keep=False
+
+    def test_strategies_are_those_of_the_engine(self):
+        """Parameters of a loop of torch equal those of the built-in model and optimiser, on every node."""
+        cases = {name: {key if "." in key else f"strategy.{key}": value for key, value in {"name": name, **keys}.items()}
+                 for name, keys in STRATEGIES.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            found = python_loops.numbers("quadratic.py", json.dumps(cases), nodes=4, folder=folder)
+        for name, keys in cases.items():
+            for optimizer in ("sgd", "adam"):
+                built_in = {"model.name": "quadratic", "model.a": [1, 2, 3, 4], "model.b": [4, 3, 2, 1], "model.x0": 0.0,
+                            "optimizer.name": optimizer, "optimizer.lr": 0.05, "cluster.nodes": 4, "run.steps": 20,
+                            **({"optimizer.momentum": 0.5} if optimizer == "sgd" else {})}
+                expected = veche.train({}, set={**built_in, **keys}, keep=False, progress=False).parameters
+                with self.subTest(f"{name} {optimizer}"):
+                    for mine, (theirs,) in zip(found[f"{name} {optimizer}"], expected, strict=True):
+                        self.assertAlmostEqual(mine, float(theirs), delta=1e-6)
+
+    def test_asynchronous_strategies_and_codecs(self):
+        """They end, and the loss stays where it was or falls."""
+        with tempfile.TemporaryDirectory() as folder:
+            losses = python_loops.numbers("strategies.py", nodes=4, folder=folder)
+        self.assertGreater(len(losses), 15)
+        for name, (before, after) in losses.items():
+            with self.subTest(name):
+                self.assertTrue(math.isfinite(after))
+                self.assertLess(after, 2 * before)
+        self.assertGreater(sum(after < before for before, after in losses.values()), len(losses) / 2)
+
+
+class Refusals(unittest.TestCase):
+    """One node, in this process."""
+
+    def setUp(self):
+        self.addCleanup(veche.finish)
+        self.model = torch.nn.Linear(3, 2)
+
+    def wrapped(self, optimizer=None, *more, **options):
+        optimizer = optimizer or torch.optim.SGD(self.model.parameters(), lr=0.1)
+        return veche.Optimizer(optimizer, *more, **{"strategy": "none", "keep": False, **options})
+
+    def backward(self):
+        self.model(torch.ones(1, 3)).sum().backward()
+
+    def refused(self, error, words):
+        return self.assertRaisesRegex(error, f"^[^\n]*{words}[^\n]*$")
+
+    def test_two_optimizers(self):
+        first = self.wrapped()
+        with self.refused(veche.RequestError, "a run is under way in this process"):
+            self.wrapped(torch.optim.SGD(torch.nn.Linear(2, 2).parameters(), lr=0.1))
+        with self.refused(veche.RequestError, "belongs to a run already"):
+            self.wrapped(first)
+        self.backward()
+        first.step()
+        self.assertEqual(first.finish()["steps"], 1)
+
+    def test_wrong_arguments(self):
+        with self.refused(TypeError, "not Linear"):
+            veche.Optimizer(self.model)
+        with self.refused(veche.RequestError, "choose own, average or broadcast"):
+            self.wrapped(buffers="mine")
+        with self.refused(veche.RequestError, "needs the model"):
+            self.wrapped(buffers="average")
+        with self.refused(veche.RequestError, "no-such"):
+            self.wrapped(strategy="no-such")
+        with self.refused(TypeError, "LBFGS"):
+            self.wrapped(torch.optim.LBFGS(self.model.parameters()))
+        self.backward()
+        self.wrapped().step()  # nothing of the refused ones is left
+
+    def test_sparse_gradients(self):
+        embedding = torch.nn.Embedding(4, 3, sparse=True)
+        optimizer = self.wrapped(torch.optim.SGD(embedding.parameters(), lr=0.1))
+        embedding(torch.tensor([1, 2])).sum().backward()
+        with self.refused(TypeError, "sparse=False"):
+            optimizer.step()
+
+    def test_parameters_added_later(self):
+        optimizer = self.wrapped()
+        more = torch.nn.Parameter(torch.zeros(2))
+        with self.refused(veche.RequestError, "add them before"):
+            optimizer.add_param_group({"params": [more]})
+        optimizer.param_groups[0]["params"].append(more)
+        with self.refused(veche.RequestError, "added"):
+            optimizer.step()
+
+    def test_parameters_replaced_later(self):
+        optimizer = self.wrapped()
+        optimizer.param_groups[0]["params"][0] = torch.nn.Parameter(torch.zeros(2, 3))
+        with self.refused(veche.RequestError, "replaced"):
+            optimizer.step()
+        veche.finish()
+        self.model = torch.nn.Linear(3, 2)
+        optimizer = self.wrapped(None, self.model)
+        self.model.weight.data = torch.zeros(2, 3)
+        with self.refused(veche.RequestError, "'weight' was replaced"):
+            optimizer.step()
+
+    def test_state_with_none(self):
+        """SGD without momentum keeps None for each parameter."""
+        optimizer = self.wrapped()
+        for _ in range(2):
+            self.backward()
+            optimizer.step()
+        self.assertEqual({state["momentum_buffer"] for state in optimizer.state.values()}, {None})
+
+    def test_scalars_and_empty_parameters(self):
+        tensors = [torch.nn.Parameter(torch.tensor(1.0)), torch.nn.Parameter(torch.ones(3)),
+                   torch.nn.Parameter(torch.ones(0, 4)), torch.nn.Parameter(torch.ones(1))]
+        others = [torch.nn.Parameter(p.detach().clone()) for p in tensors]
+        for make in (torch.optim.Adam, lambda t, lr: torch.optim.SGD(t, lr=lr, momentum=0.9), torch.optim.NAdam):
+            mine, theirs = self.wrapped(make(tensors, lr=0.1)), make(others, lr=0.1)
+            for _ in range(3):
+                for optimizer, parameters in ((mine, tensors), (theirs, others)):
+                    optimizer.zero_grad()
+                    sum((p**2).sum() for p in parameters).backward()
+                    optimizer.step()
+            mine.finish()
+            for p, q in zip(tensors, others):
+                torch.testing.assert_close(p, q)
+
+    def test_steps_after_the_end(self):
+        optimizer = self.wrapped(set={"run.steps": 3})
+        for _ in range(3):
+            self.assertFalse(optimizer.ended)
+            self.backward()
+            optimizer.step()
+        self.assertTrue(optimizer.ended)
+        with self.refused(veche.RequestError, "the run has ended after 3 steps"):
+            optimizer.step()
+        self.assertEqual(optimizer.finish()["steps"], 3)
+        with self.refused(veche.RequestError, "the run has ended"):
+            optimizer.step()
+
+    def test_run_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            optimizer = self.wrapped(name="mine", keep=True, set={"run.out": folder}, checkpoint_every=2)
+            for _ in range(5):
+                self.backward()
+                optimizer.step()
+            self.assertEqual(optimizer.finish()["folder"], pathlib.Path(folder, "mine"))
+            self.assertIn("step-5", [each.name for each in pathlib.Path(folder, "mine", "checkpoint").iterdir()])
+
+
+if __name__ == "__main__":
+    unittest.main()
