@@ -26,7 +26,7 @@ def host_array(tensor: torch.Tensor) -> np.ndarray:
 
 
 def tensor_like(array: np.ndarray, original: torch.Tensor) -> torch.Tensor:
-    return torch.from_numpy(array).to(device=original.device, dtype=original.dtype)
+    return torch.from_numpy(np.asarray(array)).to(device=original.device, dtype=original.dtype)
 
 
 def all_arrays(array: np.ndarray) -> list[np.ndarray]:
