@@ -83,6 +83,45 @@ def horovod():
     refused("lacks 2", hvd.DistributedOptimizer, adam, named_parameters=model[0].named_parameters())
 
 
+def optimizers():
+    """Sums of sparse gradients, and state that comes from rank 0 after the optimizer was wrapped."""
+    torch.manual_seed(hvd.rank())
+    words = torch.nn.Embedding(4, 2, sparse=True)
+    optimizer = torch.optim.SGD(words.parameters(), lr=1.0 + hvd.rank(), momentum=0.5)
+    optimizer = hvd.DistributedOptimizer(optimizer, words.named_parameters(), op=hvd.Sum, sparse_as_dense=True)
+    hvd.broadcast_parameters(words.state_dict(), root_rank=0)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    before, size = words.weight.detach().clone(), hvd.size()
+    for _ in range(2):
+        optimizer.zero_grad()
+        words(torch.tensor([2])).sum().backward()
+        optimizer.step()
+        hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    same(before - words.weight, [[0, 0], [0, 0], [2.5 * size] * 2, [0, 0]])
+    same(optimizer.state_dict()["state"][0]["momentum_buffer"][2], [1.5 * size] * 2)
+    hvd.shutdown()
+    # A closure, and a step that exchanges nothing.
+    w = torch.nn.Parameter(torch.tensor([float(bf.rank())]))
+    gradient = bf.DistributedGradientAllreduceOptimizer(torch.optim.SGD([w], lr=0.5), None)
+    same(gradient.step(lambda: descend(gradient, w)), [0])  # all begin with rank 0's
+    same(w, [0.5])
+    bf.shutdown()
+    both = bf.DistributedAdaptThenCombineOptimizer(torch.optim.SGD([w], lr=0.5), None, bf.CommunicationType.allreduce)
+    both.step(lambda: descend(both, w, 1.0 + bf.rank()))
+    same(w, [0.5 + 0.5 * (1 + (bf.size() - 1) / 2)])
+    both.communication_type = bf.CommunicationType.empty
+    both.step(lambda: descend(both, w, 1.0 + bf.rank()))
+    same(w, [0.5 + 0.5 * (1 + (bf.size() - 1) / 2) + 0.5 * (1 + bf.rank())])
+    bf.shutdown()
+
+
+def descend(optimizer, w, slope=1.0):
+    optimizer.zero_grad(set_to_none=True)
+    loss = -slope * w.sum()
+    loss.backward()
+    return loss
+
+
 def bluefog():
     bf.init()
     rank, size = bf.rank(), bf.size()
@@ -164,6 +203,7 @@ class OneWayRing:
 
 horovod()
 hvd.shutdown()
+optimizers()
 bluefog()
 bf.shutdown()
 pathlib.Path(f"{sys.argv[-1]}.{bf.rank()}").write_text("true")  # came to its end
