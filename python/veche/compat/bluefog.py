@@ -1,7 +1,7 @@
 """BlueFog's interface for PyTorch: `import veche.compat.bluefog as bf`.
 
-All processes call the same functions in the same order. The optimizers keep no checkpoints: with
-`veche.Optimizer(optimizer, model, strategy="consensus")` a run has them, and can be watched.
+All processes call the same functions in the same order, and make equally many steps. The optimizers keep no
+checkpoints: with `veche.Optimizer(optimizer, model, strategy="consensus")` a run has them, and can be watched.
 """
 
 from __future__ import annotations
