@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -45,6 +46,8 @@ class HandOver {
   void run_ended();
 
   // The node.
+  // Whether this is the first node made of it.
+  bool take_node() { return !taken_.exchange(true); }
   void ready(Channel& channel, std::uint64_t step);
   bool next(std::uint64_t step);
   Score take_score();
@@ -58,6 +61,7 @@ class HandOver {
   enum class Turn { node, loop };
 
   std::vector<float> parameters_, gradients_, buffers_;
+  std::atomic<bool> taken_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Turn turn_ = Turn::node;

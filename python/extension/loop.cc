@@ -91,9 +91,14 @@ class LoopOptimizer : public Optimizer {
 void register_loop() {
   static std::once_flag once;
   std::call_once(once, [] {
-    register_model({.name = kName, .needs_data = false, .make = [](const ModelSpec&) {
-                      return std::make_unique<LoopLearner>(current().shared);
-                    }});
+    register_model(
+        {.name = kName, .needs_data = false, .make = [](const ModelSpec&) {
+           if (!current().shared->take_node())
+             throw RequestError(
+                 "a training loop is one node, and this process is to run several: start a process "
+                 "per node, as by `python -m veche.launch -n 4 train.py`");
+           return std::make_unique<LoopLearner>(current().shared);
+         }});
     register_optimizer({.name = kName, .make = [](Learner&, std::size_t from, std::size_t length) {
                           return std::make_unique<LoopOptimizer>(current().optimizer, from, length);
                         }});
