@@ -118,8 +118,8 @@ class Handle:
 
 
 def later(function: Callable[..., Any]) -> Callable[..., Handle]:
-    """`function` as the other library's call that does not wait. All processes must call such functions
-    in the same order."""
+    """`function` as the other library's call that does not wait. All processes must call such
+    functions in the same order."""
 
     def start(*arguments: Any, **named: Any) -> Handle:
         return Handle(function(*arguments, **named))

@@ -1,7 +1,8 @@
 """BlueFog's interface for PyTorch: `import veche.compat.bluefog as bf`.
 
-All processes call the same functions in the same order, and make equally many steps. The optimizers keep no
-checkpoints: with `veche.Optimizer(optimizer, model, strategy="consensus")` a run has them, and can be watched.
+All processes call the same functions in the same order, and make equally many steps. The
+optimizers keep no checkpoints: `veche.Optimizer(optimizer, model, strategy="consensus")` keeps
+them, and its run can be watched.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ def local_size() -> int:
 
 
 def set_topology(topology: Any = None, is_weighted: bool = False) -> bool:
-    """Sets the graph: a spec such as "ring:8", a veche.Topology or a networkx.DiGraph, the same on all
-    processes. With `is_weighted` its weights are used, otherwise the plain average of neighbours."""
+    """Sets the graph: a spec such as "ring:8", a veche.Topology or a networkx.DiGraph, the same
+    on all processes. With `is_weighted` its weights are used, otherwise the plain average of
+    neighbours."""
     given = topology_util.ExponentialTwoGraph(size()) if topology is None else topology
     links = topology_util.Links(given, size())
     _Graph.given, _Graph.weighted, _Graph.links = given, is_weighted, links
@@ -147,8 +149,8 @@ def neighbor_allreduce(
 ) -> torch.Tensor:
     """A new tensor: self_weight * tensor + the sum of src_weights[r] * what process r sends.
 
-    Without weights those of the graph. With `dst_weights` this process sends to those alone, each time
-    `dst_weights[r] * tensor`, and receives from those of `src_weights` alone.
+    Without weights those of the graph. With `dst_weights` this process sends to those alone, each
+    time `dst_weights[r] * tensor`, and receives from those of `src_weights` alone.
     """
     mine = _tensors.host_array(tensor)
     if (self_weight is None) != (src_weights is None):
@@ -223,8 +225,8 @@ def pair_gossip(
     pair_weight: Union[float, None] = None,
     name: Union[str, None] = None,
 ) -> torch.Tensor:
-    """A new tensor: the average, or weighted sum, of this one and that of `target_rank`, which calls it
-    with this rank."""
+    """A new tensor: the average, or weighted sum, of this one and that of `target_rank`, which
+    calls it with this rank."""
     if (self_weight is None) != (pair_weight is None):
         raise RequestError("self_weight and pair_weight belong together: give both or neither")
     if not 0 <= target_rank < size() or target_rank == rank():
@@ -284,8 +286,8 @@ def DistributedAdaptThenCombineOptimizer(  # noqa: N802
     num_steps_per_communication: int = 1,
     **options: Any,
 ) -> torch.optim.Optimizer:
-    """`step()` makes the optimizer's step, and then takes the average of the neighbours' parameters:
-    w <- average(w - lr * g(w)). `options` are those of `veche.Optimizer`."""
+    """`step()` makes the optimizer's step, and then takes the average of the neighbours'
+    parameters: w <- average(w - lr * g(w)). `options` are those of `veche.Optimizer`."""
     return _combining(optimizer, model, communication_type, num_steps_per_communication, False, options)
 
 
@@ -296,8 +298,9 @@ def DistributedAdaptWithCombineOptimizer(  # noqa: N802
     num_steps_per_communication: int = 1,
     **options: Any,
 ) -> torch.optim.Optimizer:
-    """`step()` takes the average of the neighbours' parameters, and then the optimizer's step with the
-    gradient of those before: w <- average(w) - lr * g(w). `options` are those of `veche.Optimizer`."""
+    """`step()` takes the average of the neighbours' parameters, and then the optimizer's step
+    with the gradient of those before: w <- average(w) - lr * g(w). `options` are those of
+    `veche.Optimizer`."""
     return _combining(optimizer, model, communication_type, num_steps_per_communication, True, options)
 
 

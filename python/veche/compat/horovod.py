@@ -1,7 +1,8 @@
 """Horovod's interface for PyTorch: `import veche.compat.horovod as hvd`.
 
-Exchanges happen in `step()`, not during the backward pass, and all processes call the same functions in the
-same order. `DistributedOptimizer` takes the arguments of `veche.Optimizer` too: strategy="local-sgd", ...
+Exchanges happen in `step()`, not during the backward pass, and all processes call the same
+functions in the same order. `DistributedOptimizer` takes the arguments of `veche.Optimizer` too:
+strategy="local-sgd", ...
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def grouped_allreduce(tensors: Iterable[torch.Tensor], *arguments: Any, **named:
 
 
 def allgather(tensor: torch.Tensor, name: Union[str, None] = None, process_set: Any = None) -> torch.Tensor:
-    """The tensors of all processes, one after the other along the first side, in which they may differ."""
+    """The tensors of all processes, one after the other along the first side, in which they may
+    differ."""
     _everybody(process_set)
     return _tensors.allgather(tensor)
 
@@ -249,8 +251,8 @@ class _Step:
     step.hooked = step._with_counter = step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
 
     def synchronize(self) -> None:
-        """Exchanges the gradients now, so that they can be clipped. The mean that `step` takes of equal
-        gradients changes them no more, but sends them once more."""
+        """Exchanges the gradients now, so that they can be clipped. The mean that `step` takes of
+        equal gradients changes them no more, but sends them once more."""
         parameters = _tensors.parameters_of(self)
         for p in parameters:
             if p.grad is None:

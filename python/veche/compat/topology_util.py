@@ -1,6 +1,7 @@
 """BlueFog's graphs as specs of Veche's: `from veche.compat import topology_util`.
 
-A graph is what `set_topology` takes: a spec such as "ring:8", a `veche.Topology`, or a DiGraph of networkx.
+A graph is what `set_topology` takes: a spec such as "ring:8", a `veche.Topology`, or a DiGraph of
+networkx.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def GetSendWeights(topo: Any, rank: int) -> tuple[float, dict[int, float]]:  # n
 
 
 def GetDynamicOnePeerSendRecvRanks(topo: Any, self_rank: int) -> Iterator[tuple[list[int], list[int]]]:  # noqa: N802
-    """For ever: the one node that this one sends to, clockwise from it, and those that send to this one."""
+    """For ever: the one node that this one sends to, clockwise from it, and those that send to
+    this one."""
     size = _size_of(topo)
     links = Links(topo, size)
     targets = [sorted(links.readers(node), key=lambda to: (to - node) % size) for node in range(size)]
