@@ -61,15 +61,21 @@ class LoopOptimizer : public Optimizer {
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
               const Step& step) override {
-    std::ranges::copy(g, scratch_.begin());
-    if (step.gradient_scale != 1) scale(scratch_, static_cast<float>(step.gradient_scale));
+    const bool clipped = step.gradient_scale != 1;
+    if (clipped) {
+      std::ranges::copy(g, scratch_.begin());
+      scale(scratch_, static_cast<float>(step.gradient_scale));
+    }
     const bool elsewhere = into.data() != x.data();
     // In place, as the Python optimizer's tensors are views of x.
     const std::span<float> target(const_cast<float*>(x.data()), x.size());
     if (elsewhere) before_.assign(x.begin(), x.end());
     {
       const py::gil_scoped_acquire gil;
-      optimizer_.attr("update")(array_over(target, py::none()), gradient_);
+      // Nobody needs the gradient after the optimizer's step, so it may be changed.
+      const std::span<float> gradient(const_cast<float*>(g.data()), g.size());
+      optimizer_.attr("update")(array_over(target, py::none()),
+                                clipped ? gradient_ : array_over(gradient, py::none()));
     }
     if (!elsewhere) return;
     std::ranges::copy(target, into.begin());
@@ -82,7 +88,7 @@ class LoopOptimizer : public Optimizer {
   py::object optimizer_;
   std::vector<py::array> arrays_;
   std::vector<std::span<float>> state_;
-  // Python's, as the gradients of the user's tensors are views of it after the run too.
+  // For a clipped gradient. Python's, as a tensor's gradient may stay a view of it after the run.
   py::object gradient_;
   std::span<float> scratch_;
   std::vector<float> before_;

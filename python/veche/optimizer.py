@@ -415,7 +415,6 @@ class _Whole:
         self.shared = shared
         vector = shared.parameters
         self.state_arrays = FlatState(shared.state_layout, vector.tensors, vector.offsets, vector.length)
-        self.views: dict[int, list[torch.Tensor]] = {}
         self.elsewhere: _Part | None = None
 
     def state(self) -> list[np.ndarray]:
@@ -429,13 +428,13 @@ class _Whole:
                 self.elsewhere = _Part(shared, 0, vector.length, self.state_arrays)
             self.elsewhere.update(x, g)
             return
-        address = g.ctypes.data
-        if address not in self.views:
-            self.views[address] = shared.views_over(torch.from_numpy(g))
+        # The loop's own gradients, or a copy that the run has clipped and that ends with it.
+        lent = g.ctypes.data != shared.flat_gradient.data_ptr()
+        gradients = shared.views_over(torch.from_numpy(g)) if lent else shared.gradient_views
         with torch.no_grad():
             if vector.staged:
                 vector.read()
-            for p, view in zip(vector.tensors, self.views[address]):
+            for p, view in zip(vector.tensors, gradients):
                 if not vector.staged:
                     if p.grad is not view:
                         p.grad = view
@@ -446,6 +445,9 @@ class _Whole:
         if shared.state_is_mixed:
             self.state_arrays.before_step(optimizer.state)
         shared.base_step(optimizer)
+        if lent and not vector.staged:
+            for p, view in zip(vector.tensors, shared.gradient_views):
+                p.grad = view
         self.state_arrays.after_step(optimizer.state)
         if vector.staged:
             vector.write()
