@@ -10,7 +10,7 @@ import torch
 
 from veche import _session
 from veche._state import FlatState, Layout, fits, is_dense, like, view_of
-from veche._veche import RequestError, TensorLayout
+from veche._veche import RequestError, RunError, TensorLayout
 
 
 def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of one)
@@ -265,6 +265,7 @@ class _Shared:
         # no more steps, after which each has its own buffers and decides on overflows alone.
         self.agrees = buffers != "own"
         self.scaled = False
+        self.failure: Exception | None = None
         self.state_is_mixed = False  # by the run, between two steps
         self.ids = [id(p) for group in optimizer.param_groups for p in group["params"]]
 
@@ -334,7 +335,12 @@ class _Shared:
             self.parameters.check_unmoved()
 
     def exchange(self) -> None:
-        self.ended = not self.loop.step(self.loss, self.samples)
+        try:
+            self.ended = not self.loop.step(self.loss, self.samples)
+        except RunError as failure:
+            if self.failure is not None:  # of the user's optimizer, with its traceback
+                raise self.failure from failure
+            raise
         if self.parameters.staged:
             self.parameters.read()
         self.buffers.read_floats()
@@ -441,7 +447,11 @@ class _Whole:
                     p.grad = view.to(p.device, p.dtype)
         if shared.state_is_mixed:
             self.state_arrays.before_step(optimizer.state)
-        shared.base_step(optimizer)
+        try:
+            shared.base_step(optimizer)
+        except Exception as error:
+            shared.failure = error
+            raise
         self.state_arrays.after_step(optimizer.state)
         if vector.staged:
             vector.write()
