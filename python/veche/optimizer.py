@@ -36,6 +36,13 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     `state_dict` and `param_groups` go on working. With `model`, its batch-norm statistics are part
     of checkpoints, and parameters have their names. Nothing is exchanged by hooks: all happens in
     `step()`.
+
+    `buffers`: the model's buffers are each node's own, or averaged after every step, or those of
+    node 0; from the moment a node has no more steps they are each node's own. `stage`: True copies
+    parameters to and from the run's memory in every step; by default only where they cannot lie in
+    it, as on a GPU, of another type than float32, or over a storage that others share. The result is
+    the same. torch.nn.utils.clip_grad_norm_ bounds each node's own gradient, but after
+    `synchronize()` the mean of all; set={"optimizer.clip": 1.0} bounds the mean without that.
     """
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a torch.optim.Optimizer, not {type(optimizer).__name__}")
