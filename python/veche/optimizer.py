@@ -64,7 +64,8 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     shared.state_is_mixed = _session.state_is_mixed(options)
     loop = _session.start(
         shared.parameters.layout, shared.buffers.layout, shared.make, options,
-        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
+        resume=resume, restart=restart, keep=keep,
+        before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
     )  # fmt: skip
     shared.attach(loop)
     original = type(optimizer)
