@@ -35,6 +35,16 @@ py::array_t<float> array_over(std::span<float> vector, const py::handle& owner) 
   return {{static_cast<py::ssize_t>(vector.size())}, {sizeof(float)}, vector.data(), owner};
 }
 
+// An exception of Python can be handed to Python once only; the end of a run may throw it again.
+template <class Call>
+py::object called(Call call) {
+  try {
+    return call();
+  } catch (const py::error_already_set& error) {
+    throw RunError(error.what());
+  }
+}
+
 // The user's optimizer as the run sees it. It works in place, on the node's thread; the Python loop
 // waits meanwhile.
 class LoopOptimizer : public Optimizer {
@@ -42,7 +52,7 @@ class LoopOptimizer : public Optimizer {
   using Optimizer::update;
   LoopOptimizer(const py::object& make, std::size_t from, std::size_t length) {
     const py::gil_scoped_acquire gil;
-    optimizer_ = make(from, length);
+    optimizer_ = called([&] { return make(from, length); });
     py::array_t<float> gradient(static_cast<py::ssize_t>(length));
     scratch_ = {gradient.mutable_data(), length};
     gradient_ = std::move(gradient);
@@ -74,8 +84,8 @@ class LoopOptimizer : public Optimizer {
       const py::gil_scoped_acquire gil;
       // Nobody needs the gradient after the optimizer's step, so it may be changed.
       const std::span<float> gradient(const_cast<float*>(g.data()), g.size());
-      optimizer_.attr("update")(array_over(target, py::none()),
-                                clipped ? gradient_ : array_over(gradient, py::none()));
+      const py::object handed = clipped ? gradient_ : array_over(gradient, py::none());
+      called([&] { return optimizer_.attr("update")(array_over(target, py::none()), handed); });
     }
     if (!elsewhere) return;
     std::ranges::copy(target, into.begin());

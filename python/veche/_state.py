@@ -210,8 +210,10 @@ def view_of(flat: torch.Tensor, like_this: torch.Tensor, offset: int) -> torch.T
     length = like_this.numel()
     part = flat[offset : offset + length]
     if is_dense(like_this):
-        return part.as_strided(like_this.size(), like_this.stride(), part.storage_offset())
-    return part.view(like_this.size())
+        part = part.as_strided(like_this.size(), like_this.stride(), part.storage_offset())
+    else:
+        part = part.view(like_this.size())
+    return part.data  # autograd need not track it as a view, which costs in every operation
 
 
 def is_dense(tensor: torch.Tensor) -> bool:

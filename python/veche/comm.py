@@ -38,7 +38,7 @@ def _floats(x: Any, name: str = "x") -> np.ndarray:
 
 
 def _read(x: Any) -> np.ndarray:
-    """A flat array of what the caller sends; it may be of another type, on another device and read-only."""
+    """A flat array of what the caller sends: of any type, on any device, and read-only too."""
     if hasattr(x, "detach") and hasattr(x, "data_ptr"):
         x = x.detach().cpu().numpy()
     return np.ascontiguousarray(x, dtype=np.float32).reshape(-1)

@@ -10,7 +10,7 @@ import torch
 
 from veche import _session
 from veche._state import FlatState, Layout, fits, is_dense, like, view_of
-from veche._veche import RequestError, TensorLayout
+from veche._veche import RequestError, RunError, TensorLayout
 
 
 def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of one)
@@ -36,6 +36,13 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     `state_dict` and `param_groups` go on working. With `model`, its batch-norm statistics are part
     of checkpoints, and parameters have their names. Nothing is exchanged by hooks: all happens in
     `step()`.
+
+    `buffers`: the model's buffers are each node's own, or averaged after every step, or those of
+    node 0; from the moment a node has no more steps they are each node's own. `stage`: True copies
+    parameters to and from the run's memory in every step; by default only where they cannot lie in
+    it, as on a GPU, of another type than float32, or over a storage that others share. The result is
+    the same. torch.nn.utils.clip_grad_norm_ bounds each node's own gradient, but after
+    `synchronize()` the mean of all; set={"optimizer.clip": 1.0} bounds the mean without that.
     """
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise TypeError(f"optimizer must be a torch.optim.Optimizer, not {type(optimizer).__name__}")
@@ -59,7 +66,8 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     shared.state_is_mixed = _session.state_is_mixed(options)
     loop = _session.start(
         shared.parameters.layout, shared.buffers.layout, shared.make, options,
-        resume=resume, restart=restart, keep=keep, before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
+        resume=resume, restart=restart, keep=keep,
+        before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
     )  # fmt: skip
     shared.attach(loop)
     original = type(optimizer)
@@ -267,6 +275,7 @@ class _Shared:
         # no more steps, after which each has its own buffers and decides on overflows alone.
         self.agrees = buffers != "own"
         self.scaled = False
+        self.failure: Exception | None = None
         self.state_is_mixed = False  # by the run, between two steps
         self.ids = [id(p) for group in optimizer.param_groups for p in group["params"]]
 
@@ -336,7 +345,12 @@ class _Shared:
             self.parameters.check_unmoved()
 
     def exchange(self) -> None:
-        self.ended = not self.loop.step(self.loss, self.samples)
+        try:
+            self.ended = not self.loop.step(self.loss, self.samples)
+        except RunError as failure:
+            if self.failure is not None:  # of the user's optimizer, with its traceback
+                raise self.failure from failure
+            raise
         if self.parameters.staged:
             self.parameters.read()
         self.buffers.read_floats()
@@ -444,10 +458,15 @@ class _Whole:
                     p.grad = view.to(p.device, p.dtype)
         if shared.state_is_mixed:
             self.state_arrays.before_step(optimizer.state)
-        shared.base_step(optimizer)
-        if lent and not vector.staged:
-            for p, view in zip(vector.tensors, shared.gradient_views):
-                p.grad = view
+        try:
+            shared.base_step(optimizer)
+        except Exception as error:
+            shared.failure = error
+            raise
+        finally:
+            if lent and not vector.staged:
+                for p, view in zip(vector.tensors, shared.gradient_views):
+                    p.grad = view
         self.state_arrays.after_step(optimizer.state)
         if vector.staged:
             vector.write()

@@ -57,7 +57,7 @@ class Ends(LoopsTest):
         """Its traceback is in the error of the others, which end."""
         for launcher in self.launchers():
             with self.subTest(**launcher):
-                done = python_loops.run("ends.py", "raise", nodes=3, folder=self.folder, check=False, **launcher)
+                done = python_loops.run("ends.py", "raise", nodes=2, folder=self.folder, check=False, **launcher)
                 self.assertNotEqual(done.returncode, 0)
                 # Its own, and one in the error of at least one other; mpirun may cut off the rest.
                 self.assertGreaterEqual(done.stderr.count("ValueError: too many cooks"), 2, done.stderr)
@@ -65,13 +65,13 @@ class Ends(LoopsTest):
                 self.assertNotIn("Exception ignored", done.stderr)
 
     def test_a_node_raises_before_the_run(self):
-        done = python_loops.run("ends.py", "raise-before", nodes=3, folder=self.folder, check=False)
+        done = python_loops.run("ends.py", "raise-before", nodes=2, folder=self.folder, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("ValueError: too many cooks", done.stderr)
         self.assertIn("has ended before the others", done.stderr)
 
     def test_a_node_is_killed(self):
-        done = python_loops.run("ends.py", "kill", nodes=3, folder=self.folder, check=False)
+        done = python_loops.run("ends.py", "kill", nodes=2, folder=self.folder, check=False)
         self.assertEqual(done.returncode, 128 + 9)
         self.assertIn("process 1 was ended by signal 9", done.stderr)
         self.assertIn("node 1 is gone", done.stderr)

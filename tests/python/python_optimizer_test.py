@@ -178,6 +178,21 @@ class Refusals(unittest.TestCase):
         with self.refused(veche.RequestError, "the run has ended"):
             optimizer.step()
 
+    def test_an_optimizer_that_raises(self):
+        class Fails(torch.optim.SGD):
+            def step(self, closure=None):
+                if self.state:
+                    raise ZeroDivisionError("too many cooks")
+                return super().step(closure)
+
+        optimizer = self.wrapped(Fails(self.model.parameters(), lr=0.1, momentum=0.9))
+        self.backward()
+        optimizer.step()
+        with self.refused(ZeroDivisionError, "too many cooks"):
+            optimizer.step()
+        with self.assertRaises(veche.RunError):
+            veche.finish()
+
     def test_run_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             optimizer = self.wrapped(name="mine", keep=True, set={"run.out": folder}, checkpoint_every=2)

@@ -1,4 +1,4 @@
-"""Many runs one after the other in one process: cycles.py COUNT. Prints threads, files and kilobytes before and after."""
+"""Many runs one after the other in one process: cycles.py COUNT. Prints what it held before and after."""
 
 import gc
 import json

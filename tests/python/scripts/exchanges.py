@@ -1,4 +1,4 @@
-"""`veche.comm` on three nodes: any assertion that fails ends all with an error. "right" is the last line."""
+"""`veche.comm` on three nodes: an assertion that fails ends all. The last line is "right"."""
 
 import array
 import os
@@ -44,7 +44,8 @@ check(comm.allreduce_, 2)
 check(lambda x: comm.allreduce_(x, op="sum"), 6)
 check(lambda x: comm.broadcast_(x, root=1), 2)
 check(comm.mix_, 2)
-check(lambda x: comm.mix_(x, {ME: 0.25, (ME + 1) % 3: 0.75}, readers=[(ME - 1) % 3]), 0.25 * (1 + ME) + 0.75 * (1 + (ME + 1) % 3))
+after, before = (ME + 1) % 3, (ME - 1) % 3
+check(lambda x: comm.mix_(x, {ME: 0.25, after: 0.75}, readers=[before]), 0.25 * (1 + ME) + 0.75 * (1 + after))
 pairs = {0: 2, 1: 1, 2: 0}
 check(lambda x: comm.gossip_(x, pairs[ME]), 2)
 

@@ -1,6 +1,6 @@
-"""A loop of Adam over a shuffled loader, on one or more nodes: resumed.py STEPS [HANG_AT] [--resume FOLDER].
+"""A loop over a shuffled loader, on one or more nodes: resumed.py [--hang-at STEP] [--resume FOLDER].
 
-At step HANG_AT it prints "waiting" and waits for the signal that ends it. At the end node 0 saves everything.
+At that step it prints "waiting" and waits for the signal that ends it. At the end node 0 saves everything.
 """
 
 import argparse

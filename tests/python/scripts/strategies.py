@@ -1,5 +1,7 @@
-"""Asynchronous strategies and lossy codecs, 25 steps each: the last line is {case: [loss before, loss after]} of
-all samples, with the model of node 0}."""
+"""Asynchronous strategies and lossy codecs, 25 steps each.
+
+The last line is {case: [loss before, loss after]}, of all samples with the model of node 0.
+"""
 
 import json
 import sys
