@@ -19,8 +19,10 @@ class VECHE_API DrivenLearner : public Learner {
   // while `next` waits. It is valid until the node ends. `step`: steps made so far.
   virtual void begin(Channel& channel, std::uint64_t step) = 0;
   // Waits until the outside loop has a gradient for the next step, which `compute_gradient` then
-  // returns. False: it has none left; every later call returns false too.
-  virtual bool next() = 0;
+  // returns. False: it has none left; every later call returns false too. `step`: steps made so far.
+  // On the grid they may be more than calls: a step that a change of members cuts off is made in the
+  // next view, with the gradient given before.
+  virtual bool next(std::uint64_t step) = 0;
   // After the last step, with the parameters that the strategy has left.
   virtual void end() = 0;
 };

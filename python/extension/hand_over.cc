@@ -1,7 +1,10 @@
 #include "extension/hand_over.h"
 
+#include <algorithm>
+
 #include "veche/collectives.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche::python {
 namespace {
@@ -62,8 +65,14 @@ void HandOver::run_ended() {
 }
 
 void HandOver::ready(Channel& channel, std::uint64_t step) {
-  // Loops that were written without Veche draw different initial models.
-  if (step == 0) {
+  // Loops that were written without Veche draw different initial models. A newcomer of a strategy
+  // whose nodes keep their own pace begins at step 0 too, with the model of the others.
+  const std::vector<Message> steps = all_gather(channel, channel.pool.copy_of_item(step));
+  std::uint64_t most = 0;
+  for (int node = 0; node < channel.size(); ++node)
+    most = std::max(most, unpack_item<std::uint64_t>(steps[static_cast<std::size_t>(node)], NodeId{node},
+                                                     "the steps of a node"));
+  if (most == 0) {
     broadcast(channel, NodeId{0}, parameters_);
     if (!buffers_.empty()) broadcast(channel, NodeId{0}, buffers_);
   }
@@ -72,15 +81,15 @@ void HandOver::ready(Channel& channel, std::uint64_t step) {
   steps_ = step;
 }
 
-bool HandOver::next() {
+bool HandOver::next(std::uint64_t step) {
   std::unique_lock lock(mutex_);
+  steps_ = step;
   if (!finished_) {
     turn_ = Turn::loop;
     changed_.notify_all();
     changed_.wait(lock, [&] { return turn_ == Turn::node; });
   }
   if (failure_) throw RunError(*failure_);
-  if (!finished_) ++steps_;
   return !finished_;
 }
 

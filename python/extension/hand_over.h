@@ -46,7 +46,7 @@ class HandOver {
 
   // The node.
   void ready(Channel& channel, std::uint64_t step);
-  bool next();
+  bool next(std::uint64_t step);
   Score take_score();
   void end() {}
 
@@ -81,7 +81,7 @@ class LoopLearner : public DrivenLearner {
   std::vector<TensorLayout> parameter_layout() const override { return shared_->parameter_layout; }
   std::vector<TensorLayout> buffer_layout() const override { return shared_->buffer_layout; }
   void begin(Channel& channel, std::uint64_t step) override { shared_->ready(channel, step); }
-  bool next() override { return shared_->next(); }
+  bool next(std::uint64_t step) override { return shared_->next(step); }
   void end() override { shared_->end(); }
 
  private:

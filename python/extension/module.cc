@@ -3,6 +3,7 @@
 
 #include <exception>
 
+#include "veche/endpoint.h"
 #include "veche/errors.h"
 
 namespace veche::python {
@@ -28,6 +29,8 @@ void add_errors(py::module_& module) {
       request(caught.what());
     } catch (const Error& caught) {
       error(caught.what());
+    } catch (const ViewChanged&) {  // an exchange of the loop's own, between two steps
+      lost("the members of the run have changed: exchange again after the next step");
     }
   });
 }

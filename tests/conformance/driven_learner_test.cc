@@ -31,7 +31,8 @@ class Driven : public DrivenLearner {
     EXPECT_EQ(step, 0U);
     nodes_ = channel.size();
   }
-  bool next() override {
+  bool next(std::uint64_t step) override {
+    EXPECT_GE(step, static_cast<std::uint64_t>(made_));
     EXPECT_GT(nodes_, 0);
     return made_ < steps_;
   }

@@ -58,7 +58,7 @@ class TrainingStep {
   virtual Score train_stage(const Turn& turn, const std::function<void(Time)>& after_pass);
 
   virtual void sleep(Time length);
-  virtual bool next_gradient() { return driven_->next(); }
+  virtual bool next_gradient() { return driven_->next(node_.counters.step); }
 
   std::span<float> parameters() const { return node_.model.learner->parameters(); }
   std::span<float> gradients() const { return node_.model.learner->gradients(); }
