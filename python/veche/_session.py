@@ -22,6 +22,7 @@ from veche._veche import Loop, RequestError, TensorLayout
 MEMBER = "VECHE_LAUNCH_MEMBER"  # file with the text of this member of a local job
 GRID = "VECHE_LAUNCH_GRID"  # "found", or the invitation of a run on the grid
 FOLDER = "VECHE_LAUNCH_RESUME"  # folder of a member that returns
+KEYS = "VECHE_LAUNCH_SET"  # KEY=VALUE lines that this member of the grid chooses for itself
 
 _loop: Loop | None = None  # the run under way
 _first_step = 0  # of that run in this process
@@ -151,11 +152,12 @@ def start(
         here = place()
         if not any(key.startswith("cluster.nodes=") for key in keys):
             keys = [*keys, f"cluster.nodes={here.size}"]
-    joins = grid not in (None, "found") or (grid is not None and resume is not None)
-    if joins:
-        keys = [key for key in keys if key.startswith(("grid.", "run.out=", "cluster.nodes="))]
-        text = ""
-    elif not any(key.startswith("run.steps=") for key in keys):
+    else:
+        keys = [*keys, *os.environ.get(KEYS, "").splitlines()]
+    # A member that joins or returns trains by the configuration of the run; a key of its own script
+    # that differs is refused.
+    joins = grid is not None and (grid != "found" or resume is not None)
+    if not joins and not any(key.startswith("run.steps=") for key in keys):
         keys = [*keys, f"run.steps={_STEPS}"]
     makers = [make]
     loop = Loop(parameters, buffers, lambda begin, length: makers[0](begin, length))
@@ -231,6 +233,8 @@ def leave(error: BaseException | None) -> None:
     """At the end of a loop: an error ends the run on all nodes."""
     if os.getpid() != _process:  # a copy, such as a worker of a loader
         return
+    if isinstance(error, KeyboardInterrupt) and _loop is not None:
+        _loop.stop()
     if error is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
         finish()
         return

@@ -5,6 +5,7 @@
     python -m veche.launch --join VECHE1-... train.py          joins it, from any machine
     python -m veche.launch --resume runs/NAME train.py         returns to it
 
+Keys that a member of a grid chooses for itself: --set grid.listen=127.0.0.1:0 --set grid.name=lab
 On clusters use mpirun or srun instead: mpirun -np 16 python train.py
 """
 
@@ -32,6 +33,10 @@ def main(words: list[str] | None = None) -> int:
     how.add_argument("--found", action="store_true", help="found a run that others may join")
     how.add_argument("--join", metavar="INVITATION", help="join the run of an invitation")
     how.add_argument("--resume", metavar="FOLDER", help="return to a run with this member's folder")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help="a key of this member of a grid, such as grid.listen",
+    )  # fmt: skip
     parser.add_argument("script", help="the training script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="given to the script")
     given = parser.parse_args(words)
@@ -40,6 +45,9 @@ def main(words: list[str] | None = None) -> int:
         return 2
     if given.processes is None:
         return _member(given)
+    if given.set:
+        print("veche.launch: --set is for members of a grid: give keys to veche.Optimizer instead", file=sys.stderr)
+        return 2
     if given.processes < 1:
         print(f"veche.launch: -n {given.processes} is not a number of processes: give 1 or more", file=sys.stderr)
         return 2
@@ -49,9 +57,12 @@ def main(words: list[str] | None = None) -> int:
 def _member(given: argparse.Namespace) -> int:
     from veche import _session
 
-    os.environ[_session.GRID] = given.join or "found"
-    if given.resume:
+    os.environ[_session.GRID] = given.join if given.join is not None else "found"
+    os.environ[_session.KEYS] = "\n".join(given.set)
+    if given.resume is not None:
         os.environ[_session.FOLDER] = given.resume
+    # Ended politely, a member saves, and the others go on.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.argv = [given.script, *given.arguments]
     sys.path.insert(0, str(pathlib.Path(given.script).resolve().parent))
     runpy.run_path(given.script, run_name="__main__")
