@@ -73,6 +73,8 @@ def _local(count: int, command: list[str]) -> int:
     from veche import _session, _veche
 
     members = _veche.make_local_job(count)
+    # As torch's own launcher: processes whose threads compete for cores are slow.
+    threads = max(1, len(os.sched_getaffinity(0)) // count)
     with tempfile.TemporaryDirectory(prefix="veche-launch-") as folder:
         processes = []
         for rank, member in enumerate(members):
@@ -80,7 +82,7 @@ def _local(count: int, command: list[str]) -> int:
             file.touch(mode=0o600)  # it holds a private key
             file.write_text(member)
             environment = dict(
-                os.environ,
+                {"OMP_NUM_THREADS": str(threads), **os.environ},
                 RANK=str(rank), WORLD_SIZE=str(count), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(count),
                 **{_session.MEMBER: str(file)},
             )  # fmt: skip
