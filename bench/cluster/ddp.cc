@@ -41,22 +41,14 @@ Json ours_here(const DdpSetting& setting, int steps) {
   return result;
 }
 
-Json theirs_here(const DdpSetting& setting, int steps, const BenchOptions& options) {
-  const Json request{
-      {"model", setting.model}, {"batch", setting.batch}, {"optimizer", "sgd"}, {"steps", steps}};
-  const std::string each = peer_command(options);
-  const std::string both = "RANK=1 sh -c " + quoted(each) + " & RANK=0 sh -c " + quoted(each) + "; wait";
-  return run_program({"sh", "-c", both},
-                     {"REQUEST=" + request.dump(), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
-                      std::string("MASTER_PORT=") + kPeerPort, "GLOO_SOCKET_IFNAME=lo"});
-}
-
 BenchCase beside_ddp(const DdpSetting& setting, const BenchOptions& options) {
   const int steps = options.quick ? 4 : setting.steps;
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, 5)); ++round) {
     rounds.ours(ours_here(setting, steps)["images_per_second"].get<double>());
-    const Json theirs = theirs_here(setting, steps, options);
+    const Json theirs = run_ddp_here(
+        {{"model", setting.model}, {"batch", setting.batch}, {"optimizer", "sgd"}, {"steps", steps}},
+        options);
     if (!std::isfinite(theirs["loss"].get<double>()))
       throw RunError("bench ddp: the peer's loss is no number");
     rounds.theirs(0, theirs["images"].get<double>() / theirs["seconds"].get<double>());
@@ -66,6 +58,14 @@ BenchCase beside_ddp(const DdpSetting& setting, const BenchOptions& options) {
 }
 
 }  // namespace
+
+nlohmann::json run_ddp_here(const nlohmann::json& request, const BenchOptions& options) {
+  const std::string each = peer_command(options);
+  const std::string both = "RANK=1 sh -c " + quoted(each) + " & RANK=0 sh -c " + quoted(each) + "; wait";
+  return run_program({"sh", "-c", both},
+                     {"REQUEST=" + request.dump(), "WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1",
+                      std::string("MASTER_PORT=") + kPeerPort, "GLOO_SOCKET_IFNAME=lo"});
+}
 
 std::vector<BenchCase> bench_ddp(const BenchOptions& options) {
   return {beside_ddp({"resnet20", 32, 40, {"data.shape=[3,32,32]"}, 1.3}, options),

@@ -3,6 +3,7 @@
 #   {"model", "batch", "optimizer": "sgd"|"adam", "steps"}                     speed: random samples, already in memory
 #   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, measured
 #                                                                              at an interval of steps; not timed
+# with "save": FILE, where rank 0 writes the parameters after the first three steps;
 # and in either "hook": "fp16" or "powersgd:RANK", DDP's own communication hooks.
 # Rank 0 prints {"seconds", "images", "loss", "accuracy", "steps"}.
 import gzip
@@ -86,6 +87,8 @@ def train():
     if test is None and "data" not in request:
         for _ in range(3):
             step()  # the first ones build the buckets
+    if rank == 0 and "save" in request:
+        torch.cat([p.detach().contiguous().flatten() for p in model.parameters()]).numpy().tofile(request["save"])
     seconds, done, reached, loss = 0.0, 0, 0.0, None
     every = request.get("every", request["steps"])
     while done < request["steps"] and reached < request.get("target", 2):

@@ -22,6 +22,7 @@
 #include "bench/mix/mix.h"
 #include "bench/neighbours/neighbours.h"
 #include "bench/pipeline/pipeline.h"
+#include "bench/python/python.h"
 #include "bench/serve/serve.h"
 #include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
@@ -71,6 +72,7 @@ std::vector<Bench> benches() {
       {"allreduce", "sums between threads beside copying, and beside no strategy", bench_allreduce},
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
+      {"python", "loops in Python beside PyTorch DDP, exchanges and strategies beside C++", bench_python},
       {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
       {"grid-slow", "four members of a grid at 100 Mbit/s beside four ranks; minutes, needs root",
        bench_grid_slow, true},
@@ -213,9 +215,9 @@ void add_bench(CLI::App& app) {
       ->add_option("--transport", arguments->options.transport,
                    "allreduce: between threads, or between MPI ranks")
       ->check(CLI::IsMember({"threads", "mpi"}));
-  command->add_option(
-      "--only", arguments->options.only,
-      "compress, slow-network, reality, pipeline: only cases with this in their name, such as powersgd");
+  command->add_option("--only", arguments->options.only,
+                      "compress, slow-network, reality, pipeline, python: only cases with this in their "
+                      "name, such as powersgd");
   command
       ->add_option("--target", arguments->options.target,
                    "slow-network, grid-slow: the accuracy to reach, in per cent")

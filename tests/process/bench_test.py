@@ -70,6 +70,13 @@ class BenchTest(RunsTest):
         # A page that is served takes something, and less than the training.
         self.assertTrue(0.5 < cases[2]["ratio"] < 1, cases[2])
 
+    def test_a_loop_in_python_is_measured_beside_its_limit(self):
+        done = self.veche("bench", "python", "--quick", "--json", "--only", "hand-over")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case, = json.loads(done.stdout)["cases"]
+        self.assertEqual((case["unit"], case["peer_value"], case["required"]), ("us", 100, 1))
+        self.assertAlmostEqual(case["ratio"], 100 / case["value"], delta=0.001 * case["ratio"])
+
     def test_testing_comes_to_what_pytorch_does(self):
         done = self.veche("bench", "evaluate", "--quick", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

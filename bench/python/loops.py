@@ -1,0 +1,132 @@
+# Our side of `veche bench python`, appended to the models of step/peer.py. In the environment: REQUEST, a JSON object
+#   {"do": "hand-over", "steps", "rounds"}          one node: steps of a shared optimizer beside its own steps
+#   {"do": "train", "model", "batch", "optimizer", "steps", "save": FILE}   as cluster/ddp.py
+#   {"do": "mix", "floats", "repeats", "rounds"}    a ring of all nodes: veche.comm.mix_ beside its call in C++
+#   {"do": "strategy", "floats", "steps", "rounds"} consensus in Python beside the built-in one, on threads
+# Node 0 prints what it has measured, as a JSON object.
+import veche
+
+
+def hand_over(request):
+    def parameters():
+        torch.manual_seed(1)
+        return [nn.Parameter(torch.randn(4200)) for _ in range(65)]  # about as many floats as in resnet20
+
+    mine, plain = parameters(), parameters()
+    gradients = [torch.randn(4200) for _ in mine]
+    shared = veche.Optimizer(torch.optim.SGD(mine, lr=0.01, momentum=0.9), strategy="allreduce", keep=False)
+    alone = torch.optim.SGD(plain, lr=0.01, momentum=0.9)
+
+    def seconds(optimizer, all_parameters):
+        took = 0.0
+        for _ in range(request["steps"]):
+            for p, gradient in zip(all_parameters, gradients):
+                p.grad = gradient
+            start = time.perf_counter()
+            optimizer.step()
+            took += time.perf_counter() - start
+        return took
+
+    differences = []
+    for _ in range(request["rounds"] + 1):
+        ours = seconds(shared, mine)
+        differences.append((ours - seconds(alone, plain)) / request["steps"])
+    difference = max(float((p - q).detach().abs().max()) for p, q in zip(mine, plain))
+    shared.finish()
+    return {"seconds": differences[1:], "difference": difference}
+
+
+def batches_of(request, rank):
+    torch.manual_seed(100 + rank)  # those of cluster/ddp.py
+    size, shape = request["batch"], MODELS[request["model"]][1]
+    made = [(torch.randn(size, *shape), torch.randint(10, (size,))) for _ in range(8)]
+    while True:
+        yield from made
+
+
+def train(request):
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    model = MODELS[request["model"]][0]().to(memory_format=torch.channels_last)
+    optimizer = OPTIMIZERS[request["optimizer"]](model.parameters())
+    optimizer = veche.Optimizer(optimizer, model, strategy="allreduce", keep=False)
+    source = batches_of(request, veche.rank())
+
+    def step():
+        x, y = next(source)
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x.contiguous(memory_format=torch.channels_last)), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    for _ in range(3):
+        step()
+    rank, size = veche.rank(), veche.size()
+    if rank == 0:
+        torch.cat([p.detach().contiguous().flatten() for p in model.parameters()]).numpy().tofile(request["save"])
+    veche.comm.barrier()
+    start = time.perf_counter()
+    for _ in range(request["steps"]):
+        loss = step()
+    veche.comm.barrier()
+    seconds = time.perf_counter() - start
+    optimizer.finish()
+    return {"seconds": seconds, "images": request["steps"] * size * request["batch"], "loss": loss.item(), "rank": rank}
+
+
+def mix(request):
+    from veche import _session, _veche
+
+    me, size = veche.rank(), veche.size()
+    ring = sorted({(me - 1) % size, me, (me + 1) % size})
+    row, readers = [(node, 1 / len(ring)) for node in ring], [node for node in ring if node != me]
+    x = numpy.full(request["floats"], me, numpy.float32)
+
+    def seconds(exchange):
+        veche.comm.barrier()
+        start = time.perf_counter()
+        for _ in range(request["repeats"]):
+            exchange()
+        veche.comm.barrier()
+        return (time.perf_counter() - start) / request["repeats"]
+
+    loop, all_seconds = _session.loop(), []
+    for _ in range(request["rounds"] + 1):
+        ours = seconds(lambda: veche.comm.mix_(x))
+        all_seconds.append((ours, seconds(lambda: _veche.comm_mix(loop, x, row, readers))))
+    mean = veche.comm.allreduce_(x[:1].copy())
+    veche.finish()
+    return {"seconds": all_seconds[1:], "difference": abs(float(mean[0]) - (size - 1) / 2), "rank": me}
+
+
+def strategy(request):
+    @veche.strategy("consensus-in-python", graph="undirected")
+    class Consensus:
+        def after_step(self, step):
+            for node in self.readers(step):
+                self.channel.send(node, self.x)
+            mixed = numpy.zeros_like(self.x)
+            for node, weight in self.mixing(step):
+                mixed += numpy.float32(weight) * (self.x if node == self.me else self.channel.receive(node))
+            self.x = mixed
+
+    def run(name):
+        start = time.perf_counter()
+        veche.train({
+            "model": {"name": "vector", "length": request["floats"]}, "run": {"steps": request["steps"]},
+            "topology": {"graph": "ring"}, "cluster": {"nodes": 4}, "strategy": {"name": name},
+        }, keep=False, progress=False)
+        return time.perf_counter() - start
+
+    seconds = []
+    for _ in range(request["rounds"] + 1):
+        ours, built_in = run("consensus-in-python"), run("consensus")
+        seconds.append((ours / request["steps"], built_in / request["steps"]))
+    return {"seconds": seconds[1:]}
+
+
+asked = json.loads(os.environ["REQUEST"])
+measured = {"hand-over": hand_over, "train": train, "mix": mix, "strategy": strategy}[asked["do"]](asked)
+if measured.pop("rank", 0) == 0:
+    print(json.dumps(measured), flush=True)

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "bench/bench.h"
+
+namespace veche {
+
+// Loops in Python: what handing a step over costs, a PyTorch loop of two ranks beside PyTorch's
+// DistributedDataParallel, exchanges and strategies beside those in C++. Both sides in turn. Throws
+// RunError if a side fails or the results differ.
+std::vector<BenchCase> bench_python(const BenchOptions& options);
+
+}  // namespace veche
