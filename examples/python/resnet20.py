@@ -68,7 +68,7 @@ def main():
     test = torch.utils.data.DataLoader(images(given.data, "t10k", given.samples), 500)
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    optimizer = veche.Optimizer(optimizer, model, strategy=given.strategy, buffers="average")
+    optimizer = veche.Optimizer(optimizer, model, strategy=given.strategy)
     for epoch in range(given.epochs):
         model.train()
         for x, y in veche.shard(loader):

@@ -181,6 +181,12 @@ def is_under_way(loop: Loop) -> bool:
     return loop is _loop
 
 
+def on_grid() -> bool:
+    """Whether members come and go. A loop's own exchange between two steps may then fail with
+    PeerLost, and a newcomer takes no part in those of a step under way."""
+    return GRID in os.environ
+
+
 def loop() -> Loop:
     """The run under way; without one, a run that trains nothing and carries exchanges."""
     if _loop is None:

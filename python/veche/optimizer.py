@@ -43,6 +43,8 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
         raise RequestError("this optimizer belongs to a run already")
     if buffers not in ("own", "average", "broadcast"):
         raise RequestError(f"buffers = '{buffers}' does not exist; choose own, average or broadcast")
+    if buffers != "own" and _session.on_grid():
+        raise RequestError(f"buffers = '{buffers}' needs nodes that do not come and go: on the grid leave it out")
     if buffers != "own" and model is None:
         raise RequestError(f"buffers = '{buffers}' needs the model: veche.Optimizer(optimizer, model, ...)")
     options = _session.assignments(
@@ -374,7 +376,9 @@ class _Shared:
             scaler.unscale_(optimizer)
         found = list(state["found_inf_per_device"].values())
         if not self.scaled:
-            self.scaled = self.agrees = True
+            self.scaled = True
+            # On the grid a member decides alone: it only gives the others its next gradient.
+            self.agrees = not _session.on_grid()
         overflow = self.agree(sum(float(flag) for flag in found))
         for flag in found:  # so that all nodes go on with the same scale
             flag.fill_(float(overflow))
