@@ -79,18 +79,28 @@ void HandOver::ready(Channel& channel, std::uint64_t step) {
   const std::lock_guard lock(mutex_);
   channel_ = &channel;
   steps_ = step;
+  steps_is_before_ = false;
 }
 
 bool HandOver::next(std::uint64_t step) {
   std::unique_lock lock(mutex_);
   steps_ = step;
+  steps_is_before_ = false;
   if (!finished_) {
     turn_ = Turn::loop;
     changed_.notify_all();
     changed_.wait(lock, [&] { return turn_ == Turn::node; });
   }
   if (failure_) throw RunError(*failure_);
+  steps_is_before_ = !finished_;
   return !finished_;
+}
+
+// Not after a failure: the step was made.
+void HandOver::end() {
+  const std::lock_guard lock(mutex_);
+  if (steps_is_before_) ++steps_;
+  steps_is_before_ = false;
 }
 
 Score HandOver::take_score() {

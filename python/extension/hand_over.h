@@ -51,7 +51,7 @@ class HandOver {
   void ready(Channel& channel, std::uint64_t step);
   bool next(std::uint64_t step);
   Score take_score();
-  void end() {}
+  void end();
 
   // Between two steps; null: the node has none now.
   Channel* channel();
@@ -66,6 +66,7 @@ class HandOver {
   std::condition_variable changed_;
   Turn turn_ = Turn::node;
   bool finished_ = false, run_ended_ = false;
+  bool steps_is_before_ = false;  // the node makes one more step with the gradient that it has
   std::optional<std::string> failure_;
   Score score_;
   Channel* channel_ = nullptr;
