@@ -394,6 +394,8 @@ class _Shared:
 
     def write_gradients(self) -> None:
         vector, addresses = self.parameters, []
+        if not vector.staged and all(p.grad is v for p, v in zip(vector.tensors, self.gradient_views)):
+            return  # the backward pass has added to the run's own memory
         with torch.no_grad():
             for p, view, strides in zip(vector.tensors, self.gradient_views, self.gradient_strides):
                 gradient = p.grad

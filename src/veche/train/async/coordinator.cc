@@ -58,12 +58,13 @@ bool Coordinator::owes_something(NodeId node) const {
 }
 
 void Coordinator::take(NodeId from, Message message) {
+  const std::size_t bytes = message.size();
   const NodeId known = setup_.peers.known_as(from);
   const auto [told, numbers] = unpack_with_trailer<NodeMessage>(message, known, "a report");
   const std::size_t numbers_due =
       told.kind == NodeMessage::Kind::snapshot ? setup_.parameters + setup_.buffers : 0;
   if (told.kind > NodeMessage::Kind::saved || numbers.size() != numbers_due * sizeof(float))
-    throw BadMessage(known, message.size(), "a report, or a snapshot with its model,");
+    throw BadMessage(known, bytes, "a report, or a snapshot with its model,");
   const auto node = static_cast<std::size_t>(from.value);
   steps_[node] = told.steps;
   samples_ended_[node] = told.samples_ended;
@@ -78,13 +79,13 @@ void Coordinator::take(NodeId from, Message message) {
   }
   if (told.kind == NodeMessage::Kind::snapshot) {
     if (snapshots_missing_ == 0 || snapshots_[node].message.size() > 0)
-      throw BadMessage(known, message.size(), "no further snapshot");
+      throw BadMessage(known, bytes, "no further snapshot");
     snapshots_[node] = {std::move(message), numbers_due, told.report};
     if (--snapshots_missing_ == 0) begin_evaluation();
   }
   if (told.kind != NodeMessage::Kind::saved) return;
   if (saves_missing_ == 0 || saved_[node])
-    throw BadMessage(known, message.size(), "no further word of a checkpoint");
+    throw BadMessage(known, bytes, "no further word of a checkpoint");
   saved_[node] = true;
   if (--saves_missing_ == 0) {
     if (setup_.records.tells_all())
