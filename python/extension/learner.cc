@@ -160,7 +160,7 @@ class PythonLearner : public Learner {
     shape.push_back(batch.shape.channels);
     if (batch.size() == 0) shape = {0};
     const py::array_t<float> images(shape, batch.images.data());
-    const py::array_t<std::int64_t> labels({static_cast<py::ssize_t>(batch.size())}, batch.labels.data());
+    const py::array_t<std::int64_t> labels(static_cast<py::ssize_t>(batch.size()), batch.labels.data());
     return py::module_::import("veche.own").attr("Batch")(images, labels, batch.step);
   }
 
