@@ -37,7 +37,7 @@ class ChannelTransport : public StateTransport {
 
   std::optional<Answer> next() override {
     if (!ready_.empty()) {
-      const Answer answer = ready_.front();
+      Answer answer = ready_.front();
       ready_.pop_front();
       return answer;
     }
