@@ -27,7 +27,7 @@ struct PlannedRun {
 // rank 0 of a job.
 //
 // `words` are such as "strategy=allreduce,local-sgd:8", "compress=none,fp16" or
-// "section.key=a,b"; every combination is a variant. What is wrong with any variant throws
+// "section.key=a,b"; every combination is a variant. A wrong variant throws
 // RequestError before the first run.
 VECHE_API std::string compare_runs(const Config& common, const std::vector<std::string>& words, int repeat,
                                    const std::function<std::string(const PlannedRun& run)>& run);

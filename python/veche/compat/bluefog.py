@@ -17,6 +17,8 @@ import torch
 from veche import _session, comm
 from veche._veche import RequestError
 from veche.compat import _tensors, topology_util as topology_util
+from veche.compat._job import local_rank as local_rank, local_size as local_size, rank as rank
+from veche.compat._job import shutdown as shutdown, size as size
 from veche.compat._tensors import Handle, later, unmatched
 from veche.optimizer import Optimizer
 
@@ -43,27 +45,6 @@ def init(topology_fn: Union[Callable[[int], Any], None] = None, is_weighted: boo
     `topology_fn` makes of the number of processes."""
     _session.place()
     set_topology(topology_fn(size()) if topology_fn else None, is_weighted)
-
-
-def shutdown() -> None:
-    """Ends the run of this process."""
-    _session.finish()
-
-
-def rank() -> int:
-    return _session.rank()
-
-
-def size() -> int:
-    return _session.size()
-
-
-def local_rank() -> int:
-    return _session.local_rank()
-
-
-def local_size() -> int:
-    return int(_session.place().local_size)
 
 
 def set_topology(topology: Any = None, is_weighted: bool = False) -> bool:

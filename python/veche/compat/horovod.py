@@ -17,6 +17,8 @@ import torch
 from veche import _session, comm
 from veche._veche import RequestError
 from veche.compat import _tensors
+from veche.compat._job import local_rank as local_rank, local_size as local_size, rank as rank
+from veche.compat._job import shutdown as shutdown, size as size
 from veche.compat._tensors import Handle, later, unmatched
 from veche.optimizer import Optimizer
 
@@ -48,27 +50,6 @@ def init(*_: Any, **__: Any) -> None:
 
 def is_initialized() -> bool:
     return _session._place is not None
-
-
-def shutdown() -> None:
-    """Ends the run of this process."""
-    _session.finish()
-
-
-def rank() -> int:
-    return _session.rank()
-
-
-def size() -> int:
-    return _session.size()
-
-
-def local_rank() -> int:
-    return _session.local_rank()
-
-
-def local_size() -> int:
-    return int(_session.place().local_size)
 
 
 def _mean(op: ReduceOp, average: Union[bool, None] = None) -> bool:

@@ -4,7 +4,7 @@
 #include "veche/comm/sim/nodes.h"
 #include "veche/comm/tags.h"
 
-// The messages of SimNodes: what is sent, delivered and received.
+// The messages of SimNodes: sending, delivery and receiving.
 
 namespace veche {
 namespace {

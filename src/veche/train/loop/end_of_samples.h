@@ -38,7 +38,7 @@ class EndOfSamples {
   // What the helper shares with the node; either may end first.
   struct Shared {
     explicit Shared(Channel answering) : answers(std::move(answering)) {}
-    // What is known about this step; nothing if the node has not begun it.
+    // Whether there are samples for this step; nothing if the node has not begun it.
     std::optional<bool> has_samples(std::uint64_t step) const VECHE_REQUIRES(mutex);
     void answer(NodeId asker, std::uint64_t step, bool has) {
       answers.send(asker, answers.pool.copy_of_item(Answer{step, has}));

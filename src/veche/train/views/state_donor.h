@@ -16,7 +16,7 @@
 
 namespace veche {
 
-// What is equal on all nodes between two steps, so that a newcomer needs it too.
+// State that all nodes have in common between two steps, which a newcomer needs too.
 enum class Shared {
   nothing,  // each node has a model of its own
   common,   // only the strategy's common state, such as an outer optimizer
