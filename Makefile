@@ -1,5 +1,5 @@
 # What people type. Each target installs what is missing (scripts/setup) and builds first.
-.PHONY: train build python test sanitize bench soak format tidy clean
+.PHONY: train build python test sanitize asan tsan sanitize-python bench soak format tidy clean
 .DEFAULT_GOAL := build
 
 # Only what the demo needs; `build` in the same folder adds the rest.
@@ -27,10 +27,17 @@ python:
 test: build
 	ctest --preset release
 
-sanitize:
+sanitize: asan tsan
+
+asan tsan:
 	@scripts/setup test
-	cmake --preset asan && cmake --build --preset asan && ctest --preset asan
-	cmake --preset tsan && cmake --build --preset tsan && ctest --preset tsan
+	cmake --preset $@ && cmake --build --preset $@ && ctest --preset $@
+
+# The package for Python under the address sanitizer. Not part of `sanitize`: most of its minutes are Python's and PyTorch's.
+sanitize-python:
+	@scripts/setup test
+	cmake --preset asan && cmake --build --preset asan --target python_package veche_cli
+	ctest --test-dir build/asan --label-regex python --output-on-failure
 
 bench: build
 	build/veche bench all

@@ -20,6 +20,7 @@ void add_bench(CLI::App& app);
 void add_topology(CLI::App& app);
 void add_grid(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
+void add_generate(CLI::App& app);
 void add_serve(CLI::App& app);
 void add_report(CLI::App& app);
 void add_watch(CLI::App& app);

@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   veche::cli::add_topology(app);
   veche::cli::add_grid(app, exit_code);
   veche::cli::add_predict(app, exit_code);
+  veche::cli::add_generate(app);
   veche::cli::add_serve(app);
   veche::cli::add_report(app);
   veche::cli::add_watch(app);

@@ -35,8 +35,8 @@ BenchCase training(const BenchOptions& options) {
     for (int attempt = 0; attempt < (options.quick ? 1 : kRunsPerRound); ++attempt) {
       const Evaluation agreeing = run("allreduce");
       if (agreeing.cv != 0) throw RunError("bench allreduce: nodes that share every gradient differ");
-      ours = std::max(ours, agreeing.images_per_second);
-      theirs = std::max(theirs, run("none").images_per_second);
+      ours = std::max(ours, agreeing.targets_per_second);
+      theirs = std::max(theirs, run("none").targets_per_second);
     }
     rounds.ours(ours);
     rounds.theirs(0, theirs);

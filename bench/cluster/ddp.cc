@@ -45,7 +45,7 @@ BenchCase beside_ddp(const DdpSetting& setting, const BenchOptions& options) {
   const int steps = options.quick ? 4 : setting.steps;
   Rounds rounds(1);
   for (int round = 0; round < (options.quick ? 1 : std::min(options.rounds, 5)); ++round) {
-    rounds.ours(ours_here(setting, steps)["images_per_second"].get<double>());
+    rounds.ours(ours_here(setting, steps)["samples_per_second"].get<double>());
     const Json theirs = run_ddp_here(
         {{"model", setting.model}, {"batch", setting.batch}, {"optimizer", "sgd"}, {"steps", steps}},
         options);

@@ -2,7 +2,8 @@
 # process per rank. In the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT as torch takes them, and REQUEST, a JSON object
 #   {"model", "batch", "optimizer": "sgd"|"adam", "steps"}                     speed: random samples, already in memory
 #   {"model", "batch", "optimizer", "data": folder, "target", "every", "steps"}  time: until the test accuracy, measured
-#                                                                              at an interval of steps; not timed
+#                                                                              at an interval of steps; not timed;
+#                                                                              with "limit": at most about these seconds
 # with "save": FILE, where rank 0 writes the parameters after the first three steps;
 # and in either "hook": "fp16" or "powersgd:RANK", DDP's own communication hooks.
 # Rank 0 prints {"seconds", "images", "loss", "accuracy", "steps"}.
@@ -91,7 +92,8 @@ def train():
         torch.cat([p.detach().contiguous().flatten() for p in model.parameters()]).numpy().tofile(request["save"])
     seconds, done, reached, loss = 0.0, 0, 0.0, None
     every = request.get("every", request["steps"])
-    while done < request["steps"] and reached < request.get("target", 2):
+    limit = request.get("limit", float("inf"))
+    while done < request["steps"] and reached < request.get("target", 2) and seconds < limit:
         dist.barrier()
         start = time.perf_counter()
         for _ in range(every):
@@ -99,11 +101,11 @@ def train():
         dist.barrier()
         seconds += time.perf_counter() - start
         done += every
-        found = torch.zeros(1)
+        found = torch.tensor([0.0, seconds], dtype=torch.float64)
         if test is not None:
             found[0] = accuracy(model.module, *test)
         dist.broadcast(found, 0)
-        reached = found.item()
+        reached, seconds = found.tolist()
     if rank == 0:
         print(json.dumps({"seconds": seconds, "images": done * world * request["batch"], "loss": loss.item(),
                           "accuracy": reached, "steps": done}), flush=True)

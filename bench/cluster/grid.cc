@@ -72,7 +72,7 @@ Measured train_as(const grid::FixedMembers& mine, const Words& assignments) {
   request.keep = false;
   request.job = job.get();
   const Evaluation last = run_training(request).last;
-  return {last.images_per_second, last.cv, last.seconds, last.average_model.accuracy(), last.step};
+  return {last.targets_per_second, last.cv, last.seconds, last.average_model.accuracy(), last.step};
 }
 
 void move_to(const LabHosts& hosts, std::vector<grid::FixedMembers>& members) {
@@ -128,7 +128,7 @@ std::vector<BenchCase> bench_grid(const BenchOptions& options) {
     const Measured ours = on_the_grid(2, on_loopback(steps), nullptr);
     if (ours.disagreement != 0) throw RunError("bench grid: nodes that share every gradient differ");
     rounds.ours(ours.images_per_second);
-    rounds.theirs(0, run_ours(mpirun(2), on_loopback(steps))["images_per_second"].get<double>());
+    rounds.theirs(0, run_ours(mpirun(2), on_loopback(steps))["samples_per_second"].get<double>());
   }
   return {rounds.result(0, "resnet20 batch 32, 2 members, allreduce over TLS", "images/s", "MPI", 0.9)};
 }

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "bench/cluster/program.h"
 #include "veche/errors.h"
 
 extern char** environ;
@@ -35,6 +36,17 @@ bool enter_space(const std::string& name) {
 
 Words netlab(int rate, const std::string& how) {
   return {"bash", "-c", kNetlab, "netlab", "--hosts", "4", "--rate", std::to_string(rate) + "mbit", how};
+}
+
+nlohmann::json run_ddp_on_hosts(int rate, const nlohmann::json& request, const BenchOptions& options,
+                                int minutes) {
+  Words words = netlab(rate, "each");
+  words.insert(words.end(), {"sh", "-c",
+                             "export RANK=$((HOST-1)) MASTER_ADDR=$NETLAB_FIRST "
+                             "GLOO_SOCKET_IFNAME=$NETLAB_DEVICE; " +
+                                 peer_command(options)});
+  return run_program(
+      words, {"REQUEST=" + request.dump(), "WORLD_SIZE=4", std::string("MASTER_PORT=") + kPeerPort}, minutes);
 }
 
 LabHosts::LabHosts(int rate) {

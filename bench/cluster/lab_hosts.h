@@ -13,6 +13,10 @@ namespace veche {
 // subcommand.
 Words netlab(int rate, const std::string& how);
 
+// PyTorch DDP (ddp.py), one rank on each of the four hosts; returns what rank 0 prints.
+nlohmann::json run_ddp_on_hosts(int rate, const nlohmann::json& request, const BenchOptions& options,
+                                int minutes);
+
 // A network laboratory that lives as long as this object. Throws RunError if it cannot be created
 // (it needs root).
 class LabHosts {

@@ -54,7 +54,7 @@ Arrival ours(const Words& strategy, const Course& course) {
   if (course.target <= 1 && result["accuracy"]["average_model"].get<double>() < course.target)
     throw RunError("bench slow-network: " + strategy.front() + " does not reach the target");
   const double seconds = result["seconds"];
-  return {seconds, seconds * result["images_per_second"].get<double>(), result["steps"]};
+  return {seconds, seconds * result["samples_per_second"].get<double>(), result["steps"]};
 }
 
 Arrival theirs(const std::string& hook, const Course& course, const BenchOptions& options) {
@@ -62,14 +62,7 @@ Arrival theirs(const std::string& hook, const Course& course, const BenchOptions
                      {"optimizer", "adam"},     {"data", kFashion},
                      {"target", course.target}, {"every", course.test_every},
                      {"steps", course.steps},   {"hook", hook}};
-  Words words = netlab(course.rate, "each");
-  words.insert(words.end(), {"sh", "-c",
-                             "export RANK=$((HOST-1)) MASTER_ADDR=$NETLAB_FIRST "
-                             "GLOO_SOCKET_IFNAME=$NETLAB_DEVICE; " +
-                                 peer_command(options)});
-  const Json result = run_program(
-      words, {"REQUEST=" + request.dump(), "WORLD_SIZE=4", std::string("MASTER_PORT=") + kPeerPort},
-      kMinutes);
+  const Json result = run_ddp_on_hosts(course.rate, request, options, kMinutes);
   if (course.target <= 1 && result["accuracy"].get<double>() < course.target)
     throw RunError("bench slow-network: the peer does not reach the target");
   return {result["seconds"], result["images"], result["steps"]};

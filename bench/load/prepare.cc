@@ -55,8 +55,8 @@ class OurSide {
     for (std::size_t done = 0; done < count;) {
       const Batch batch = loader_.next();
       done += batch.size();
-      numbers += static_cast<double>(batch.images.size());
-      for (const double value : batch.images) {
+      numbers += static_cast<double>(batch.inputs.size());
+      for (const double value : batch.inputs) {
         result.mean += value;
         result.square += value * value;
       }
@@ -150,9 +150,9 @@ void check(Peer& peer, const std::string& name, const PixelSet& data, OurSide& o
   BatchStorage storage;
   const Batch batch = read_batch(data, 0, few, storage);
   const auto channels = static_cast<std::size_t>(shape.channels), area = shape.size() / channels;
-  for (std::size_t i = 0; i < batch.images.size(); ++i) {
+  for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
     const std::size_t image = i / shape.size(), pixel = i % shape.size() / channels, channel = i % channels;
-    if (std::abs(batch.images[i] - theirs[image * shape.size() + channel * area + pixel]) > 1e-4F)
+    if (std::abs(batch.inputs[i] - theirs[image * shape.size() + channel * area + pixel]) > 1e-4F)
       throw RunError("bench load: image " + std::to_string(image) + " of '" + name +
                      "' differs from PyTorch's");
   }

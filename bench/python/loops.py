@@ -1,6 +1,8 @@
-# Our side of `veche bench python`, appended to the models of step/peer.py. In the environment: REQUEST, a JSON object
+# Our side of `veche bench python`, appended to the models of step/peer.py and the data of cluster/ddp.py. In the environment: REQUEST, a JSON object
 #   {"do": "hand-over", "steps", "rounds"}          one node: steps of a shared optimizer beside its own steps
-#   {"do": "train", "model", "batch", "optimizer", "steps", "save": FILE}   as cluster/ddp.py
+#   {"do": "train", "model", "batch", "optimizer", "steps", "save": FILE}   as cluster/ddp.py; "overlap": true
+#   {"do": "race", "model", "batch", "optimizer", "veche": arguments, "data": folder, "target", "every", "steps"}
+#                                                   until the test accuracy of node 0's model, measured as cluster/ddp.py does
 #   {"do": "mix", "floats", "repeats", "rounds"}    a ring of all nodes: veche.comm.mix_ beside its call in C++
 #   {"do": "strategy", "floats", "steps", "rounds"} consensus in Python beside the built-in one, on threads
 # Node 0 prints what it has measured, as a JSON object.
@@ -40,21 +42,15 @@ def hand_over(request):
     return {"seconds": differences[1:], "difference": difference}
 
 
-def batches_of(request, rank):
-    torch.manual_seed(100 + rank)  # those of cluster/ddp.py
-    size, shape = request["batch"], MODELS[request["model"]][1]
-    made = [(torch.randn(size, *shape), torch.randint(10, (size,))) for _ in range(8)]
-    while True:
-        yield from made
-
-
-def train(request):
+def prepare(request, **arguments):
+    """A model, its shared optimizer, and a function that makes a step with the batches of cluster/ddp.py."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
     model = MODELS[request["model"]][0]().to(memory_format=torch.channels_last)
     optimizer = OPTIMIZERS[request["optimizer"]](model.parameters())
-    optimizer = veche.Optimizer(optimizer, model, strategy="allreduce", keep=False)
-    source = batches_of(request, veche.rank())
+    optimizer = veche.Optimizer(optimizer, model, overlap=request.get("overlap", False), keep=False, **arguments)
+    torch.manual_seed(100 + veche.rank())
+    source = batches(request, veche.rank(), veche.size())
 
     def step():
         x, y = next(source)
@@ -64,6 +60,11 @@ def train(request):
         optimizer.step()
         return loss
 
+    return model, optimizer, step
+
+
+def train(request):
+    model, optimizer, step = prepare(request, strategy="allreduce")
     for _ in range(3):
         step()
     rank, size = veche.rank(), veche.size()
@@ -77,6 +78,27 @@ def train(request):
     seconds = time.perf_counter() - start
     optimizer.finish()
     return {"seconds": seconds, "images": request["steps"] * size * request["batch"], "loss": loss.item(), "rank": rank}
+
+
+def race(request):
+    model, optimizer, step = prepare(request, **request["veche"])
+    rank, size = veche.rank(), veche.size()
+    test = images_and_labels(request["data"], "t10k") if rank == 0 else None
+    seconds, reached = 0.0, numpy.zeros(1, numpy.float32)
+    while optimizer.steps < request["steps"] and reached[0] < request["target"]:
+        veche.comm.barrier()
+        start = time.perf_counter()
+        for _ in range(request["every"]):
+            step()
+        veche.comm.barrier()
+        seconds += time.perf_counter() - start
+        if rank == 0:
+            reached[0] = accuracy(model, *test)
+        veche.comm.broadcast_(reached)
+    steps = optimizer.steps
+    optimizer.finish()
+    return {"seconds": seconds, "accuracy": float(reached[0]), "steps": steps,
+            "images": steps * size * request["batch"], "rank": rank}
 
 
 def mix(request):
@@ -131,6 +153,6 @@ def strategy(request):
 
 
 asked = json.loads(os.environ["REQUEST"])
-measured = {"hand-over": hand_over, "train": train, "mix": mix, "strategy": strategy}[asked["do"]](asked)
+measured = {"hand-over": hand_over, "train": train, "race": race, "mix": mix, "strategy": strategy}[asked["do"]](asked)
 if measured.pop("rank", 0) == 0:
     print(json.dumps(measured), flush=True)

@@ -1,23 +1,17 @@
 #include "bench/python/python.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "bench/cluster/ddp.h"
-#include "bench/cluster/program.h"
-#include "bench/cluster/sides.h"
+#include "bench/python/workshop.h"
 #include "bench/rounds.h"
 #include "veche/errors.h"
 
 namespace veche {
-
-extern const char kPythonLoops[];  // the models of step/peer.py, and loops.py
 
 namespace {
 
@@ -28,44 +22,6 @@ constexpr double kHandOverLimit = 100e-6;       // seconds a step
 constexpr double kStrategyLimit = 1e-3;         // seconds a step, more than in C++
 constexpr double kSmallestDifference = 0.1e-6;  // seconds; below it is noise
 constexpr double kSameParameters = 1e-4;
-
-// A folder for the program, which the launcher starts as a file, and for parameters to compare.
-class Workshop {
- public:
-  explicit Workshop(const BenchOptions& options)
-      : python_(options.python.empty() ? VECHE_PYTHON : options.python),
-        folder_(fs::temp_directory_path() / ("veche-bench-python-" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "loops.py") << kPythonLoops;
-    // The package of the build tree, if this program is there.
-    const fs::path package = fs::path(own_path()).parent_path().parent_path() / "python";
-    if (!fs::exists(package / "veche")) return;
-    const char* const before = std::getenv("PYTHONPATH");
-    path_ = "PYTHONPATH=" + package.string() + (before != nullptr ? ":" + std::string(before) : "");
-  }
-  ~Workshop() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
-
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
-
-  Json run(const Json& request, int ranks = 1) const {
-    Words words{python_};
-    if (ranks > 1) words = joined(std::move(words), {"-m", "veche.launch", "-n", std::to_string(ranks)});
-    words.push_back(file("loops.py"));
-    Words environment{"REQUEST=" + request.dump(), "TMPDIR=" + folder_.string()};
-    if (!path_.empty()) environment.push_back(path_);
-    return run_program(words, environment);
-  }
-
- private:
-  const std::string python_;
-  const fs::path folder_;
-  std::string path_;
-};
 
 int rounds_of(const BenchOptions& options) { return options.quick ? 1 : std::min(options.rounds, 5); }
 
@@ -131,6 +87,28 @@ BenchCase beside_ddp(const Workshop& workshop, const BenchOptions& options) {
                        1.05);
 }
 
+// On one machine there is no network to wait for: it only must not cost much.
+BenchCase overlapping(const Workshop& workshop, const BenchOptions& options) {
+  Json request{{"do", "train"},
+               {"model", "resnet20"},
+               {"batch", 32},
+               {"optimizer", "sgd"},
+               {"steps", options.quick ? 4 : 40}};
+  Rounds rounds(1);
+  for (int round = 0; round < rounds_of(options); ++round) {
+    const auto speed = [&](bool overlap) {
+      request["overlap"] = overlap;
+      request["save"] = workshop.file(overlap ? "ours" : "theirs");
+      const Json measured = workshop.run(request, 2);
+      return measured["images"].get<double>() / measured["seconds"].get<double>();
+    };
+    rounds.ours(speed(true));
+    rounds.theirs(0, speed(false));
+    compare(workshop.file("ours"), workshop.file("theirs"));
+  }
+  return rounds.result(0, "the same loop with overlap=True", "images/s", "without", 0.9);
+}
+
 BenchCase mixing(const Workshop& workshop, const BenchOptions& options) {
   const Json measured = workshop.run({{"do", "mix"},
                                       {"floats", 1'500'000},
@@ -166,6 +144,7 @@ std::vector<BenchCase> bench_python(const BenchOptions& options) {
   };
   add("hand-over", hand_over);
   add("ddp", beside_ddp);
+  add("overlap", overlapping);
   add("mix", mixing);
   add("strategy", strategy);
   return cases;

@@ -32,8 +32,8 @@ BenchCase measure(const AgreeSetting& setting, const BenchOptions& options) {
     const Evaluation alone_again = run("none"), agreeing_again = run("consensus");
     if (agreeing.cv >= alone.cv)
       throw RunError("bench agree: nodes that agree differ more than nodes that do not");
-    rounds.ours((agreeing.images_per_second + agreeing_again.images_per_second) / 2);
-    rounds.theirs(0, (alone.images_per_second + alone_again.images_per_second) / 2);
+    rounds.ours((agreeing.targets_per_second + agreeing_again.targets_per_second) / 2);
+    rounds.theirs(0, (alone.targets_per_second + alone_again.targets_per_second) / 2);
   }
   return rounds.result(0, setting.name, "images/s", "no strategy", setting.required);
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
+#include "bench/peak_memory.h"
 #include "bench/rounds.h"
 #include "bench/train/runs.h"
 #include "veche/errors.h"
@@ -11,22 +11,7 @@
 namespace veche {
 namespace {
 
-constexpr double kMiB = 1024 * 1024;
 using Clock = std::chrono::steady_clock;
-
-// Resets the peak memory of this process (proc(5), clear_refs).
-void forget_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
-
-double peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (word == "VmHWM:") {
-      double kilobytes = 0;
-      status >> kilobytes;
-      return kilobytes * 1024 / kMiB;
-    }
-  throw RunError("bench crowd: the peak of memory cannot be read from /proc/self/status");
-}
 
 // Records when the first node made its steps.
 class Stopwatch : public RunObserver {
@@ -80,9 +65,9 @@ struct Crowd {
       }
       starts.ours(start);
       starts.theirs(0, watch.until_first_step(ours));
-      speed.ours(ours.last.images_per_second);
+      speed.ours(ours.last.targets_per_second);
       Stopwatch unread;
-      speed.theirs(0, run("ring:4", nodes * batch / 4, quick ? 1 : steps, unread).last.images_per_second);
+      speed.theirs(0, run("ring:4", nodes * batch / 4, quick ? 1 : steps, unread).last.targets_per_second);
     }
     std::vector<BenchCase> cases{speed.result(0, name + " batch " + std::to_string(batch), "images/s",
                                               "4 nodes, batch " + std::to_string(nodes * batch / 4),

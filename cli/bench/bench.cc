@@ -27,6 +27,8 @@
 #include "bench/simulate/reality.h"
 #include "bench/simulate/simulate.h"
 #include "bench/step/step.h"
+#include "bench/table/table.h"
+#include "bench/text/text.h"
 #include "bench/topology/limits.h"
 #include "bench/train/agree.h"
 #include "bench/train/crowd.h"
@@ -61,10 +63,12 @@ std::vector<Bench> benches() {
   return {
       {"step", "one training step beside PyTorch's", bench_step},
       {"threads", "the same with all cores for one batch", bench_threads},
+      {"text", "language models: training and generation beside PyTorch's", bench_text},
       {"evaluate", "testing a network beside PyTorch's", bench_evaluate},
       {"mix", "the fused weighted sum beside the memory's speed", bench_mix},
       {"compress", "codecs beside copying and PyTorch's", bench_compress},
       {"load", "from packed files to batches, beside a folder and PyTorch's DataLoader", bench_load},
+      {"table", "from CSV files to rows of numbers, beside limits and an mlp", bench_table},
       {"agree", "what consensus after every step costs", bench_agree},
       {"serve", "a model over HTTP beside the model alone", bench_serve},
       {"watch", "a run with four viewers of its live page beside one with none", bench_watch},
@@ -73,6 +77,8 @@ std::vector<Bench> benches() {
       {"neighbours", "consensus between ranks: ways to exchange with neighbours", bench_neighbours},
       {"ddp", "two ranks under mpirun beside PyTorch DDP", bench_ddp},
       {"python", "loops in Python beside PyTorch DDP, exchanges and strategies beside C++", bench_python},
+      {"python-hosts", "a loop in Python on four hosts at 100 Mbit/s beside PyTorch DDP; minutes, needs root",
+       bench_python_hosts, true},
       {"grid", "two members of a grid, over TLS, beside two ranks under mpirun", bench_grid},
       {"grid-slow", "four members of a grid at 100 Mbit/s beside four ranks; minutes, needs root",
        bench_grid_slow, true},
@@ -220,7 +226,7 @@ void add_bench(CLI::App& app) {
                       "name, such as powersgd");
   command
       ->add_option("--target", arguments->options.target,
-                   "slow-network, grid-slow: the accuracy to reach, in per cent")
+                   "slow-network, grid-slow, python-hosts: the accuracy to reach, in per cent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
   command

@@ -1,17 +1,22 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/data/data_commands.h"
 #include "cli/data/data_options.h"
+#include "cli/data/inspect_table.h"
 #include "cli/terminal/counter.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "veche/base/files/files.h"
 #include "veche/base/machine/cores.h"
 #include "veche/data/sets/inspect.h"
+#include "veche/data/sets/open.h"
 #include "veche/data/sets/source.h"
+#include "veche/data/text/open_text.h"
+#include "veche/errors.h"
 
 namespace veche::cli {
 namespace {
@@ -72,11 +77,57 @@ void print(const DataSource& source, const Inspection& found) {
   for (const std::string& sentence : found.damage) answer("  {}\n", sentence);
 }
 
+// Of a vocabulary that fits on a screen.
+std::string symbols_of(const Tokenizer& tokenizer) {
+  constexpr int kMostShown = 200;
+  std::string text;
+  if (tokenizer.kind() == "characters" && tokenizer.size() <= kMostShown)
+    text = nlohmann::json(tokenizer.content()).dump();
+  return text;
+}
+
+void run_inspect_text(const InspectArguments& arguments, const DataChoice& choice) {
+  if (!arguments.sheet.empty()) throw RequestError("--sheet is for sets of images, and this is a text");
+  TextRequest request = text_request(data_settings(choice), {choice.path_or_name});
+  request.kept.clear();  // looking leaves nothing behind
+  const auto file = pack_texts(request).front();
+  const TokenFacts& facts = file->facts();
+  const Tokenizer& tokenizer = *file->tokenizer();
+  const std::uint64_t characters = facts.train_characters + facts.test_characters;
+  const double each = static_cast<double>(characters) / static_cast<double>(facts.train + facts.test);
+  const std::uint64_t damaged = std::max(request.policy.log->count(), facts.left_out);
+  if (arguments.json) {
+    answer_json(nlohmann::ordered_json{{"name", choice.path_or_name},
+                                       {"kind", "text"},
+                                       {"tokenizer", tokenizer.kind()},
+                                       {"symbols", tokenizer.size()},
+                                       {"train", facts.train},
+                                       {"test", facts.test},
+                                       {"characters", characters},
+                                       {"characters_per_token", each},
+                                       {"damaged", damaged},
+                                       {"damage", request.policy.log->sentences()}});
+  } else {
+    answer("{}: a text\n", choice.path_or_name);
+    answer("  tokens      {} to train, {} to test ({})\n", with_commas(facts.train), with_commas(facts.test),
+           tokenizer.kind());
+    answer("  characters  {}, {:.3f} per token\n", with_commas(characters), each);
+    answer("  symbols     {}{}\n", with_commas(static_cast<std::uint64_t>(tokenizer.size())),
+           symbols_of(tokenizer).empty() ? "" : ": " + symbols_of(tokenizer));
+    for (const std::string& sentence : request.policy.log->sentences()) answer("  {}\n", one_line(sentence));
+  }
+  if (damaged > 0)
+    throw RunError(fmt::format("{} bytes or symbols of {} are broken", damaged, choice.path_or_name));
+}
+
 void run_inspect(const InspectArguments& arguments) {
+  if (recognise(arguments.of.path_or_name) == Kind::table)
+    return inspect_table(arguments.of.path_or_name, arguments.threads, arguments.json);
   constexpr int kAnySize = 64;  // tile size on a sheet if image sizes differ
   DataChoice choice = arguments.of;
   choice.size = arguments.size;
   choice.skip_damaged = true;  // damage is reported, not fatal
+  if (is_text(choice)) return run_inspect_text(arguments, choice);
   const DataSource source = open_data(data_settings(choice), 1, {.size_if_unequal = kAnySize});
   Counter counter("looking at", "images", arguments.json);
   const Inspection found =
@@ -108,6 +159,9 @@ void add_data_inspect(CLI::App& data) {
       ->required();
   command->add_option("--sheet", arguments->sheet, "write a contact sheet with some images of each class")
       ->type_name("FILE.png");
+  command->add_option("--tokenizer", arguments->of.tokenizer,
+                      "the set is a text, in these tokens: characters, bytes, sentencepiece:FILE or "
+                      "sentencepiece:train:VOCAB");
   command->add_option("--size", arguments->size, "size of the images on the sheet, in pixels")
       ->check(CLI::Range(1, 1024));
   command->add_option("--folder", arguments->of.folder, "folder of fetched sets")

@@ -10,6 +10,7 @@
 #include "cli/terminal/text.h"
 #include "veche/data/sets/known_sets.h"
 #include "veche/data/sets/open.h"
+#include "veche/data/text/open_text.h"
 
 namespace veche::cli {
 namespace {
@@ -39,6 +40,8 @@ std::vector<Row> rows(const std::string& folder) {
     if (name.starts_with('.') || std::ranges::find(rows, name, &Row::name) != rows.end()) continue;
     if (const auto kind = recognise(entry.path()))
       others.push_back({.name = name, .what = describe(*kind), .place = entry.path().string(), .classes = 0});
+    else if (looks_like_text(entry.path()))
+      others.push_back({.name = name, .what = "a text", .place = entry.path().string(), .classes = 0});
   }
   std::ranges::sort(others, {}, &Row::name);
   rows.insert(rows.end(), others.begin(), others.end());

@@ -8,6 +8,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "veche/base/text/nearest.h"
+#include "veche/data/text/open_text.h"
 #include "veche/errors.h"
 
 namespace veche::cli {
@@ -24,10 +25,16 @@ DataSettings data_settings(const DataChoice& choice) {
     throw RequestError(fmt::format("'{}' is neither a file or folder nor the name of a set{}",
                                    choice.path_or_name, suggestion(choice.path_or_name, names)));
   }
+  if (is_text(choice)) settings.name = "text";
+  if (!choice.tokenizer.empty()) settings.tokenizer = choice.tokenizer;
   settings.folder = choice.folder;
   if (choice.size > 0) settings.size = choice.size;
-  settings.bad = choice.skip_damaged ? "skip" : "refuse";
+  settings.bad = choice.skip_damaged ? OnDamage::skip : OnDamage::refuse;
   return settings;
+}
+
+bool is_text(const DataChoice& choice) {
+  return !choice.tokenizer.empty() || looks_like_text(choice.path_or_name);
 }
 
 void tell_notes(const DataSource& source) {

@@ -12,8 +12,12 @@ struct DataChoice {
   std::string folder = "data";  // folder of fetched sets
   int size = 0;
   bool skip_damaged = false;
+  std::string tokenizer = {};  // of a text; empty: the default
 };
 DataSettings data_settings(const DataChoice& choice);
+
+// A text, by its name or by --tokenizer.
+bool is_text(const DataChoice& choice);
 
 // Prints notes from opening the set, such as a link that was skipped.
 void tell_notes(const DataSource& source);

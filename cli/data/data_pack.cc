@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "cli/terminal/text.h"
 #include "veche/base/machine/cores.h"
 #include "veche/data/formats/pack/pack.h"
+#include "veche/data/text/open_text.h"
 
 namespace veche::cli {
 namespace {
@@ -23,9 +25,27 @@ struct PackArguments {
   PackOptions options;
 };
 
+void run_pack_text(const PackArguments& arguments) {
+  const TextRequest request = text_request(data_settings(arguments.from), {arguments.from.path_or_name});
+  pack_text(request, arguments.out);
+  const TokenFacts facts = TokenFile::open(arguments.out)->facts();
+  const auto size = static_cast<double>(std::filesystem::file_size(arguments.out));
+  for (const std::string& sentence : request.policy.log->sentences()) tell("note: {}\n", one_line(sentence));
+  if (arguments.json)
+    answer_json(nlohmann::ordered_json{{"out", arguments.out},
+                                       {"train", facts.train},
+                                       {"test", facts.test},
+                                       {"bytes", static_cast<std::uint64_t>(size)},
+                                       {"damaged", facts.left_out}});
+  else
+    answer("{}: {} tokens to train and {} to test, {}\n", arguments.out, with_commas(facts.train),
+           with_commas(facts.test), bytes(size));
+}
+
 void run_pack(PackArguments& arguments) {
   PackOptions& options = arguments.options;
   arguments.from.skip_damaged = arguments.bad == "skip";
+  if (is_text(arguments.from)) return run_pack_text(arguments);
   options.bad = arguments.from.skip_damaged ? OnDamage::skip : OnDamage::refuse;
   options.shard_bytes = static_cast<std::uint64_t>(arguments.shard_megabytes) << 20;
   arguments.from.size = options.decode ? options.resize : 0;
@@ -79,6 +99,9 @@ void add_data_pack(CLI::App& data) {
   command->add_option("--bad", arguments->bad, "damaged images: refuse the set, or skip them")
       ->check(CLI::IsMember({"refuse", "skip"}))
       ->capture_default_str();
+  command->add_option("--tokenizer", arguments->from.tokenizer,
+                      "the set is a text: OUT becomes one file of these tokens: characters, bytes, "
+                      "sentencepiece:FILE or sentencepiece:train:VOCAB");
   command->add_option("--folder", arguments->from.folder, "folder of fetched sets")
       ->type_name("DIR")
       ->capture_default_str();

@@ -30,13 +30,16 @@ struct SplitArguments {
 SplitCounts count(const RunPlan& plan) {
   SplitCounts split;
   const Dataset& data = *plan.source.train;
-  for (int label = 0; label < data.classes(); ++label) {
+  const bool classes = data.task() == Task::classification;
+  if (!classes) split.classes.emplace_back("samples");
+  for (int label = 0; classes && label < data.classes(); ++label) {
     const auto& names = plan.source.class_names;
     split.classes.push_back(names.empty() ? std::to_string(label) : names[static_cast<std::size_t>(label)]);
   }
   for (const auto& shard : plan.training.data.partition) {
     auto& counts = split.counts.emplace_back(split.classes.size());
-    for (const std::uint32_t sample : shard) ++counts[static_cast<std::size_t>(data.label(sample))];
+    for (const std::uint32_t sample : shard)
+      ++counts[classes ? static_cast<std::size_t>(data.label(sample)) : 0];
   }
   return split;
 }

@@ -48,7 +48,7 @@ void print_members(const AskArguments& arguments) {
     answer_json(nlohmann::ordered_json{{"view", status.view}, {"step", step}, {"members", members}});
     return;
   }
-  Table table({"member", "name", "seat", "step", "images/s", "state", "address", "round trip"});
+  Table table({"member", "name", "seat", "step", "targets/s", "state", "address", "round trip"});
   for (const grid::MemberStatus& one : status.members)
     table.row({grid::short_name(one.member.id), one.member.name,
                one.seat < 0 ? "-" : std::to_string(one.seat), with_commas(one.step),

@@ -7,8 +7,8 @@
 #include "cli/model/model_show.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
+#include "veche/runtime/config/key_words.h"
 #include "veche/runtime/inference/model_export.h"
-#include "veche/train/pipeline/schedule.h"
 
 namespace veche::cli {
 namespace {
@@ -77,10 +77,10 @@ void add_show(CLI::App& model) {
       ->check(CLI::Range(1, 1'000'000))
       ->needs(cut);
   command->add_option("--cut", stages.cut, "criterion: time (default), parameters or layers")
-      ->check(CLI::IsMember({"time", "parameters", "layers"}))
+      ->check(CLI::IsMember(words_of<PipelineCut::By>()))
       ->needs(cut);
   command->add_option("--schedule", stages.schedule, "1f1b (default), gpipe or naive")
-      ->check(CLI::IsMember(schedule_words()))
+      ->check(CLI::IsMember(words_of<PipelineSchedule>()))
       ->needs(cut);
   command->add_flag("--json", arguments->json, "one JSON object");
   command->callback([arguments] { show_model(*arguments); });

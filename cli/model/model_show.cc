@@ -12,6 +12,7 @@
 #include "veche/base/machine/memory.h"
 #include "veche/config.h"
 #include "veche/errors.h"
+#include "veche/model/gpt_size.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/model/zoo.h"
 
@@ -46,6 +47,7 @@ ModelDescription usual(const ModelInfo& info) {
   spec.name = info.name;
   spec.input = info.input;
   spec.classes = info.classes;
+  spec.task = info.tasks.front();
   return describe_model(spec);
 }
 
@@ -84,7 +86,10 @@ ModelSpec asked_for(const ShowArguments& arguments) {
   spec.nodes = settings.nodes();
   spec.name = spec.settings.name;
   const ModelInfo info = find_model(spec.name);
+  spec.task = info.tasks.front();
   spec.input = arguments.input.empty() ? info.input : read_shape(arguments.input);
+  if (const auto gpt = gpt_size(spec.settings); gpt && arguments.input.empty())
+    spec.input = {gpt->context, 1, 1};
   spec.classes = spec.settings.classes.value_or(info.classes);
   return spec;
 }
@@ -113,7 +118,7 @@ void add_rows(Table& table, const std::vector<TensorLayout>& layout, const std::
 
 void list_all_models(bool json) {
   ordered_json rows = ordered_json::array();
-  Table table({"model", "parameters", "FLOPs/image", "bytes"});
+  Table table({"model", "parameters", "FLOPs/sample", "bytes"});
   std::string missing;  // why costs cannot be counted: without libtorch's module only names are known
   for (const ModelInfo& info : list_models()) {
     std::optional<ModelDescription> model;
@@ -156,10 +161,13 @@ void show_model(const ShowArguments& arguments) {
   add_rows(table, model.parameters, "");
   add_rows(table, model.buffers, "buffer");
   answer("{}", table.text());
-  answer("{} for {}x{}x{}, {} classes: {} parameters, {}, {} FLOPs an image forward\n", spec.name,
-         spec.input.channels, spec.input.height, spec.input.width, spec.classes,
+  const bool text = spec.task == Task::language;
+  answer("{} for {}: {} parameters, {}, {} FLOPs {} forward\n", spec.name,
+         text ? fmt::format("{} tokens of {}", spec.input.channels, spec.classes)
+              : fmt::format("{}x{}x{}, {} classes", spec.input.channels, spec.input.height, spec.input.width,
+                            spec.classes),
          with_commas(numbers(model.parameters)), bytes(static_cast<double>(bytes_of(model))),
-         rounded(flops(model)));
+         rounded(flops(model)), text ? "a text" : "an image");
 }
 
 }  // namespace veche::cli

@@ -9,6 +9,8 @@
 #include "cli/terminal/text.h"
 #include "veche/errors.h"
 #include "veche/model/zoo.h"
+#include "veche/runtime/config/key_words.h"
+#include "veche/runtime/config/settle.h"
 #include "veche/runtime/plan/pipeline_plan.h"
 
 namespace veche::cli {
@@ -88,8 +90,8 @@ ShownCut cut_and_measure(const ModelSpec& model, const StagesArguments& argument
   const std::vector<double> seconds =
       measure_blocks(model, samples_in(static_cast<std::size_t>(arguments.batch), parts, 0));
   const std::vector<double> speeds = relative_speeds(arguments);
-  shown.cut = plan_cut(blocks, {arguments.cut, speeds, seconds});
-  const Schedule schedule = read_schedule(arguments.schedule);
+  shown.cut = plan_cut(blocks, {of_word<PipelineCut::By>(arguments.cut), speeds, seconds});
+  const Schedule schedule = of_word<Schedule>(arguments.schedule);
   std::vector<double> forward, backward;
   for (int s = 0; s < arguments.stages; ++s) {
     const BlockRange range = blocks_of_stage(shown.cut, static_cast<int>(blocks.size()), s);

@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/model/pictures.h"
+#include "cli/model/predict_rows.h"
+#include "cli/model/print_assessment.h"
 #include "cli/terminal/counter.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
@@ -20,11 +22,11 @@ namespace {
 using PredictJson = nlohmann::ordered_json;
 
 constexpr std::size_t kPredictedAtOnce = 100;
-constexpr std::size_t kMostConfusion = 30;  // classes of a confusion matrix that fits on a screen
 
 struct PredictArguments {
   std::string place;
   std::vector<std::string> images;
+  std::string out;
   int node = -1;
   bool test = false;
   bool json = false;
@@ -74,45 +76,14 @@ std::vector<std::string> class_names(const TrainedModel& model) {
   return names;
 }
 
-void print_assessment(const Assessment& found, const std::vector<std::string>& names) {
-  answer("\n{} of {} right ({:.2f} %), loss {:.4f}, calibration error {:.2f} %\n\n",
-         with_commas(
-             static_cast<std::uint64_t>(std::llround(found.accuracy() * static_cast<double>(found.count())))),
-         with_commas(static_cast<std::uint64_t>(found.count())), 100 * found.accuracy(), found.loss(),
-         100 * found.calibration_error());
-  const bool matrix = names.size() <= kMostConfusion;
-  std::vector<std::string> head{"class", "samples", "found", "right when named"};
-  for (std::size_t i = 0; matrix && i < names.size(); ++i) head.push_back(fmt::format("as {}", i));
-  Table table(std::move(head));
-  for (std::size_t truth = 0; truth < names.size(); ++truth) {
-    const std::int64_t all = found.of_class(truth), named = found.answers(truth);
-    const auto right = static_cast<double>(found.confused(truth, truth));
-    const auto percent = [&](std::int64_t of) {
-      return of == 0 ? std::string("-") : fmt::format("{:.1f} %", 100 * right / static_cast<double>(of));
-    };
-    std::vector<std::string> row{fmt::format("{} {}", truth, one_line(names[truth])),
-                                 with_commas(static_cast<std::uint64_t>(all)), percent(all), percent(named)};
-    for (std::size_t i = 0; matrix && i < names.size(); ++i)
-      row.push_back(std::to_string(found.confused(truth, i)));
-    table.row(std::move(row));
-  }
-  answer("{}\n", table.text());
-  Table bins({"probability of the answer", "answers", "its mean", "right"});
-  for (std::size_t i = 0; i < found.bins().size(); ++i)
-    if (const Assessment::Bin& bin = found.bins()[i]; bin.count > 0) {
-      const auto count = static_cast<double>(bin.count);
-      bins.row({fmt::format("{:.1f} to {:.1f}", static_cast<double>(i) / Assessment::kBins,
-                            static_cast<double>(i + 1) / Assessment::kBins),
-                with_commas(static_cast<std::uint64_t>(bin.count)),
-                fmt::format("{:.1f} %", 100 * bin.probability / count),
-                fmt::format("{:.1f} %", 100 * static_cast<double>(bin.right) / count)});
-    }
-  answer("{}", bins.text());
-}
-
 // The run's own test set, if its data are those that the model was trained on.
 DataSource test_data(const TrainedModel& model) {
   DataSource source = model.data();
+  if (source.train->task() == Task::language)
+    throw RequestError(
+        fmt::format("'{}' was trained on a text: `veche generate` continues one, and its loss on the "
+                    "test text is in summary.json",
+                    model.name()));
   check_shape(*source.test, model.input(), source.name);
   if (model.input().class_names != input_of(source).class_names)
     throw RequestError(
@@ -133,6 +104,20 @@ void ask_test_set(const TrainedModel& model, const DataSource& source, Asked& as
   asked.answer_all();
 }
 
+Score score_of_test_set(TrainedModel& model, const Dataset& test) {
+  std::vector<float> samples, answers;
+  Score score;
+  for (std::size_t from = 0; from < test.size(); from += kPredictedAtOnce) {
+    const std::size_t count = std::min(kPredictedAtOnce, test.size() - from), size = test.shape().size();
+    samples.resize(count * size);
+    answers.resize(count);
+    for (std::size_t i = 0; i < count; ++i) test.read(from + i, std::span(samples).subspan(i * size, size));
+    model.predict(samples, answers);
+    for (std::size_t i = 0; i < count; ++i) add_error(score, test.values()->value(from + i), answers[i]);
+  }
+  return score;
+}
+
 PredictJson model_json(const TrainedModel& model) {
   return {{"name", model.name()},
           {"model", model.model()},
@@ -144,12 +129,15 @@ PredictJson model_json(const TrainedModel& model) {
 int predict(const PredictArguments& arguments, bool has_node) {
   if (arguments.images.empty() && !arguments.test)
     throw RequestError(
-        "name pictures, folders or packed sets, or ask with --test about the test set of the run");
+        "name pictures, folders, packed sets or tables, or ask with --test about the test set of the run");
   TrainedModel model(arguments.place, has_node ? std::optional(NodeId{arguments.node}) : std::nullopt,
                      usable_cores());
   for (const std::string& sentence : model.notices()) tell("note: {}\n", one_line(sentence));
+  const bool rows = model.input().table.has_value();
+  if (!rows && !arguments.out.empty())
+    throw RequestError("--out is for the rows of a table, and the model sees pictures: use --json");
   std::optional<Pictures> pictures;
-  if (!arguments.images.empty()) pictures.emplace(arguments.images, model.input());
+  if (!arguments.images.empty() && !rows) pictures.emplace(arguments.images, model.input());
   std::optional<DataSource> test;
   if (arguments.test) test = test_data(model);
 
@@ -160,6 +148,11 @@ int predict(const PredictArguments& arguments, bool has_node) {
     answer("{} of {} at step {}: {}, {} parameters\n", model.who(), one_line(model.name()), model.step(),
            model.model(), with_commas(model.parameters()));
   std::size_t damaged = 0;
+  if (rows && !arguments.images.empty())
+    damaged = predict_rows(
+        model,
+        {.files = arguments.images, .out = arguments.out, .json = arguments.json, .top = arguments.top},
+        json);
   if (pictures) {
     Counter counter("predicting", "images", arguments.json);
     Table table({"picture", "class", "probability", "then"});
@@ -203,7 +196,13 @@ int predict(const PredictArguments& arguments, bool has_node) {
     if (of_pictures.count() > 0 && arguments.json) json["assessment"] = of_pictures.to_json(names);
     if (of_pictures.count() > 0 && !arguments.json) print_assessment(of_pictures, names);
   }
-  if (test) {
+  if (test && model.input().task == Task::regression) {
+    const Score score = score_of_test_set(model, *test->test);
+    if (arguments.json)
+      json["test"] = to_json(score);
+    else
+      answer("\n{}\n", describe(score));
+  } else if (test) {
     Counter counter("testing", "images", arguments.json);
     Asked asked(model, [&](const Pictures::One& one, std::span<const float> probabilities) {
       of_test.add(*one.label, probabilities);
@@ -218,20 +217,25 @@ int predict(const PredictArguments& arguments, bool has_node) {
   if (arguments.json) answer_json(json);
   if (damaged == 0) return 0;
   flush_output();
-  tell_sentence(fmt::format("{} of {} pictures cannot be read", damaged, pictures->size()));
+  tell_sentence(rows ? fmt::format("{} rows cannot be used", damaged)
+                     : fmt::format("{} of {} pictures cannot be read", damaged, pictures->size()));
   return kFailed;
 }
 
 }  // namespace
 
 void add_predict(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("predict", "Classify images with a trained model");
+  CLI::App* command =
+      app.add_subcommand("predict", "Answers of a trained model for images or rows of tables");
   auto arguments = std::make_shared<PredictArguments>();
   command->add_option("PLACE", arguments->place, "a run's folder, or weights from `veche model export`")
       ->type_name("PLACE")
       ->required();
   command
-      ->add_option("IMAGE", arguments->images, "images (JPEG, PNG), folders of images, packed sets, archives")
+      ->add_option("FILE", arguments->images,
+                   "images (JPEG, PNG), folders of images, packed sets, archives; tables (CSV)")
+      ->type_name("FILE");
+  command->add_option("--out", arguments->out, "of tables: write the answers to this CSV file")
       ->type_name("FILE");
   CLI::Option* node =
       command->add_option("--node", arguments->node, "use the model of this node; default: the average");

@@ -12,6 +12,15 @@ namespace {
 constexpr auto kBetweenProgressLines = std::chrono::seconds(10);
 constexpr auto kBetweenDrawings = std::chrono::milliseconds(300);
 
+// "97.31 %", "perplexity 5.127", and the AUC of two classes.
+std::string main_result(const TestResult& result) {
+  const Measure& measure = main_measure(result.task);
+  std::string text = measure.unit.empty() ? std::string(measure.title) + " " : "";
+  text += shown(measure, *measure.value(result));
+  if (result.auc) text += ", AUC " + shown(*find_measure("auc"), *result.auc);
+  return text;
+}
+
 }  // namespace
 
 void ProgressView::on_start(const RunInfo& info) {
@@ -48,8 +57,8 @@ void ProgressView::on_progress(const Progress& progress) {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::string numbers =
       fmt::format("loss {:.4f}  {} {}/{}  nodes differ {:.2f} %  {} left", smooth_loss_,
-                  with_commas(static_cast<std::uint64_t>(progress.images_per_second)),
-                  info_.data.empty() ? "steps" : "images", virtual_time_ ? "virtual s" : "s",
+                  with_commas(static_cast<std::uint64_t>(progress.targets_per_second)),
+                  info_.data.empty() ? "steps" : things_of(info_.task), virtual_time_ ? "virtual s" : "s",
                   100 * progress.cv, duration(elapsed / done * left));
   if (!status_.on_terminal()) return status_.line(where(progress.step) + "  " + numbers);
   before_ = where(progress.step);
@@ -81,8 +90,7 @@ void ProgressView::on_evaluation(const Evaluation& evaluation) {
   std::string text =
       where(evaluation.step) + fmt::format("  train loss {:.4f}", total_train(evaluation).loss());
   if (evaluation.average_model.count > 0)
-    text +=
-        fmt::format("  averaged model {:.2f} % on the test set", 100 * evaluation.average_model.accuracy());
+    text += fmt::format("  averaged model {} on the test set", main_result(evaluation.average_model));
   status_.line(text + fmt::format("  nodes differ {:.3g} %", 100 * evaluation.cv));
 }
 

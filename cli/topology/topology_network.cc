@@ -12,7 +12,7 @@
 #include "veche/config.h"
 #include "veche/errors.h"
 #include "veche/graph/drawing/picture.h"
-#include "veche/runtime/plan/simulation_plan.h"
+#include "veche/runtime/config/network_keys.h"
 
 namespace veche::cli {
 namespace {

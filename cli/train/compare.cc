@@ -9,6 +9,7 @@
 #include "cli/terminal/text.h"
 #include "cli/train/job_view.h"
 #include "veche/errors.h"
+#include "veche/runtime/record/measures_json.h"
 #include "veche/runtime/record/summary.h"
 #include "veche/runtime/run/collective.h"
 #include "veche/runtime/run/comparison.h"
@@ -21,14 +22,17 @@ using Json = nlohmann::ordered_json;
 void print_table(const Json& lines, bool has_target) {
   const auto is_virtual = [](const Json& line) { return line["virtual_time"].get<bool>(); };
   const bool all_virtual = std::ranges::all_of(lines, is_virtual);
+  const Measure& measure = main_measure(task_in(lines.front()));
+  const std::string per_second =
+      fmt::format("{}/{}", things_of(task_in(lines.front())), all_virtual ? "virtual s" : "s");
   std::vector<std::string> head{
       "variant",
       "nodes",
       "steps",
-      "accuracy of the nodes",
+      fmt::format("{} of the nodes", measure.title),
       "averaged model",
       "train loss",
-      all_virtual ? "images/virtual s" : "images/s",
+      per_second,
       "sent",
       fmt::format("{}seconds{}", all_virtual ? "virtual " : "", has_target ? " to the target" : "")};
   const bool coded =
@@ -36,17 +40,17 @@ void print_table(const Json& lines, bool has_target) {
   if (coded) head.insert(head.end(), {"ratio", "remembered", "coding"});
   Table table(std::move(head));
   for (const Json& line : lines) {
-    const bool tested = line.contains("accuracy");
+    const Measure& its = main_measure(task_in(line));
+    const auto tested = line.find(its.name);
+    const bool is_tested = tested != line.end();
     std::vector<std::string> row{
         line["variant"].get<std::string>(),
         with_commas(line["nodes"].get<std::uint64_t>()),
         with_commas(static_cast<std::uint64_t>(line["steps"].get<double>())),
-        tested ? fmt::format("{:.2f} +- {:.2f} %", 100 * line["accuracy"]["mean"].get<double>(),
-                             100 * line["accuracy"]["std"].get<double>())
-               : "",
-        tested ? fmt::format("{:.2f} %", 100 * line["accuracy"]["average_model"].get<double>()) : "",
+        is_tested ? shown(its, tested->at("mean").get<double>(), tested->at("std").get<double>()) : "",
+        is_tested ? shown(its, tested->at("average_model").get<double>()) : "",
         fmt::format("{:.4f}", line["train_loss"].get<double>()),
-        with_commas(static_cast<std::uint64_t>(line["images_per_second"].get<double>())),
+        with_commas(static_cast<std::uint64_t>(throughput_in(line).value_or(0))),
         bytes(line["bytes_sent"].get<double>()),
         has_target && !line["reached_target"].get<bool>()
             ? "not reached"
@@ -86,7 +90,7 @@ int compare(const Comparison& comparison, ProgressView& view) {
   if (!is_rank_zero(job)) return 0;
   if (comparison.json) answer_json(result.content);
   if (!comparison.quiet) {
-    print_table(result.content.at("comparison"), plan.first().run.target_accuracy.has_value());
+    print_table(result.content.at("comparison"), plan.first().run.target_accuracy || plan.first().run.target);
     tell("\n  runs and compare.json  {}\n", plan.folder().string());
   }
   return 0;

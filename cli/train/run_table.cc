@@ -4,12 +4,28 @@
 
 #include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
+#include "veche/runtime/record/measures_json.h"
 #include "veche/runtime/record/summary.h"
 
 namespace veche::cli {
 namespace {
 
 constexpr std::size_t kMostRows = 64;  // nodes that the table shows
+
+// "97.31 %", and of other tasks all measures: "perplexity 5.127, loss per token 1.6346".
+std::string all_measures(const TestResult& result) {
+  const Measure& main = main_measure(result.task);
+  std::string text;
+  for (const Measure& measure : measures_of(result.task)) {
+    const auto value = measure.value(result);
+    if (!value) continue;
+    if (&measure == &main && !measure.unit.empty())
+      text += shown(measure, *value);
+    else
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", measure.title, shown(measure, *value));
+  }
+  return text;
+}
 
 void tell_stages(const RunResult& result) {
   double computing = 0, waiting = 0, sent = 0;
@@ -30,33 +46,36 @@ void tell_stages(const RunResult& result) {
 void print_run(const RunResult& result) {
   const Evaluation& last = result.last;
   const bool tested = last.average_model.count > 0;
-  Table table({"node", tested ? "test accuracy" : "loss", "from the mean", "steps", "computing", "waiting",
-               "communicating", "sent"});
-  std::size_t shown = 0;
-  for (std::size_t i = 0; i < last.nodes.size() && shown < kMostRows; ++i) {
+  const TestResult& average = last.average_model;
+  const Measure& measure = main_measure(average.task);
+  Table table({"node", tested ? fmt::format("test {}", measure.title) : "loss", "from the mean", "steps",
+               "computing", "waiting", "communicating", "sent"});
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < last.nodes.size() && rows < kMostRows; ++i) {
     const NodeReport& node = last.nodes[i];
     if (tested && node.test.count == 0) continue;
-    ++shown;
+    ++rows;
     table.row({std::to_string(i),
-               tested ? fmt::format("{:.2f} %", 100 * node.test.accuracy())
+               tested ? shown(measure, *measure.value(as_result(node.test, average)))
                       : fmt::format("{:.6g}", node.train.loss()),
                fmt::format("{:.3g}", std::sqrt(node.from_mean.l2_squared)), with_commas(node.steps),
                duration(node.compute_seconds), duration(node.waiting_seconds),
                duration(node.communication_seconds), bytes(static_cast<double>(node.sent.bytes))});
   }
   tell("\n{}{}\n", result.wall_seconds ? "  all times are virtual\n" : "", table.text());
-  if (shown < last.nodes.size())
-    tell("  {} of {} nodes; all are in summary.json\n", shown, with_commas(last.nodes.size()));
+  if (rows < last.nodes.size())
+    tell("  {} of {} nodes; all are in summary.json\n", rows, with_commas(last.nodes.size()));
   if (tested) {
-    const Spread spread = accuracy_spread(last);
-    tell("  accuracy of the nodes  {:.2f} +- {:.2f} %{}\n", 100 * spread.mean, 100 * spread.std,
+    const Spread spread = spread_of_nodes(last);
+    tell("  {:<22} {}{}\n", fmt::format("{} of the nodes", measure.title),
+         shown(measure, spread.mean, spread.std),
          spread.count < last.nodes.size() ? fmt::format(", of {} that were tested", spread.count) : "");
-    tell("  averaged model         {:.2f} %\n", 100 * last.average_model.accuracy());
+    tell("  averaged model         {}\n", all_measures(average));
   }
   const Disagreement apart = disagreement(last);
   tell("  disagreement           {:.3g} % (coefficient of variation of the parameters)\n", 100 * apart.cv);
-  const char* const things = result.info.data.empty() ? "steps" : "images";
-  const std::string speed = with_commas(static_cast<std::uint64_t>(last.images_per_second));
+  const std::string_view things = result.info.data.empty() ? "steps" : things_of(average.task);
+  const std::string speed = with_commas(static_cast<std::uint64_t>(last.targets_per_second));
   if (result.wall_seconds)
     tell("  speed                  {} {} a virtual second, {:.6g} virtual seconds of training, {} really\n",
          speed, things, last.seconds, duration(*result.wall_seconds));

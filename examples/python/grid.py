@@ -86,6 +86,8 @@ def main():
     words.add_argument("--member", type=int, help="take part as this member")
     words.add_argument("--dies-at", type=int, metavar="STEP", help="of this member")
     given = words.parse_args()
+    if given.steps < 30:
+        words.error(f"--steps {given.steps} is less than 30, in which a member can come and go")
     if given.member is not None:
         return train(given.member, given.steps, given.dies_at)
     with tempfile.TemporaryDirectory(prefix="veche-grid-") as folder:

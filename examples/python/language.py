@@ -9,7 +9,6 @@ of their models, which suits slow networks. The last lines are written by the mo
 
 import argparse
 import math
-import pathlib
 
 import torch
 import torch.nn.functional as F
@@ -59,14 +58,16 @@ class Model(nn.Module):
 
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("text", help="a file to learn from")
+    words.add_argument("text", type=argparse.FileType(), help="a file to learn from")
     words.add_argument("--steps", type=int, default=1000)
     words.add_argument("--width", type=int, default=64)
     words.add_argument("--layers", type=int, default=2)
     words.add_argument("--write", type=int, default=200, metavar="N", help="letters to write in the end")
     given = words.parse_args()
+    text = given.text.read()
+    if given.width % 4 or len(text) <= 65 * veche.size():
+        words.error("--width is a multiple of 4, and the text has more than 65 letters for each node")
 
-    text = pathlib.Path(given.text).read_text()
     letters = sorted(set(text))
     numbers = torch.tensor([letters.index(letter) for letter in text])
     torch.manual_seed(1)

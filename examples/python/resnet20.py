@@ -61,6 +61,10 @@ def main():
     words.add_argument("--batch", type=int, default=32, help="images of each node in a step")
     words.add_argument("--strategy", default="allreduce")
     given = words.parse_args()
+    if not pathlib.Path(given.data).is_dir():
+        words.error(f"there is no {given.data}: install the Debian package dataset-fashion-mnist, or give --data")
+    if given.batch < 1:
+        words.error(f"--batch {given.batch} is not a number of images")
 
     torch.manual_seed(1)
     model = resnet20()

@@ -14,10 +14,12 @@ namespace veche {
 // parameters.
 struct ModelSpec {
   std::string name = "cnn";
-  Shape input;  // shape of one sample, from the data set
-  int classes = 10;
-  ModelSettings settings = {};  // the [model] section
-  Options options = {};         // the same by key, with the own keys of a registered model
+  Shape input;       // shape of one sample, from the data set
+  int classes = 10;  // labels; symbols of the vocabulary of a text; outputs of a regression
+  Task task = Task::classification;
+  double target_mean = 0, target_deviation = 1;  // Task::regression: see ValueTargets
+  ModelSettings settings = {};                   // the [model] section
+  Options options = {};                          // the same by key, with the own keys of a registered model
   std::uint64_t seed = 1;
   NodeId node;  // the learner's node: seeds dropout and selects the quadratic's a and b
   int nodes = 1;

@@ -29,6 +29,8 @@ struct OwnModel {
   // parameters.
   std::function<std::unique_ptr<Learner>(const ModelSpec& spec)> make;
   bool needs_threads = false;  // as StrategyInfo::needs_threads
+  // What it can learn; data sets of other tasks are refused.
+  std::vector<Task> tasks{kAllTasks.begin(), kAllTasks.end()};
 };
 VECHE_API void register_model(OwnModel model);
 

@@ -9,6 +9,7 @@
 #include "veche/batch.h"
 #include "veche/coding.h"
 #include "veche/endpoint.h"
+#include "veche/measures.h"
 #include "veche/staleness.h"
 #include "veche/stop_reason.h"
 #include "veche/vector_math.h"
@@ -23,7 +24,8 @@ struct RunInfo {
   std::string codec;     // "topk:0.01"; empty without compression
   std::string model;
   std::string data;  // empty when the learner brings its own data
-  int rank = 0;      // rank of this process in the job; rank 0 reports for all
+  Task task = Task::classification;
+  int rank = 0;  // rank of this process in the job; rank 0 reports for all
   int nodes = 1;
   int stages = 1;  // pipeline stages of the model; this many nodes hold one replica
   std::size_t parameters = 0;
@@ -44,10 +46,10 @@ struct RunInfo {
 
 // A progress report, sent about twice a second.
 struct Progress {
-  std::uint64_t step = 0;  // steps completed
-  Score train;             // all nodes, since the last report
-  double cv = 0;           // disagreement between nodes, estimated from a sample of the parameters
-  double images_per_second = 0;
+  std::uint64_t step = 0;         // steps completed
+  Score train;                    // all nodes, since the last report
+  double cv = 0;                  // disagreement between nodes, estimated from a sample of the parameters
+  double targets_per_second = 0;  // samples, or tokens of a text
 };
 
 // Cumulative cost of one pipeline stage (pipeline.stages).
@@ -63,7 +65,7 @@ struct StageReport {
 // One node at one evaluation.
 struct NodeReport {
   Score train;                  // since the last evaluation
-  std::int64_t images = 0;      // samples this process trained on
+  std::int64_t targets = 0;     // samples, or tokens of a text, that this process trained on
   Score test;                   // score of the node's own model; count 0 when not evaluated
   Distance from_mean;           // distance of its parameters from the mean
   std::uint64_t steps = 0;      // steps made by this node in total
@@ -83,13 +85,14 @@ struct NodeReport {
 // node reports the distance of its own part, and the first stage reports the scores of its replica.
 struct Evaluation {
   std::uint64_t step = 0;
-  double seconds = 0;  // training time without evaluation, until the last node finished
-  double images_per_second = 0;
-  double rate = 0;      // learning rate of the last step
-  Score average_model;  // test score of the averaged parameters
-  double cv = 0;        // coefficient of variation: rms distance from the mean over rms of the mean
+  double seconds = 0;             // training time without evaluation, until the last node finished
+  double targets_per_second = 0;  // samples, or tokens of a text
+  double rate = 0;                // learning rate of the last step
+  TestResult average_model;       // of the averaged parameters; its task is known without a test, too
+  double cv = 0;                  // coefficient of variation: rms distance from the mean over rms of the mean
   std::vector<NodeReport> nodes;
   StopReason stopped = StopReason::none;  // why the run ends here
+  std::string sample = {};                // of a language model: a text that the averaged model wrote
 };
 
 }  // namespace veche

@@ -14,11 +14,33 @@ namespace veche {
 // key is absent. docs/configuration.md describes every key.
 
 // Keys that decide between a few forms of a run; docs/configuration.md lists their words.
-enum class Transport { automatic, threads, mpi, simulated };  // cluster.transport
-enum class ModelStart { equal, different };                   // model.start
-enum class UnevenData { wait, repeat };                       // data.uneven
-enum class MemberData { own, common };                        // grid.data
-enum class Learning { real, none };                           // network.learning
+enum class Transport { automatic, threads, mpi, simulated };       // cluster.transport
+enum class AsyncWork { shared, equal };                            // cluster.work
+enum class ModelStart { equal, different };                        // model.start
+enum class ModelStem { automatic, small, large };                  // model.stem
+enum class OnDamage { refuse, skip };                              // data.bad
+enum class UnevenData { wait, repeat };                            // data.uneven
+enum class RateShape { constant, multi_step, cosine, one_cycle };  // optimizer.schedule
+enum class Lossless { none, zstd };                                // compress.lossless
+enum class NetworkShape { star, full };                            // network.shape
+enum class TcpModel { lv08, cm02 };                                // network.model
+enum class Learning { real, none };                                // network.learning
+enum class Admission { invited, approved };                        // grid.admit
+enum class CutOff { wait, fork };                                  // grid.partition
+enum class MemberData { own, common };                             // grid.data
+enum class MemberWeight { samples, equal };                        // grid.weight
+enum class Recompute { none, all, except_last };                   // pipeline.recompute
+// The order of the forward and backward passes of micro-batches (pipeline.schedule). In all of them
+// the backward passes follow the order of the micro-batches, so that sums of gradients are the same
+// to the bit.
+enum class PipelineSchedule {
+  one_f_one_b,  // backward as soon as possible: a stage holds at most as many micro-batches as stages
+                // follow it
+  gpipe,        // all forward, then all backward
+  naive,        // one micro-batch at a time, forward then backward
+};
+// model.device. The last has no word: it computes on the processor as if on a device, for tests.
+enum class ComputeDevice { cpu, cuda, copies };
 
 struct RunSettings {
   std::optional<std::string> name = {};
@@ -26,6 +48,7 @@ struct RunSettings {
   std::int64_t seed = 1;
   std::optional<double> epochs = {};
   std::optional<std::int64_t> steps = {};
+  std::optional<Value> target = {};  // a number, or a text such as "perplexity < 8"
   std::optional<double> target_accuracy = {};
   std::string eval = "average";
   std::int64_t eval_every = 0;
@@ -37,17 +60,19 @@ struct ModelSettings {
   std::string name = "cnn";
   std::optional<int> classes = {};
   std::optional<std::string> norm = {};
-  std::string stem = "auto";
+  ModelStem stem = ModelStem::automatic;
   std::optional<double> dropout = {};
   std::optional<double> stochastic_depth = {};
   std::optional<double> label_smoothing = {};
   std::optional<std::vector<std::int64_t>> hidden = {};
+  std::optional<int> layers = {}, heads = {}, width = {}, context = {};  // of a gpt
+  std::optional<bool> bias = {}, tied = {};
   std::optional<std::string> file = {};
   std::optional<std::string> init = {};
   std::optional<double> prune = {};
   double prune_at = 1;
   std::optional<double> prune_until = {};
-  std::string device = "cpu";
+  ComputeDevice device = ComputeDevice::cpu;
   int threads = 0;
   std::optional<Value> a = {}, b = {};  // one entry per node, each a number or a list of numbers
   std::optional<std::int64_t> length = {};
@@ -70,8 +95,12 @@ struct DataSettings {
   DataPath path = {};
   std::string folder = "data";
   std::optional<int> size = {};
-  std::string bad = "refuse";
+  std::optional<std::string> tokenizer = {};
+  std::optional<Value> test = {};  // a number or a text
+  OnDamage bad = OnDamage::refuse;
   std::int64_t batch = 25;
+  std::int64_t accumulate = 1;
+  std::optional<std::int64_t> global_batch = {};
   std::string partition = "iid";  // proportional unless given, where cluster.speed is given
   UnevenData uneven = UnevenData::wait;
   std::string shuffle = "local";
@@ -82,7 +111,15 @@ struct DataSettings {
   std::optional<std::int64_t> test_samples = {};
   std::optional<std::int64_t> classes = {};
   std::optional<double> noise = {};
+  // Tables.
+  std::optional<std::string> target = {};
+  std::vector<std::string> ignore = {}, categories = {}, numbers = {}, dates = {};  // names of columns
+  std::optional<std::string> task = {};
+  std::optional<Value> class_weights = {};  // "balanced", or a list of one number per class
   Options keys = {};  // the section by key, for a data set that a program has registered
+  // No key: the vocabulary that the run has already, from its folder or from other members; empty:
+  // it is made from the text.
+  std::string vocabulary = {};
 
   bool is_in_folders() const { return partition == "folders"; }  // one folder per node
 };
@@ -99,10 +136,12 @@ struct OptimizerSettings {
   bool decay_norms = true;
   double trust = 0.001;
   double clip = 0;
-  std::string schedule = "constant";
+  RateShape schedule = RateShape::constant;
   std::vector<double> milestones = {};
   double gamma = 0.1;
   double warmup_epochs = 0;
+  std::int64_t warmup_steps = 0;
+  double lr_end = 0;
   bool scale_lr = false;
 };
 
@@ -115,7 +154,7 @@ struct ClusterSettings {
   std::optional<bool> rest = {};
   std::vector<double> stall = {};
   double lose = 0;
-  std::string work = "shared";
+  AsyncWork work = AsyncWork::shared;
 };
 
 struct TopologySettings {
@@ -134,18 +173,28 @@ struct CompressSettings {
   Value gamma{std::string("auto")};  // a number or "auto"
   std::int64_t small = 0;
   double start = 0;
-  std::string lossless = "none";
+  Lossless lossless = Lossless::none;
   bool vote = false;
 
   bool has_codec() const { return codec != "none"; }
 };
 
+// The key pipeline.cut: what the stages have equal parts of, or the first block of each stage but
+// the first.
+struct PipelineCut {
+  enum class By { time, parameters, layers, places };
+  By by = By::time;
+  std::vector<std::int64_t> places = {};
+
+  bool operator==(const PipelineCut&) const = default;
+};
+
 struct PipelineSettings {
   int stages = 1;
   std::int64_t micro_batches = 1;  // four per stage unless given, if the batch has as many samples
-  std::string schedule = "1f1b";
-  Value cut{std::string("time")};  // "time", "parameters", "layers", or a list of block numbers
-  Value recompute{false};          // true, false or "except-last"
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  PipelineCut cut = {};
+  Recompute recompute = Recompute::none;
 };
 
 struct NetworkSettings {
@@ -153,8 +202,8 @@ struct NetworkSettings {
   Value bandwidth{std::string("1Gbps")};  // a text with a unit, or a list of one per node
   Value latency{std::string("50us")};     // likewise
   std::optional<Value> sites = {};        // a table or a list of tables
-  std::string shape = "star";
-  std::string model = "LV08";
+  NetworkShape shape = NetworkShape::star;
+  TcpModel model = TcpModel::lv08;
   bool crosstraffic = true;
   bool duplex = true;
   Value jitter{std::string("0s")};          // a text with a unit
@@ -165,13 +214,13 @@ struct NetworkSettings {
 };
 
 struct GridSettings {
-  std::string admit = "invited";
+  Admission admit = Admission::invited;
   int wait_for = 1;
   std::string wait_limit = "1h";
   std::string name = {};
-  std::string partition = "wait";
+  CutOff partition = CutOff::wait;
   MemberData data = MemberData::own;
-  std::string weight = "samples";
+  MemberWeight weight = MemberWeight::samples;
   std::string listen = "0.0.0.0:0";
   std::vector<std::string> address = {};
   bool relay = false;

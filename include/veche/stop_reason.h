@@ -14,6 +14,7 @@ enum class StopReason {
   none,             // it goes on
   steps,            // every step is made
   target_accuracy,  // the averaged model is as good as run.target_accuracy
+  target,           // the averaged model is as good as run.target
   interrupted,      // the user stopped it; the run can be resumed
   samples,          // no learner has samples left (DrivenLearner)
 };
@@ -26,6 +27,8 @@ inline std::string to_string(StopReason reason) {
       return "steps";
     case StopReason::target_accuracy:
       return "target_accuracy";
+    case StopReason::target:
+      return "target";
     case StopReason::interrupted:
       return "interrupted";
     case StopReason::samples:
@@ -34,10 +37,15 @@ inline std::string to_string(StopReason reason) {
   return "";
 }
 
+// Whether the run has ended since its model is good enough.
+inline bool is_target(StopReason reason) {
+  return reason == StopReason::target || reason == StopReason::target_accuracy;
+}
+
 // Returns nothing for any string that `to_string` does not return.
 inline std::optional<StopReason> parse_stop_reason(std::string_view text) {
   for (const StopReason reason : {StopReason::none, StopReason::steps, StopReason::target_accuracy,
-                                  StopReason::interrupted, StopReason::samples})
+                                  StopReason::target, StopReason::interrupted, StopReason::samples})
     if (text == to_string(reason)) return reason;
   return {};
 }

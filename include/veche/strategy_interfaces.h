@@ -90,6 +90,18 @@ class VECHE_API ServesPart {
   virtual Part served_part() = 0;
 };
 
+// A strategy whose state() is not only what all nodes have in common (StrategyInfo::common_state). On
+// the grid it says what of it goes from one view to the next; the rest is begun anew. Must not wait.
+class VECHE_API DividedState {
+ public:
+  struct Parts {
+    std::vector<std::span<float>> common;  // the same on all nodes: newcomers get it
+    std::vector<std::span<float>> own;     // this node's; a newcomer keeps what the strategy begins with
+  };
+  virtual ~DividedState() = default;
+  virtual Parts divided_state() = 0;
+};
+
 // A strategy whose state() differs from that of an earlier version: checkpoints of that version
 // still resume.
 class VECHE_API ReadsOlderState {

@@ -1,6 +1,8 @@
 #include "extension/hand_over.h"
 
 #include <algorithm>
+#include <thread>
+#include <utility>
 
 #include "veche/collectives.h"
 #include "veche/errors.h"
@@ -10,58 +12,121 @@ namespace veche::python {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenSignalChecks(100);
+// Sleeping and waking up cost about as much as most waits for the other side.
+constexpr std::chrono::microseconds kPolling(50);
+constexpr int kPausesPerYield = 16;
+// The node is woken when so many floats are final; strategies send larger parts.
+constexpr std::size_t kFloatsPerNotice = std::size_t{1} << 16;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 
 }  // namespace
 
-std::optional<bool> HandOver::await_node() {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kBetweenSignalChecks, [&] { return turn_ == Turn::loop || run_ended_; }))
-    return {};
-  return !run_ended_;
+// Polls after each wake-up, then sleeps. Returns at `until` at the latest, ready or not.
+template <class Ready>
+void HandOver::wait(std::unique_lock<std::mutex>& lock, Ready ready, Clock::time_point until) {
+  while (!ready()) {
+    const Clock::time_point polls_until = Clock::now() + kPolling;
+    while (!ready() && Clock::now() < polls_until) {
+      const std::uint64_t seen = changes_.load(std::memory_order_relaxed);
+      lock.unlock();
+      while (changes_.load(std::memory_order_acquire) == seen && Clock::now() < polls_until) {
+        for (int i = 0; i < kPausesPerYield; ++i) pause();
+        std::this_thread::yield();
+      }
+      lock.lock();
+    }
+    if (ready()) return;
+    if (until == Clock::time_point::max())
+      changed_.wait(lock);
+    else if (changed_.wait_until(lock, until) == std::cv_status::timeout)
+      return;
+  }
 }
 
-std::optional<bool> HandOver::await_end() {
+void HandOver::notify(std::unique_lock<std::mutex>& lock) {
+  changes_.fetch_add(1, std::memory_order_release);
+  lock.unlock();
+  changed_.notify_all();
+}
+
+HandOver::Event HandOver::wait_for_node(bool only_end) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kBetweenSignalChecks, [&] { return run_ended_; })) return {};
-  return true;
+  const auto event = [&] {
+    if (work_ != nullptr) return Event::work;
+    if (run_ended_) return Event::run_ended;
+    return !only_end && turn_ == Turn::loop ? Event::next_step : Event::none;
+  };
+  loop_waits_ = true;
+  wait(
+      lock, [&] { return event() != Event::none; }, Clock::now() + kBetweenSignalChecks);
+  loop_waits_ = false;
+  return event();
+}
+
+void HandOver::announce() {
+  std::unique_lock lock(mutex_);
+  notify(lock);
 }
 
 void HandOver::give(const Score& score) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (run_ended_) return;
-    score_ = score;
-    turn_ = Turn::node;
+  std::unique_lock lock(mutex_);
+  if (run_ended_) return;
+  score_ = score;
+  turn_ = Turn::node;
+  notify(lock);
+}
+
+bool HandOver::do_in_loop(const std::function<void()>& call) {
+  std::unique_lock lock(mutex_);
+  if (!loop_waits_ || work_ != nullptr) return false;
+  Work work{call};
+  work_ = &work;
+  notify(lock);
+  lock.lock();
+  wait(
+      lock, [&] { return work.done; }, Clock::time_point::max());
+  if (work.error) std::rethrow_exception(work.error);
+  return true;
+}
+
+void HandOver::do_work() {
+  Work& work = *work_;  // nobody else changes it while the loop does not wait
+  try {
+    work.call();
+  } catch (...) {
+    work.error = std::current_exception();
   }
-  changed_.notify_all();
+  std::unique_lock lock(mutex_);
+  work.done = true;
+  work_ = nullptr;
+  notify(lock);
 }
 
 void HandOver::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    finished_ = true;
-    turn_ = Turn::node;
-  }
-  changed_.notify_all();
+  std::unique_lock lock(mutex_);
+  finished_ = true;
+  turn_ = Turn::node;
+  notify(lock);
 }
 
 void HandOver::fail(std::string why) {
-  {
-    const std::lock_guard lock(mutex_);
-    failure_ = std::move(why);
-    finished_ = true;
-    turn_ = Turn::node;
-  }
-  changed_.notify_all();
+  std::unique_lock lock(mutex_);
+  failure_ = std::move(why);
+  finished_ = true;
+  turn_ = Turn::node;
+  notify(lock);
 }
 
 void HandOver::run_ended() {
-  {
-    const std::lock_guard lock(mutex_);
-    run_ended_ = true;
-    channel_ = nullptr;
-  }
-  changed_.notify_all();
+  std::unique_lock lock(mutex_);
+  run_ended_ = true;
+  channel_ = nullptr;
+  notify(lock);
 }
 
 void HandOver::ready(Channel& channel, std::uint64_t step) {
@@ -86,14 +151,70 @@ bool HandOver::next(std::uint64_t step) {
   std::unique_lock lock(mutex_);
   steps_ = step;
   steps_is_before_ = false;
+  begun_ = false;
+  reported_.clear();
+  noticed_ = since_notice_ = reported_floats_ = 0;
   if (!finished_) {
     turn_ = Turn::loop;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return turn_ == Turn::node; });
+    notify(lock);
+    lock.lock();
+    wait(
+        lock, [&] { return turn_ == Turn::node || noticed_ > 0; }, Clock::time_point::max());
   }
   if (failure_) throw RunError(*failure_);
-  steps_is_before_ = !finished_;
-  return !finished_;
+  begun_ = noticed_ > 0;
+  steps_is_before_ = begun_ || !finished_;
+  return steps_is_before_;
+}
+
+void HandOver::report(std::size_t from, std::size_t to) {
+  std::unique_lock lock(mutex_);
+  if (turn_ != Turn::loop || run_ended_) return;
+  reported_.push_back({from, to});
+  reported_floats_ += to - from;
+  since_notice_ += to - from;
+  if (since_notice_ < kFloatsPerNotice && reported_floats_ < parameters_.size()) return;
+  since_notice_ = 0;
+  noticed_ = reported_.size();
+  notify(lock);
+}
+
+void HandOver::on_gradient_ready(GradientListener listener) {
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+  listens_ = static_cast<bool>(listener_);
+}
+
+Score HandOver::complete_gradient() {
+  std::unique_lock lock(mutex_);
+  for (std::size_t told = 0; begun_;) {
+    wait(
+        lock, [&] { return turn_ == Turn::node || noticed_ > told; }, Clock::time_point::max());
+    if (failure_) throw RunError(*failure_);
+    const bool whole = turn_ == Turn::node;
+    const std::vector<Part> parts(reported_.begin() + static_cast<std::ptrdiff_t>(told), reported_.end());
+    told = reported_.size();
+    if (whole && finished_) clear_unreported();
+    lock.unlock();
+    if (listener_)
+      for (const Part& part : parts) listener_(part.from, part.to);
+    lock.lock();
+    if (whole) break;
+  }
+  return score_;
+}
+
+// The loop has ended within its backward pass. Other nodes wait for what is missing.
+void HandOver::clear_unreported() {
+  std::vector<Part> parts = reported_;
+  parts.push_back({gradients_.size(), gradients_.size()});
+  std::ranges::sort(parts, {}, &Part::from);
+  std::size_t at = 0;
+  for (const Part& part : parts) {
+    std::fill(gradients_.begin() + static_cast<std::ptrdiff_t>(at),
+              gradients_.begin() + static_cast<std::ptrdiff_t>(part.from), 0.0F);
+    at = part.to;
+  }
 }
 
 // Not after a failure: the step was made.
@@ -103,9 +224,14 @@ void HandOver::end() {
   steps_is_before_ = false;
 }
 
-Score HandOver::take_score() {
+bool HandOver::listens() const {
   const std::lock_guard lock(mutex_);
-  return score_;
+  return listens_;
+}
+
+bool HandOver::step_has_begun() const {
+  const std::lock_guard lock(mutex_);
+  return noticed_ > 0;
 }
 
 Channel* HandOver::channel() {

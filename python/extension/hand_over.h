@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "extension/buffers.h"
 #include "veche/driven_learner.h"
 #include "veche/optimizer.h"
 
@@ -18,8 +20,8 @@ namespace veche::python {
 
 // What a Python training loop and a node of a run share: the model as flat vectors, and whose turn
 // it is. The node computes nothing itself: it waits until the loop has written the gradient, lets
-// the strategy and the optimizer work, and hands the parameters back. Owned by both, so the vectors
-// outlive the run.
+// the strategy work, asks the waiting loop for the step of its optimizer, and hands the parameters
+// back. Owned by both, so the vectors outlive the run.
 class HandOver {
  public:
   HandOver(std::size_t parameters, std::size_t buffers)
@@ -29,15 +31,30 @@ class HandOver {
   std::span<float> gradients() { return gradients_; }
   std::span<float> buffers() { return buffers_; }
   std::vector<TensorLayout> parameter_layout, buffer_layout;
+  Buffers follow = Buffers::own;
 
-  // The Python loop, without the GIL.
+  // The Python loop, without the GIL where it waits.
+  // A call for the node is near: it wakes up before.
+  void announce();
+  // Part [from, to) of the gradient is final: the node may begin the step with it. Parts of a step
+  // do not overlap.
+  void report(std::size_t from, std::size_t to);
+  // Whether the strategy uses parts before the whole is there.
+  bool listens() const;
+  // Whether the node is in a step that `report` began.
+  bool step_has_begun() const;
   // The gradient is written: the node may make the step.
   void give(const Score& score);
-  // Waits a while until the node is ready for the next gradient. False: the run has ended. Nothing:
-  // neither has come yet.
-  std::optional<bool> await_node();
-  // The same for the end of the run.
-  std::optional<bool> await_end();
+  enum class Event {
+    none,       // nothing came for a while
+    work,       // the node asks for `do_work`
+    next_step,  // the node is ready for the next gradient
+    run_ended
+  };
+  // Waits a while for the node, or only for the end of the run.
+  Event wait_for_node(bool only_end = false);
+  // With the GIL: what the node waits for.
+  void do_work();
   // There are no more gradients.
   void finish();
   // The loop has failed: so does the run, with this sentence.
@@ -50,8 +67,13 @@ class HandOver {
   bool take_node() { return !taken_.exchange(true); }
   void ready(Channel& channel, std::uint64_t step);
   bool next(std::uint64_t step);
-  Score take_score();
+  void on_gradient_ready(GradientListener listener);
+  // Waits until the gradient is whole, which `next` does unless parts are reported.
+  Score complete_gradient();
   void end();
+  // Any thread of the run: lets the loop do this if it waits for the node, so that Python code runs
+  // on Python's own thread. Returns whether it did; throws what the work throws.
+  bool do_in_loop(const std::function<void()>& work);
 
   // Between two steps; null: the node has none now.
   Channel* channel();
@@ -59,11 +81,18 @@ class HandOver {
 
  private:
   enum class Turn { node, loop };
+  using Clock = std::chrono::steady_clock;
+
+  template <class Ready>
+  void wait(std::unique_lock<std::mutex>& lock, Ready ready, Clock::time_point until);
+  void notify(std::unique_lock<std::mutex>& lock);
+  void clear_unreported();
 
   std::vector<float> parameters_, gradients_, buffers_;
   std::atomic<bool> taken_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<std::uint64_t> changes_ = 0;  // counted with the lock, polled without
   Turn turn_ = Turn::node;
   bool finished_ = false, run_ended_ = false;
   bool steps_is_before_ = false;  // the node makes one more step with the gradient that it has
@@ -71,6 +100,24 @@ class HandOver {
   Score score_;
   Channel* channel_ = nullptr;
   std::uint64_t steps_ = 0;
+
+  struct Work {
+    const std::function<void()>& call;
+    bool done = false;
+    std::exception_ptr error = nullptr;
+  };
+  Work* work_ = nullptr;  // for the loop; null: none
+  bool loop_waits_ = false;
+
+  struct Part {
+    std::size_t from, to;
+  };
+  std::vector<Part> reported_;  // in this step
+  std::size_t noticed_ = 0;     // of them, when the node was last woken
+  std::size_t since_notice_ = 0, reported_floats_ = 0;
+  bool begun_ = false;  // the node makes a step with parts
+  bool listens_ = false;
+  GradientListener listener_;  // called by the node alone
 };
 
 // The learner of such a node.
@@ -81,11 +128,18 @@ class LoopLearner : public DrivenLearner {
   std::span<float> parameters() override { return shared_->parameters(); }
   std::span<float> gradients() override { return shared_->gradients(); }
   std::span<float> buffers() override { return shared_->buffers(); }
-  Score compute_gradient(const Batch&) override { return shared_->take_score(); }
+  Score compute_gradient(const Batch&) override { return shared_->complete_gradient(); }
+  void on_gradient_ready(GradientListener listener) override {
+    shared_->on_gradient_ready(std::move(listener));
+  }
   Score evaluate(const Batch&) override { return {}; }
   std::vector<TensorLayout> parameter_layout() const override { return shared_->parameter_layout; }
   std::vector<TensorLayout> buffer_layout() const override { return shared_->buffer_layout; }
   void begin(Channel& channel, std::uint64_t step) override { shared_->ready(channel, step); }
+  bool exchanges() const override { return shared_->follow != Buffers::own && !shared_->buffers().empty(); }
+  void exchange(Channel& channel, bool active) override {
+    exchange_buffers(channel, shared_->buffers(), shared_->follow, active);
+  }
   bool next(std::uint64_t step) override { return shared_->next(step); }
   void end() override { shared_->end(); }
 

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,6 +115,7 @@ class PythonLearner : public Learner {
       py::dict facts;
       facts["shape"] = py::make_tuple(spec.input.channels, spec.input.height, spec.input.width);
       facts["classes"] = spec.classes;
+      facts["task"] = to_string(spec.task);
       facts["seed"] = spec.seed;
       facts["node"] = spec.node.value;
       facts["nodes"] = spec.nodes;
@@ -133,18 +135,23 @@ class PythonLearner : public Learner {
     return in_python([&] {
       vectors_->parameters.give();
       vectors_->buffers.give();
-      const Score score = score_of(object_.get().attr("compute_gradient")(batch_for(batch)), batch);
+      const py::object given = batch_for(batch);
+      const Score score = score_of(object_.get().attr("compute_gradient")(given), given);
       vectors_->parameters.check_unchanged(object_.get());
       vectors_->gradients.take_from(object_.get());
       vectors_->buffers.take();
       return score;
     });
   }
-  Score evaluate(const Batch& batch) override {
+  Score evaluate(const Batch& batch) override { return evaluate_each(batch, {}); }
+  Score evaluate_each(const Batch& batch, std::span<Outcome> outcomes) override {
     return in_python([&] {
       vectors_->parameters.give();
       vectors_->buffers.give();
-      return score_of(object_.get().attr("evaluate")(batch_for(batch)), batch);
+      const py::object given = batch_for(batch);
+      const py::object said = object_.get().attr("evaluate")(given);
+      if (!outcomes.empty()) tell(py::module_::import("veche.own").attr("_outcomes")(said, given), outcomes);
+      return score_of(said, given);
     });
   }
 
@@ -153,32 +160,51 @@ class PythonLearner : public Learner {
 
  private:
   // Copies, as the user's code may keep them: the loader's memory is used again.
+  template <class T>
+  static py::object copied(std::span<const T> items, std::vector<py::ssize_t> shape) {
+    if (items.empty()) return py::none();
+    return py::array_t<T>(std::move(shape), items.data());
+  }
   static py::object batch_for(const Batch& batch) {
-    std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(batch.size())};
+    const auto count = static_cast<py::ssize_t>(batch.size());
+    const auto length = static_cast<py::ssize_t>(batch.shape.size());
+    std::vector<py::ssize_t> shape{count};
     const bool flat = batch.shape.height == 1 && batch.shape.width == 1;
     if (!flat) shape.insert(shape.end(), {batch.shape.height, batch.shape.width});
     shape.push_back(batch.shape.channels);
-    if (batch.size() == 0) shape = {0};
-    const py::array_t<float> images(shape, batch.images.data());
-    const py::array_t<std::int64_t> labels(static_cast<py::ssize_t>(batch.size()), batch.labels.data());
-    return py::module_::import("veche.own").attr("Batch")(images, labels, batch.step);
+    // A learner that brings its own data gets arrays without items.
+    if (count == 0)
+      return py::module_::import("veche.own")
+          .attr("Batch")(py::array_t<float>(0), py::array_t<std::int64_t>(0), batch.step);
+    const bool text = !batch.tokens.empty();
+    return py::module_::import("veche.own")
+        .attr("Batch")(copied(batch.inputs, shape), copied(batch.labels, {count}), batch.step,
+                       copied(batch.tokens, {count, length + 1}), copied(batch.values, {count}),
+                       copied(batch.weights, text ? std::vector{count, length} : std::vector{count}));
   }
 
-  // The mean loss, and how many of how many samples are right.
-  static Score score_of(const py::object& said, const Batch& batch) {
-    const auto samples = static_cast<std::int64_t>(std::max<std::size_t>(1, batch.size()));
-    py::tuple parts;
-    if (py::isinstance<py::tuple>(said))
-      parts = said;
-    else
-      parts = py::make_tuple(said);
-    if (parts.empty() || parts.size() > 3)
-      throw py::type_error("a pass must return the mean loss, (loss, correct) or (loss, correct, count)");
-    Score score{.loss_sum = 0, .correct = 0, .count = samples};
-    if (parts.size() > 1) score.correct = py::int_(parts[1]).cast<std::int64_t>();
-    if (parts.size() > 2) score.count = py::int_(parts[2]).cast<std::int64_t>();
-    score.loss_sum = py::float_(parts[0]).cast<double>() * static_cast<double>(score.count);
-    return score;
+  // `told`: loss, margin and correctness of every sample, or None.
+  static void tell(const py::object& told, std::span<Outcome> outcomes) {
+    if (told.is_none()) return;
+    const auto rows = py::array_t<float, py::array::c_style | py::array::forcecast>(told);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const auto row = static_cast<py::ssize_t>(i);
+      outcomes[i] = {.loss = rows.at(row, 0), .margin = rows.at(row, 1), .correct = rows.at(row, 2) > 0};
+    }
+  }
+
+  // veche/own.py reads what a pass returns: the mean loss, and what there is to count.
+  static Score score_of(const py::object& said, const py::object& batch) {
+    const auto sums =
+        py::module_::import("veche.own").attr("_sums")(said, batch).cast<std::array<double, 7>>();
+    const auto count = static_cast<std::int64_t>(sums[2]);
+    return {.loss_sum = sums[0] * sums[2],
+            .correct = static_cast<std::int64_t>(sums[1]),
+            .count = count,
+            .error_sum = sums[3],
+            .squared_error_sum = sums[4],
+            .target_sum = sums[5],
+            .squared_target_sum = sums[6]};
   }
 
   Kept object_;

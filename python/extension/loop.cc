@@ -3,6 +3,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstring>
@@ -45,14 +46,35 @@ py::object called(Call call) {
   }
 }
 
-// The user's optimizer as the run sees it. It works in place, on the node's thread; the Python loop
-// waits meanwhile.
+// While it exists, Ctrl-C waits: Python calls its handlers on the loop's thread, and an exception of
+// theirs would leave half of an optimizer's step.
+class WithoutInterrupt {
+ public:
+  WithoutInterrupt() {
+    came = 0;
+    struct sigaction noting {};
+    noting.sa_handler = [](int) { came = 1; };
+    sigaction(SIGINT, &noting, &before_);
+  }
+  ~WithoutInterrupt() {
+    sigaction(SIGINT, &before_, nullptr);
+    if (came != 0) raise(SIGINT);
+  }
+  WithoutInterrupt(const WithoutInterrupt&) = delete;
+  WithoutInterrupt& operator=(const WithoutInterrupt&) = delete;
+
+ private:
+  static inline volatile sig_atomic_t came = 0;
+  struct sigaction before_ {};
+};
+
+// The user's optimizer as the run sees it. It works in place, on the loop's thread if that waits.
 class LoopOptimizer : public Optimizer {
  public:
   using Optimizer::update;
-  LoopOptimizer(const py::object& make, std::size_t from, std::size_t length) {
+  LoopOptimizer(const Current& current, std::size_t from, std::size_t length) : shared_(current.shared) {
     const py::gil_scoped_acquire gil;
-    optimizer_ = called([&] { return make(from, length); });
+    optimizer_ = called([&] { return current.optimizer(from, length); });
     py::array_t<float> gradient(static_cast<py::ssize_t>(length));
     scratch_ = {gradient.mutable_data(), length};
     gradient_ = std::move(gradient);
@@ -80,12 +102,19 @@ class LoopOptimizer : public Optimizer {
     // In place, as the Python optimizer's tensors are views of x.
     const std::span<float> target(const_cast<float*>(x.data()), x.size());
     if (elsewhere) before_.assign(x.begin(), x.end());
-    {
-      const py::gil_scoped_acquire gil;
+    const bool own = is_all(x, shared_->parameters()), own_gradient = is_all(g, shared_->gradients());
+    const auto call = [&] {
       // Nobody needs the gradient after the optimizer's step, so it may be changed.
       const std::span<float> gradient(const_cast<float*>(g.data()), g.size());
-      const py::object handed = clipped ? gradient_ : array_over(gradient, py::none());
-      called([&] { return optimizer_.attr("update")(array_over(target, py::none()), handed); });
+      const py::object where = own ? py::none() : py::object(array_over(target, py::none()));
+      const py::object handed = clipped                 ? gradient_
+                                : (own && own_gradient) ? py::none()
+                                                        : py::object(array_over(gradient, py::none()));
+      called([&] { return optimizer_.attr("update")(where, handed); });
+    };
+    if (!shared_->do_in_loop(call)) {
+      const py::gil_scoped_acquire gil;
+      call();
     }
     if (!elsewhere) return;
     std::ranges::copy(target, into.begin());
@@ -95,6 +124,11 @@ class LoopOptimizer : public Optimizer {
   std::vector<std::span<float>> state() override { return state_; }
 
  private:
+  static bool is_all(std::span<const float> part, std::span<const float> whole) {
+    return part.data() == whole.data() && part.size() == whole.size();
+  }
+
+  const std::shared_ptr<HandOver> shared_;
   py::object optimizer_;
   std::vector<py::array> arrays_;
   std::vector<std::span<float>> state_;
@@ -112,22 +146,24 @@ void register_loop() {
            if (!current().shared->take_node())
              throw RequestError(
                  "a training loop is one node, and this process is to run several: start a process "
-                 "per node, as by `python -m veche.launch -n 4 train.py`");
+                 "per node, as by `python3 -m veche.launch -n 4 train.py`");
            return std::make_unique<LoopLearner>(current().shared);
          }});
     register_optimizer({.name = kName, .make = [](Learner&, std::size_t from, std::size_t length) {
-                          return std::make_unique<LoopOptimizer>(current().optimizer, from, length);
+                          return std::make_unique<LoopOptimizer>(current(), from, length);
                         }});
   });
 }
 
+std::size_t size_of(const TensorLayout& tensor) {
+  std::size_t size = 1;
+  for (const std::int64_t side : tensor.shape) size *= static_cast<std::size_t>(side);
+  return size;
+}
+
 std::size_t length_of(const std::vector<TensorLayout>& layout) {
   std::size_t end = 0;
-  for (const TensorLayout& each : layout) {
-    std::size_t size = 1;
-    for (const std::int64_t side : each.shape) size *= static_cast<std::size_t>(side);
-    end = std::max(end, each.offset + size);
-  }
+  for (const TensorLayout& each : layout) end = std::max(end, each.offset + size_of(each));
   return end;
 }
 
@@ -161,15 +197,22 @@ Run& Loop::run() {
   return *run_;
 }
 
-// Waits in turns, so that Ctrl-C reaches the loop's thread.
-template <class Wait>
-auto Loop::without_gil(Wait wait) {
+// In turns, so that Ctrl-C reaches the loop's thread.
+bool Loop::wait_for_node(bool only_end) {
   for (;;) {
+    HandOver::Event event{};
     {
       const py::gil_scoped_release release;
-      if (const auto result = wait()) return *result;
+      event = shared_->wait_for_node(only_end);
     }
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (event == HandOver::Event::next_step) return true;
+    if (event == HandOver::Event::run_ended) return false;
+    std::optional<WithoutInterrupt> later;
+    if (event == HandOver::Event::work) later.emplace();
+    std::optional<py::error_already_set> interrupt;
+    if (PyErr_CheckSignals() != 0) interrupt.emplace();
+    if (event == HandOver::Event::work) shared_->do_work();
+    if (interrupt) throw py::error_already_set(*interrupt);
   }
 }
 
@@ -213,13 +256,13 @@ void Loop::start(const std::string& toml, const std::vector<std::string>& assign
     }
     shared_->run_ended();
   });
-  if (!without_gil([this] { return shared_->await_node(); })) throw_if_failed();
+  if (!wait_for_node()) throw_if_failed();
 }
 
 bool Loop::step(double loss, std::int64_t samples) {
   run();
   shared_->give({.loss_sum = loss * static_cast<double>(samples), .correct = 0, .count = samples});
-  const bool goes_on = without_gil([this] { return shared_->await_node(); });
+  const bool goes_on = wait_for_node();
   if (!goes_on) throw_if_failed();
   return goes_on;
 }
@@ -235,7 +278,7 @@ void Loop::throw_if_failed() {
 const RunResult& Loop::finish() {
   run();
   shared_->finish();
-  without_gil([this] { return shared_->await_end(); });
+  wait_for_node(true);
   throw_if_failed();
   return *result_;
 }
@@ -248,17 +291,23 @@ void Loop::fail(const std::string& why) {
 Channel& Loop::channel() {
   Channel* const channel = shared_->channel();
   if (channel == nullptr) throw RequestError("there is no run under way whose nodes could exchange vectors");
+  if (shared_->step_has_begun())
+    throw RequestError(
+        "overlap=True has begun to send gradients: make exchanges of your own before the backward pass or "
+        "after "
+        "optimizer.step()");
   return *channel;
 }
 
-void Loop::gather(const std::vector<std::uintptr_t>& from, const std::vector<std::size_t>& offsets,
-                  const std::vector<std::size_t>& lengths) {
+void Loop::gather(const std::vector<std::uintptr_t>& from) {
   const py::gil_scoped_release release;
   const std::span<float> into = shared_->gradients();
+  const std::vector<TensorLayout>& layout = shared_->parameter_layout;
+  if (from.size() != layout.size()) throw std::invalid_argument("there is an address for each parameter");
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from[i] != 0)
-      std::memcpy(into.data() + offsets[i], reinterpret_cast<const float*>(from[i]),
-                  lengths[i] * sizeof(float));
+      std::memcpy(into.data() + layout[i].offset, reinterpret_cast<const float*>(from[i]),
+                  size_of(layout[i]) * sizeof(float));
 }
 
 void add_loop(py::module_& module) {
@@ -293,16 +342,22 @@ void add_loop(py::module_& module) {
           py::arg("toml"), py::arg("assignments"), py::arg("resume") = "", py::arg("restart") = false,
           py::arg("keep") = true, py::arg("grid") = false, py::arg("invitation") = py::none(),
           py::arg("on_invitation") = py::none(), py::arg("on_notice") = py::none())
+      .def_property_readonly("listens", [](const Loop& loop) { return loop.listens(); })
+      .def("report", &Loop::report, py::arg("begin"), py::arg("end"))
+      .def("announce", [](const Loop& loop) { loop.announce(); })
       .def("step", &Loop::step, py::arg("loss"), py::arg("samples"))
       .def("finish",
            [](Loop& loop) {
              const RunResult& result = loop.finish();
-             return py::dict(py::arg("folder") = result.info.folder, py::arg("steps") = result.last.step,
+             const py::object folder =
+                 result.info.folder.empty() ? py::object(py::none()) : py::cast(result.info.folder);
+             return py::dict(py::arg("folder") = folder, py::arg("steps") = result.last.step,
                              py::arg("stopped") = to_string(result.last.stopped));
            })
       .def("fail", &Loop::fail)
       .def("stop", &Loop::stop)
-      .def("gather", &Loop::gather);
+      .def("gather", &Loop::gather)
+      .def("follow_buffers", &Loop::follow_buffers);
 }
 
 }  // namespace veche::python

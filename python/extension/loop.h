@@ -33,7 +33,8 @@ struct LoopOptions {
 class Loop {
  public:
   // `optimizer(from, length)` makes the Python object that updates a part of the parameters:
-  // update(x, g) in place, and state() -> list of float32 arrays.
+  // update(x, g) in place, where None stands for all of the loop's own vector, and state() -> list
+  // of float32 arrays.
   Loop(std::vector<TensorLayout> parameters, std::vector<TensorLayout> buffers, py::object optimizer);
   // Ends the run as `finish` does, and ignores why it failed.
   ~Loop();
@@ -41,10 +42,17 @@ class Loop {
   py::array_t<float> parameters() { return view(shared_->parameters()); }
   py::array_t<float> gradients() { return view(shared_->gradients()); }
   py::array_t<float> buffers() { return view(shared_->buffers()); }
+  // Before `start`: "own", "average" or "broadcast".
+  void follow_buffers(const std::string& how) { shared_->follow = buffers_of(how); }
 
   // Starts the run; returns when the loop may compute its first gradient. The parameters are then
   // those of node 0, or of the checkpoint.
   void start(const std::string& toml, const std::vector<std::string>& assignments, LoopOptions options);
+  // Part [begin, end) of the gradient is final before `step`; `listens`: the strategy uses it.
+  void report(std::size_t begin, std::size_t end) { shared_->report(begin, end); }
+  bool listens() const { return shared_->listens(); }
+  // A call of `step`, or the end of `update` in it, is near.
+  void announce() const { shared_->announce(); }
   // The gradient is written; returns after the step. False: the run has ended, as by an interrupt.
   bool step(double loss, std::int64_t samples);
   // Ends the run after the steps made; returns when everything is saved. Throws why the run failed.
@@ -58,13 +66,12 @@ class Loop {
   // Between two steps; throws RequestError before `start` and after the end.
   Channel& channel();
 
-  // Copies memory of the loop's own tensors, by address, into the flat gradient. Address 0: nothing.
-  void gather(const std::vector<std::uintptr_t>& from, const std::vector<std::size_t>& offsets,
-              const std::vector<std::size_t>& lengths);
+  // Copies the memory at an address for each parameter into the flat gradient. Address 0: nothing.
+  void gather(const std::vector<std::uintptr_t>& from);
 
  private:
-  template <class Wait>
-  auto without_gil(Wait wait);
+  // Does meanwhile what the node asks for. False: the run has ended.
+  bool wait_for_node(bool only_end = false);
   py::array_t<float> view(std::span<float> vector);
   Run& run();
   void end_quietly();

@@ -37,9 +37,20 @@ py::dict dict_of(const RunInfo& info) {
   using namespace py::literals;
   return py::dict("folder"_a = info.folder.string(), "strategy"_a = info.strategy,
                   "topology"_a = info.topology, "codec"_a = info.codec, "model"_a = info.model,
-                  "data"_a = info.data, "rank"_a = info.rank, "nodes"_a = info.nodes,
-                  "stages"_a = info.stages, "parameters"_a = info.parameters, "steps"_a = info.steps,
-                  "first_step"_a = info.first_step, "epochs"_a = info.epoch(info.steps));
+                  "data"_a = info.data, "task"_a = to_string(info.task), "rank"_a = info.rank,
+                  "nodes"_a = info.nodes, "stages"_a = info.stages, "parameters"_a = info.parameters,
+                  "steps"_a = info.steps, "first_step"_a = info.first_step,
+                  "epochs"_a = info.epoch(info.steps));
+}
+
+// The measures of a task, the main one first.
+py::list measures_for(const std::string& task) {
+  using namespace py::literals;
+  py::list list;
+  for (const Measure& measure : measures_of(parse_task(task).value_or(Task::classification)))
+    list.append(py::dict("name"_a = measure.name, "title"_a = measure.title, "unit"_a = measure.unit,
+                         "up"_a = measure.up, "digits"_a = measure.digits));
+  return list;
 }
 
 // A vector as a NumPy array that owns it.
@@ -71,7 +82,7 @@ class BackgroundRun {
         const py::gil_scoped_acquire hold;
         (*call)(progress.step, info_.steps, info_.epoch(progress.step),
                 progress.train.count > 0 ? py::object(py::float_(progress.train.loss())) : py::none(),
-                progress.images_per_second, progress.cv);
+                progress.targets_per_second, progress.cv);
       };
     if (const Callback call = shared(std::move(on_evaluation)))
       options.on_evaluation = [this, call](const Evaluation& evaluation) {
@@ -138,6 +149,7 @@ py::object get(const Config& config, const std::string& section, const std::stri
 
 void add_runs(py::module_& module) {
   using namespace py::literals;
+  module.def("measures", measures_for, "task"_a);
   py::class_<Config>(module, "Config", "A configuration as given; nothing is checked before a run.")
       .def(py::init<>())
       .def_static(

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import sys
 import threading
@@ -162,18 +163,30 @@ def start(
     makers = [make]
     loop = Loop(parameters, buffers, lambda begin, length: makers[0](begin, length))
     before(loop)
-    loop.start(
-        text, keys,
-        resume=resume or "", restart=restart, keep=keep, grid=grid is not None,
-        invitation=grid if grid not in (None, "found") else None,
-        on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
-        on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
-    )  # fmt: skip
+    try:
+        loop.start(
+            text, keys,
+            resume=resume or "", restart=restart, keep=keep, grid=grid is not None,
+            invitation=grid if grid not in (None, "found") else None,
+            on_invitation=lambda line: print(f"invitation: {line}", file=sys.stderr, flush=True),
+            on_notice=lambda sentence: print(f"veche: {sentence}", file=sys.stderr, flush=True),
+        )  # fmt: skip
+    except RequestError as error:
+        makers.clear()
+        raise RequestError(_in_python(str(error))) from None
+    except BaseException:
+        makers.clear()
+        raise
     _loop, _idle, _first_step, _forget = loop, idle, loop.steps, makers.clear
     _farewell = farewell
     _runs += not idle
     after(loop)
     return loop
+
+
+def _in_python(sentence: str) -> str:
+    """The way out as an argument, and not as a command of the shell."""
+    return re.sub(r"`veche train --resume ([^`]*)`", r'resume="\1"', sentence)
 
 
 def is_under_way(loop: Loop) -> bool:
@@ -261,4 +274,4 @@ def _note_failure(kind: type, error: BaseException, trace: Any) -> None:
 _shown, sys.excepthook = sys.excepthook, _note_failure
 atexit.register(lambda: leave(_failed))
 
-comm_allreduce, comm_broadcast = _veche.comm_allreduce, _veche.comm_broadcast
+comm_allreduce = _veche.comm_allreduce

@@ -105,7 +105,8 @@ class FlatState:
                 self._views[i, key] = torch.from_numpy(numbers)[i]
         # What the optimizer had after the last step: its dictionaries, and which views are in them.
         self._seen: list[dict[str, Any]] = []
-        self._in_place: list[tuple[dict[str, Any], str, torch.Tensor]] = []
+        self._in_place: list[tuple[dict[str, Any], str]] = []
+        self._views_in_place: list[torch.Tensor] = []
         self._plain: dict[tuple[int, str], Any] = {}  # plain numbers as the optimizer left them
 
     def arrays(self) -> list[np.ndarray]:
@@ -114,7 +115,8 @@ class FlatState:
     def of(self, tensors: list[torch.Tensor]) -> FlatState:
         """The same arrays, for other tensors of the same shapes."""
         other = copy.copy(self)
-        other._tensors, other._plain, other._seen, other._in_place = tensors, {}, [], []
+        other._tensors, other._plain, other._seen = tensors, {}, []
+        other._in_place, other._views_in_place = [], []
         return other
 
     def is_empty(self) -> bool:
@@ -175,9 +177,10 @@ class FlatState:
         """Takes over what the optimizer has made anew."""
         now = list(state.values())
         if len(now) == len(self._seen) and all(map(operator.is_, now, self._seen)):
-            if not self._plain and all(mine.get(key) is view for mine, key, view in self._in_place):
+            found = [mine.get(key) for mine, key in self._in_place]
+            if not self._plain and all(map(operator.is_, found, self._views_in_place)):
                 return
-        self._seen, self._in_place = now, []
+        self._seen, self._in_place, self._views_in_place = now, [], []
         for i, tensor in enumerate(self._tensors):
             mine = state.get(tensor)
             if not mine:
@@ -187,7 +190,8 @@ class FlatState:
                 if view is None or value is None:
                     continue
                 if value is view:
-                    self._in_place.append((mine, key, view))
+                    self._in_place.append((mine, key))
+                    self._views_in_place.append(view)
                 elif not isinstance(value, torch.Tensor):
                     self.numbers[key][i] = value
                     self._plain[i, key] = value
@@ -195,7 +199,8 @@ class FlatState:
                     view.copy_(value.reshape(view.shape))
                     if fits(view, value):
                         mine[key] = view
-                        self._in_place.append((mine, key, view))
+                        self._in_place.append((mine, key))
+                        self._views_in_place.append(view)
                     else:
                         self._plain[i, key] = value
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from veche._veche import Config, RequestError, compare_runs
 from veche.configuration import kind, read_config
+from veche.measures import main_measure, shown
 from veche.progress import ProgressLine, is_shown
 from veche.results import Result, html_table, import_pyplot, size_of
 from veche.training import Watcher, is_virtual, run_to_the_end
@@ -58,14 +59,16 @@ class Comparison:
         return ax
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        tested = any("accuracy" in line for line in self.table)
-        head = ["variant", "nodes", "steps", *(["accuracy of the nodes", "averaged model"] if tested else []), "train loss",
+        tested = any("measure" in line for line in self.table)
+        title = main_measure(self.table[0])["title"]
+        head = ["variant", "nodes", "steps", *([f"{title} of the nodes", "averaged model"] if tested else []), "train loss",
                 "sent", "seconds"]
         rows = []
         for line in self.table:
-            accuracy = line.get("accuracy")
-            cells = ([f"{100 * accuracy['mean']:.2f} ± {100 * accuracy['std']:.2f} %", f"{100 * accuracy['average_model']:.2f} %"]
-                     if accuracy else ["", ""])
+            measure = main_measure(line)
+            found = line.get(measure["name"])
+            cells = ([shown(measure, found["mean"], found["std"]), shown(measure, found["average_model"])]
+                     if found else ["", ""])
             rows.append([line["variant"], str(line["nodes"]), f"{line['steps']:,.0f}", *(cells if tested else []),
                          f"{line['train_loss']:.4f}", size_of(line["bytes_sent"]),
                          f"{line['seconds']['mean']:.4g}" + (" virtual" if line["virtual_time"] else "")])

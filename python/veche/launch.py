@@ -1,12 +1,12 @@
 """Starts a training script on several nodes.
 
-    python -m veche.launch -n 4 train.py [ARGUMENT ...]        four processes on this machine
-    python -m veche.launch --found train.py                    the first member of a grid; prints an invitation
-    python -m veche.launch --join VECHE1-... train.py          joins it, from any machine
-    python -m veche.launch --resume runs/NAME train.py         returns to it
+    python3 -m veche.launch -n 4 train.py [ARGUMENT ...]        four processes on this machine
+    python3 -m veche.launch --found train.py                    the first member of a grid; prints an invitation
+    python3 -m veche.launch --join VECHE1-... train.py          joins it, from any machine
+    python3 -m veche.launch --resume runs/NAME train.py         returns to it
 
 Keys that a member of a grid chooses for itself: --set grid.listen=127.0.0.1:0 --set grid.name=lab
-On clusters use mpirun or srun instead: mpirun -np 16 python train.py
+On clusters use mpirun or srun instead: mpirun -np 16 python3 train.py
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GRACE_SECONDS = 60  # in which the other processes end by themselves, and save
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m veche.launch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python3 -m veche.launch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     how = parser.add_mutually_exclusive_group(required=True)
     how.add_argument("-n", "--processes", type=int, metavar="N", help="processes on this machine")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
-from veche import _session
-from veche._state import FlatState, Layout, fits, is_dense, like, view_of
+from veche import _overlap, _session
+from veche._schedule import Schedule
+from veche._staging import Staging
+from veche._state import FlatState, Layout, is_dense, like, view_of
 from veche._veche import RequestError, RunError, TensorLayout
 
 
@@ -21,7 +25,9 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     topology: str | Mapping[str, Any] | None = None,
     compress: str | Mapping[str, Any] | None = None,
     buffers: str = "own",
+    scheduler: Any = None,
     stage: bool | None = None,
+    overlap: bool = False,
     config: str | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002  (the command line's word)
     name: str | None = None,
@@ -35,13 +41,17 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
     Returns the same object; its class becomes a subclass of its own, so learning-rate schedulers,
     `state_dict` and `param_groups` go on working. With `model`, its batch-norm statistics are part
     of checkpoints, and parameters have their names. Nothing is exchanged by hooks: all happens in
-    `step()`.
+    `step()`, unless `overlap` is true.
 
-    `buffers`: the model's buffers are each node's own, or averaged after every step, or those of
-    node 0; from the moment a node has no more steps they are each node's own. `stage`: True copies
+    `buffers`: the model's buffers are each node's own, or in every step the mean over the nodes that
+    make it, or those of the first of these nodes. `scheduler`: a learning-rate schedule of torch whose
+    step() follows each step of the optimizer: it is brought to the step at which a resumed run, or a
+    newcomer on the grid, begins. `stage`: True copies
     parameters to and from the run's memory in every step; by default only where they cannot lie in
     it, as on a GPU, of another type than float32, or over a storage that others share. The result is
-    the same. torch.nn.utils.clip_grad_norm_ bounds each node's own gradient, but after
+    the same. `overlap`: True sends gradients during the backward pass, where the strategy can; the
+    result is the same, but nothing may change a gradient after the pass.
+    torch.nn.utils.clip_grad_norm_ bounds each node's own gradient, but after
     `synchronize()` the mean of all; set={"optimizer.clip": 1.0} bounds the mean without that.
     """
     if not isinstance(optimizer, torch.optim.Optimizer):
@@ -50,10 +60,12 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
         raise RequestError("this optimizer belongs to a run already")
     if buffers not in ("own", "average", "broadcast"):
         raise RequestError(f"buffers = '{buffers}' does not exist; choose own, average or broadcast")
-    if buffers != "own" and _session.on_grid():
-        raise RequestError(f"buffers = '{buffers}' needs nodes that do not come and go: on the grid leave it out")
     if buffers != "own" and model is None:
         raise RequestError(f"buffers = '{buffers}' needs the model: veche.Optimizer(optimizer, model, ...)")
+    if overlap and buffers != "own":
+        raise RequestError(
+            f"overlap=True begins a step before the nodes agree on buffers = '{buffers}': leave one of the two out"
+        )
     options = _session.assignments(
         config,
         strategy=strategy,
@@ -62,19 +74,24 @@ def Optimizer(  # noqa: N802  (it reads like a class, and returns an object of o
         keys={**({"run.name": name} if name else {}), **(set or {})},
         checkpoint_every=checkpoint_every,
     )
+    schedule = Schedule(scheduler, optimizer) if scheduler is not None else None
     shared = _Shared(optimizer, model, buffers, stage)
     shared.state_is_mixed = _session.state_is_mixed(options)
-    loop = _session.start(
+    _session.start(
         shared.parameters.layout, shared.buffers.layout, shared.make, options,
         resume=resume, restart=restart, keep=keep,
         before=shared.write_all, after=shared.read_all, farewell=shared.say_farewell,
     )  # fmt: skip
-    shared.attach(loop)
+    if overlap:
+        shared.send_during_passes()
     original = type(optimizer)
     optimizer._veche_class, optimizer._veche = original, shared
     # A scheduler made before has put its counter over `step`.
     optimizer.__dict__.pop("step", None)
     optimizer.__class__ = _subclass(original)
+    shared.schedule = schedule
+    if schedule is not None and shared.loop.steps > 0:
+        schedule.begin(shared.loop.steps)
     return optimizer
 
 
@@ -165,36 +182,64 @@ class _Vector:
             self.layout.append(TensorLayout(tensor_name, list(tensor.size()), list(strides), end))
             end += tensor.numel()
         self.length = end
-        self.staged = bool(stage) or _must_be_staged(self.tensors)
-        self.views: list[torch.Tensor] = []
+        # None: the tensors become views of the flat vector.
+        staged = bool(stage) or _must_be_staged(self.tensors)
+        self.staging = Staging(self.tensors) if staged else None
 
     def bind(self, flat: torch.Tensor) -> None:
         """Copies the tensors into the flat vector; then they are views of it, unless staged."""
-        self.views = [view_of(flat, t, offset) for t, offset in zip(self.tensors, self.offsets)]
-        self.write()
-        if self.staged:
+        self.flat = flat
+        if self.staging is not None:
+            self.staging.fetch(self.tensors, flat)
             return
-        for tensor, view in zip(self.tensors, self.views):
-            tensor.data = view
-        self.addresses = [view.data_ptr() for view in self.views]
+        views = [view_of(flat, t, offset) for t, offset in zip(self.tensors, self.offsets)]
+        with torch.no_grad():
+            for tensor, view in zip(self.tensors, views):
+                view.copy_(tensor)
+                tensor.data = view
+        self.addresses = [view.data_ptr() for view in views]
 
     def write(self) -> None:
-        with torch.no_grad():
-            for tensor, view in zip(self.tensors, self.views):
-                view.copy_(tensor)
+        """What others may have changed in the tensors, into the flat vector; nothing for views of it."""
+        if self.staging is not None:
+            self.staging.fetch(self.tensors, self.flat)
 
     def read(self) -> None:
-        with torch.no_grad():
-            for tensor, view in zip(self.tensors, self.views):
-                tensor.copy_(view if tensor.dtype.is_floating_point else view.round())
+        if self.staging is not None:
+            self.staging.put(self.flat, self.tensors)
 
     def check_unmoved(self) -> None:
+        if list(map(_data_ptr, self.tensors)) == self.addresses:
+            return
         for i, (tensor, address) in enumerate(zip(self.tensors, self.addresses)):
             if tensor.data_ptr() != address:
                 raise RequestError(
                     f"'{self.names[i]}' was replaced after veche.Optimizer was made: change it in place, "
                     "as by load_state_dict, or make the optimizer after the model is complete"
                 )
+
+
+# For all parameters in every step: `map` of these costs a third of a loop.
+_data_ptr, _grad = torch.Tensor.data_ptr, operator.attrgetter("grad")
+
+
+def _are(tensors: list[Any], others: list[Any]) -> bool:
+    """Whether they are the same objects."""
+    return len(tensors) == len(others) and all(map(operator.is_, tensors, others))
+
+
+def _dense(gradient: torch.Tensor | None) -> Any:
+    if gradient is not None and gradient.layout != torch.strided:
+        raise TypeError("a gradient is sparse: make the embedding with sparse=False, or use SGD on it alone")
+    return gradient
+
+
+def _gradients_of(parameters: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Their gradients, to write into."""
+    for p in parameters:
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+    return [p.grad for p in parameters if p.grad is not None]
 
 
 def _must_be_staged(tensors: list[torch.Tensor]) -> bool:
@@ -230,16 +275,11 @@ class _Buffers:
     def write(self) -> None:
         if self.counters.tensors:  # in one call
             self.flat_counters.copy_(torch.stack([c.reshape(()) for c in self.counters.tensors]))
-        if self.floats.staged:
-            self.floats.write()
+        self.floats.write()
 
     def read(self) -> None:
         self.counters.read()
-        self.read_floats()
-
-    def read_floats(self) -> None:
-        if self.floats.staged:
-            self.floats.read()
+        self.floats.read()
 
 
 class _Shared:
@@ -272,38 +312,43 @@ class _Shared:
         self.base_step = type(optimizer).step
         self.loss, self.samples, self.ended = 0.0, 1, False
         # Whether all nodes exchange a word before every step. They stop when the first of them has
-        # no more steps, after which each has its own buffers and decides on overflows alone.
-        self.agrees = buffers != "own"
+        # no more steps, after which each decides on overflows alone.
+        self.agrees = False
         self.scaled = False
         self.failure: Exception | None = None
+        self.schedule: Schedule | None = None
         self.state_is_mixed = False  # by the run, between two steps
-        self.ids = [id(p) for group in optimizer.param_groups for p in group["params"]]
+        self.in_groups = self.parameters_in_groups()
+        self.gradients_are_views = False  # of the run's own memory, known for this step
+        self.overlap: _overlap.Overlap | None = None
 
     # Called by the session, before and after the run has read a checkpoint.
     def write_all(self, loop: Any) -> None:
+        self.loop = loop  # a newcomer to a grid makes up for steps before it begins its own
         self.flat = torch.from_numpy(loop.parameters)
         self.flat_gradient = torch.from_numpy(loop.gradients)
         self.parameters.bind(self.flat)
         self.buffers.bind(torch.from_numpy(loop.buffers))
-        self.flat_buffers = loop.buffers
+        loop.follow_buffers(self.buffer_mode)
         self.gradient_views = self.views_over(self.flat_gradient)
         self.gradient_strides = [view.stride() for view in self.gradient_views]
-        self.lengths = [view.numel() for view in self.gradient_views]
 
     def read_all(self, loop: Any) -> None:
-        if self.parameters.staged:
-            self.parameters.read()
+        self.parameters.read()
         self.buffers.read()
         if loop.steps > 0 and self.whole is not None:
             self.whole.state_arrays.install(self.optimizer.state)
 
-    def attach(self, loop: Any) -> None:
-        self.loop = loop
+    def send_during_passes(self) -> None:
+        """Not on the grid, whose members may change in between, nor of parameters elsewhere."""
+        vector = self.parameters
+        if self.loop.listens and vector.staging is None and not _session.on_grid():
+            self.overlap = _overlap.Overlap(self.loop, vector.tensors, self.gradient_views, vector.offsets)
 
     def views_over(self, flat: torch.Tensor) -> list[torch.Tensor]:
         return [view_of(flat, t, o) for t, o in zip(self.parameters.tensors, self.parameters.offsets)]
 
-    # Called by the run, on its own thread.
+    # Called by the run: `make` on its own thread, `update` of what it makes on the loop's, if that waits.
     def make(self, start: int, length: int) -> _Whole | _Part:
         if self.whole is None and start == 0 and length == self.parameters.length:
             self.whole = _Whole(self)
@@ -314,46 +359,50 @@ class _Shared:
         self.loss, self.samples = float(loss), samples
 
     def step(self, loss: Any) -> None:
+        self.loop.announce()
         self.check_parameters()
         if self.ended or not _session.is_under_way(self.loop):
             raise RequestError(
                 f"the run has ended after {self.loop.steps} steps: leave the loop when optimizer.ended is true"
             )
         self.write_gradients()
-        if self.parameters.staged:
-            self.parameters.write()
+        self.parameters.write()
         if loss is not None:
             self.loss = float(loss)
         self.buffers.write()
-        if self.buffer_mode == "own":
-            self.exchange()
-            return
-        with _session.uninterrupted():
-            if not self.scaled:
-                self.agree(0)
-            self.exchange()
-            if self.agrees and not self.ended:
-                self.follow_buffers()
+        self.exchange()
+
+    def parameters_in_groups(self) -> list[torch.Tensor]:
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
 
     def check_parameters(self) -> None:
-        if [id(p) for group in self.optimizer.param_groups for p in group["params"]] != self.ids:
+        if not _are(self.parameters_in_groups(), self.in_groups):
             raise RequestError(
                 "parameters were added to the optimizer, removed or replaced after veche.Optimizer was made: "
                 "change its groups before"
             )
-        if not self.parameters.staged:
+        if self.parameters.staging is None:
             self.parameters.check_unmoved()
 
     def exchange(self) -> None:
+        before = self.loop.steps
+        if self.schedule is not None:
+            self.schedule.before_step()
         try:
             self.ended = not self.loop.step(self.loss, self.samples)
         except RunError as failure:
             if self.failure is not None:  # of the user's optimizer, with its traceback
                 raise self.failure from failure
             raise
-        if self.parameters.staged:
-            self.parameters.read()
-        self.buffers.read_floats()
+        finally:
+            if self.overlap is not None:
+                self.overlap.after_step()
+        self.parameters.read()
+        self.buffers.floats.read()
+        if self.buffer_mode != "own":
+            self.buffers.counters.read()
+        if self.schedule is not None and not self.ended:
+            self.schedule.after_step(self.loop.steps - before)
 
     def agree(self, overflow: float, active: bool = True) -> bool:
         """Whether any node has an overflow."""
@@ -369,16 +418,22 @@ class _Shared:
             self.agree(0, active=False)
 
     def average_gradients(self) -> None:
+        if self.overlap is not None:
+            _overlap.refuse("synchronize() changes gradients after the backward pass")
         self.write_gradients()
         _session.comm_allreduce(self.loop, self.loop.gradients, True)
+        gradients = _gradients_of(self.parameters.tensors)
+        if self.parameters.staging is not None:
+            self.parameters.staging.put(self.flat_gradient, gradients)
+            return
         with torch.no_grad():
-            for p, view in zip(self.parameters.tensors, self.gradient_views):
-                if p.grad is None:
-                    p.grad = torch.zeros_like(p)
-                p.grad.copy_(view)
+            for gradient, view in zip(gradients, self.gradient_views):
+                gradient.copy_(view)
 
     def overflows(self, optimizer: Any, scaler: Any) -> bool:
         """Whether the gradient of any node is infinite or not a number. All nodes call it."""
+        if self.overlap is not None:
+            _overlap.refuse("a GradScaler changes gradients after the backward pass")
         state = scaler._per_optimizer_states[id(optimizer)]
         if not state["found_inf_per_device"]:
             scaler.unscale_(optimizer)
@@ -394,34 +449,29 @@ class _Shared:
 
     def write_gradients(self) -> None:
         vector, addresses = self.parameters, []
-        if not vector.staged and all(p.grad is v for p, v in zip(vector.tensors, self.gradient_views)):
+        told: Iterable[bool] = self.overlap.told if self.overlap is not None else itertools.repeat(False)
+        if self.overlap is not None:
+            self.overlap.check_unchanged()
+        if vector.staging is not None:
+            vector.staging.fetch([_dense(p.grad) for p in vector.tensors], self.flat_gradient)
+            return
+        self.gradients_are_views = _are(list(map(_grad, vector.tensors)), self.gradient_views)
+        if self.gradients_are_views:
             return  # the backward pass has added to the run's own memory
         with torch.no_grad():
-            for p, view, strides in zip(vector.tensors, self.gradient_views, self.gradient_strides):
+            for p, view, strides, sent in zip(vector.tensors, self.gradient_views, self.gradient_strides, told):
                 gradient = p.grad
-                if gradient is None:
+                if sent:
+                    pass
+                elif gradient is None:
                     view.zero_()
-                elif gradient.layout != torch.strided:
-                    raise TypeError(
-                        "a gradient is sparse: make the embedding with sparse=False, or use SGD on it alone"
-                    )
-                elif gradient.stride() == strides and (not vector.staged or fits(view, gradient)):
+                elif _dense(gradient).stride() == strides:
                     addresses.append(gradient.data_ptr())
                     continue
                 else:
                     view.copy_(gradient)
                 addresses.append(0)
-        self.loop.gather(addresses, vector.offsets, self.lengths)
-
-    def follow_buffers(self) -> None:
-        if self.buffers.length == 0:
-            return
-        flat = self.flat_buffers
-        if self.buffer_mode == "average":
-            _session.comm_allreduce(self.loop, flat, True)
-        else:
-            _session.comm_broadcast(self.loop, flat, 0)
-        self.buffers.read()
+        self.loop.gather(addresses)
 
 
 class _Whole:
@@ -436,28 +486,25 @@ class _Whole:
     def state(self) -> list[np.ndarray]:
         return self.state_arrays.arrays()
 
-    def update(self, x: np.ndarray, g: np.ndarray) -> None:
+    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> None:
         shared = self.shared
         optimizer, vector = shared.optimizer, shared.parameters
-        if x.ctypes.data != shared.flat.data_ptr():  # a server's, which the user's loop must not see
+        if x is not None:  # a server's, which the user's loop must not see
             if self.elsewhere is None:
                 self.elsewhere = _Part(shared, 0, vector.length, self.state_arrays)
             self.elsewhere.update(x, g)
             return
         # The loop's own gradients, or a copy that the run has clipped and that ends with it.
-        lent = g.ctypes.data != shared.flat_gradient.data_ptr()
-        gradients = shared.views_over(torch.from_numpy(g)) if lent else shared.gradient_views
-        with torch.no_grad():
-            if vector.staged:
-                vector.read()
-            for p, view in zip(vector.tensors, gradients):
-                if not vector.staged:
-                    if p.grad is not view:
-                        p.grad = view
-                elif p.grad is not None:
-                    p.grad.copy_(view)
-                else:
-                    p.grad = view.to(p.device, p.dtype)
+        lent, gradient = g is not None, shared.flat_gradient if g is None else torch.from_numpy(g)
+        in_place, shared.gradients_are_views = shared.gradients_are_views, False
+        if vector.staging is not None:
+            vector.read()
+            vector.staging.put(gradient, _gradients_of(vector.tensors))
+        elif lent or not in_place:
+            views = shared.views_over(gradient) if lent else shared.gradient_views
+            for p, view in zip(vector.tensors, views):
+                if p.grad is not view:
+                    p.grad = view
         if shared.state_is_mixed:
             self.state_arrays.before_step(optimizer.state)
         try:
@@ -466,12 +513,12 @@ class _Whole:
             shared.failure = error
             raise
         finally:
-            if lent and not vector.staged:
+            if lent and vector.staging is None:
                 for p, view in zip(vector.tensors, shared.gradient_views):
                     p.grad = view
+        shared.loop.announce()
         self.state_arrays.after_step(optimizer.state)
-        if vector.staged:
-            vector.write()
+        vector.write()
 
 
 class _Part:
@@ -508,10 +555,11 @@ class _Part:
     def state(self) -> list[np.ndarray]:
         return self.state_arrays.arrays()
 
-    def update(self, x: np.ndarray, g: np.ndarray) -> None:
-        flat, gradient = torch.from_numpy(x), torch.from_numpy(g)
-        if x.ctypes.data != self.address:  # the first time, in practice
-            self.address = x.ctypes.data
+    def update(self, x: np.ndarray | None, g: np.ndarray | None) -> None:
+        flat = self.shared.flat if x is None else torch.from_numpy(x)
+        gradient = self.shared.flat_gradient if g is None else torch.from_numpy(g)
+        if flat.data_ptr() != self.address:  # the first time, in practice
+            self.address = flat.data_ptr()
             for tensor, view in zip(self.tensors, self.views_over(flat)):
                 tensor.data = view
         for tensor, view in zip(self.tensors, self.views_over(gradient)):

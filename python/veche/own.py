@@ -447,15 +447,90 @@ def strategy(
 
 
 class Batch:
-    """Samples and their labels: `images` is float32 with channels last, `labels` int64."""
+    """Samples and their targets, by task:
 
-    __slots__ = ("images", "labels", "step")
+    classification: `images` (also `inputs`), float32 with channels last, and `labels`, int64.
+    regression: `inputs`, and `values`, float32.
+    language: `tokens`, int32, a window a row. The targets of a window are its tokens but the first.
 
-    def __init__(self, images: Floats, labels: Whole, step: int) -> None:
-        self.images, self.labels, self.step = images, labels, step
+    `weights` has the weight of every target in the mean loss, or is None. What a task has not is None."""
+
+    __slots__ = ("inputs", "labels", "step", "tokens", "values", "weights")
+
+    def __init__(
+        self,
+        inputs: Optional[Floats],
+        labels: Optional[Whole],
+        step: int,
+        tokens: Optional[Any] = None,
+        values: Optional[Floats] = None,
+        weights: Optional[Floats] = None,
+    ) -> None:
+        self.inputs, self.labels, self.step = inputs, labels, step
+        self.tokens, self.values, self.weights = tokens, values, weights
+
+    @property
+    def images(self) -> Any:
+        """The inputs."""
+        return self.inputs
 
     def __len__(self) -> int:
-        return len(self.labels)
+        for targets in (self.tokens, self.values, self.labels):
+            if targets is not None:
+                return len(targets)
+        return 0
+
+
+def _targets(batch: Batch) -> Any:
+    return batch.tokens[:, 1:] if batch.tokens is not None else batch.values if batch.values is not None else batch.labels
+
+
+def _answers(said: Any, batch: Batch) -> Optional[Any]:
+    """The array that a pass may return behind the loss: a score for each class or symbol, or the predicted values."""
+    import numpy
+
+    if not isinstance(said, tuple) or len(said) != 2 or numpy.ndim(said[1]) == 0:
+        return None
+    answers, targets = numpy.asarray(said[1], dtype=numpy.float64), _targets(batch)
+    wanted = targets.shape if batch.values is not None else (*targets.shape, answers.shape[-1])
+    if answers.shape != wanted:
+        raise ValueError(f"a pass returned answers of the shape {answers.shape}, and the targets have {targets.shape}")
+    return answers
+
+
+def _sums(said: Any, batch: Batch) -> Tuple[float, ...]:
+    """Mean loss, right answers, targets, and the sums of errors, squared errors, values and squared values."""
+    answers = _answers(said, batch)
+    parts = said if isinstance(said, tuple) else (said,)
+    if not 1 <= len(parts) <= 3:
+        raise TypeError("a pass must return the mean loss, (loss, answers), (loss, correct) or (loss, correct, count)")
+    targets = _targets(batch)
+    seen = None if batch.weights is None else batch.weights > 0
+    count = float(1 if len(batch) == 0 else targets.size if seen is None else seen.sum())
+    if answers is None:
+        correct = int(parts[1]) if len(parts) > 1 else 0
+        return (float(parts[0]), float(correct), float(parts[2]) if len(parts) > 2 else count, 0.0, 0.0, 0.0, 0.0)
+    if batch.values is None:
+        right = answers.argmax(-1) == targets
+        return (float(parts[0]), float((right if seen is None else right & seen).sum()), count, 0.0, 0.0, 0.0, 0.0)
+    values = targets if seen is None else targets[seen]
+    errors = (answers if seen is None else answers[seen]) - values
+    return (float(parts[0]), 0.0, count, float(abs(errors).sum()), float((errors**2).sum()), float(values.sum()),
+            float((values.astype(float) ** 2).sum()))
+
+
+def _outcomes(said: Any, batch: Batch) -> Optional[Any]:
+    """Loss, margin between two classes, and whether it is right, of every sample; None where that is not known."""
+    import numpy
+
+    answers = None if batch.labels is None else _answers(said, batch)
+    if answers is None:
+        return None
+    shifted = answers - answers.max(1, keepdims=True)
+    rows = numpy.arange(len(answers))
+    losses = numpy.log(numpy.exp(shifted).sum(1)) - shifted[rows, batch.labels]
+    margins = answers[:, 1] - answers[:, 0] if answers.shape[1] > 1 else numpy.zeros(len(answers))
+    return numpy.stack([losses, margins, answers.argmax(1) == batch.labels], 1)
 
 
 class Learner:
@@ -470,14 +545,16 @@ class Learner:
     gradients: Any
     options: Dict[str, Any]
     shape: _Shape  # of a sample
-    classes: int
+    classes: int  # of a text the symbols of its vocabulary, of numbers 1
+    task: str  # "classification", "language" or "regression"
     seed: int
     node: int
     nodes: int
 
     def compute_gradient(self, batch: Batch) -> Any:
         """Puts the gradient of the mean loss into `gradients`. Returns the mean loss, or (loss, correct)
-        with the number of right answers, or (loss, correct, count)."""
+        with the number of right answers, or (loss, correct, count), or (loss, answers): an array with a score for each
+        class (AUC and the measures by class need them) or symbol, or the predicted values (RMSE needs them)."""
         raise NotImplementedError("a learner needs compute_gradient")
 
     def evaluate(self, batch: Batch) -> Any:
@@ -557,38 +634,67 @@ class _Part:
         if not hasattr(samples, "__len__") or not hasattr(samples, "__getitem__"):
             raise TypeError(f"{where} must have __len__ and __getitem__, and a {type(samples).__name__} has not")
         self.samples, self.layout = samples, layout
-        known = self._known_labels()
-        if known is None:
-            known = numpy.array([int(samples[i][1]) for i in range(len(samples))], dtype=numpy.int64)
-        self.labels = known
+        self.labels, self.values = numpy.zeros(0, numpy.int64), numpy.zeros(0, numpy.float32)
+        self.task = "classification"
+        if len(samples) == 0:
+            return
+        targets = self._known_targets()
+        if targets is None and not isinstance(samples[0], (tuple, list)):
+            self.task = "language"
+            return
+        if targets is None:
+            targets = numpy.array([numpy.asarray(samples[i][1]).item() for i in range(len(samples))])
+        if targets.dtype.kind == "f":
+            self.task, self.values = "regression", targets.astype(numpy.float32)
+        else:
+            self.labels = targets.astype(numpy.int64)
 
-    def _known_labels(self) -> Optional[Whole]:
+    def _known_targets(self) -> Optional[Any]:
         """Without reading all samples: torchvision's sets have `targets`."""
         import numpy
 
         if getattr(self.samples, "target_transform", None) is not None:
             return None
-        for name in ("labels", "targets"):
+        for name in ("labels", "targets", "values"):
             known = getattr(self.samples, name, None)
             if known is not None and hasattr(known, "__len__") and len(known) == len(self.samples):
-                labels = numpy.asarray(known)
-                if labels.ndim == 1 and labels.dtype.kind in "iu":
-                    return labels.astype(numpy.int64)
+                targets = numpy.asarray(known)
+                if targets.ndim == 1 and targets.dtype.kind in "iuf":
+                    return targets
         return None
 
+    def most(self) -> int:
+        """The largest label or token."""
+        if self.task == "language":
+            return max(int(self.read(i).max()) for i in range(len(self.samples)))
+        return int(self.labels.max())
+
     def shape(self) -> _Shape:
+        if self.task == "language":
+            return (len(self.read(0)) - 1, 1, 1)
         return _shape_of(_numbers(self.samples[0][0]), self.layout)
 
-    def read(self, index: int) -> Floats:
+    def read(self, index: int) -> Any:
         import numpy
 
+        if self.task == "language":
+            return numpy.ascontiguousarray(self.samples[index], dtype=numpy.int32)
         array = _numbers(self.samples[index][0])
         if array.ndim == 3 and self.layout == "CHW":
             array = array.transpose(1, 2, 0)
         return numpy.ascontiguousarray(array)
 
     def told(self, shape: _Shape, classes: int) -> Dict[str, Any]:
-        return {"read": self.read, "labels": self.labels.tolist(), "shape": tuple(shape), "classes": classes}
+        return {
+            "read": self.read,
+            "task": self.task,
+            "size": len(self.samples),
+            "labels": self.labels.tolist(),
+            "values": self.values.tolist(),
+            "characters_per_token": float(getattr(self.samples, "characters_per_token", 1)),
+            "shape": tuple(shape),
+            "classes": classes,
+        }
 
 
 def _shape_given(shape: Sequence[int]) -> _Shape:
@@ -610,11 +716,19 @@ def _opened(
     if any(len(part.samples) == 0 for part in parts):
         raise _veche.RequestError("a data set has no samples")
     names: List[str] = []
-    if classes is None:
-        classes = max(int(part.labels.max()) for part in parts) + 1
+    if parts[0].task != parts[1].task:
+        raise _veche.RequestError(f"the training set is made for {parts[0].task} and the test set for {parts[1].task}")
+    if parts[0].task == "regression":
+        if classes is not None:
+            raise _veche.RequestError("a data set whose targets are floats has no classes: leave them out")
+        classes = 0
+    elif classes is None:
+        classes = max(part.most() for part in parts) + 1
     elif not isinstance(classes, int):
         names = [str(each) for each in classes]
         classes = len(names)
+        if parts[0].task == "language":  # the symbols, which are no classes
+            names = []
     if shape is None:
         whole = parts[0].shape()
     else:
@@ -635,10 +749,11 @@ def register_dataset(
     shape: Optional[Sequence[int]] = None,
     layout: str = "CHW",
 ) -> None:
-    """Registers data sets under a name. `train[i]` is (sample, label), as in PyTorch.
+    """Registers data sets under a name. `train[i]` is (sample, label), as in PyTorch; (sample, value) with floats as values
+    makes a set for regression, and a window of token ids, all of one length, one for language.
 
     test: without one the models are tested on the training set.
-    classes: how many, or their names; without it the largest label tells.
+    classes: how many, or their names; of a text, the symbols. Without it the largest label or token tells.
     shape: channels, height, width of a sample; without it the first sample tells.
     layout: of samples with three dimensions, "CHW" as PyTorch has them or "HWC".
     """

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
+from veche.measures import main_measure, shown, things_of
+
 if TYPE_CHECKING:
     from veche._veche import RunFacts
 
@@ -23,7 +25,8 @@ class Progress(NamedTuple):
     epoch: float
     loss: Optional[float]
     """Of all nodes since the last report; None if nothing was measured."""
-    images_per_second: float
+    targets_per_second: float
+    """Samples; tokens of a text."""
     disagreement: float
     """The coefficient of variation of the nodes' parameters, estimated."""
 
@@ -115,8 +118,8 @@ class ProgressLine:
         self._last = now
         done, left = progress.step - self._info["first_step"], progress.steps - progress.step
         numbers = [f"loss {self._loss:.4f}"] if self._loss is not None else []
-        things = "images" if self._info["data"] else "steps"
-        numbers += [f"{progress.images_per_second:,.0f} {things}/{self._seconds}",
+        things = things_of(self._info["task"]) if self._info["data"] else "steps"
+        numbers += [f"{progress.targets_per_second:,.0f} {things}/{self._seconds}",
                     f"nodes differ {100 * progress.disagreement:.2f} %"]
         if done > 0:
             numbers.append(f"{_duration((now - self._start) / done * left)} left")
@@ -138,5 +141,7 @@ class ProgressLine:
     def on_evaluation(self, line: dict[str, Any]) -> None:
         text = f"{self._where(line['step'], line['epoch'])}  train loss {line['train']['loss']:.4f}"
         if "average_model" in line:
-            text += f"  averaged model {100 * line['average_model']['accuracy']:.2f} % on the test set"
+            measure = main_measure(line)
+            title = "" if measure["unit"] else f"{measure['title']} "
+            text += f"  averaged model {title}{shown(measure, line['average_model'][measure['name']])} on the test set"
         self.line(f"{text}  nodes differ {100 * line['cv']:.3g} %")

@@ -7,6 +7,8 @@ import pathlib
 from html import escape
 from typing import TYPE_CHECKING, Any, Optional, Union
 
+from veche.measures import main_measure, shown, task_of
+
 if TYPE_CHECKING:
     import numpy
     from matplotlib.axes import Axes
@@ -115,8 +117,20 @@ class Result:
     @property
     def accuracy(self) -> dict[str, float]:
         """Of the nodes' models on the test set: `mean`, `std`, `min`, `max`, `tested`, and `average_model`. Empty without a
-        test set."""
+        test set, and for other tasks: `measures` has the results of every task."""
         found: dict[str, float] = self.summary.get("accuracy", {})
+        return found
+
+    @property
+    def task(self) -> str:
+        """What the run learned: "classification", "language" or "regression"."""
+        return task_of(self.summary)
+
+    @property
+    def measures(self) -> dict[str, Any]:
+        """Every measure of the averaged model on the test set, such as `result.measures["perplexity"]`; of few classes also
+        `measures["classes"]` with lists by class, "count", "loss" and "accuracy". Empty without a test set."""
+        found: dict[str, Any] = self.summary.get("average_model", {})
         return found
 
     @property
@@ -137,7 +151,7 @@ class Result:
 
     @property
     def stopped(self) -> str:
-        """Why the run ended: "steps" or "target_accuracy"."""
+        """Why the run ended: "steps", "target" or "target_accuracy"."""
         return str(self.summary["stopped"])
 
     @property
@@ -162,7 +176,8 @@ class Result:
         return sorted({*super().__dir__(), *self.summary})
 
     def plot(self, ax: Optional[Axes] = None) -> Axes:
-        """Draws the training loss and, with a test set, the accuracy of the averaged model with matplotlib."""
+        """Draws the training loss and, with a test set, the main measure of the averaged model (accuracy, perplexity, RMSE)
+        with matplotlib."""
         if ax is None:
             _, ax = import_pyplot().subplots()
         metrics = self.metrics
@@ -171,10 +186,12 @@ class Result:
         ax.set_xlabel(along)
         ax.set_ylabel("training loss")
         ax.set_title(self._title())
-        if "average_model.accuracy" in metrics:
+        measure = main_measure(self.summary)
+        column = f"average_model.{measure['name']}"
+        if column in metrics:
             right = ax.twinx()
-            lines += right.plot(metrics[along], metrics["average_model.accuracy"], color="C1", label="accuracy, averaged model")
-            right.set_ylabel("accuracy")
+            lines += right.plot(metrics[along], metrics[column], color="C1", label=f"{measure['title']}, averaged model")
+            right.set_ylabel(measure["title"])
         ax.legend(handles=lines)
         return ax
 
@@ -183,11 +200,12 @@ class Result:
         return ", ".join(word for word in words if word)
 
     def _facts(self) -> list[list[str]]:
-        accuracy = self.accuracy
+        measure = main_measure(self.summary)
+        found = self.summary.get(measure["name"])
         facts = [["nodes", str(self.summary["nodes"])], ["steps", f"{self.summary['steps']:,}"]]
-        if accuracy:
-            facts += [["accuracy of the nodes", f"{100 * accuracy['mean']:.2f} ± {100 * accuracy['std']:.2f} %"],
-                      ["averaged model", f"{100 * accuracy['average_model']:.2f} %"]]
+        if found:
+            facts += [[f"{measure['title']} of the nodes", shown(measure, found["mean"], found["std"])],
+                      ["averaged model", shown(measure, found["average_model"])]]
         facts += [["loss", f"{self.loss:.4g}"], ["nodes differ", f"{100 * self.disagreement['cv']:.3g} %"],
                   ["sent", size_of(self.bytes_sent)],
                   ["virtual seconds" if "wall_seconds" in self.summary else "seconds", f"{self.summary['seconds']:.4g}"]]

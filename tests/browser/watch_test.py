@@ -1,14 +1,17 @@
 """The live page: over real connections, and in a real browser."""
 
+import array
 import csv
 import http.client
 import io
 import json
+import pathlib
 import re
 import signal
 import time
 import unittest
 import urllib.parse
+from xml.etree import ElementTree
 
 from browser import BrowserTest, By, ServedTest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -32,6 +35,12 @@ class WatchTest(ServedTest):
         connection.request("GET", path)
         reply = connection.getresponse()
         return reply.status, json.loads(reply.read())
+
+    def column(self, run, measure):
+        """A measure of every node, [node * rows + row]."""
+        connection = self.connection()
+        connection.request("GET", f"/api/columns?run={run}&what={measure}")
+        return array.array("f", connection.getresponse().read())
 
     def events(self):
         """Versions of the runs, one after the other as they are told."""
@@ -141,7 +150,10 @@ class Served(WatchTest):
                 connection.close()
         print(f"sixteen viewers had what is new after {time.monotonic() - start:.2f} s: {sizes}")
         nodes = self.asked("/api/nodes?run=a")[1]
-        self.assertEqual((len(nodes["distance"]), nodes["step"][-1]), (36, 10_001))
+        self.assertEqual((nodes["count"], nodes["step"][-1]), (36, 10_001))
+        distance = self.column("a", "distance")
+        self.assertEqual(len(distance), 36 * len(nodes["step"]))
+        self.assertAlmostEqual(distance[-1], line["nodes"][-1]["l2"], delta=1e-6)
 
     def test_train_serves_its_own_page(self):
         process = self.start("train", "--watch", "--port", 0, *assignments(ENDLESS, {"run.name": "a"}))
@@ -171,26 +183,41 @@ class Seen(WatchTest, BrowserTest):
     def open(self, *words):
         self.watch(*words)
         self.browser.get(self.address)
-        self.until(lambda: "step" in self.text("state"))
+        self.until(lambda: "Step" in self.text("far"))
+
+    def step(self):
+        return int(re.search(r"Step ([\d,]+)", self.text("far")).group(1).replace(",", ""))
+
+    def replay(self, step):
+        self.browser.execute_script("const slider = document.getElementById('slider'); slider.value = arguments[0]; slider.dispatchEvent(new Event('input'))", step)
 
     def test_the_page_of_a_running_run_moves(self):
         self.endless()
         self.open("runs/a")
-        step = lambda: int(re.search(r"step (\d+)", self.text("state")).group(1))
-        first = step()
-        self.until(lambda: step() > first)
-        self.assertIn("under way", self.text("state"))
-        self.assertTrue(self.browser.find_elements(By.CSS_SELECTOR, "#chart-disagreement canvas"))
+        first = self.step()
+        self.until(lambda: self.step() > first)
+        self.assertEqual(self.text("state"), "Training")
+        self.assertTrue(self.all("#chart-disagreement canvas"))
+        self.assertIn("4 nodes", self.text("facts"))
 
-    def test_a_lost_node_shows(self):
+    def test_a_lost_node_shows_and_a_replay_shows_how_it_was(self):
         self.train("a", SMALL, {"run.steps": 4, "run.eval_every": 2})
         self.open("runs/a")
-        self.until(lambda: len(self.browser.find_elements(By.CSS_SELECTOR, "#graph .node")) == 4)
-        self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, "#graph .lost"), [])
+        self.until(lambda: len(self.all("#graph .node")) == 4)
+        self.assertEqual(self.all("#graph .lost"), [])
+        sent = lambda: self.text("card-traffic")
+        before = sent()
         self.measured("a", 5, [5, 4, 5, 5])
-        self.until(lambda: [node.get_attribute("data-node") for node in self.browser.find_elements(By.CSS_SELECTOR, "#graph .lost")] == ["1"])
-        self.assertIn("node 1 is lost", self.text("messages"))
-        self.assertIn("lost", self.text("times"))
+        lost = lambda: [node.get_attribute("data-node") for node in self.all("#graph .lost")]
+        self.until(lambda: lost() == ["1"])
+        self.assertIn("Node 1 is lost", self.text("events"))
+        self.assertIn("of 4 nodes, 1 lost", self.text("card-present"))
+        self.assertNotEqual(sent(), before)
+        self.replay(4)
+        self.until(lambda: self.text("state") == "Replay" and lost() == [])
+        self.assertEqual((self.step(), self.text("card-present").splitlines()[1:]), (4, ["4", "none lost"]))
+        self.browser.find_element(By.TAG_NAME, "body").send_keys(Keys.ESCAPE)
+        self.until(lambda: self.text("state") == "Ended" and lost() == ["1"])
 
     def test_the_width_of_a_line_is_what_went_over_it(self):
         self.train("a", SMALL, {"run.steps": 4, "run.eval_every": 2})
@@ -199,85 +226,119 @@ class Seen(WatchTest, BrowserTest):
             {"steps": 4, "bytes_sent": 40, "to": []}, {"steps": 4, "bytes_sent": 0, "to": []}]}))
         self.open("runs/a")
         edges = lambda: {line.get_attribute("data-edge"): (float(line.get_attribute("data-there")), float(line.get_attribute("data-back")), float(line.get_attribute("stroke-width")))
-                         for line in self.browser.find_elements(By.CSS_SELECTOR, "#graph line")}
+                         for line in self.all("#graph .edge")}
         self.until(lambda: edges().get("0,1", (0,))[0] == 90)
         told = edges()
         self.assertEqual(told["0,3"][:2], (10, 0))
         self.assertEqual((told["1,2"][1], told["2,3"][0]), (20, 20))  # not known by peer: shared evenly
         self.assertGreater(told["0,1"][2], told["1,2"][2])
 
+    def test_a_graph_stands_by_its_family(self):
+        self.train("a", SMALL, {"run.steps": 2, "run.eval_every": 1, "cluster.nodes": 12, "topology.graph": "torus:3x4"})
+        self.open("runs/a")
+        self.until(lambda: len(self.all("#graph .node")) == 12)
+        places = self.browser.execute_script("return [...document.querySelectorAll('#graph .node .frame')].map(one => [one.getAttribute('cx'), one.getAttribute('cy')].map(Number))")
+        for node, (x, y) in enumerate(places):  # three rows of four
+            self.assertAlmostEqual(x, places[node % 4][0], delta=0.1)
+            self.assertAlmostEqual(y, places[node - node % 4][1], delta=0.1)
+        curved = [edge.get_attribute("data-edge") for edge in self.all("#graph .edge")
+                  if self.browser.execute_script("const e = arguments[0], l = e.getTotalLength(), m = e.getPointAtLength(l / 2), a = e.getPointAtLength(0), b = e.getPointAtLength(l); "
+                                                 "return Math.hypot(m.x - (a.x + b.x) / 2, m.y - (a.y + b.y) / 2) > 3", edge)]
+        self.assertEqual(sorted(curved), sorted([f"{4 * row},{4 * row + 3}" for row in range(3)] + [f"{column},{column + 8}" for column in range(4)]))
+
     def test_names_are_words(self):
         self.train("a", SMALL, {"run.steps": 1})
         (self.folder / "runs/a").rename(self.folder / "runs/<img src=x onerror=document.title=1>")
         self.open("runs")
-        self.assertIn("<img", self.text("state"))
+        self.assertIn("<img", self.text("title"))
         self.assertEqual(self.browser.find_elements(By.TAG_NAME, "img"), [])
 
     def test_by_keyboard_alone(self):
         for name in ("a", "b"):
             self.train(name, SMALL, {"run.steps": 6, "run.eval_every": 1, "run.seed": 1 if name == "a" else 2})
         self.open("runs")
+        self.until(lambda: self.all("#graph .node") and self.all("#chart-loss canvas"))
         active = lambda: self.browser.switch_to.active_element
         chart = self.browser.find_element(By.CSS_SELECTOR, "#chart-loss [tabindex]")
         reached = []
-        for _ in range(40):
+        for _ in range(60):
             active().send_keys(Keys.TAB)
-            reached.append(active().get_attribute("id") or active().get_attribute("aria-label") or active().tag_name)
+            reached.append(self.browser.execute_script("const one = document.activeElement; return one.id || one.dataset.node || one.dataset.value || one.tagName"))
             if active() == chart:
                 break
         self.assertEqual(active(), chart, reached)
-        self.assertTrue({"across", "smooth", "focus", "csv"} <= set(reached), reached)
+        self.assertTrue({"focus", "language", "theme", "play", "slider", "0", "distance", "waiting", "seconds", "log", "smooth", "csv"} <= set(reached), reached)
         active().send_keys(Keys.ARROW_RIGHT)
-        told = self.browser.find_element(By.CSS_SELECTOR, "#chart-loss .legend[aria-live]")
-        self.assertRegex(told.text, r"step \d+: .*a \d")
-        active().send_keys(Keys.TAB)  # the table behind it
+        self.until(lambda: "At the pointer\nstep 1 " in self.text("strip"))
+        active().send_keys(Keys.ARROW_RIGHT)
+        self.until(lambda: "step 2 " in self.text("strip"))
+        active().send_keys(Keys.ESCAPE)
+        self.until(lambda: self.text("strip").startswith("Now"))
+        self.browser.execute_script("document.querySelector('#graph .node[data-node=\"0\"]').focus()")
+        active().send_keys(Keys.ARROW_DOWN)
+        self.until(lambda: active().get_attribute("data-node") not in (None, "0"))
+        self.assertIn("Node ", self.browser.find_element(By.CSS_SELECTOR, "#graph .pop").text)
         active().send_keys(Keys.ENTER)
-        self.until(lambda: len(self.browser.find_elements(By.CSS_SELECTOR, "#chart-loss td")) >= 12)
-        across = self.browser.find_element(By.ID, "across")
-        across.send_keys("sec")
-        self.until(lambda: "seconds" in self.browser.find_element(By.CSS_SELECTOR, "#chart-loss th").text)
+        self.until(lambda: len(self.all("#graph .chosen")) == 1)
+        self.browser.find_element(By.CSS_SELECTOR, "[data-value=seconds]").send_keys(Keys.ENTER)
+        self.until(lambda: self.browser.find_element(By.CSS_SELECTOR, "[data-value=seconds]").get_attribute("aria-pressed") == "true")
 
     def test_several_runs_smoothed_zoomed_and_saved(self):
         for seed, name in enumerate("ab"):
             self.train(name, SMALL, {"run.steps": 8, "run.eval_every": 1, "run.seed": seed + 1})
         self.open("runs")
-        series = lambda: self.browser.execute_script("return [...document.querySelectorAll('#chart-loss .u-series .u-label')].map(one => one.textContent)")
-        self.until(lambda: series() == ["step", "a", "b"])
+        self.until(lambda: self.text("curves-legend").split() == ["a", "b"])
         self.browser.execute_script("window.saved = []; URL.createObjectURL = blob => { blob.text().then(text => window.saved.push(text)); return 'blob:none'; };"
                                     "HTMLAnchorElement.prototype.click = () => {};")
 
-        def saved():
+        def saved(kind):
             count = self.browser.execute_script("return window.saved.length")
-            self.browser.find_element(By.ID, "csv").click()
+            self.browser.find_element(By.ID, kind).click()
             self.until(lambda: self.browser.execute_script("return window.saved.length") > count)
-            rows = list(csv.DictReader(io.StringIO(self.browser.execute_script("return window.saved.at(-1)"))))
-            return {(row["line"], float(row["x"])): float(row["y"]) for row in rows if row["chart"] == "Loss while training"}
+            return self.browser.execute_script("return window.saved.at(-1)")
 
-        plain = saved()
+        def losses():
+            rows = list(csv.DictReader(io.StringIO(saved("csv"))))
+            return {(row["line"], float(row["x"])): float(row["y"]) for row in rows if row["chart"] == "Training loss"}
+
+        plain = losses()
         metrics = [json.loads(line) for line in (self.folder / "runs/a/metrics.jsonl").read_text().splitlines()]
         for line in metrics:
             self.assertAlmostEqual(plain["a", line["step"]] / line["train"]["loss"], 1, delta=1e-5)
+        drawing = ElementTree.fromstring(saved("svg"))
+        self.assertGreaterEqual(len(drawing.findall(".//{*}path[{*}title]")), 4)
+        self.assertTrue(saved("png").startswith("\ufffdPNG"))
         smooth = self.browser.find_element(By.ID, "smooth")
         for _ in range(10):
             smooth.send_keys(Keys.ARROW_RIGHT)
-        self.assertEqual(self.text("smooth-value"), "0.5")
-        smoothed, mean = saved(), None
+        self.until(lambda: self.text("smooth-value") == "0.50")
+        smoothed, mean = losses(), None
         for line in metrics:
             mean = line["train"]["loss"] if mean is None else 0.5 * mean + 0.5 * line["train"]["loss"]
             self.assertAlmostEqual(smoothed["a", line["step"]] / mean, 1, delta=1e-4)
-        # Drag to zoom, values under the pointer, double click to see all.
+        # Drag to zoom; the values under the pointer stand in the strip, for all charts.
         over = self.browser.find_element(By.CSS_SELECTOR, "#chart-loss .u-over")
-        labels = lambda: self.browser.execute_script("return [...document.querySelectorAll('#chart-loss .u-value')].map(one => one.textContent)")
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", over)
         ActionChains(self.browser).move_to_element(over).perform()
-        self.until(lambda: re.fullmatch(r"\d+", labels()[0] or "") and re.match(r"[\d.]+", labels()[1]))
+        self.until(lambda: "At the pointer" in self.text("strip"))
         pixels = lambda: self.browser.execute_script("return document.querySelector('#chart-loss canvas').toDataURL()")
         whole = pixels()
         ActionChains(self.browser).move_to_element_with_offset(over, -100, 0).click_and_hold().move_by_offset(150, 0).release().perform()
         self.until(lambda: pixels() != whole)
-        # One run less.
-        self.all("#runs input")[1].click()
-        self.until(lambda: series() == ["step", "a"])
+        # The table: sorted by a click, filtered by words; a run less among the curves; another shown.
+        names = lambda: [cell.text.strip() for cell in self.all("#runs tbody td:first-child")]
+        self.assertEqual(sorted(names()), ["a", "b"])
+        self.browser.find_element(By.ID, "filter").send_keys("nothing like this")
+        self.until(lambda: names() == [])
+        self.browser.find_element(By.ID, "filter").clear()
+        self.browser.find_element(By.ID, "filter").send_keys(Keys.BACKSPACE)
+        self.until(lambda: len(names()) == 2)
+        self.browser.find_element(By.CSS_SELECTOR, "#runs thead button").click()
+        self.until(lambda: names() == ["b", "a"])
+        self.browser.find_element(By.CSS_SELECTOR, "#runs [data-run=b]").click()
+        self.until(lambda: self.text("curves-legend").split() == [])
+        self.browser.execute_script("document.querySelector('#runs [data-run=b] ~ button').click()")
+        self.until(lambda: self.text("title") == "b")
 
     def test_elsewhere_the_page_comes_with_the_token(self):
         self.train("a", SMALL, {"run.steps": 2, "run.eval_every": 1})
@@ -286,7 +347,7 @@ class Seen(WatchTest, BrowserTest):
         self.port = urllib.parse.urlsplit(address).port
         self.assertEqual(self.asked("/api/runs")[0], 401)
         self.browser.get(address.replace("HOST", "127.0.0.1"))
-        self.until(lambda: "step 2" in self.text("state"))
+        self.until(lambda: "Step 2" in self.text("far"))
 
     def test_a_run_called_as_the_end_of_a_script(self):
         self.train("a", SMALL, {"run.steps": 1})
@@ -294,9 +355,21 @@ class Seen(WatchTest, BrowserTest):
             file.write("# </script><script>document.title = 1</script>\n")
         (self.folder / "runs/a").rename(self.folder / "runs" / "<script>document.title = 1<script>")
         self.open("runs")
-        self.assertIn("<script>", self.text("state"))
-        self.assertIn("</script>", self.browser.find_element(By.ID, "config").get_attribute("textContent"))
+        self.assertIn("<script>", self.text("title"))
+        self.until(lambda: "</script>" in self.browser.find_element(By.ID, "config").get_attribute("textContent"))
         self.assertEqual(self.browser.title, "Veche")
+
+    def test_it_speaks_russian_and_fits_a_phone(self):
+        for name in ("a", "a-run-with-quite-a-long-name"):
+            self.train(name, SMALL, {"run.steps": 4, "run.eval_every": 1, "cluster.nodes": 5})
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True})
+        self.open("runs")
+        wide = lambda: self.browser.execute_script("return document.documentElement.scrollWidth")
+        self.assertLessEqual(wide(), 390)
+        self.browser.find_element(By.ID, "language").click()
+        self.until(lambda: "Шаг 4" in self.text("far"))
+        self.assertEqual(self.browser.find_element(By.TAG_NAME, "html").get_attribute("lang"), "ru")
+        self.assertLessEqual(wide(), 390)
 
     def test_nothing_serious_is_in_the_way_of_anybody(self):
         self.train("a", SMALL, {"run.steps": 40, "run.eval_every": 2, "run.eval": "all", "data.samples": 1200, "data.partition": "dirichlet:0.5",
@@ -304,6 +377,20 @@ class Seen(WatchTest, BrowserTest):
         self.open("runs/a")
         self.until(lambda: self.all("#graph .node"))
         self.assert_usable("watch_page")
+
+
+class Words(unittest.TestCase):
+    """What the page may say, without a browser."""
+    FRONT = pathlib.Path(__file__).resolve().parents[2] / "web/watch/front"
+
+    def test_every_sentence_has_its_russian(self):
+        russian = (self.FRONT / "russian.js").read_text()
+        used = set(re.findall(r'data-say="([^"]*)"', (self.FRONT / "page.html").read_text()))
+        for file in self.FRONT.glob("*.js"):
+            if file.name != "russian.js":
+                used |= set(re.findall(r'\bsay\("([^"]*)"', file.read_text()))
+        self.assertGreater(len(used), 60)
+        self.assertEqual(sorted(words for words in used if f'"{words}": "' not in russian), [])
 
 
 if __name__ == "__main__":

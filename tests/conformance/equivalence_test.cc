@@ -124,6 +124,33 @@ TEST(Overlap, ChangesNoBit) {
     }
 }
 
+// Batches in four passes of two samples are batches of eight, for every strategy.
+TEST(Accumulation, GivesTheParametersOfTheLargerBatch) {
+  const std::vector<std::string> common = {
+      "model.name=mlp",     "data.name=synthetic",    "data.samples=203", "run.steps=12",
+      "optimizer.name=sgd", "optimizer.momentum=0.9", "optimizer.lr=0.1", "cluster.nodes=4"};
+  for (const std::vector<std::string>& strategy :
+       std::vector<std::vector<std::string>>{{"strategy.name=single"},
+                                             {"strategy.name=allreduce"},
+                                             {"strategy.name=allreduce", "strategy.bucket=0.01"},
+                                             {"strategy.name=consensus"},
+                                             {"strategy.name=local-sgd", "strategy.period=3"},
+                                             {"strategy.name=parameter-server"},
+                                             {"strategy.name=allreduce", "pipeline.stages=2"}}) {
+    const auto with = [&](const std::vector<std::string>& more) {
+      return train(testing::joined(testing::joined(common, strategy), more));
+    };
+    const auto whole = with({"data.batch=8"});
+    const std::string all = strategy.back() == "pipeline.stages=2" ? "16" : "32";
+    for (const auto& passes :
+         {with({"data.batch=2", "data.accumulate=4"}), with({"data.batch=3", "data.global_batch=" + all})}) {
+      ASSERT_EQ(passes.size(), whole.size());
+      for (std::size_t node = 0; node < whole.size(); ++node)
+        EXPECT_LT(relative_difference(passes[node], whole[node]), 1e-5) << strategy.back() << " " << node;
+    }
+  }
+}
+
 // A single learner sees at every step exactly the samples of the nodes it stands for, whatever
 // their data, batches, frequencies or lost results.
 TEST(Single, SeesWhatTheNodesItStandsForSee) {

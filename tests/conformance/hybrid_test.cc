@@ -112,7 +112,7 @@ TEST(Hybrid, MoreStagesThanCoresTrain) {
              "data.test_samples=8", "data.shape=[1,4,4]", "data.batch=16", "strategy.name=allreduce",
              "cluster.nodes=8", "pipeline.stages=8", "cluster.slots=2", "run.steps=8", "run.trace=true"});
   EXPECT_EQ(eight.info.stages, 8);
-  EXPECT_EQ(eight.last.nodes[0].images, 128);
+  EXPECT_EQ(eight.last.nodes[0].targets, 128);
   for (const NodeReport& node : eight.last.nodes) EXPECT_GT(node.stage.compute_seconds, 0);
   EXPECT_GT(eight.last.nodes[3].stage.sent.bytes, 0U);
 }

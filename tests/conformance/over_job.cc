@@ -69,6 +69,27 @@ class OverJob : public ::testing::TestWithParam<Case> {
   }
 };
 
+// Forms with helpers or outer optimisers: fragments are added up while the nodes train.
+TEST(OuterForms, GiveTheResultOfThreads) {
+  const std::vector<testing::Assignments> forms = {
+      {"strategy.name=local-sgd", "strategy.period=6", "strategy.fragments=3", "strategy.delay=1",
+       "strategy.blend=0.5", "strategy.outer=nesterov"},
+      {"strategy.name=local-sgd", "strategy.period=10", "strategy.delay=4", "compress.codec=int8"},
+      {"strategy.name=local-sgd", "strategy.period=3", "strategy.correction=scaffold", "strategy.outer=yogi"},
+      {"strategy.name=gossip", "strategy.outer=nesterov", "strategy.every=4"}};
+  for (const testing::Assignments& form : forms) {
+    Config config = testing::quadratic_problem("none", job->size());
+    for (const std::string& assignment : form) config.set(assignment);
+    const RunResult result = train_over(Network::quiet, config, job);
+    EXPECT_EQ(result.last.stopped, StopReason::steps);
+    if (job->rank() != 0) continue;
+    const RunResult threads = train_over(Network::quiet, config);
+    EXPECT_EQ(result.parameters, threads.parameters) << form[1];
+    for (std::size_t node = 0; node < threads.last.nodes.size(); ++node)
+      EXPECT_EQ(result.last.nodes[node].sent.bytes, threads.last.nodes[node].sent.bytes) << form[1];
+  }
+}
+
 TEST_P(OverJob, GivesTheResultOfThreads) {
   const Config config = testing::quadratic_problem(GetParam().strategy, nodes());
   const RunResult result = run(config);

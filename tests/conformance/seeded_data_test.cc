@@ -1,9 +1,10 @@
-// Nodes with samples, in many orders: loading, exchanging samples, reporting parts of a gradient
-// during the pass, and evaluating models.
+// Nodes with samples of every task, in many orders: loading, exchanging samples, reporting parts of a
+// gradient during the pass, and evaluating models.
 #include <gtest/gtest.h>
 
 #include "tests/support/network.h"
 #include "tests/support/seeded.h"
+#include "tests/support/tasks.h"
 
 namespace veche {
 namespace {
@@ -27,7 +28,7 @@ class Brightness : public Learner {
       for (std::size_t i = from; i < from + 2; ++i) {
         g_[i] = x_[i];
         for (std::size_t k = 0; k < batch.size(); ++k)
-          g_[i] -= batch.images[4 * k + i] / static_cast<float>(batch.size());
+          g_[i] -= batch.inputs[4 * k + i] / static_cast<float>(batch.size());
       }
       if (listener_) listener_(from, from + 2);
     }
@@ -36,8 +37,8 @@ class Brightness : public Learner {
   Score evaluate(const Batch& batch) override {
     Score score{0, 0, static_cast<std::int64_t>(batch.size())};
     for (std::size_t k = 0; k < batch.size(); ++k) {
-      score.loss_sum += static_cast<double>(batch.images[4 * k]);
-      score.correct += batch.images[4 * k] > x_[0] ? 1 : 0;
+      score.loss_sum += static_cast<double>(batch.inputs[4 * k]);
+      score.correct += batch.inputs[4 * k] > x_[0] ? 1 : 0;
     }
     return score;
   }
@@ -61,20 +62,31 @@ struct Tested {
   std::vector<Evaluation> evaluations;
 };
 
-Tested train(const Assignments& variant, int nodes,
+Assignments problem_of(Task task) {
+  if (task != Task::classification) return testing::assignments_of(task);
+  return {"model.name=mlp",  // which has data; the learner is ours
+          "data.name=synthetic", "data.shape=[1,2,2]", "data.samples=60",
+          "data.test_samples=" + std::to_string(kTestSamples)};
+}
+
+// Of a text two of the three tokens of a window are targets.
+std::int64_t targets_of_test(Task task) { return kTestSamples * (task == Task::language ? 2 : 1); }
+
+Tested train(Task task, const Assignments& variant, int nodes,
              const std::function<std::unique_ptr<Cluster>(int)>& engine) {
   Config config;
-  for (const std::string& assignment :
-       joined({"model.name=mlp",  // which has data; the learner is ours
-               "data.name=synthetic", "data.shape=[1,2,2]", "data.samples=60", "data.batch=4",
-               "data.test_samples=" + std::to_string(kTestSamples), "data.workers=0", "run.eval_every=6",
-               "run.eval=all", "optimizer.name=sgd", "run.steps=" + std::to_string(kSteps),
-               "cluster.nodes=" + std::to_string(nodes)},
-              variant))
+  const Assignments common{"data.batch=4",
+                           "data.workers=0",
+                           "run.eval_every=6",
+                           "run.eval=all",
+                           "optimizer.name=sgd",
+                           "run.steps=" + std::to_string(kSteps),
+                           "cluster.nodes=" + std::to_string(nodes)};
+  for (const std::string& assignment : joined(joined(problem_of(task), common), variant))
     config.set(testing::fitting(assignment, nodes));
   TrainingRequest request;
   request.settings = config.resolve();
-  request.learner = [](NodeId) { return std::make_unique<Brightness>(); };
+  if (task == Task::classification) request.learner = [](NodeId) { return std::make_unique<Brightness>(); };
   request.keep = false;
   request.cluster = engine;
   Tests tests;
@@ -95,13 +107,19 @@ TEST_P(SeededDataInStep, GivesTheBitsAndTheScoresOfThreads) {
     const int nodes = testing::nodes_for(seed);
     const Assignments variant =
         joined(GetParam(), {seed % 2 == 0 ? "data.shuffle=local" : "data.shuffle=global"});
-    const Tested expected = train(variant, nodes, {});
-    const Tested found = train(variant, nodes, seeded(seed));
+    const Task task = testing::task_for(seed);
+    const Tested expected = train(task, variant, nodes, {});
+    const Tested found = train(task, variant, nodes, seeded(seed));
     EXPECT_EQ(found.result.parameters, expected.result.parameters);
     ASSERT_EQ(found.evaluations.size(), expected.evaluations.size());
     for (std::size_t i = 0; i < found.evaluations.size(); ++i) {
-      EXPECT_EQ(found.evaluations[i].average_model.count, kTestSamples);
-      EXPECT_EQ(found.evaluations[i].average_model.correct, expected.evaluations[i].average_model.correct);
+      const TestResult &of_found = found.evaluations[i].average_model,
+                       &of_expected = expected.evaluations[i].average_model;
+      EXPECT_EQ(of_found.task, task);
+      EXPECT_EQ(of_found.count, targets_of_test(task));
+      EXPECT_EQ(of_found.correct, of_expected.correct);
+      EXPECT_EQ(of_found.loss_sum, of_expected.loss_sum);
+      EXPECT_EQ(of_found.rmse(), of_expected.rmse());
     }
   }
 }
@@ -116,10 +134,11 @@ TEST_P(SeededDataAsync, TestsModelsWhileNodesTrain) {
   std::size_t on_the_way = 0;
   for (std::uint64_t seed = 0; seed < testing::seeds() / 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Tested found = train(GetParam(), testing::nodes_for(seed), seeded(seed));
+    const Task task = testing::task_for(seed);
+    const Tested found = train(task, GetParam(), testing::nodes_for(seed), seeded(seed));
     EXPECT_EQ(found.result.last.stopped, StopReason::steps);
     for (const Evaluation& evaluation : found.evaluations)
-      EXPECT_EQ(evaluation.average_model.count, kTestSamples);
+      EXPECT_EQ(evaluation.average_model.count, targets_of_test(task));
     ASSERT_FALSE(found.evaluations.empty());
     on_the_way += found.evaluations.size() - 1;
   }

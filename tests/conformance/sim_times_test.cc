@@ -70,6 +70,29 @@ TEST(SimTimes, Tree) {
   }
 }
 
+// Three rounds in 24 steps of 10 ms; a ring takes 13.2 ms. The nodes wait only for what is left of it
+// after `delay` steps.
+TEST(SimTimes, FragmentsAreSentWhileNodesTrain) {
+  constexpr double kRing = 0.013182912, kStep = 0.01;
+  const auto run = [](int delay) {
+    return simulate(configured(joined(
+        kStar, {"strategy.name=local-sgd", "strategy.period=8", "strategy.blend=0.5", "cluster.nodes=4",
+                "strategy.delay=" + std::to_string(delay), "network.seconds_per_step=0.01", "run.steps=24",
+                "model.length=" + std::to_string(kLength)})));
+  };
+  const std::vector<testing::Simulated> runs{run(0), run(1), run(2), run(5)};
+  for (const testing::Simulated& one : runs) {
+    ASSERT_EQ(one.failure, "");
+    EXPECT_NEAR(static_cast<double>(one.bytes), 3 * 6 * kBytes, 1e-3 * kBytes);
+  }
+  const double start = runs[3].seconds - 24 * kStep;  // comparing the first models
+  EXPECT_GT(start, 0);
+  EXPECT_LT(start, 10 * 2 * kLatency);
+  EXPECT_NEAR(runs[0].seconds, 24 * kStep + 3 * kRing + start, 1e-5);
+  EXPECT_NEAR(runs[1].seconds, 24 * kStep + 3 * (kRing - kStep) + start, 1e-5);
+  EXPECT_NEAR(runs[2].seconds, 24 * kStep + start, 1e-5);
+}
+
 TEST(SimTimes, OneServer) {
   for (const int workers : {2, 4, 8}) {
     const double seconds = seconds_per_step({"strategy.name=parameter-server", "strategy.dedicated=true",

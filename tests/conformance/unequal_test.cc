@@ -78,7 +78,7 @@ TEST(Unequal, SpeedsDivideTheDataAndTheTurns) {
         {"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=330", "data.batch=10",
          "run.epochs=2", "cluster.nodes=4", "cluster.speed=[1,1,0.5,0.25]", "strategy.name=" + strategy});
     std::vector<std::int64_t> images;
-    for (const NodeReport& node : result.last.nodes) images.push_back(node.images);
+    for (const NodeReport& node : result.last.nodes) images.push_back(node.targets);
     EXPECT_EQ(images, (std::vector<std::int64_t>{240, 240, 120, 60})) << strategy;
   }
 }
@@ -89,7 +89,7 @@ TEST(Unequal, UnevenBatchesLoseNoSampleAndRepeatOnRequest) {
                            "cluster.nodes=4",  "strategy.name=allreduce"};
   const auto images = [&](const Assignments& more) {
     std::int64_t sum = 0;
-    for (const NodeReport& node : testing::train(joined(common, more)).last.nodes) sum += node.images;
+    for (const NodeReport& node : testing::train(joined(common, more)).last.nodes) sum += node.targets;
     return sum;
   };
   EXPECT_EQ(images({}), 309);
@@ -97,14 +97,30 @@ TEST(Unequal, UnevenBatchesLoseNoSampleAndRepeatOnRequest) {
   EXPECT_GE(images({"data.partition=classes:3", "data.uneven=repeat"}), 309);
 }
 
+// Every node takes a share of the batch by its samples, so that all end the epoch together; other
+// numbers of nodes make as many steps.
+TEST(Unequal, AGlobalBatchStaysTheSame) {
+  const auto run = [](const std::string& nodes, const std::string& partition) {
+    return testing::train({"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=200",
+                           "data.batch=3", "data.global_batch=20", "run.epochs=1", "cluster.nodes=" + nodes,
+                           "strategy.name=allreduce", "data.partition=" + partition});
+  };
+  const auto uneven = run("4", "sizes:[100,50,30,20]");
+  EXPECT_EQ(uneven.last.step, 10U);
+  std::vector<std::int64_t> samples;
+  for (const NodeReport& node : uneven.last.nodes) samples.push_back(node.targets);
+  EXPECT_EQ(samples, (std::vector<std::int64_t>{100, 50, 30, 20}));
+  for (const char* nodes : {"1", "2", "5"}) EXPECT_EQ(run(nodes, "iid").last.step, 10U) << nodes;
+}
+
 TEST(Unequal, DedicatedServersDoNotTrain) {
   const auto result =
       testing::train({"model.name=mlp", "model.hidden=[4]", "data.name=synthetic", "data.samples=90",
                       "data.batch=10", "run.epochs=1", "cluster.nodes=5", "strategy.name=parameter-server",
                       "strategy.servers=2", "strategy.dedicated=true"});
-  EXPECT_EQ(result.last.nodes[0].images, 0);
-  EXPECT_EQ(result.last.nodes[1].images, 0);
-  EXPECT_EQ(result.last.nodes[2].images, 30);
+  EXPECT_EQ(result.last.nodes[0].targets, 0);
+  EXPECT_EQ(result.last.nodes[1].targets, 0);
+  EXPECT_EQ(result.last.nodes[2].targets, 30);
   EXPECT_EQ(result.parameters[0], result.parameters[4]) << "servers have the model too";
 }
 

@@ -27,40 +27,43 @@ struct Ended {
   std::uint64_t messages = 0;  // that the node has sent
 };
 
+Ended run_with(const WrongSize& plan, const Assignments& assignments) {
+  Config config;
+  for (const std::string& assignment :
+       joined({"model.name=mlp",  // which has data; the learner is the test's own
+               "data.name=synthetic", "data.shape=[1,2,2]", "data.samples=60", "data.batch=4",
+               "data.test_samples=30", "data.workers=0", "run.eval_every=6", "run.steps=12",
+               "optimizer.name=sgd", "cluster.nodes=" + std::to_string(kNodes)},
+              assignments))
+    config.set(assignment);
+  TrainingRequest request = testing::seeded_request(config.resolve(), testing::in_order_of(1));
+  request.learner = [](NodeId node) {
+    return std::make_unique<testing::ToyLearner>(std::vector<float>(8), [node](auto x, auto g) {
+      for (std::size_t i = 0; i < g.size(); ++i) g[i] = x[i] - static_cast<float>(node.value) - 1;
+    });
+  };
+  std::atomic<std::uint64_t> sent = 0;
+  request.network = [&](std::unique_ptr<Endpoint> inner) {
+    return std::make_unique<testing::WrongSizeEndpoint>(std::move(inner), plan, sent);
+  };
+  Ended ended;
+  try {
+    run_training(request);
+  } catch (const RunError& error) {
+    ended.error = error.what();
+  }
+  ended.messages = sent;
+  return ended;
+}
+
 class WrongSizes : public ::testing::TestWithParam<Assignments> {
  protected:
   bool in_step() const {
     const auto all = testing::seeded_in_step_variants();
     return std::ranges::find(all, GetParam()) != all.end();
   }
-
-  Ended run(const WrongSize& plan) {
-    Config config;
-    for (const std::string& assignment :
-         joined({"model.name=mlp",  // which has data; the learner is the test's own
-                 "data.name=synthetic", "data.shape=[1,2,2]", "data.samples=60", "data.batch=4",
-                 "data.test_samples=30", "data.workers=0", "run.eval_every=6", "run.steps=12",
-                 "optimizer.name=sgd", "cluster.nodes=" + std::to_string(kNodes)},
-                joined({in_step() ? "data.shuffle=global" : "data.shuffle=local"}, GetParam())))
-      config.set(assignment);
-    TrainingRequest request = testing::seeded_request(config.resolve(), testing::in_order_of(1));
-    request.learner = [](NodeId node) {
-      return std::make_unique<testing::ToyLearner>(std::vector<float>(8), [node](auto x, auto g) {
-        for (std::size_t i = 0; i < g.size(); ++i) g[i] = x[i] - static_cast<float>(node.value) - 1;
-      });
-    };
-    std::atomic<std::uint64_t> sent = 0;
-    request.network = [&](std::unique_ptr<Endpoint> inner) {
-      return std::make_unique<testing::WrongSizeEndpoint>(std::move(inner), plan, sent);
-    };
-    Ended ended;
-    try {
-      run_training(request);
-    } catch (const RunError& error) {
-      ended.error = error.what();
-    }
-    ended.messages = sent;
-    return ended;
+  Ended run(const WrongSize& plan) const {
+    return run_with(plan, joined({in_step() ? "data.shuffle=global" : "data.shuffle=local"}, GetParam()));
   }
 };
 
@@ -96,6 +99,28 @@ TEST_P(WrongSizes, EndTheRunWithTheNameOfTheSender) {
   // Most messages are read.
   EXPECT_GE(2 * noticed, chosen.size() * std::size(wrong));
 }
+
+// Node 2 of a tree of four passes on what the first node sends.
+class WrongSizesOnTheWay : public ::testing::TestWithParam<Assignments> {};
+
+TEST_P(WrongSizesOnTheWay, EndTheRunWithTheNameOfTheNodeThatPassedThemOn) {
+  constexpr NodeId kRelay{2};
+  const Assignments assignments = joined({"cluster.nodes=5"}, GetParam());
+  const Ended whole = run_with({.node = kRelay, .message = kNone}, assignments);
+  ASSERT_EQ(whole.error, "");
+  for (std::uint64_t k = 0; k < whole.messages; ++k)
+    EXPECT_TRUE(
+        run_with({.node = kRelay, .message = k, .cut = 1}, assignments).error.starts_with("node 2 sent "))
+        << k << " of " << whole.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, WrongSizesOnTheWay,
+                         ::testing::Values(Assignments{"strategy.name=hierarchical",
+                                                       "strategy.groups=[[0,1,2,3],[4]]",
+                                                       "compress.codec=topk:0.4"},
+                                           Assignments{"strategy.name=allreduce", "strategy.algorithm=tree",
+                                                       "compress.codec=fp16"}),
+                         [](const auto& info) { return testing::test_name_of(info.param); });
 
 std::vector<Assignments> all_variants() {
   std::vector<Assignments> all = testing::seeded_in_step_variants();

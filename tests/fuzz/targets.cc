@@ -19,6 +19,7 @@
 #include "veche/data/formats/listing.h"
 #include "veche/data/formats/npy.h"
 #include "veche/data/formats/pack/index.h"
+#include "veche/data/table/table.h"
 #include "veche/errors.h"
 #include "veche/graph/io/graph_file.h"
 #include "veche/model/safetensors.h"
@@ -239,6 +240,21 @@ void safetensors(std::span<const std::uint8_t> bytes) {
       } catch (const RequestError&) {  // of another type
       }
     }
+  });
+}
+
+// The first line is the expression, the others are the file.
+void table(std::span<const std::uint8_t> bytes) {
+  attempt(bytes, [](std::span<const std::uint8_t> own) {
+    const auto end = std::ranges::find(own, static_cast<std::uint8_t>('\n'));
+    const MemoryFile file(
+        own.subspan(std::min<std::size_t>(own.size(), static_cast<std::size_t>(end - own.begin()) + 1)));
+    const Table read(file.path(), {}, nullptr, {}, {.on = OnDamage::skip}, 1);
+    require(read.train_rows().size() == read.size() && read.test_rows().empty());
+    const TestRows test{.condition = std::string(own.begin(), end)};
+    const Table divided(file.path(), {}, nullptr, test, {.on = OnDamage::skip}, 2);
+    require(divided.train_rows().size() + divided.test_rows().size() == divided.size());
+    require(divided.size() == 0 || divided.line_of(divided.size() - 1) > 1);
   });
 }
 

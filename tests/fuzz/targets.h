@@ -26,6 +26,7 @@ void membership(std::span<const std::uint8_t> bytes);  // messages and stored st
 void npy(std::span<const std::uint8_t> bytes);
 void packed(std::span<const std::uint8_t> bytes);
 void safetensors(std::span<const std::uint8_t> bytes);
+void table(std::span<const std::uint8_t> bytes);  // a CSV file, and expressions on its rows
 void tar(std::span<const std::uint8_t> bytes);
 
 constexpr Target kTargets[] = {{"cifar", cifar},
@@ -39,6 +40,7 @@ constexpr Target kTargets[] = {{"cifar", cifar},
                                {"packed", packed},
                                {"png", image},
                                {"safetensors", safetensors},
+                               {"table", table},
                                {"tar", tar}};
 // If the grid module is built.
 constexpr Target kGridTargets[] = {{"grid_frame", grid_frame}, {"invitation", invitation}};

@@ -41,6 +41,17 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
+# The mean of the ranks, by one step from 0.
+LOOP = """
+import torch, veche
+x = torch.nn.Parameter(torch.zeros(1))
+opt = veche.Optimizer(torch.optim.SGD([x], lr=1.0), strategy="allreduce", keep=False)
+(x * -veche.rank()).sum().backward()
+opt.step()
+opt.finish()
+print(f"{veche.rank()} of {veche.size()}: {x.item()}")
+"""
+
 
 def free_port():
     with socket.socket() as probe:
@@ -94,6 +105,19 @@ class Slurm(RunsTest):
             done = self.srun("-n", 4, f"--mpi={way}", VECHE, *words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(json.loads(done.stdout)["parameters"], alone["parameters"], way)
+
+    @unittest.skipUnless("PYTHON_PACKAGE" in os.environ, "built without the Python package")
+    def test_a_loop_in_python(self):
+        (self.folder / "train.py").write_text(LOOP)
+        python = [sys.executable, "-B", "train.py"]
+        self.environment["PYTHONPATH"] = os.environ["PYTHON_PACKAGE"]
+        for way in ("pmix", "pmi2"):
+            done = self.srun("-n", 3, f"--mpi={way}", *python)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sorted(done.stdout.splitlines()), [f"{rank} of 3: 1.0" for rank in range(3)], way)
+        done = self.srun("-n", 2, *python)
+        self.assertNotEqual(done.returncode, 0, done.stderr)
+        self.assertIn("RequestError: srun started 2 tasks that know nothing of each other: use srun --mpi=pmix", done.stderr)
 
     def test_tasks_without_mpi_are_refused(self):
         done = self.srun("-n", 2, VECHE, "train", *assignments(SMALL))

@@ -13,6 +13,7 @@
 #include "veche/base/files/files.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/model/weights.h"
+#include "veche/runtime/config/key_words.h"
 
 namespace veche {
 namespace {
@@ -28,7 +29,8 @@ ModelSpec spec_of(const json& c) {
   spec.input = {3, c.at("side"), c.at("side")};
   spec.classes = c.at("classes");
   const json& options = c.at("options");
-  if (options.contains("stem")) spec.settings.stem = options.at("stem").get<std::string>();
+  if (options.contains("stem"))
+    spec.settings.stem = of_word<ModelStem>(options.at("stem").get<std::string>());
   if (options.contains("norm")) spec.settings.norm = options.at("norm").get<std::string>();
   spec.settings.dropout = 0.0;
   spec.settings.stochastic_depth = 0.0;

@@ -62,12 +62,12 @@ class Events(RunsTest):
         self.assertEqual([line["step"] for line in lines], [5, 10, 12])
         expected = {}
         for line in lines:
+            average = {name: value for name, value in line["average_model"].items() if name != "classes"}
             values = {"train/loss": line["train"]["loss"], "train/accuracy": line["train"]["accuracy"],
                       "learning_rate": line["learning_rate"], "disagreement/cv": line["cv"],
-                      "images_per_second": line["images_per_second"],
+                      "samples_per_second": line["samples_per_second"],
                       "bytes_sent": sum(node["bytes_sent"] for node in line["nodes"]),
-                      "test/average_model/accuracy": line["average_model"]["accuracy"],
-                      "test/average_model/loss": line["average_model"]["loss"]}
+                      **{f"test/average_model/{name}": value for name, value in average.items()}}
             for i, node in enumerate(line["nodes"]):
                 values |= {f"test/accuracy/node{i}": node["test"]["accuracy"],
                            f"test/loss/node{i}": node["test"]["loss"],

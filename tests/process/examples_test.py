@@ -67,6 +67,16 @@ class Examples(RunsTest):
         self.assertRegex(told[6], r"served at http://127.0.0.1:\d+/: (disc|square|triangle)")
         self.assertTrue((self.folder / "task/report.html").is_file())
 
+    def test_banks(self):
+        """A short form, with a made-up table: each bank alone, pooled, and together on the grid."""
+        done = subprocess.run([EXAMPLES / "banks/run.py", "--rows", "1500", "--epochs", "4", "--out", "banks"], cwd=self.folder,
+                              stdout=subprocess.PIPE, text=True, timeout=2 * LONGEST, env={**os.environ, "VECHE": VECHE}, check=True)
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:7]]
+        self.assertEqual([row[0] for row in rows], ["bank small, alone", "bank medium, alone", "bank large, alone", "all three, pooled",
+                                                    "all three, together on the grid"])
+        self.assertEqual([row[1] for row in rows[3:]], ["1,200", "1,200"])
+        self.assertTrue(all(float(row[2]) > 0.7 for row in rows[3:]), rows)
+
     def test_thesis(self):
         """A row at a very small part of its length, twice: the second time nothing is left to do. Every row is one that can be run."""
         words = [EXAMPLES / "thesis/tables.py", "--out", "rows", "--seeds", "1", "--part", "0.1", "--run", "6.1",

@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from weights_page import read_weights
 
 NO_NETWORKS = {"torchscript", "quadratic", "vector"}
+TEXT = re.compile("gpt")  # tests/parity/gpt_reference.py compares these
 GREY = {"cnn", "lenet5", "mlp"}
 # Other layers of the same networks: norms, and beginnings for large images.
 VARIANTS = [("cnn", {"norm": "group:8"}, 28), ("resnet20", {"norm": "layer"}, 32), ("wrn-10-1", {"norm": "none"}, 32),
@@ -136,7 +137,7 @@ class Networks(RunsTest):
             numpy.testing.assert_allclose(theirs, numpy.log(ours[group]), rtol=1e-4, atol=1e-4, err_msg=f"{name} {keys}, {group}")
 
     def test_every_network_of_the_zoo(self):
-        names = [model["name"] for model in self.show("ls")["models"] if model["name"] not in NO_NETWORKS]
+        names = [model["name"] for model in self.show("ls")["models"] if model["name"] not in NO_NETWORKS and not TEXT.match(model["name"])]
         self.assertGreater(len(names), 20)
         for name in names:
             with self.subTest(name):

@@ -15,7 +15,7 @@ import unittest
 from veche_runs import LONGEST, QUADRATIC, SMALL, VECHE, RunsTest, assignments
 
 # DESIGN, "The summary object".
-SUMMARY = {"run", "strategy", "topology", "nodes", "steps", "epochs", "seconds", "images_per_second", "accuracy", "loss",
+SUMMARY = {"run", "strategy", "topology", "nodes", "steps", "epochs", "seconds", "samples_per_second", "accuracy", "loss",
            "disagreement", "bytes_sent", "messages", "compute_seconds", "communication_seconds", "stopped"}
 LONG = SMALL | {"run.steps": 2000, "run.eval_every": 10**6, "run.checkpoint_every": 10**6}
 
@@ -100,7 +100,7 @@ class Output(RunsTest):
         self.assertNotRegex(done.stderr, "[\r\033█]")
         self.assertRegex(done.stderr, r"(?m)^epoch 1\.00/1\.67  train loss \d\.\d+  averaged model .* nodes differ .* %$")
         for part in ("mlp: 2,410 parameters on synthetic", "4 nodes, consensus on ring:4", "+-", "averaged model",
-                     "disagreement", "images/s", "sent", "runs/mine", "Next:\n  veche train"):
+                     "disagreement", "samples/s", "sent", "runs/mine", "Next:\n  veche train"):
             self.assertIn(part, done.stderr)
         self.assertEqual(len(re.findall(r"(?m)^  [0-3] +\d+\.\d\d %", done.stderr)), 4)
 
@@ -113,7 +113,7 @@ class Output(RunsTest):
         bars = re.findall(r"\r\033\[K(epoch [^\r\n]*[█░][^\r\n]*)", text)
         self.assertTrue(bars, text)
         for bar in bars:
-            self.assertRegex(bar, r"^epoch \d+\.\d\d/\S+ [█░]{24} loss \d+\.\d{4}  [\d,]+ images/s  "
+            self.assertRegex(bar, r"^epoch \d+\.\d\d/\S+ [█░]{24} loss \d+\.\d{4}  [\d,]+ samples/s  "
                                   r"nodes differ \S+ %  [\d:]+ left(  measuring ...)?$")
         self.assertLess(len(bars), 200, "drawn too often")
 

@@ -29,6 +29,8 @@ def network(draw, nodes):
                 "data.shuffle": draw.choice(("local", "local", "global", "partial:0.3"))}
     if draw.random() < 0.2:
         settings |= {"data.uneven": "repeat", "data.shuffle": "local"}
+    if draw.random() < 0.2:
+        settings |= draw.choice(({"data.accumulate": draw.choice((2, 3))}, {"data.global_batch": draw.choice((20, 31))}))
     if draw.random() < 0.15:
         settings |= {"model.prune": 0.3, "model.prune_at": 0}
     elif nodes % 2 == 0 and draw.random() < 0.3:
@@ -54,10 +56,15 @@ def strategy(draw, nodes):
         some("reduce", "mean", "sum")
     elif name == "local-sgd":
         some("period", 1, 2, 5, '"end"')
-        some("outer", "none", "momentum", "nesterov")
+        some("outer", "none", "momentum", "nesterov", "adam", "yogi")
         some("weighted", "true", "false")
         if draw.random() < 0.15:
-            settings["strategy.elastic"] = 0.2
+            settings |= {"strategy.elastic": 0.2, "strategy.outer": "none"}
+        elif draw.random() < 0.3:
+            settings |= {"strategy.period": 6, "strategy.fragments": draw.choice((1, 2, 3)), "strategy.delay": draw.choice((0, 1)),
+                         "strategy.blend": draw.choice((0, 0.5))}
+        elif draw.random() < 0.3:
+            settings |= {"strategy.period": 3, "strategy.proximal": draw.choice((0, 0.1)), "strategy.correction": draw.choice(("none", "scaffold"))}
     elif name == "consensus":
         some("rounds", 1, 2)
         some("order", "adapt-then-combine", "combine-then-adapt")
@@ -66,6 +73,7 @@ def strategy(draw, nodes):
     elif name == "gossip":
         some("pairs", 1, 2)
         some("draw", "edges", "matching")
+        some("outer", "none", "nesterov")
     elif name == "moshpit":
         some("rounds", 1, 2)
     elif name == "hierarchical":
@@ -86,8 +94,8 @@ def asynchronous(draw):
 
 
 def optimiser(draw):
-    name = draw.choice(("sgd", "sgd", "adam", "adamw", "lars"))
-    settings = {"optimizer.name": name, "optimizer.lr": draw.choice((0.003, 0.02, 0.1)) * (0.1 if name.startswith("adam") else 1)}
+    name = draw.choice(("sgd", "sgd", "adam", "adamw", "lars", "muon"))
+    settings = {"optimizer.name": name, "optimizer.lr": draw.choice((0.003, 0.02, 0.1)) * (0.1 if name.startswith(("adam", "muon")) else 1)}
     if name in ("sgd", "lars") and draw.random() < 0.4:
         settings["optimizer.momentum"] = draw.choice((0.5, 0.9))
         if name == "sgd" and draw.random() < 0.5:

@@ -21,6 +21,13 @@ RUNS = {
     "choco": SMALL | {"compress.codec": "topk:0.05", "run.steps": 300, "run.checkpoint_every": 15, "run.eval_every": 50},
     "powersgd": SMALL | {"strategy.name": "allreduce", "compress.codec": "powersgd:2", "run.steps": 300,
                          "run.checkpoint_every": 15, "run.eval_every": 50},
+    "streaming": SMALL | {"strategy.name": "local-sgd", "strategy.period": 12, "strategy.fragments": 3, "strategy.delay": 2,
+                          "strategy.outer": "nesterov", "compress.codec": "topk:0.2", "data.batch": 5, "data.accumulate": 2,
+                          "optimizer.name": "muon", "run.steps": 300, "run.checkpoint_every": 17, "run.eval_every": 50},
+    "scaffold": QUADRATIC | {"strategy.name": "local-sgd", "strategy.period": 5, "strategy.correction": "scaffold",
+                             "strategy.outer": "yogi", "run.steps": 300, "run.checkpoint_every": 2, "run.eval_every": 10},
+    "noloco": QUADRATIC | {"strategy.name": "gossip", "strategy.outer": "nesterov", "strategy.every": 3,
+                           "run.steps": 300, "run.checkpoint_every": 2, "run.eval_every": 10},
     "every step": QUADRATIC | {"run.steps": 300, "run.checkpoint_every": 1, "run.eval_every": 10},
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import unittest
 from veche_runs import LONGEST, QUADRATIC, SMALL, VECHE, RunsTest, assignments, wait_for
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/which-strategy"
+LANGUAGE = EXAMPLE.parent / "language/compare"
 VECTOR = {"model.name": "vector", "model.length": 100000, "run.steps": 4, "cluster.nodes": 4}
 PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -222,6 +224,24 @@ class Simulate(RunsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 1 + 2 * 6 + 1, done.stdout)
         self.assertEqual((self.folder / "answers/accuracy.svg").read_text().count("<polyline"), 2 * 6)
+
+    def test_language(self):
+        words = random.Random(1).choices("the quick brown fox jumps over a lazy dog and runs home".split(), k=4000)
+        (self.folder / "text.txt").write_text(" ".join(words) + "\n")
+        settings = ("run.steps=40", "run.eval_every=20", "model.name=gpt", "model.layers=1", "model.heads=2", "model.width=16",
+                    "model.context=16", "optimizer.lr=0.01", "data.batch=4")
+        done = subprocess.run([sys.executable, LANGUAGE, "--path", "text.txt", "--out", "answers", "--every", "20", "--target", "3",
+                               "--only", "all-reduce", "--only", "streaming",
+                               *[word for each in settings for word in ("--set", each)]],
+                              cwd=self.folder, capture_output=True, text=True, timeout=2 * LONGEST, env={**os.environ, "VECHE": VECHE})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+        self.assertEqual([row[0] for row in rows], ["all-reduce", "all-reduce, top 1 %", "streaming DiLoCo", "streaming DiLoCo, int8"])
+        sent = {row[0]: float(row[3].split()[0]) for row in rows}
+        self.assertAlmostEqual(sent["all-reduce"] / sent["streaming DiLoCo"], 20, delta=2)
+        self.assertLess(sent["streaming DiLoCo, int8"], 0.6 * sent["streaming DiLoCo"])
+        for row in rows:
+            self.assertLess(float(row[1]), 3.3, row)  # of 27 symbols, ln 27 = 3.3 without learning
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ SMALL = {"data.name": "synthetic", "data.samples": 300, "data.test_samples": 50,
          "model.name": "mlp", "model.hidden": "[32]"}
 QUADRATIC = {"model.name": "quadratic", "model.a": "[1,2,3,4]", "model.b": "[4,3,2,1]"}
 # What a clock decides; all else is decided by the seed.
-OF_THE_CLOCK = {"run", "seconds", "images_per_second", "updates_per_second", "compute_seconds", "waiting_seconds",
+OF_THE_CLOCK = {"run", "seconds", "samples_per_second", "updates_per_second", "compute_seconds", "waiting_seconds",
                 "communication_seconds", "coding_seconds", "stage", "stages"}
 
 

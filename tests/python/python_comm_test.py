@@ -26,19 +26,19 @@ class Exchanges(LoopsTest):
     def test_exchanges(self):
         """In place, on arrays and tensors; wrong ones are refused; other threads go on."""
         done = python_loops.run("exchanges.py", "torch", nodes=3, folder=self.folder)
-        self.assertEqual(done.stdout.split(), ["right"] * 3)
+        self.assertEqual("".join(done.stdout.split()), "right" * 3)  # lines of three processes may mix
 
     @unittest.skipUnless(MPIRUN, "no mpirun")
     def test_exchanges_under_mpirun(self):
         done = python_loops.run("exchanges.py", nodes=3, mpirun=MPIRUN, folder=self.folder)
-        self.assertEqual(done.stdout.split(), ["right"] * 3)
+        self.assertEqual("".join(done.stdout.split()), "right" * 3)  # lines of three processes may mix
 
     def test_many_runs_leak_nothing(self):
-        held = json.loads(python_loops.run("cycles.py", 200, folder=self.folder).stdout)
+        held = json.loads(python_loops.run("cycles.py", 1000, folder=self.folder).stdout)
         before, after = held["before"], held["after"]
         self.assertEqual((after["threads"], after["files"]), (before["threads"], before["files"]))
-        # Each run has five vectors of 400 kB.
-        self.assertLess(after["kilobytes"] - before["kilobytes"], 200 * 200)
+        # Each run has five vectors of 40 kB: one of them kept by each run would be 40 MB.
+        self.assertLess(after["kilobytes"] - before["kilobytes"], 10_000)
 
 
 class Ends(LoopsTest):

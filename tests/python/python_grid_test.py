@@ -1,5 +1,6 @@
 """Loops as members of a grid: one is killed, one leaves and returns, one joins late; all end with the same model."""
 
+import json
 import os
 import re
 import signal
@@ -16,12 +17,12 @@ STEPS = 1000  # far more than are made before "go"
 
 
 class Member:
-    def __init__(self, folder, name, *how, seed=1, words=()):
+    def __init__(self, folder, name, *how, seed=1, last=STEPS, words=()):
         own = {"grid.listen": "127.0.0.1:0", "grid.multicast": "false", "grid.name": name, "run.out": folder / "runs"}
         if "--resume" in how:
             del own["run.out"]
         keys = [word for key, value in own.items() for word in ("--set", f"{key}={value}")]
-        command = [sys.executable, "-B", "-m", "veche.launch", *how, *keys, SCRIPTS / "grid_member.py", STEPS, seed, *words]
+        command = [sys.executable, "-B", "-m", "veche.launch", *how, *keys, SCRIPTS / "grid_member.py", last, seed, *words]
         # A killed member cannot remove its keys.
         self.process = subprocess.Popen(list(map(str, command)), text=True, cwd=folder, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -78,7 +79,7 @@ class Grid(RunsTest):
         a = self.member("a", "--found", seed=1)
         invitation = a.wait(r"VECHE1-\S+")[0]
         b, killed = (self.member(name, "--join", invitation, seed=seed) for name, seed in (("b", 2), ("c", 3)))
-        other = self.member("e", "--join", invitation, seed=5, words=[77])
+        other = self.member("e", "--join", invitation, seed=5, words=['{"set": {"run.seed": 77}}'])
         for one in a, b, killed:
             one.wait("^members 3 rank")
         self.assertGreater(int(b.wait(r"^begins at (\d+)")[1]), 0)  # the others have trained before
@@ -109,6 +110,30 @@ class Grid(RunsTest):
         made = {one.wait(r"^made (\d+ \S+)")[1] for one in (a, b, late)}
         self.assertEqual(len(made), 1, made)
         self.assertEqual(int(made.pop().split()[0]), STEPS)
+
+    def test_members_that_do_not_wait(self):
+        """Asynchronous strategies: one is killed, one comes late. Views do not follow each other without a reason."""
+        for strategy in ({"name": "gossip", "async": True}, {"name": "parameter-server", "update": "async"}):
+            with self.subTest(strategy["name"]):
+                options = {"last": 400, "words": [json.dumps({"strategy": strategy, "buffers": "own"})]}
+                a = self.member("a", "--found", seed=1, **options)
+                invitation = a.wait(r"VECHE1-\S+")[0]
+                b, killed = (self.member(name, "--join", invitation, seed=seed, **options) for name, seed in (("b", 2), ("c", 3)))
+                for one in a, b, killed:
+                    one.wait("^members 3 rank")
+                seen = {one: len(one.lines) for one in (a, b)}
+                killed.process.kill()
+                self.after([a, b], "^members 2 rank", seen)
+                late = self.member("d", "--join", invitation, seed=4, **options)
+                late.wait("^members 3 rank")
+                for one in a, b, late:
+                    one.go()
+                for one in a, b, late:
+                    self.assertEqual(one.end(), 0, one.lines)
+                    one.wait("^ended samples$")
+                    self.assertLess(float(one.wait(r"^loss (\S+)$")[1]), 3)  # of a model that knows nothing: 4
+                views = [int(view) for one in (a, b, late) for line in one.lines for view in re.findall(r"view (\d+):", line)]
+                self.assertLess(max(views), 20)
 
     def test_example(self):
         done = subprocess.run([sys.executable, "-B", EXAMPLE, "--steps", "60"], cwd=self.folder, env=environment(),

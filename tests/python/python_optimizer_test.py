@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import signal
 import tempfile
 import unittest
 
@@ -109,10 +110,30 @@ class Refusals(unittest.TestCase):
             self.wrapped(buffers="average")
         with self.refused(veche.RequestError, "no-such"):
             self.wrapped(strategy="no-such")
+        with self.refused(veche.RequestError, "leave them each node's own"):
+            self.wrapped(None, torch.nn.BatchNorm1d(2), strategy={"name": "gossip", "async": True}, buffers="average")
         with self.refused(TypeError, "LBFGS"):
             self.wrapped(torch.optim.LBFGS(self.model.parameters()))
         self.backward()
         self.wrapped().step()  # nothing of the refused ones is left
+
+    def test_one_node_needs_no_neighbours(self):
+        """A script that several processes run runs alone too. What they would be refused it is refused."""
+        for options in ({}, {"topology": "ring"}, {"topology": "torus", "strategy": "gossip"}, {"strategy": "hierarchical"},
+                        {"strategy": {"name": "consensus", "async": True}, "topology": {"graph": "ring", "weights": "optimal"}},
+                        {"compress": "topk:0.01"}):
+            with self.subTest(str(options)):
+                self.model = torch.nn.Linear(3, 2)
+                before = self.model.bias.detach().clone()
+                optimizer = self.wrapped(**{"strategy": "consensus", **options})
+                self.backward()
+                optimizer.step()
+                self.assertEqual(optimizer.finish()["steps"], 1)
+                torch.testing.assert_close(self.model.bias.detach(), before - 0.1)
+        for options, sentence in (({"topology": "rong"}, "did you mean 'ring'"), ({"topology": "ring:4"}, "has 4 nodes"),
+                                  ({"compress": "topk:7"}, "topk:F"), ({"topology": {"weights": "best"}}, "best")):
+            with self.refused(veche.RequestError, sentence):
+                self.wrapped(**{"strategy": "consensus", **options})
 
     def test_sparse_gradients(self):
         embedding = torch.nn.Embedding(4, 3, sparse=True)
@@ -164,6 +185,69 @@ class Refusals(unittest.TestCase):
             mine.finish()
             for p, q in zip(tensors, others):
                 torch.testing.assert_close(p, q)
+
+    def test_overlap_and_changed_gradients(self):
+        """What overlap=True sends before the step is not changed in silence."""
+        clip = torch.nn.utils.clip_grad_norm_
+        for first in (0, 1):  # nothing is sent in the first step, and the same is refused
+            for words, change in {
+                "as by clipping": lambda: clip(self.model.parameters(), 1e-3),
+                "synchronize": lambda: optimizer.synchronize(),
+                "as many backward passes": self.backward,
+            }.items():
+                with self.subTest(words, first=first):
+                    self.model = torch.nn.Linear(3, 2)
+                    optimizer = self.wrapped(strategy="allreduce", overlap=True)
+                    for _ in range(first):
+                        self.backward()
+                        optimizer.step()
+                        optimizer.zero_grad()
+                    self.backward()
+                    if words.startswith("as many") and first == 0:
+                        change()  # the first step may have any number
+                        optimizer.step()
+                    else:
+                        with self.refused(veche.RequestError, words):
+                            change()
+                            optimizer.step()
+                    veche.finish()
+        with self.refused(veche.RequestError, "leave one of the two out"):
+            self.wrapped(None, self.model, strategy="allreduce", overlap=True, buffers="average")
+
+    def test_overlap_where_nothing_is_sent_before(self):
+        """Other strategies and staged parameters: clipping after the pass is right."""
+        for options in ({"strategy": "none"}, {"strategy": "allreduce", "stage": True}):
+            optimizer = self.wrapped(overlap=True, **options)
+            for _ in range(2):
+                optimizer.zero_grad()
+                self.backward()
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1e-3)
+                optimizer.step()
+            optimizer.finish()
+
+    def test_ctrl_c_within_a_step(self):
+        """The optimiser's step is whole, and the exception comes after it."""
+
+        class Interrupted(torch.optim.SGD):
+            def step(self, closure=None):
+                if armed:  # not in the trial that tells which state it keeps
+                    signal.raise_signal(signal.SIGINT)
+                for _ in range(1000):  # Python would call its handler here
+                    pass
+                return super().step(closure)
+
+        armed = []
+        before = [p.detach().clone() for p in self.model.parameters()]
+        optimizer = self.wrapped(Interrupted(self.model.parameters(), lr=0.1))
+        armed.append(True)
+        self.backward()
+        with self.assertRaises(KeyboardInterrupt):
+            optimizer.step()
+            for _ in range(1000):
+                pass
+        self.assertEqual(optimizer.finish()["steps"], 1)
+        for p, q in zip(self.model.parameters(), before):
+            torch.testing.assert_close(p, q - 0.1 * p.grad)
 
     def test_steps_after_the_end(self):
         optimizer = self.wrapped(set={"run.steps": 3})

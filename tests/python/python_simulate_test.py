@@ -15,7 +15,7 @@ from veche_runs import SMALL, RunsTest, without_clock
 SECTIONS = {"data": {"name": "synthetic", "samples": 300, "test_samples": 50, "shape": [1, 8, 8]},
             "model": {"name": "mlp", "hidden": [32]}}
 QUADRATIC_SECTIONS = {"model": {"name": "quadratic", "a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}}
-VIRTUAL = ("seconds", "images_per_second", "bytes_sent", "disagreement", "accuracy")  # decided by no clock here
+VIRTUAL = ("seconds", "samples_per_second", "bytes_sent", "disagreement", "accuracy")  # decided by no clock here
 
 
 class Simulate(RunsTest):

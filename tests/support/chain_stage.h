@@ -7,8 +7,10 @@
 
 namespace veche::testing {
 
-// The cheapest chain: block k multiplies a number by w_k, and the loss is half the squared distance
-// from the label. With y = x w_0 .. w_n the gradient of w_k is the mean of (y - label) y / w_k.
+// The cheapest chain, for every task: block k multiplies a number by w_k, and the loss is half the
+// squared distance from the target. The number is the input, or a window's first token; the target
+// is the label, the value, or the window's second token. With y = x w_0 .. w_n the gradient of w_k is the
+// mean of (y - label) y / w_k.
 class ChainStage : public Stage {
  public:
   ChainStage(std::vector<float> w, bool first, bool last)
@@ -23,10 +25,8 @@ class ChainStage : public Stage {
   Message forward(const MicroBatch& part, const StageInput& input, MessagePool& pool) override {
     if (part.index == 0) std::ranges::fill(g_, 0.0F);
     Held held;
-    held.x = first_ ? input.batch.images : input.activation.as<float>();
-    held.keeps = input.activation;
-    held.labels = input.batch.labels;
-    std::vector<float> y(held.x.begin(), held.x.end());
+    held.targets = targets_of(input.batch);
+    std::vector<float> y = first_ ? numbers_of(input.batch) : as_vector(input.activation.as<float>());
     for (const float w : w_)
       for (float& value : y) value *= w;
     held.y = y;
@@ -41,7 +41,7 @@ class ChainStage : public Stage {
     std::vector<float> dy;
     if (last_) {
       for (std::size_t i = 0; i < held.y.size(); ++i) {
-        const float apart = held.y[i] - static_cast<float>(held.labels[i]);
+        const float apart = held.y[i] - held.targets[i];
         dy.push_back(apart / static_cast<float>(part.whole));
         score_ += {.loss_sum = 0.5 * apart * apart, .correct = 0, .count = 1};
       }
@@ -57,7 +57,7 @@ class ChainStage : public Stage {
   }
 
   Score take_score() override { return std::exchange(score_, {}); }
-  Message test(const StageInput&, MessagePool&, Score&) override { return {}; }
+  Message test(const StageInput&, MessagePool&, Score&, std::span<Outcome>) override { return {}; }
   std::size_t most_bytes_held() const override { return most_; }  // micro-batches, here
 
   Score compute_gradient(const Batch&) override { return {}; }
@@ -67,11 +67,28 @@ class ChainStage : public Stage {
 
  private:
   struct Held {
-    std::span<const float> x;
-    Message keeps;
-    std::span<const std::int64_t> labels;
-    std::vector<float> y;
+    std::vector<float> targets, y;
   };
+  template <class T>
+  static std::vector<float> as_vector(std::span<const T> items) {
+    std::vector<float> numbers;
+    for (const T item : items) numbers.push_back(static_cast<float>(item));
+    return numbers;
+  }
+  static std::vector<float> tokens_of(const Batch& batch, std::size_t place) {
+    std::vector<float> numbers;
+    for (std::size_t i = 0; i < batch.size(); ++i)
+      numbers.push_back(static_cast<float>(batch.tokens[2 * i + place]));
+    return numbers;
+  }
+  static std::vector<float> numbers_of(const Batch& batch) {
+    return batch.tokens.empty() ? as_vector(batch.inputs) : tokens_of(batch, 0);
+  }
+  static std::vector<float> targets_of(const Batch& batch) {
+    if (!batch.tokens.empty()) return tokens_of(batch, 1);
+    return batch.values.empty() ? as_vector(batch.labels) : as_vector(batch.values);
+  }
+
   std::vector<float> w_, g_;
   const bool first_, last_;
   std::map<int, Held> held_;

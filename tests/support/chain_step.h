@@ -25,13 +25,26 @@ inline PipelinePlan plan_of(int stages, int micro_batches, Schedule schedule,
 inline constexpr float kWeight = 1.25F;
 
 struct ChainProblem {
-  explicit ChainProblem(std::size_t samples) {
+  explicit ChainProblem(std::size_t samples, Task of = Task::classification) : task(of) {
     for (std::size_t i = 0; i < samples; ++i) {
-      x.push_back(0.5F + static_cast<float>(i) / 8);
+      x.push_back(task == Task::language ? static_cast<float>(i % 5) : 0.5F + static_cast<float>(i) / 8);
       labels.push_back(static_cast<std::int64_t>(i % 3));
+      values.push_back(static_cast<float>(labels.back()));
+      tokens.push_back(static_cast<std::int32_t>(i % 5));
+      tokens.push_back(static_cast<std::int32_t>(labels.back()));
     }
   }
-  Batch batch() const { return {x, labels, {1, 1, 1}, 0}; }
+  Batch batch() const {
+    Batch batch{.inputs = x, .labels = labels, .shape = {1, 1, 1}};
+    if (task == Task::classification) return batch;
+    batch.labels = {};
+    if (task == Task::regression) batch.values = values;
+    if (task == Task::language) {
+      batch.inputs = {};
+      batch.tokens = tokens;
+    }
+    return batch;
+  }
   // The gradient of each weight of a model with this many stages.
   double gradient(int stages) const {
     double sum = 0;
@@ -41,8 +54,10 @@ struct ChainProblem {
     }
     return sum / static_cast<double>(x.size());
   }
-  std::vector<float> x;
+  Task task;
+  std::vector<float> x, values;
   std::vector<std::int64_t> labels;
+  std::vector<std::int32_t> tokens;
 };
 
 struct Told {
@@ -59,12 +74,15 @@ inline Told run_step(Cluster& cluster, const PipelinePlan& plan, const ChainProb
   std::vector<std::unique_ptr<Endpoint>> endpoints;
   for (int s = 0; s < plan.stages; ++s) endpoints.push_back(cluster.endpoint(NodeId{s}));
   std::vector<double> ends(count);
+  PipelinePlan of_task = plan;
+  of_task.task = problem.task;
+  of_task.input = problem.batch().shape;
   cluster.run([&](NodeId id) {
     const auto s = static_cast<std::size_t>(id.value);
     MessagePool pool;
     AdaptiveTimeout timeout{Time(20)};
     ChainStage stage({kWeight}, s == 0, s + 1 == count);
-    Pipeline pipeline(*endpoints[s], pool, timeout, stage, plan, nullptr);
+    Pipeline pipeline(*endpoints[s], pool, timeout, stage, of_task, nullptr);
     for (int step = 0; step < steps; ++step) {
       const Score score = pipeline.train(s == 0 ? problem.batch() : Batch{}, static_cast<std::uint64_t>(step),
                                          problem.x.size(), {});

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,11 @@ struct CutModel {
           passes_of_stage(schedule, static_cast<int>(stages), static_cast<int>(s), micro_batches));
     std::vector<std::size_t> next(stages);
     const auto part_at = [&](int index) -> MicroBatch {
-      return {.step = batch.step, .index = index, .count = micro_batches, .whole = batch.size()};
+      return {.step = batch.step,
+              .index = index,
+              .count = micro_batches,
+              .whole = batch.size(),
+              .weight = std::accumulate(batch.weights.begin(), batch.weights.end(), 0.0)};
     };
     for (bool moved = true; moved;) {
       moved = false;
@@ -47,8 +52,7 @@ struct CutModel {
           const std::size_t from = first_sample_in(batch.size(), micro_batches, pass.micro_batch);
           const std::size_t count = samples_in(batch.size(), micro_batches, pass.micro_batch);
           StageInput input;
-          input.batch = {batch.images.subspan(from * batch.shape.size(), count * batch.shape.size()),
-                         batch.labels.subspan(from, count), batch.shape, batch.step};
+          input.batch = batch.part(from, count);
           if (s > 0) {
             input.activation = forth[s].front();
             forth[s].pop_front();
@@ -75,7 +79,7 @@ struct CutModel {
   Score test(const Batch& batch) {
     Score score;
     StageInput input{.batch = batch};
-    for (const auto& stage : all) input.activation = stage->test(input, pool, score);
+    for (const auto& stage : all) input.activation = stage->test(input, pool, score, {});
     return score;
   }
 

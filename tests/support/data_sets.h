@@ -12,7 +12,7 @@
 namespace veche::testing {
 
 // The section [data] for what lies at a path.
-inline DataSettings at(const std::filesystem::path& path, const std::string& bad = "refuse") {
+inline DataSettings at(const std::filesystem::path& path, OnDamage bad = OnDamage::refuse) {
   DataSettings settings;
   settings.path = {path.string()};
   settings.bad = bad;

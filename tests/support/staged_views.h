@@ -47,7 +47,7 @@ class StagedChurnRun {
 
   StagedChurnRun(Assignments variant, int stages, std::uint64_t seed)
       : stages_(stages), variant_(std::move(variant)), seed_(seed), random_(seed, "stages that come and go") {
-    opened_ = open_data_for_views(settings(1));
+    opened_ = open_data_for_views(settings(1), nullptr);
   }
 
   // False: a stage was lost for good, and all waited for it.

@@ -11,7 +11,7 @@
 #include "tests/support/seeded.h"
 #include "veche/errors.h"
 #include "veche/runtime/plan/run_plan.h"
-#include "veche/train/loop/node.h"
+#include "veche/train/node/node.h"
 #include "veche/train/views/catch_up.h"
 #include "veche/train/views/state_pieces.h"
 #include "veche/train/views/view_part.h"

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMostDiscarded = 64U << 20U;
 constexpr auto kBetweenParts = 200ms;
 constexpr auto kToLeave = 1s;
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
 }  // namespace
 
@@ -44,6 +45,10 @@ asio::awaitable<void> Connection::stream(HttpReply reply, bool chunked) {
       deadline_ = HttpClock::now() + shared_.options.to_read_answer;
       if (!co_await write(part)) co_return;
       deadline_ = kNever;
+    }
+    if (reply.ended && reply.ended()) {
+      if (chunked) co_await write(kLastChunk);
+      co_return co_await leave();
     }
     pause_.expires_after(kBetweenParts);
     asio::error_code cancelled;

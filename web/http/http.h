@@ -32,6 +32,8 @@ struct HttpReply {
   // For a stream, instead of `body`: called about five times a second for the next part. Empty
   // parts are not sent. Must not block. A client that does not read is dropped.
   std::function<std::string()> parts = {};
+  // Asked after each part: true ends the stream. Empty: it ends with the server.
+  std::function<bool()> ended = {};
 };
 
 // Answers requests. Must outlive the server.

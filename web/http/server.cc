@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "web/http/connection.h"
 #include "web/http/parts.h"
 

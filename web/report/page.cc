@@ -76,6 +76,12 @@ std::string section_of(const RunRecord& run, const DrawGraph& draw_graph) {
       text += fmt::format("<p>{} of {} measurements; all are in the CSV.</p>\n", kMostMeasurements,
                           run.metrics.size());
   }
+  // The first and the last text show what the model has learnt.
+  for (std::size_t i = 0; i < run.samples.size(); i += std::max<std::size_t>(1, run.samples.size() - 1)) {
+    const Json& sample = run.samples[i];
+    text += fmt::format("<h3>What the averaged model wrote at step {}</h3>\n<pre class=\"sample\">{}</pre>\n",
+                        sample.value("step", 0), html(sample.value("text", "")));
+  }
   return text + "<details><summary>The configuration</summary><pre>" + html(run.config) +
          "</pre></details>\n</section>\n";
 }

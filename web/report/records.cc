@@ -10,6 +10,7 @@
 #include "veche/base/files/read_text.h"
 #include "veche/base/text/nesting.h"
 #include "veche/errors.h"
+#include "veche/runtime/record/measures_json.h"
 
 namespace veche::web {
 namespace {
@@ -46,13 +47,16 @@ Json summary_so_far(const std::vector<Json>& metrics) {
   if (metrics.empty()) return json;
   const Json& last = metrics.back();
   json["steps"] = last["step"];
-  for (const auto& [key, as] : {std::pair("epoch", "epochs"), std::pair("seconds", "seconds"),
-                                std::pair("images_per_second", "images_per_second")})
+  const Task task = task_in(last);
+  json["task"] = to_string(task);
+  for (const auto& [key, as] : {std::pair("epoch", "epochs"), std::pair("seconds", "seconds")})
     if (last.contains(key)) json[as] = last[key];
+  if (const auto found = throughput_in(last)) json[throughput_key(task)] = *found;
   if (const auto loss = number(last, {"train", "loss"})) json["train_loss"] = *loss;
   if (const auto cv = number(last, {"cv"})) json["disagreement"]["cv"] = *cv;
-  if (const auto accuracy = number(last, {"average_model", "accuracy"}))
-    json["accuracy"]["average_model"] = *accuracy;
+  const std::string measure(main_measure(task).name);
+  if (const auto value = number(last, {"average_model", measure.c_str()}))
+    json[measure]["average_model"] = *value;
   double bytes = 0;
   const Json nodes = last.contains("nodes") ? last["nodes"] : Json::array();
   for (const Json& node : nodes) bytes += number(node, {"bytes_sent"}).value_or(0);
@@ -116,12 +120,21 @@ std::optional<double> number(const Json& json, std::initializer_list<const char*
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path) {
+Task RunRecord::task() const { return task_in(summary); }
+
+std::optional<double> throughput(const RunRecord& run) { return throughput_in(run.summary); }
+
+std::optional<Spread> over_runs(const RunGroup& group,
+                                const std::function<std::optional<double>(const RunRecord&)>& value) {
   std::vector<double> values;
   for (const RunRecord& run : group.runs)
-    if (const auto value = number(run.summary, path)) values.push_back(*value);
+    if (const auto found = value(run)) values.push_back(*found);
   if (values.empty()) return std::nullopt;
   return spread_of(values);
+}
+
+std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path) {
+  return over_runs(group, [&](const RunRecord& run) { return number(run.summary, path); });
 }
 
 RunRecord read_record(const fs::path& folder) {
@@ -133,6 +146,7 @@ RunRecord read_record(const fs::path& folder) {
   run.config = read_text(run.folder / "config.toml", (run.folder / "config.toml").string(), kMostText);
   std::error_code unknown;
   if (fs::exists(run.folder / "metrics.jsonl", unknown)) run.metrics = lines_of(run.folder / "metrics.jsonl");
+  if (fs::exists(run.folder / "samples.jsonl", unknown)) run.samples = lines_of(run.folder / "samples.jsonl");
   run.ended = fs::exists(run.folder / "summary.json", unknown);
   run.summary = run.ended ? parsed(run.folder / "summary.json") : summary_so_far(run.metrics);
   if (!run.ended) {

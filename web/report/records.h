@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "veche/measures.h"
 #include "veche/runtime/record/spread.h"
 
 namespace veche::web {
@@ -19,10 +21,12 @@ struct RunRecord {
   std::string config;  // the text of config.toml
   Json summary;        // from the last measurement if the run has not ended
   bool ended = false;
-  std::vector<Json> metrics;  // one per measurement
-  Json machine;               // machine and version; null if not recorded
+  std::vector<Json> metrics;       // one per measurement
+  Json machine;                    // machine and version; null if not recorded
+  std::vector<Json> samples = {};  // texts that a language model wrote, each with its step
 
   std::string text(const char* key) const;  // of the summary; empty if absent
+  Task task() const;                        // of the summary
 };
 
 // Runs that differ only in their seeds.
@@ -37,8 +41,13 @@ std::string config_value(const std::string& config, const std::string& section, 
 // A nested number; nullopt if absent or not a number.
 std::optional<double> number(const Json& json, std::initializer_list<const char*> path);
 
+// The throughput of a run, of any version; nullopt if unknown.
+std::optional<double> throughput(const RunRecord& run);
+
 // Mean and deviation over the runs of a group that have the value; nullopt if none has.
 std::optional<Spread> over_runs(const RunGroup& group, std::initializer_list<const char*> path);
+std::optional<Spread> over_runs(const RunGroup& group,
+                                const std::function<std::optional<double>(const RunRecord&)>& value);
 
 // Reads the runs in these folders: a run's own folder, or one of `veche train --compare`, which
 // holds several. Throws RequestError for a folder that is neither, or whose files are damaged. A

@@ -106,6 +106,22 @@ TEST(Page, NamesHarmNothing) {
     EXPECT_EQ(file.parent_path(), folder.path() / "csv");
 }
 
+TEST(Page, ShowsTheFirstAndTheLastTextOfALanguageModel) {
+  const Folder folder;
+  const fs::path run = folder.run("a", 1, 0.8);
+  std::ofstream(run / "samples.jsonl") << R"({"step":1,"text":"xq<z"})"
+                                       << "\n"
+                                       << R"({"step":2,"text":"in between"})"
+                                       << "\n"
+                                       << R"({"step":3,"text":"to be"})"
+                                       << "\n"
+                                       << R"({"step":4,"te)";
+  const std::string page = report_page(by_seed(read_records({run})), [](const RunRecord&) { return ""; });
+  EXPECT_NE(page.find("wrote at step 1</h3>\n<pre class=\"sample\">xq&lt;z</pre>"), std::string::npos);
+  EXPECT_NE(page.find("wrote at step 3</h3>\n<pre class=\"sample\">to be</pre>"), std::string::npos);
+  EXPECT_EQ(page.find("in between"), std::string::npos);
+}
+
 TEST(Sheet, EveryFormEscapesItsOwnSigns) {
   Sheet sheet({"name", "50 %"});
   sheet.row({"a|b_c, \"d\"", "1 ± 2"});

@@ -2,11 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
 
+#include "veche/runtime/record/measures_json.h"
 #include "web/report/report.h"
 
 namespace veche::web {
 namespace {
+
+constexpr std::string_view kPlusMinus = " ± ";
 
 std::string quantity(double value, const char* unit) {
   constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T", "P"};
@@ -18,24 +23,48 @@ std::string quantity(double value, const char* unit) {
   return fmt::format("{:.4g} {}{}", value, kPrefixes[step], unit);
 }
 
-std::string percent(const std::optional<double>& part, int digits = 2) {
-  return part ? fmt::format("{:.{}f} %", 100 * *part, digits) : "";
-}
+const Measure& measure_of(const RunRecord& run) { return main_measure(run.task()); }
 
 // Over seeds if there are several, otherwise over the nodes of the single run.
-std::string accuracy_of(const RunGroup& group) {
-  const auto mean = over_runs(group, {"accuracy", "mean"});
+std::string result_of_nodes(const RunGroup& group) {
+  const Measure& measure = measure_of(group.runs.front());
+  const std::string name(measure.name);
+  const auto mean = over_runs(group, {name.c_str(), "mean"});
   if (!mean) return "";
-  const auto of_nodes = over_runs(group, {"accuracy", "std"});
+  const auto of_nodes = over_runs(group, {name.c_str(), "std"});
   const double std = mean->count > 1 ? mean->std : of_nodes ? of_nodes->mean : 0;
-  return fmt::format("{:.2f} ± {:.2f} %", 100 * mean->mean, 100 * std);
+  return shown(measure, mean->mean, std, kPlusMinus);
 }
 
-std::string average_of(const RunGroup& group) {
-  const auto found = over_runs(group, {"accuracy", "average_model"});
+std::string result_of_average(const RunGroup& group) {
+  const Measure& measure = measure_of(group.runs.front());
+  const std::string name(measure.name);
+  const auto found = over_runs(group, {name.c_str(), "average_model"});
   if (!found) return "";
-  return found->count > 1 ? fmt::format("{:.2f} ± {:.2f} %", 100 * found->mean, 100 * found->std)
-                          : percent(found->mean);
+  return found->count > 1 ? shown(measure, found->mean, found->std, kPlusMinus) : shown(measure, found->mean);
+}
+
+// The tasks of the runs, each once.
+std::vector<Task> tasks_of(const std::vector<RunGroup>& groups) {
+  std::vector<Task> tasks;
+  for (const RunGroup& group : groups)
+    for (const RunRecord& run : group.runs)
+      if (std::ranges::find(tasks, run.task()) == tasks.end()) tasks.push_back(run.task());
+  return tasks;
+}
+
+// "accuracy", or "accuracy or perplexity".
+std::string joined(const std::vector<Task>& tasks, const std::function<std::string_view(Task)>& word) {
+  std::vector<std::string_view> words;
+  for (const Task task : tasks)
+    if (std::ranges::find(words, word(task)) == words.end()) words.push_back(word(task));
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
+std::string capitalised(std::string_view text) {
+  std::string words(text);
+  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return words;
 }
 
 std::string mean_of(const RunGroup& group, std::initializer_list<const char*> path, const char* format) {
@@ -64,31 +93,36 @@ std::string cell(const std::optional<double>& value) { return value ? fmt::forma
 }  // namespace
 
 Sheet overview(const std::vector<RunGroup>& groups) {
-  Sheet sheet({"run", "strategy", "graph", "model", "nodes", "seeds", "steps", "accuracy of the nodes",
-               "averaged model", "train loss", "disagreement", "seconds", "images/s", "sent", "ended"},
+  const std::vector<Task> tasks = tasks_of(groups);
+  const auto title = [](Task task) { return main_measure(task).title; };
+  Sheet sheet({"run", "strategy", "graph", "model", "nodes", "seeds", "steps",
+               joined(tasks, title) + " of the nodes", "averaged model", "train loss", "disagreement",
+               "seconds", joined(tasks, things_of) + "/s", "sent", "ended"},
               4);
   for (const RunGroup& group : groups) {
     const RunRecord& first = group.runs.front();
     const auto seconds = over_runs(group, {"seconds"});
     const auto bytes = over_runs(group, {"bytes_sent"});
     const auto cv = over_runs(group, {"disagreement", "cv"});
+    const auto speed = over_runs(group, throughput);
     sheet.row({group.name, first.text("strategy"), first.text("topology"), first.text("model"),
                mean_of(group, {"nodes"}, "{:.0f}"), std::to_string(group.runs.size()),
-               mean_of(group, {"steps"}, "{:.0f}"), accuracy_of(group), average_of(group),
+               mean_of(group, {"steps"}, "{:.0f}"), result_of_nodes(group), result_of_average(group),
                mean_of(group, {"train_loss"}, "{:.4f}"), cv ? fmt::format("{:.3g} %", 100 * cv->mean) : "",
                !seconds ? ""
                         : (seconds->count > 1 ? fmt::format("{:.4g} ± {:.2g}", seconds->mean, seconds->std)
                                               : fmt::format("{:.4g}", seconds->mean)) +
                               (first.summary.contains("wall_seconds") ? " virtual" : ""),
-               mean_of(group, {"images_per_second"}, "{:.0f}"), bytes ? quantity(bytes->mean, "B") : "",
+               speed ? fmt::format("{:.0f}", speed->mean) : "", bytes ? quantity(bytes->mean, "B") : "",
                endings(group)});
   }
   return sheet;
 }
 
 Sheet nodes_of(const RunRecord& run, std::size_t most_rows) {
-  Sheet sheet({"node", "test accuracy", "train loss", "from the mean", "steps", "computing s", "waiting s",
-               "communicating s", "staleness", "sent"});
+  const Measure& measure = measure_of(run);
+  Sheet sheet({"node", fmt::format("test {}", measure.title), "train loss", "from the mean", "steps",
+               "computing s", "waiting s", "communicating s", "staleness", "sent"});
   const auto nodes = run.summary.find("per_node");
   if (nodes == run.summary.end() || !nodes->is_array()) return sheet;
   for (std::size_t i = 0; i < std::min(nodes->size(), most_rows); ++i) {
@@ -100,7 +134,8 @@ Sheet nodes_of(const RunRecord& run, std::size_t most_rows) {
     const auto loss = number(node, {"train", "loss"}), l2 = number(node, {"l2"}),
                steps = number(node, {"steps"});
     const auto stale = number(node, {"staleness", "mean"});
-    sheet.row({std::to_string(i), percent(number(node, {"test", "accuracy"})),
+    const auto tested = number(node, {"test", std::string(measure.name).c_str()});
+    sheet.row({std::to_string(i), tested ? shown(measure, *tested) : "",
                loss ? fmt::format("{:.4f}", *loss) : "", l2 ? fmt::format("{:.3g}", *l2) : "",
                steps ? fmt::format("{:.0f}", *steps) : "", fixed("compute_seconds"), fixed("waiting_seconds"),
                fixed("communication_seconds"), stale ? fmt::format("{:.3g}", *stale) : "",
@@ -110,52 +145,78 @@ Sheet nodes_of(const RunRecord& run, std::size_t most_rows) {
 }
 
 Sheet measurements(const RunRecord& run) {
-  Sheet sheet({"step", "epoch", "seconds", "bytes_sent", "learning_rate", "images_per_second", "train_loss",
-               "train_accuracy", "average_model_loss", "average_model_accuracy", "cv"});
-  for (const Json& line : run.metrics)
-    sheet.row({cell(number(line, {"step"})), cell(number(line, {"epoch"})), cell(number(line, {"seconds"})),
-               cell(bytes_at(line)), cell(number(line, {"learning_rate"})),
-               cell(number(line, {"images_per_second"})), cell(number(line, {"train", "loss"})),
-               cell(number(line, {"train", "accuracy"})), cell(number(line, {"average_model", "loss"})),
-               cell(number(line, {"average_model", "accuracy"})), cell(number(line, {"cv"}))});
+  const std::string per_second = throughput_key(run.task());
+  std::vector<std::string> head{"step", "epoch", "seconds", "bytes_sent", "learning_rate", per_second};
+  std::vector<std::pair<const char*, std::string>> values;  // the part of a line, and the measure
+  std::vector<std::string> names{"loss"};
+  for (const Measure& measure : measures_of(run.task()))
+    if (measure.name != "loss") names.emplace_back(measure.name);
+  for (const char* part : {"train", "average_model"})
+    for (const std::string& name : names) {
+      const auto has = [&](const Json& line) { return number(line, {part, name.c_str()}).has_value(); };
+      if (name == "auc" && std::ranges::none_of(run.metrics, has)) continue;
+      head.push_back(fmt::format("{}_{}", part, name));
+      values.emplace_back(part, name);
+    }
+  head.emplace_back("cv");
+  Sheet sheet(std::move(head));
+  for (const Json& line : run.metrics) {
+    std::vector<std::string> row{cell(number(line, {"step"})),          cell(number(line, {"epoch"})),
+                                 cell(number(line, {"seconds"})),       cell(bytes_at(line)),
+                                 cell(number(line, {"learning_rate"})), cell(throughput_in(line))};
+    for (const auto& [part, name] : values) row.push_back(cell(number(line, {part, name.c_str()})));
+    row.push_back(cell(number(line, {"cv"})));
+    sheet.row(std::move(row));
+  }
   return sheet;
 }
 
 std::vector<NamedChart> charts(const std::vector<RunGroup>& groups) {
-  std::vector<NamedChart> all{
-      {"accuracy", {"Accuracy of the averaged model", "steps", "per cent of the test set", {}}},
-      {"loss", {"Loss while training", "steps", "cross entropy", {}}},
-      {"disagreement", {"How far the nodes differ", "steps", "per cent of the model's length", {}, true}},
-      {"accuracy-seconds", {"Accuracy over time", "seconds of training", "per cent of the test set", {}}},
-      {"accuracy-bytes",
-       {"Accuracy over bytes", "gigabytes sent by all nodes", "per cent of the test set", {}}},
+  const auto step = [](const Json& line) { return number(line, {"step"}); };
+  const auto per_cent = [](const std::optional<double>& part) {
+    return part ? std::optional(100 * *part) : std::nullopt;
   };
-  for (const RunGroup& group : groups)
-    for (const RunRecord& run : group.runs) {
-      const auto curve = [&](std::size_t chart, const auto& x, const auto& y) {
+  std::vector<NamedChart> all;
+  const auto add = [&](const std::string& file, Chart chart, const std::optional<Task>& task, const auto& x,
+                       const auto& y) {
+    for (const RunGroup& group : groups)
+      for (const RunRecord& run : group.runs) {
+        if (task && run.task() != *task) continue;
         Curve made{run.name, {}, {}};
         for (const Json& line : run.metrics)
           if (const std::optional<double> across = x(line), up = y(line); across && up) {
             made.x.push_back(*across);
             made.y.push_back(*up);
           }
-        if (!made.x.empty()) all[chart].chart.curves.push_back(std::move(made));
-      };
-      const auto scaled = [](const std::optional<double>& value, double by) {
-        return value ? std::optional(*value * by) : std::nullopt;
-      };
-      const auto step = [](const Json& line) { return number(line, {"step"}); };
-      const auto accuracy = [&](const Json& line) {
-        return scaled(number(line, {"average_model", "accuracy"}), 100);
-      };
-      curve(0, step, accuracy);
-      curve(1, step, [](const Json& line) { return number(line, {"train", "loss"}); });
-      curve(2, step, [&](const Json& line) { return scaled(number(line, {"cv"}), 100); });
-      curve(
-          3, [](const Json& line) { return number(line, {"seconds"}); }, accuracy);
-      curve(
-          4, [](const Json& line) { return std::optional(bytes_at(line) * 1e-9); }, accuracy);
-    }
+        if (!made.x.empty()) chart.curves.push_back(std::move(made));
+      }
+    all.push_back({file, std::move(chart)});
+  };
+  const std::vector<Task> tasks = tasks_of(groups);
+  const auto add_result = [&](Task task, const std::string& ending, const std::string& over,
+                              const std::string& axis, const auto& x) {
+    const Measure& measure = main_measure(task);
+    const std::string name(measure.name), unit = measure.unit == "%" ? "per cent of the test set" : name;
+    add(name + ending, {capitalised(measure.title) + over, axis, unit, {}}, task, x,
+        [&, scale = measure.scale()](const Json& line) {
+          const auto value = number(line, {"average_model", name.c_str()});
+          return value ? std::optional(scale * *value) : std::nullopt;
+        });
+  };
+  for (const Task task : tasks) add_result(task, "", " of the averaged model", "steps", step);
+  const bool entropy = std::ranges::find(tasks, Task::regression) == tasks.end();
+  add("loss", {"Loss while training", "steps", entropy ? "cross entropy" : "mean loss", {}}, {}, step,
+      [](const Json& line) {
+        return number(line, {"train", "loss"});
+      });
+  add("disagreement", {"How far the nodes differ", "steps", "per cent of the model's length", {}, true}, {},
+      step, [&](const Json& line) { return per_cent(number(line, {"cv"})); });
+  for (const Task task : tasks) {
+    add_result(task, "-seconds", " over time", "seconds of training",
+               [](const Json& line) { return number(line, {"seconds"}); });
+    add_result(task, "-bytes", " over bytes", "gigabytes sent by all nodes",
+               [](const Json& line) { return std::optional(bytes_at(line) * 1e-9); });
+  }
   return all;
 }
 

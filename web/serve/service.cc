@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "veche/base/text/nesting.h"
 #include "veche/data/sets/damage.h"
 #include "veche/errors.h"
 #include "veche/runtime/inference/prediction.h"
@@ -35,31 +36,79 @@ std::size_t top_of(const HttpRequest& request, std::size_t classes) {
   return std::stoul(word);
 }
 
+// The columns of a row that the model needs, for GET /model.
+AnswerJson columns_of(const ModelInput& input) {
+  AnswerJson columns = AnswerJson::array();
+  if (!input.table) return columns;
+  for (const TableScheme::Column& column : input.table->columns) {
+    AnswerJson one{{"name", column.name}, {"kind", word_of(column.kind)}};
+    if (column.kind == ColumnKind::category) one["categories"] = column.categories;
+    columns.push_back(std::move(one));
+  }
+  return columns;
+}
+
+// The rows of a request.
+struct JsonRows {
+  std::vector<std::vector<float>> samples;
+  bool is_list = false;
+};
+
+// The value of a column as the text that a file would have; empty: it is missing.
+std::string text_of(const AnswerJson& row, const std::string& column) {
+  const auto cell = row.find(column);
+  if (cell == row.end()) throw Damaged(fmt::format("has no {}: give its value, or null", column));
+  if (cell->is_null()) return {};
+  if (cell->is_string()) return cell->get<std::string>();
+  if (cell->is_number() || cell->is_boolean()) return cell->dump();
+  throw Damaged(fmt::format("has a {} that is neither a number nor a text", column));
+}
+
+std::vector<float> sample_of_row(const AnswerJson& row, const RowEncoder& encoder) {
+  const auto& columns = encoder.scheme().columns;
+  std::vector<std::string> texts;
+  for (const auto& column : columns) texts.push_back(text_of(row, column.name));
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<float> sample(encoder.scheme().width());
+  encoder.encode(views, sample);
+  return sample;
+}
+
+JsonRows read_rows(const std::string& body, const RowEncoder& encoder) {
+  constexpr std::size_t kMostRows = 1000;
+  AnswerJson json;
+  try {
+    check_json_nesting(body);
+    json = AnswerJson::parse(body);
+  } catch (const AnswerJson::exception&) {
+    throw Refused{refusal(400, "send a row as JSON, such as {\"AGE\": 35, ..}, or a list of rows")};
+  } catch (const RequestError& error) {
+    throw Refused{refusal(400, error.what())};
+  }
+  JsonRows rows{.samples = {}, .is_list = json.is_array()};
+  if (!rows.is_list) json = AnswerJson::array({std::move(json)});
+  if (json.empty() || json.size() > kMostRows)
+    throw Refused{refusal(400, fmt::format("send 1 to {} rows in a request", kMostRows))};
+  for (std::size_t i = 0; i < json.size(); ++i) try {
+      if (!json[i].is_object()) throw Damaged("is no object: a row is {\"column\": value, ..}");
+      rows.samples.push_back(sample_of_row(json[i], encoder));
+    } catch (const Damaged& damage) {
+      throw Refused{refusal(422, rows.is_list ? fmt::format("row {}: {}", i + 1, damage.what())
+                                              : fmt::format("the row: {}", damage.what()))};
+    }
+  return rows;
+}
+
 }  // namespace
 
 PredictionService::PredictionService(const std::filesystem::path& place, const ServiceOptions& options,
                                      Guard guard)
-    : guard_(std::move(guard)),
+    : CountedService(std::move(guard)),
       model_(place, options.node, options.threads),
-      reader_(model_.input()),
+      reader_(model_.input().table ? std::nullopt : std::optional<PictureReader>(model_.input())),
+      rows_(model_.input().table ? std::optional<RowEncoder>(*model_.input().table) : std::nullopt),
       batcher_(model_, options.limits),
       place_(place) {}
-
-HttpReply PredictionService::counted(HttpReply reply) {
-  ++by_status_[static_cast<std::size_t>(std::clamp(reply.status / 100, 0, 5))];
-  return reply;
-}
-
-HttpReply PredictionService::refused(int status) {
-  return counted(refusal_of_server(status, HttpOptions().most_body));
-}
-
-std::optional<HttpReply> PredictionService::admit(const HttpRequest& head) {
-  auto reply = guard_.refuses(head);
-  if (!reply) reply = route(head);
-  if (reply) return counted(std::move(*reply));
-  return std::nullopt;
-}
 
 HttpReply PredictionService::answer(const HttpRequest& request) {
   const auto start = std::chrono::steady_clock::now();
@@ -88,8 +137,8 @@ std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
   if (!posts && !gets) return refusal(404, "no such page: POST a picture to /predict");
   const bool right = posts ? head.method == "POST" : head.method == "GET" || head.method == "HEAD";
   if (!right) {
-    HttpReply reply =
-        refusal(405, posts ? path + " wants a picture: POST one" : path + " is there to be read: GET it");
+    HttpReply reply = refusal(
+        405, posts ? path + " wants a picture or a row: POST one" : path + " is there to be read: GET it");
     reply.headers.emplace_back("Allow", posts ? "POST" : "GET, HEAD");
     return reply;
   }
@@ -104,8 +153,9 @@ std::optional<HttpReply> PredictionService::route(const HttpRequest& head) {
 std::vector<float> PredictionService::sample_of(const HttpRequest& request) const {
   if (request.body.empty())
     throw Refused{refusal(400, "the request is empty: send the bytes of a JPEG or PNG")};
+  if (rows_) throw Refused{refusal(422, "the model sees rows of a table: POST them to /predict as JSON")};
   try {
-    return reader_.read({reinterpret_cast<const std::uint8_t*>(request.body.data()), request.body.size()});
+    return reader_->read({reinterpret_cast<const std::uint8_t*>(request.body.data()), request.body.size()});
   } catch (const Damaged& damage) {
     throw Refused{refusal(422, fmt::format("the picture {}", damage.what()))};
   }
@@ -113,7 +163,16 @@ std::vector<float> PredictionService::sample_of(const HttpRequest& request) cons
 
 HttpReply PredictionService::predict(const HttpRequest& request) {
   const std::size_t top = top_of(request, static_cast<std::size_t>(model_.classes()));
+  if (rows_) return predict_rows(request, top);
   return json_reply(prediction_json(model_.input(), batcher_.predict(sample_of(request)), top));
+}
+
+HttpReply PredictionService::predict_rows(const HttpRequest& request, std::size_t top) {
+  const JsonRows rows = read_rows(request.body, *rows_);
+  std::vector<AnswerJson> answers;
+  for (const std::vector<float>& sample : rows.samples)
+    answers.push_back(prediction_json(model_.input(), batcher_.predict(sample), top));
+  return json_reply(rows.is_list ? AnswerJson{{"answers", answers}} : answers.front());
 }
 
 HttpReply PredictionService::ask_nodes(const HttpRequest& request) {
@@ -158,24 +217,18 @@ HttpReply PredictionService::about() const {
                      {"nodes", model_.nodes()},
                      {"parameters", model_.parameters()},
                      {"shape", {input.shape.channels, input.shape.height, input.shape.width}},
-                     {"classes", classes}});
+                     {"classes", input.task == Task::regression ? AnswerJson::array() : classes},
+                     {"columns", columns_of(input)}});
 }
 
 HttpReply PredictionService::metrics() const {
-  std::string text;
-  const auto family = [&](const char* name, const char* kind, const char* help) {
-    text += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, kind, help);
-  };
-  family("veche_http_requests_total", "counter", "Requests answered, by the hundreds of their status.");
-  for (std::size_t hundreds = 1; hundreds < by_status_.size(); ++hundreds)
-    text += fmt::format("veche_http_requests_total{{status=\"{}xx\"}} {}\n", hundreds,
-                        by_status_[hundreds].load());
+  std::string text = requests_by_status();
   const Batcher::Counts counts = batcher_.counts();
-  family("veche_images_total", "counter", "Pictures that the served model has answered for.");
+  text += family("veche_images_total", "counter", "Pictures that the served model has answered for.");
   text += fmt::format("veche_images_total {}\n", counts.images);
-  family("veche_batches_total", "counter", "Passes of the model that took.");
+  text += family("veche_batches_total", "counter", "Passes of the model that took.");
   text += fmt::format("veche_batches_total {}\n", counts.batches);
-  family("veche_predict_seconds", "histogram", "Time of answers to /predict.");
+  text += family("veche_predict_seconds", "histogram", "Time of answers to /predict.");
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < kBounds.size(); ++i)
     text += fmt::format("veche_predict_seconds_bucket{{le=\"{}\"}} {}\n", kBounds[i], sum += times_[i]);
@@ -183,7 +236,7 @@ HttpReply PredictionService::metrics() const {
   text += fmt::format("veche_predict_seconds_bucket{{le=\"+Inf\"}} {}\n", sum);
   text += fmt::format("veche_predict_seconds_sum {}\n", static_cast<double>(microseconds_) * 1e-6);
   text += fmt::format("veche_predict_seconds_count {}\n", sum);
-  family("veche_model_step", "gauge", "The step of the checkpoint that is served.");
+  text += family("veche_model_step", "gauge", "The step of the checkpoint that is served.");
   text += fmt::format("veche_model_step {}\n", model_.step());
   return {.type = "text/plain; version=0.0.4", .body = text};
 }

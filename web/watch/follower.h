@@ -4,31 +4,18 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "veche/task.h"
+#include "web/watch/line_reader.h"
+#include "web/watch/marks.h"
+#include "web/watch/measured.h"
 
 namespace veche::web {
 
-// The complete lines appended to a file since the last call. A file that became shorter, or was
-// replaced, is read from the start.
-class LineReader {
- public:
-  explicit LineReader(std::filesystem::path file) : file_(std::move(file)) {}
-  // Returns true if it was read from the start, for the first time or again: discard earlier lines.
-  bool read(std::vector<std::string>& lines);
-  // More data are available: call again.
-  bool behind() const { return behind_; }
-
- private:
-  const std::filesystem::path file_;
-  bool behind_ = false;
-  std::uintmax_t at_ = 0;
-  std::string rest_;         // an incomplete line
-  std::uint64_t inode_ = 0;  // of the file being read; 0: none
-};
-
 // The state of a run, read from its folder, in compact columns whatever the run's length. One
-// thread at a time. `poll` reads new data; the other methods answer from memory, as JSON for the
-// page.
+// thread at a time. `poll` reads new data; the other methods answer from memory, for the page.
 class RunFollower {
  public:
   explicit RunFollower(const std::filesystem::path& folder);
@@ -43,34 +30,33 @@ class RunFollower {
 
   // The configuration, the graph and a description.
   nlohmann::json about() const;
-  // Columns over the whole run with at most `rows` rows: measurements, and progress in between.
+  // Columns over the whole run with at most `rows` rows: measurements, progress in between, and the
+  // marks of the time line.
   nlohmann::json series(std::size_t rows) const;
-  // The columns of every node at up to `rows` measurements; the last measurements completely.
+  // When up to `rows` measurements were made, how many nodes each had; the last one completely.
   nlohmann::json nodes(std::size_t rows) const;
+  // A measure of every node at these measurements: 32-bit floats, node by node, NaN where there is
+  // none. Empty for a measure that has no name here (columns.cc).
+  std::string column_of_nodes(std::string_view measure, std::size_t rows) const;
   // The current state of every node: {"step", "nodes": [{"steps", "computing", .., "to": [[peer,
   // bytes], ..]}, ..]}; no nodes if nothing is known.
   const nlohmann::json& now() const { return now_; }
 
  private:
-  struct Measurement {
-    double step, seconds, bytes, epoch, rate, speed, loss, accuracy, cv, mean, std;
-  };
-  struct Going {
-    double step, loss, cv, speed;
-  };
-  struct NodeAt {
-    float accuracy, distance, steps, computing, waiting, communicating, bytes, staleness;
-  };
   void take_measurement(const nlohmann::json& line);
   void take_progress(const nlohmann::json& line);
+  void take_sample(const nlohmann::json& line);
   void take_nodes();
 
   const std::filesystem::path folder_;
   std::string name_, config_;
-  LineReader metrics_file_, progress_file_;
+  LineReader metrics_file_, progress_file_, samples_file_;
+  nlohmann::json sample_;  // the last text that a language model wrote: {"step", "text"}; null: none
   std::vector<Measurement> measurements_;
   std::vector<std::vector<NodeAt>> nodes_;  // by measurement
   std::vector<Going> progress_;
+  Marks marks_;
+  Task task_ = Task::classification;
   std::string stopped_;
   bool ended_ = false;
   nlohmann::json now_{{"step", 0}, {"nodes", nlohmann::json::array()}};

@@ -60,6 +60,20 @@ TEST_F(Following, ReadsWhatIsNewAndWaitsForTheEndOfALine) {
   EXPECT_TRUE(run.ended());
 }
 
+TEST_F(Following, ShowsTheLastTextOfALanguageModel) {
+  RunFollower run(folder_);
+  EXPECT_TRUE(run.series(10)["sample"].is_null());
+  append("samples.jsonl", R"({"step":5,"text":"xq"})"
+                          "\n"
+                          R"({"step":9,"text":"to be"})"
+                          "\n"
+                          R"({"step":12,"te)");
+  EXPECT_TRUE(run.poll());
+  EXPECT_EQ(run.series(10)["sample"], nlohmann::json::parse(R"({"step":9,"text":"to be"})"));
+  append("samples.jsonl", "xt\":7}\n");  // no text
+  EXPECT_FALSE(run.poll());
+}
+
 TEST_F(Following, AResumedRunGoesBack) {
   RunFollower run(folder_);
   for (const int step : {1, 2, 3, 4, 3, 4, 5})

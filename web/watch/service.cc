@@ -134,6 +134,12 @@ HttpReply WatchService::answer(const HttpRequest& request) {
   Watched& run = *found->second;
   const RunFollower& follower = run.follower;
   const std::string what = request.path.substr(5);
+  if (what == "columns") {
+    HttpReply reply{.type = "application/octet-stream",
+                    .body = follower.column_of_nodes(request.query_value("what"), kNodeRows),
+                    .headers = {{"Cache-Control", "no-store"}}};
+    return reply;
+  }
   const std::uint64_t version = what == "about" ? 1
                                 : what == "series"
                                     ? follower.progress_version() * 2 + (follower.ended() ? 1 : 0)
@@ -168,7 +174,8 @@ std::optional<HttpReply> WatchService::admit(const HttpRequest& head) {
   if (path == "/api/events")
     return HttpReply{
         .type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = events()};
-  if (path == "/api/about" || path == "/api/series" || path == "/api/nodes" || path == "/api/now")
+  if (path == "/api/about" || path == "/api/series" || path == "/api/nodes" || path == "/api/now" ||
+      path == "/api/columns")
     return std::nullopt;
   return refusal(404, "no such page");
 }

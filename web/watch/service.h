@@ -19,6 +19,7 @@ namespace veche::web {
 //   GET /           the page
 //   GET /api/runs   their names
 //   GET /api/about, /api/series, /api/nodes, /api/now  ?run=NAME: the data of one run
+//   GET /api/columns ?run=NAME&what=MEASURE: of every node, as floats (RunFollower::column_of_nodes)
 //   GET /api/events server-sent events: which of these has a new version
 //   GET /health     whether it answers
 // One thread reads the folders twice a second, independent of the number of viewers. Each answer is

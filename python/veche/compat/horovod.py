@@ -259,7 +259,7 @@ join = unmatched("hvd.join", "divide the data with veche.shard, which gives all 
 alltoall = unmatched("hvd.alltoall", "use allgather and keep the rows that are yours")
 reducescatter = unmatched("hvd.reducescatter", "use allreduce and keep the rows that are yours")
 add_process_set = unmatched("hvd.add_process_set", "start the processes of a set as a job of their own")
-run = unmatched("hvd.run", "start the script with python -m veche.launch -n 4 script.py")
+run = unmatched("hvd.run", "start the script with python3 -m veche.launch -n 4 script.py")
 start_timeline = unmatched("hvd.start_timeline", "watch the run with veche watch (veche.Optimizer, keep=True)")
 
 __all__ = [

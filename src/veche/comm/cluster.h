@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/endpoint.h"
 
 namespace veche {

@@ -35,8 +35,13 @@ void barrier(Channel& channel) {
   }
 }
 
-Message broadcast(Channel& channel, NodeId root, Message message) {
-  return broadcast_by(channel, root, std::move(message), [&](NodeId from) { return channel.expect(from); });
+Message broadcast(Channel& channel, NodeId root, Message message,
+                  const std::function<void(NodeId from, const Message& message)>& take) {
+  return broadcast_by(channel, root, std::move(message), [&](NodeId from) {
+    Message told = channel.expect(from);
+    take(from, told);
+    return told;
+  });
 }
 
 Message broadcast(Channel& channel, NodeId root, Message message, std::size_t bytes) {

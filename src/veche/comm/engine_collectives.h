@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/channel.h"
 
 namespace veche {

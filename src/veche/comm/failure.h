@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 
 namespace veche {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/base/thread/mutex.h"
 #include "veche/endpoint.h"
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/base/thread/mutex.h"
 #include "veche/node_id.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/comm/event_count.h"
 #include "veche/endpoint.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/base/thread/mutex.h"
 
 namespace veche {

@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kEpochBarrier = 0;
 // Between the stages of a replica, in every step.
 inline constexpr Tag activations = pipeline.child(0);
 inline constexpr Tag activation_gradients = pipeline.child(1);
-inline constexpr Tag labels = pipeline.child(2);
+inline constexpr Tag targets = pipeline.child(2);
 inline constexpr Tag stage_sums = pipeline.child(3);  // sums over the stages, such as squared norms
 
 // Between the stages of a replica, outside of steps. The first is between the nodes of one stage.
@@ -56,6 +56,7 @@ enum StateTalk : std::uint64_t {
   kRunEnded = 12,     // to nodes without a stage: the run has ended
   kAllEnded = 13,     // among the nodes with a stage: the run has ended
   kParts = 14,        // parts of the model, for a checkpoint of the whole
+  kSchemes = 15,      // members with tables: sums of their columns
   kWaiting = 64,      // never sent: a member waits for it to sleep
 };
 

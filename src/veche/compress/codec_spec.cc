@@ -124,13 +124,6 @@ CodecSpec parse_codec(std::string_view key, std::string_view word) {
   return spec;
 }
 
-void parse_lossless(std::string_view key, std::string_view word, CodecSpec& spec) {
-  const std::vector<std::string> words{"none", "zstd"};
-  if (std::ranges::find(words, word) == words.end())
-    refuse_codec(key, "there is no '" + std::string(word) + "'" + suggestion(word, words));
-  spec.zstd = word == "zstd";
-}
-
 const std::vector<CodecHelp>& codec_help() {
   static const std::vector<CodecHelp> help = [] {
     std::vector<CodecHelp> result;

@@ -49,8 +49,6 @@ struct CodecSpec {
 
 // Throws RequestError naming `key`, the problem and the nearest valid word.
 CodecSpec parse_codec(std::string_view key, std::string_view word);
-// Lossless packing after the codec: "none" or "zstd".
-void parse_lossless(std::string_view key, std::string_view word, CodecSpec& spec);
 
 // Every codec as users write it ("topk:F"), with a line of help.
 struct CodecHelp {

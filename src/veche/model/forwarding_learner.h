@@ -1,12 +1,13 @@
 #pragma once
 
 #include "veche/learner.h"
+#include "veche/model/generation.h"
 
 namespace veche {
 
 // A learner that passes every call on to another one: a base for learners that change a single
 // call.
-class ForwardingLearner : public Learner {
+class ForwardingLearner : public Learner, public Generator {
  public:
   explicit ForwardingLearner(Learner& inner) : inner_(inner) {}  // which outlives it
 
@@ -18,7 +19,11 @@ class ForwardingLearner : public Learner {
     inner_.on_gradient_ready(std::move(listener));
   }
   Score evaluate(const Batch& batch) override { return inner_.evaluate(batch); }
+  Score evaluate_each(const Batch& batch, std::span<Outcome> outcomes) override {
+    return inner_.evaluate_each(batch, outcomes);
+  }
   void rest() override { inner_.rest(); }
+  std::unique_ptr<Generation> begin_text() override { return veche::begin_text(inner_); }
   std::vector<TensorLayout> parameter_layout() const override { return inner_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return inner_.buffer_layout(); }
 

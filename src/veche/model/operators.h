@@ -11,7 +11,8 @@
 namespace veche {
 
 // A network as a graph of ONNX operators: from samples (N, channels, height, width) to logits (N,
-// classes), for any N. Values are identified by name.
+// classes), or from tokens (N, length) to logits (N, length, classes), for any N. Values are
+// identified by name.
 
 struct OperatorTensor {
   std::string name;
@@ -34,7 +35,8 @@ struct OperatorGraph {
 
   std::string input = "samples";
   std::string output = "logits";
-  Shape sample;
+  Shape sample;  // a text has as many channels as tokens
+  Task task = Task::classification;
   int classes = 0;
   std::vector<Operator> operators = {};  // in topological order
   std::vector<OperatorTensor> constants = {};

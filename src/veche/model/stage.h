@@ -37,12 +37,13 @@ struct MicroBatch {
   int index = 0;          // number of the micro-batch
   int count = 1;          // number of micro-batches
   std::size_t whole = 0;  // samples in the whole batch, whose mean loss defines the gradient
+  double weight = 0;      // sum of the weights of the whole batch's targets; 0: all weigh 1
 };
 
-// The input of a stage: images at the first stage, otherwise the message of the previous stage. The
-// last stage also needs labels.
+// The input of a stage: samples at the first stage, otherwise the message of the previous stage. The
+// last stage also needs targets.
 struct StageInput {
-  Batch batch = {};  // labels only, except at the first stage
+  Batch batch = {};  // targets only, except at the first stage
   Message activation = {};
 };
 
@@ -75,8 +76,10 @@ class Stage : public Learner {
   virtual Score take_score() = 0;
 
   // Evaluates without changing state: no dropout; batch norm uses its stored statistics. The last
-  // stage adds to `score` and returns an empty message.
-  virtual Message test(const StageInput& input, MessagePool& pool, Score& score) = 0;
+  // stage adds to `score`, writes the outcome of every sample if there is room for them, and returns
+  // an empty message.
+  virtual Message test(const StageInput& input, MessagePool& pool, Score& score,
+                       std::span<Outcome> outcomes) = 0;
 
   // Peak memory held by passes; 0 if not measured.
   virtual std::size_t most_bytes_held() const { return 0; }

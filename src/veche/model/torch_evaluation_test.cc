@@ -53,7 +53,7 @@ class Evaluation : public ::testing::TestWithParam<Case> {};
 TEST_P(Evaluation, IsWhatPlainOperationsSayWhateverTheThreads) {
   const auto learner = trained(spec_of(GetParam(), 1));
   ModelSpec plain = spec_of(GetParam(), 1);
-  plain.settings.device = "copies";
+  plain.settings.device = ComputeDevice::copies;
   const auto reference = make_learner(plain);
   const auto threaded = make_learner(spec_of(GetParam(), 3));
   copy_model(*learner, *reference);

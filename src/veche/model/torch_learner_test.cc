@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "veche/errors.h"
+#include "veche/model/predictor.h"
 #include "veche/model/torch_test_samples.h"
 
 namespace veche {
@@ -216,6 +217,63 @@ TEST(TorchLearner, RefusesWhatDoesNotFit) {
   RandomSamples wrong(kGrey, 2);
   wrong.labels[1] = 10;
   EXPECT_THROW(learner->evaluate(wrong.batch()), RequestError);
+}
+
+// A linear model: loss and gradient have closed forms.
+TEST(TorchLearner, LearnsNumbersByTheirSquaredError) {
+  const Shape shape{3, 1, 1};
+  ModelSpec spec = spec_of("mlp", shape);
+  spec.settings.hidden = std::vector<std::int64_t>{};
+  spec.classes = 1;
+  spec.task = Task::regression;
+  spec.target_mean = 20;
+  spec.target_deviation = 4;
+  const auto learner = make_learner(spec);
+  const std::vector<float> w(learner->parameters().begin(), learner->parameters().end());  // 3 and the bias
+  const std::vector<float> x{1, 2, 3, -1, 0, 2}, y{30, 10}, weights{0.5F, 3};
+  Batch batch{.inputs = x, .labels = {}, .shape = shape, .values = y};
+  for (const bool weighted : {false, true}) {
+    if (weighted) batch.weights = weights;
+    const Score score = learner->compute_gradient(batch);
+    std::vector<double> gradient(4);
+    double loss = 0, absolute = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      double out = w[3];
+      for (std::size_t j = 0; j < 3; ++j) out += static_cast<double>(w[j]) * x[3 * i + j];
+      const double error = out - (y[i] - 20) / 4, weight = weighted ? weights[i] : 1;
+      loss += weight * error * error;
+      absolute += std::abs(4 * error);
+      for (std::size_t j = 0; j < 4; ++j) gradient[j] += 2 * weight * error * (j < 3 ? x[3 * i + j] : 1);
+    }
+    const double all = weighted ? 3.5 : 2;
+    for (std::size_t j = 0; j < 4; ++j) EXPECT_NEAR(learner->gradients()[j], gradient[j] / all, 1e-4);
+    EXPECT_NEAR(score.loss(), loss / all, 1e-4);
+    EXPECT_NEAR(score.error_sum, absolute, 1e-3);  // in the units of the targets
+    EXPECT_NEAR(score.target_sum, 40, 1e-4);
+    EXPECT_EQ(score.count, 2);
+  }
+  batch.weights = {};
+  std::vector<float> answers(2);
+  dynamic_cast<Predictor&>(*learner).predict(x, answers);
+  const Score score = learner->evaluate(batch);
+  EXPECT_NEAR(score.squared_error_sum, std::pow(answers[0] - 30, 2) + std::pow(answers[1] - 10, 2), 1e-3);
+}
+
+// A sample of weight 2 counts as two, and one of weight 0 as none.
+TEST(TorchLearner, WeightsCountAsCopies) {
+  const ModelSpec spec = spec_of("mlp", kGrey);
+  const RandomSamples samples(kGrey, 2);
+  std::vector<float> twice(samples.images.begin(), samples.images.begin() + 784);
+  twice.insert(twice.end(), twice.begin(), twice.begin() + 784);
+  const std::vector<std::int64_t> labels{samples.labels[0], samples.labels[0]};
+  const std::vector<float> weights{2, 0};
+  const auto one = make_learner(spec), other = make_learner(spec);
+  Batch batch = samples.batch();
+  batch.weights = weights;
+  one->compute_gradient(batch);
+  other->compute_gradient({twice, labels, kGrey, 0});
+  for (std::size_t i = 0; i < one->gradients().size(); ++i)
+    ASSERT_NEAR(one->gradients()[i], other->gradients()[i], 1e-6);
 }
 
 }  // namespace

@@ -20,12 +20,20 @@ std::size_t parameters_of(const std::string& name, Shape input, int classes) {
 }
 
 ModelSpec with(const std::string& name, const ModelSettings& settings) {
-  ModelSpec spec = spec_of(name, kColour);
+  ModelSpec spec = spec_of(name, small_shape(name));
   spec.settings = settings;
   return spec;
 }
 
 ModelSpec with_norm(const std::string& name, const std::string& norm) { return with(name, {.norm = norm}); }
+
+// Of a name that may not exist, or with samples of another kind.
+ModelSpec other(const std::string& name, Shape input) {
+  ModelSpec spec;
+  spec.name = name;
+  spec.input = input;
+  return spec;
+}
 
 std::string refusal_of(const ModelSpec& spec) {
   try {
@@ -40,14 +48,15 @@ std::string refusal_of(const ModelSpec& spec) {
 std::vector<std::string> small_enough() {
   std::vector<std::string> names;
   for (const ModelInfo& info : list_models())
-    if (info.input.size() > 0 && info.name != "wrn-28-10" && info.name != "wide_resnet50_2")
+    if (info.input.size() > 0 && info.name != "wrn-28-10" && info.name != "wide_resnet50_2" &&
+        info.name != "gpt2")
       names.push_back(info.name);
   return names;
 }
 
 void expect_a_step_to_help(const ModelSpec& spec) {
   const auto learner = make_learner(spec);
-  const RandomSamples samples(kColour, 4);
+  const RandomSamples samples(spec, 4);
   std::vector<float> told(learner->gradients().size(), NAN);
   learner->on_gradient_ready([&](std::size_t from, std::size_t to) {
     const auto part = told.begin() + static_cast<std::ptrdiff_t>(from);
@@ -96,6 +105,9 @@ TEST(TorchZoo, ListsParametersAsPublished) {
       {"wrn-28-10", 36'479'194},
       {"wrn-16-8", 10'961'370},
       {"cnn", 1'475'338},
+      {"gpt-nano", 804'096},
+      {"gpt-mini", 10'745'088},
+      {"gpt2", 124'439'808},
   };
   for (const auto& [name, count] : published) {
     const auto info = std::ranges::find(list_models(), name, &ModelInfo::name);
@@ -113,9 +125,9 @@ TEST(TorchZoo, CountsFollowClassesAndWidths) {
   EXPECT_EQ(parameters_of("resnet18", kColour, 1000), 11'689'512U - 3 * 64 * (49 - 9));
 }
 
-TEST(TorchZoo, EveryNetworkTrainsOnSmallImages) {
+TEST(TorchZoo, EveryNetworkTrainsOnSmallSamples) {
   for (const std::string& name : small_enough()) {
-    ModelSpec spec = spec_of(name, kColour);
+    ModelSpec spec = spec_of(name, small_shape(name));
     spec.settings.dropout = 0.0;
     spec.settings.stochastic_depth = 0.0;
     expect_a_step_to_help(spec);
@@ -135,13 +147,13 @@ TEST(TorchZoo, EveryNormTrains) {
 // As on a device: parameters are copied there, libtorch's operations run, and gradients and
 // statistics are copied back.
 TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
-  for (const char* name :
-       {"mlp", "cnn", "resnet20", "resnet18", "mobilenet_v3_small", "shufflenet_v2_x1_0", "vit_tiny"}) {
-    const auto here = make_learner(spec_of(name, kColour));
-    const auto away = make_learner(with(name, {.device = "copies"}));
+  for (const char* name : {"mlp", "cnn", "resnet20", "resnet18", "mobilenet_v3_small", "shufflenet_v2_x1_0",
+                           "vit_tiny", "gpt-nano"}) {
+    const auto here = make_learner(spec_of(name, small_shape(name)));
+    const auto away = make_learner(with(name, {.device = ComputeDevice::copies}));
     bool told = false;
     away->on_gradient_ready([&](std::size_t, std::size_t) { told = true; });
-    const RandomSamples samples(kColour, 4);
+    const RandomSamples samples(spec_of(name, small_shape(name)), 4);
     ASSERT_EQ(copy(here->parameters()), copy(away->parameters())) << name;
     for (std::uint64_t step = 0; step < 2; ++step) {
       const double loss = here->compute_gradient(samples.batch(step)).loss();
@@ -166,9 +178,11 @@ TEST(TorchZoo, ComputingWithCopiesGivesTheSameGradients) {
 }
 
 TEST(TorchZoo, LeavingOutIsAFunctionOfTheStep) {
-  for (const char* name : {"squeezenet1_1", "convnext_tiny"}) {
-    const auto learner = make_learner(spec_of(name, kColour));
-    const RandomSamples samples(kColour, 4);
+  for (const char* name : {"squeezenet1_1", "convnext_tiny", "gpt-nano"}) {
+    ModelSpec spec = spec_of(name, small_shape(name));
+    if (spec.task == Task::language) spec.settings.dropout = 0.2;
+    const auto learner = make_learner(spec);
+    const RandomSamples samples(spec, 4);
     const auto gradient = [&](std::uint64_t step) {
       learner->compute_gradient(samples.batch(step));
       return copy(learner->gradients());
@@ -191,16 +205,18 @@ TEST(TorchZoo, RefusesWhatANetworkDoesNotHave) {
   says(with_norm("vit_tiny", "batch"), "choose layer");
   says(with_norm("squeezenet1_0", "batch"), "choose none");
   says(with_norm("mobilenet_v3_small", "none"), "choose batch, group:G or layer");
-  says(with("resnet20", {.stem = "small"}), "model.stem");
+  says(with("resnet20", {.stem = ModelStem::small}), "model.stem");
   says(with("resnet18", {.dropout = 0.5}), "model.dropout");
   says(with("cnn", {.stochastic_depth = 0.5}), "model.stochastic_depth");
-  says(with("cnn", {.device = "tpu"}), "choose cpu or cuda");
-  says(with("quadratic", {.device = "cuda"}), "leave the key out");
+  says(with("quadratic", {.device = ComputeDevice::cuda}), "leave the key out");
   says(spec_of("vit_tiny", {3, 30, 30}), "does not divide 30x30");
   says(spec_of("convnext_tiny", {3, 8, 8}), "at least 16x16");
-  says(spec_of("wrn-27-10", kColour), "choose wrn-28-10");
-  says(spec_of("wrn-28", kColour), "did you mean");
-  says(spec_of("resnet19", kColour), "did you mean");
+  says(other("wrn-27-10", kColour), "choose wrn-28-10");
+  says(other("wrn-28", kColour), "did you mean");
+  says(other("resnet19", kColour), "did you mean");
+  says(with_norm("gpt-nano", "batch"), "choose layer");
+  says(spec_of("gpt-nano", {65, 1, 1}), "set model.context to that");
+  says(other("gpt-nano", kColour), "choose data.name = \"text\"");
 }
 
 }  // namespace

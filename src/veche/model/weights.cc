@@ -7,6 +7,7 @@
 #include "veche/base/files/mapped_file.h"
 #include "veche/base/text/nearest.h"
 #include "veche/errors.h"
+#include "veche/model/gpt_weights.h"
 #include "veche/model/tensor_layout.h"
 
 namespace veche {
@@ -84,7 +85,8 @@ void load_weights(Learner& stage, const std::filesystem::path& safetensors,
                   const std::vector<TensorLayout>& all_parameters,
                   const std::vector<TensorLayout>& all_buffers, const std::string& what) try {
   const MappedFile file(safetensors);
-  const Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
+  Safetensors content = parse_safetensors(file.bytes(), safetensors.string());
+  accept_published_gpt(content, all_parameters, safetensors.string());
   Supply supply(content, safetensors.string());
   const std::vector<float> parameters = supply.fill(stage.parameter_layout(), stage.parameters());
   const std::vector<float> buffers = supply.fill(stage.buffer_layout(), stage.buffers());

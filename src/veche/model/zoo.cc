@@ -1,5 +1,7 @@
 #include "veche/model/zoo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -81,7 +83,7 @@ std::unique_ptr<Learner> Learners::make(const ModelSpec& spec, Learner* like) {
   find_model(spec.name);
   if (const OwnModel* own = own_models().find(spec.name)) return make_own(*own, spec);
   if (is_plain(spec.name)) {
-    if (spec.settings.device != "cpu")
+    if (spec.settings.device != ComputeDevice::cpu)
       throw RequestError("model.device: the " + spec.name +
                          " is computed by the processor; leave the key out");
     if (spec.settings.threads > 1)
@@ -122,10 +124,12 @@ OperatorGraph operators_of(const ModelSpec& spec, std::span<const float> paramet
 // counts.
 const std::vector<ModelInfo>& list_models() {
   constexpr Shape digits{1, 28, 28}, cifar{3, 32, 32}, imagenet{3, 224, 224};
+  const std::vector<Task> kClassesOrNumbers{Task::classification, Task::regression}, kText{Task::language};
   static const std::vector<ModelInfo> models = {
       {"cnn", "two convolutions with norm and three linear layers", digits, 1'475'338},
       {"lenet5", "LeCun's two convolutions and three linear layers", digits, 61'706},
-      {"mlp", "linear layers with ReLU between them, widths in model.hidden", digits, 101'770},
+      {"mlp", "linear layers with ReLU between them, widths in model.hidden", digits, 101'770, 10,
+       kClassesOrNumbers},
       {"resnet20", "residual network of 20 layers for small images", cifar, 269'722},
       {"resnet32", "the same with 32 layers", cifar, 464'154},
       {"resnet44", "the same with 44 layers", cifar, 658'586},
@@ -145,7 +149,21 @@ const std::vector<ModelInfo>& list_models() {
       {"squeezenet1_1", "the same with fewer operations", imagenet, 1'235'496, 1000},
       {"efficientnet_v2_s", "fused and depthwise inverted residuals", imagenet, 21'458'488, 1000},
       {"convnext_tiny", "depthwise 7x7 convolutions and perceptrons", imagenet, 28'589'128, 1000},
-      {"torchscript", "a module of yours, exported from Python to the file model.file", {}, 0},
+      {"gpt",
+       "transformer for text of any size: layers, heads, width, context",
+       {64, 1, 1},
+       804'096,
+       65,
+       kText},
+      {"gpt-nano", "4 layers, 4 heads, 128 wide, 64 tokens", {64, 1, 1}, 804'096, 65, kText},
+      {"gpt-mini", "6 layers, 6 heads, 384 wide, 256 tokens", {256, 1, 1}, 10'745'088, 65, kText},
+      {"gpt2", "GPT-2: 12 layers, 12 heads, 768 wide, 1024 tokens", {1024, 1, 1}, 124'439'808, 50257, kText},
+      {"torchscript",
+       "a module of yours, exported from Python to the file model.file",
+       {},
+       0,
+       10,
+       kClassesOrNumbers},
       {"quadratic", "1/2 sum a (x-b)^2, a and b per node: exact numbers for testing strategies", {}, 0},
       {"vector", "model.length floats that learn nothing: exchange alone", {}, 0},
   };
@@ -162,7 +180,8 @@ std::vector<std::string> model_names() {
 ModelInfo find_model(const std::string& name) {
   const auto listed = std::ranges::find(list_models(), name, &ModelInfo::name);
   if (listed != list_models().end()) return *listed;
-  if (own_models().find(name) != nullptr) return {name, "registered by this program"};
+  if (const OwnModel* own = own_models().find(name))
+    return {.name = name, .description = "registered by this program", .tasks = own->tasks};
   const auto wide = wide_resnet_name(name);
   if (!wide)
     throw RequestError("model.name: there is no model '" + name + "'" + suggestion(name, model_names()));
@@ -181,6 +200,20 @@ std::optional<WideResNetName> wide_resnet_name(const std::string& name) {
   if (name.size() > 5 + 2 * kSensible) return std::nullopt;
   if (std::sscanf(name.c_str(), "wrn-%4d-%4d%c", &wide.depth, &wide.width, &beyond) != 2) return std::nullopt;
   return wide;
+}
+
+void check_task(const std::string& model, Task task, const std::string& data) {
+  const auto learns = [&](const std::vector<Task>& tasks) {
+    return std::ranges::find(tasks, task) != tasks.end();
+  };
+  if (learns(find_model(model).tasks)) return;
+  std::vector<std::string> others;
+  for (const std::string& name : model_names())
+    if (needs_data(name) && learns(find_model(name).tasks)) others.push_back(name);
+  std::string choice = "; register a model of your own for them";
+  if (!others.empty()) choice = suggestion(model, others);
+  throw RequestError(fmt::format("model.name: '{}' cannot learn '{}', whose targets are {}{}", model, data,
+                                 targets_of(task), choice));
 }
 
 bool needs_data(const std::string& model) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/module/module_api.h"
 #include "veche/base/module/registry.h"
+#include "veche/base/module_api.h"
 #include "veche/learner.h"
 #include "veche/model/stage.h"
 #include "veche/model_spec.h"
@@ -23,9 +23,10 @@ inline constexpr double kTorchAddressSpace = 1.5e9;
 struct ModelInfo {
   std::string name;
   std::string description;
-  Shape input = {};             // the usual input; empty if there is none
-  std::int64_t parameters = 0;  // for the usual input; 0 if the user decides
-  int classes = 10;             // the usual number of classes, assumed by `parameters`
+  Shape input = {};                                  // the usual input; empty if there is none
+  std::int64_t parameters = 0;                       // for the usual input; 0 if the user decides
+  int classes = 10;                                  // the usual number of classes, assumed by `parameters`
+  std::vector<Task> tasks = {Task::classification};  // that it can learn
 };
 
 // The cost of a model, without its values.
@@ -85,6 +86,9 @@ struct WideResNetName {
   int width = 0;
 };
 VECHE_MODULE_API std::optional<WideResNetName> wide_resnet_name(const std::string& name);
+// Throws RequestError, with the models that fit, if a model cannot learn the task of the data set
+// `data`.
+void check_task(const std::string& model, Task task, const std::string& data);
 // Models registered by the program.
 Registry<OwnModel>& own_models();
 // Whether the model needs a data set; the quadratic brings its own data.

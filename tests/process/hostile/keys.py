@@ -17,8 +17,9 @@ VALID = {
     "0": {"run.seed", "run.eval_every", "run.checkpoint_every", "model.dropout", "model.stochastic_depth", "model.label_smoothing",
           "model.prune", "model.prune_at", "model.prune_until", "model.threads", "model.x0", "data.workers", "data.noise", "optimizer.lr",
           "optimizer.momentum", "optimizer.beta1", "optimizer.beta2", "optimizer.epsilon", "optimizer.weight_decay", "optimizer.clip",
-          "optimizer.gamma", "optimizer.warmup_epochs", "cluster.slots", "cluster.lose", "strategy.staleness", "strategy.backup",
+          "optimizer.gamma", "optimizer.warmup_epochs", "optimizer.warmup_steps", "optimizer.lr_end", "cluster.slots", "cluster.lose", "strategy.staleness", "strategy.backup",
           "strategy.compensate", "strategy.delay", "strategy.fanout", "strategy.warm", "strategy.outer_lr", "strategy.outer_momentum",
+          "strategy.outer_beta2", "strategy.outer_pull", "strategy.proximal", "strategy.blend",
           "strategy.elastic", "strategy.centre_rate", "strategy.max_age", "strategy.pairs", "strategy.patience", "compress.small",
           "compress.start", "network.seconds_per_step"},
     "99999999999999999999": NAMES,  # more digits than a number has: a word

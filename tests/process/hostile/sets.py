@@ -128,7 +128,7 @@ def packed_sets(place):
 def image_sets(place):
     yield write_all(place / "no-images", {})
     yield write_all(place / "one-class", {"train/ant/0.png": picture(), "test/ant/0.png": picture()})
-    yield write_all(place / "text", {"train/ant/readme.txt": b"x", "train/bee/readme.txt": b"x"})
+    yield write_all(place / "no-pictures", {"train/ant/readme.doc": b"x", "train/bee/readme.doc": b"x"})
     pipes = write_all(place / "pipes", {})
     for name in ("ant", "bee"):
         (pipes / "train" / name).mkdir(parents=True)

@@ -12,11 +12,11 @@ import veche
 
 
 def cycle():
-    model = torch.nn.Linear(1000, 100)  # 400 kB
+    model = torch.nn.Linear(100, 100)  # 40 kB
     optimizer = small.shared(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), model)
     for _ in range(2):
         optimizer.zero_grad()
-        model(torch.ones(1, 1000)).sum().backward()
+        model(torch.ones(1, 100)).sum().backward()
         optimizer.step()
     optimizer.finish()
     x = torch.ones(1000)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import sys
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from small import adam, apart, batch, flat, network, sgd, shared, train
 
 import veche
+from veche import _staging
 
 NODES, ME = veche.size(), veche.rank()
 CASES = {}
@@ -59,7 +61,12 @@ def adamw_amsgrad():
 
 @case
 def staged():
-    return max(apart(together(make, stage=True), together(make, stage=False)) for make in (sgd, adam))
+    """As on a GPU, in one piece and in many."""
+    distances = []
+    for piece in (_staging.PIECE, 37):
+        with unittest.mock.patch.object(_staging, "PIECE", piece):
+            distances += [apart(together(make, stage=True), together(make, stage=False)) for make in (sgd, adam)]
+    return max(distances)
 
 
 @case
@@ -268,6 +275,71 @@ def unused_on_some():
     optimizer.step()
     optimizer.finish()
     return apart(model, reference)
+
+
+class Wide(torch.nn.Module):
+    """Large enough that its gradients are sent in parts; nothing uses one of its parameters."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.unused = torch.nn.Parameter(torch.randn(5))
+        self.layers = torch.nn.Sequential(torch.nn.Linear(8, 12000), torch.nn.Tanh(), torch.nn.Linear(12000, 3))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def has_begun_to_send():
+    try:
+        veche.comm.barrier()
+    except veche.RequestError as error:
+        assert "before the backward pass" in str(error)
+        return True
+    return False
+
+
+@case
+def overlap():
+    """The bits of a loop that sends all in step(), with as many passes in each step as in the last or fewer."""
+
+    def made(overlap, set_to_none):
+        model = Wide()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=0.01)
+        optimizer = shared(optimizer, overlap=overlap, strategy={"name": "allreduce", "bucket": 0.05})
+        begun = []
+        for step in range(8):
+            optimizer.zero_grad(set_to_none=set_to_none)
+            for half in (2 * step, 2 * step + 1)[: 2 if step < 5 else 1]:
+                (small.loss(model, *batch(half, NODES, ME)) / 2).backward()
+            begun.append(has_begun_to_send())
+            optimizer.step()
+        assert begun == [overlap and step not in (0, 5) for step in range(8)], begun
+        optimizer.finish()
+        return model
+
+    return max(1e6 * apart(made(True, none), made(False, none)) for none in (False, True))
+
+
+@case
+def overlap_of_odd_tensors():
+    return max(apart(together(make, Odd, overlap=True), together(make, Odd)) for make in (sgd, adam))
+
+
+@case
+def overlap_and_loops_that_end_in_a_pass():
+    """What was not sent counts as zero; no node waits."""
+    model = Wide()
+    optimizer = shared(torch.optim.SGD(model.parameters(), lr=0.01), overlap=True)
+    for step in range(3 + ME):
+        optimizer.zero_grad()
+        small.loss(model, *batch(step, NODES, ME)).backward()
+        if step < 2 + ME:
+            optimizer.step()
+    assert has_begun_to_send()
+    steps = optimizer.finish()["steps"]
+    assert torch.isfinite(flat(model)).all()
+    return abs(steps - 3 - (NODES - 1))
 
 
 class FakeScaler:

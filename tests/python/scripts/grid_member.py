@@ -1,10 +1,13 @@
 """A member of a grid: a small model, trained until step LAST. Steps are slow until "go" comes, so that members can come
 and go before the run ends.
 
-    grid_member.py LAST SEED [RUN_SEED]
+    grid_member.py LAST SEED [OPTIONS]
+
+OPTIONS: arguments of veche.Optimizer as JSON.
 """
 
 import hashlib
+import json
 import sys
 import threading
 
@@ -22,21 +25,23 @@ def listen():
         go.set()
 
 
+def digest(tensors):
+    bytes_of_all = b"".join(tensor.detach().contiguous().numpy().tobytes() for tensor in tensors)
+    return hashlib.sha256(bytes_of_all).hexdigest()[:12]
+
+
 def state(model, optimizer):
-    """What equal members have alike: parameters, and the optimizer's state."""
-    digest = hashlib.sha256()
-    for p in model.parameters():
-        own = optimizer.state[p]
-        for tensor in (p, own["exp_avg"], own["exp_avg_sq"], torch.as_tensor(own["step"])):
-            digest.update(tensor.detach().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:16]
+    """What equal members have alike: parameters, the optimizer's state, averaged buffers and the rate."""
+    own = [torch.as_tensor(value) for p in model.parameters() for value in optimizer.state[p].values()]
+    return f"{digest(model.parameters())}-{digest(own)}-{digest(model.buffers())}-{optimizer.param_groups[0]['lr']}"
 
 
 threading.Thread(target=listen, daemon=True).start()
-model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-keys = {"run.seed": int(value) for value in sys.argv[3:]}
-optimizer = veche.Optimizer(optimizer, model, strategy="allreduce", set=keys)
+schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.999)
+options = {"strategy": "allreduce", "buffers": "average", "scheduler": schedule, **json.loads("".join(sys.argv[3:]) or "{}")}
+optimizer = veche.Optimizer(optimizer, model, **options)
 print("begins at", optimizer.steps, flush=True)
 members = 0
 while optimizer.steps < last:
@@ -48,5 +53,9 @@ while optimizer.steps < last:
     optimizer.zero_grad()
     torch.nn.functional.mse_loss(model(x), x.sum(1, keepdim=True)).backward()
     optimizer.step()
+    schedule.step()
+x = torch.randn(1000, 4)
+loss = torch.nn.functional.mse_loss(model(x), x.sum(1, keepdim=True)) if options["buffers"] == "own" else 0
+print("loss", float(loss), flush=True)
 print("made", optimizer.steps, state(model, optimizer), flush=True)
 print("ended", optimizer.finish()["stopped"], flush=True)

@@ -24,8 +24,9 @@ loader = torch.utils.data.DataLoader(data, batch_size=6, shuffle=True)
 torch.manual_seed(1 if given.resume is None else 7)  # a resumed loop may begin with any model
 model = torch.nn.Sequential(torch.nn.Linear(8, 12), torch.nn.BatchNorm1d(12), torch.nn.Tanh(), torch.nn.Linear(12, 3))
 optimizer = getattr(torch.optim, given.optimizer)(model.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.02, total_steps=50, cycle_momentum=False)
 optimizer = veche.Optimizer(optimizer, model, strategy=given.strategy, name="loop", checkpoint_every=5,
-                            resume=given.resume)
+                            resume=given.resume, scheduler=schedule)
 batches = []
 for epoch in range(3):
     for x, y in veche.shard(loader):
@@ -36,7 +37,9 @@ for epoch in range(3):
         optimizer.zero_grad()
         small.loss(model, x, y).backward()
         optimizer.step()
+        schedule.step()
 steps = optimizer.finish()["steps"]
 state = [{key: float(value) if getattr(value, "numel", int)() == 1 else value for key, value in each.items()}
          for each in optimizer.state_dict()["state"].values()]
-torch.save({"model": model.state_dict(), "state": state, "steps": steps, "batches": batches}, f"end-{veche.rank()}.pt")
+torch.save({"model": model.state_dict(), "rate": optimizer.param_groups[0]["lr"], "schedule": schedule.last_epoch,
+            "state": state, "steps": steps, "batches": batches}, f"end-{veche.rank()}.pt")

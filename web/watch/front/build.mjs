@@ -7,7 +7,7 @@ import {copyFileSync, readFileSync, writeFileSync} from "node:fs";
 const made = await build({entryPoints: ["main.js"], bundle: true, minify: true, format: "iife", target: "es2020", charset: "ascii",
                           legalComments: "none", write: false});
 const script = made.outputFiles[0].text.replaceAll("</script", "<\\/script");
-const style = readFileSync("node_modules/uplot/dist/uPlot.min.css", "utf8") + readFileSync("style.css", "utf8");
+const style = readFileSync("node_modules/uplot/dist/uPlot.min.css", "utf8") + readFileSync("../../design.css", "utf8") + readFileSync("style.css", "utf8");
 // Replacement by functions, since the texts may contain replacement patterns such as $&.
 const page = readFileSync("page.html", "utf8").replace("/* style */", () => style).replace("/* script */", () => script);
 // The build puts the page into a C++ literal that ends with this.

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 
 namespace veche {
 

@@ -25,8 +25,9 @@ void complete_tree(Channel& channel, std::span<float> data, Wire* wire) {
       add_received(channel, wire, data, channel.expect(NodeId{me + bit}), NodeId{me + bit});
   if (me != 0 && !is_leaf(channel)) send_to_parent(channel, data, wire);
   Message sum = me == 0 ? written_finished(channel, wire, data) : Message{};
-  sum = wire == nullptr ? broadcast(channel, NodeId{0}, std::move(sum), data.size_bytes())
-                        : broadcast(channel, NodeId{0}, std::move(sum));
+  sum = broadcast(channel, NodeId{0}, std::move(sum), [&](NodeId from, const Message& told) {
+    check_received(channel, wire, data.size(), told, from);
+  });
   if (me != 0) read_received(channel, wire, data, sum, NodeId{0});
 }
 

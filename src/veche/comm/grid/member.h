@@ -22,7 +22,7 @@ struct Member {
   std::string name;                    // for people
   std::vector<std::string> addresses;  // reachable host:port; empty: it only dials out
   std::uint32_t nodes = 1;             // nodes in its process
-  double speed = 0;                    // measured images per second
+  double speed = 0;                    // measured targets per second
   MemberId inviter;
   bool operator==(const Member&) const = default;
 };

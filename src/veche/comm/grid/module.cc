@@ -1,4 +1,4 @@
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/comm/grid/fixed/fixed_job.h"
 #include "veche/comm/grid/grid_module.h"
 #include "veche/comm/grid/run/console.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/endpoint.h"
 
 namespace veche::grid {

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/comm/mpi/mpi.h"
 #include "veche/comm/mpi/neighbours.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 
 // MPI's blocking sum over all ranks as any program would call it, for `veche bench allreduce`.
 extern "C" VECHE_MODULE_API void veche_mpi_plain_sum(float* data, std::size_t count) {

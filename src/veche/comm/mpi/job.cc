@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/base/thread/mutex.h"
 #include "veche/comm/mpi/endpoint.h"
 #include "veche/comm/mpi/mpi.h"

@@ -29,7 +29,13 @@ struct SharedWindowSums::Layout {
   std::size_t part_at(std::size_t k) const {
     return came_at() + whole_lines(nodes * sizeof(std::uint64_t)) + k * kPartFloats * sizeof(float);
   }
-  std::size_t bytes() const { return part_at(nodes + 1); }
+  // One line more: MPI may give memory that does not begin with a line.
+  std::size_t bytes() const { return part_at(nodes + 1) + kLine; }
+  // Pages are at multiples of a line in every process, so all find the same place.
+  void begin_in(void* memory) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory);
+    start = static_cast<std::byte*>(memory) + (whole_lines(address) - address);
+  }
 
   SharedMemorySum::State& state() const {
     return *std::launder(reinterpret_cast<SharedMemorySum::State*>(start));
@@ -87,7 +93,7 @@ std::unique_ptr<SharedWindowSums> SharedWindowSums::make(const ProgressEngine& p
   int unit = 1;
   void* start = nullptr;
   MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void*>(&start));
-  layout.start = static_cast<std::byte*>(start);
+  layout.begin_in(start);
   if (progress_engine.placement().rank == 0) layout.make();
   MPI_Barrier(comm);
   return std::unique_ptr<SharedWindowSums>(new SharedWindowSums(progress_engine, window, layout));

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/endpoint.h"
 #include "veche/random.h"
 

@@ -1,4 +1,4 @@
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/comm/check_id.h"
 #include "veche/comm/sim/nodes.h"
 #include "veche/comm/sim/sim.h"

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "veche/data/sets/joined_set.h"
+#include "veche/data/table/open_table.h"
+#include "veche/data/text/open_text.h"
+#include "veche/data/text/text_set.h"
 #include "veche/errors.h"
 
 namespace veche {
@@ -77,6 +80,19 @@ std::vector<std::int64_t> labels_in(const std::vector<std::string>& names, const
   return labels;
 }
 
+// Tables get one scheme, from the sums of each.
+std::shared_ptr<const TableScheme> agree_on_scheme(std::vector<DataSource>& sources,
+                                                   const std::vector<std::string>& paths,
+                                                   const DataSettings& settings) {
+  std::vector<TableSums> sums;
+  for (const DataSource& source : sources)
+    if (auto of_site = sums_of(source)) sums.push_back(std::move(*of_site));
+  if (sums.size() < sources.size()) return nullptr;
+  auto scheme = std::make_shared<const TableScheme>(agree(sums, paths));
+  for (DataSource& source : sources) set_scheme(source, scheme, settings);
+  return scheme;
+}
+
 void check_fit(const std::vector<DataSource>& sources, const std::vector<std::string>& paths) {
   const DataSource& first = sources.front();
   for (std::size_t i = 1; i < sources.size(); ++i) {
@@ -84,10 +100,25 @@ void check_fit(const std::vector<DataSource>& sources, const std::vector<std::st
     if (a != b)
       throw RequestError(fmt::format("the samples in '{}' are {}x{}x{} and those in '{}' {}x{}x{}", paths[0],
                                      a.channels, a.height, a.width, paths[i], b.channels, b.height, b.width));
+    if (first.train->task() != sources[i].train->task())
+      throw RequestError(fmt::format("the targets in '{}' are {} and those in '{}' {}", paths[0],
+                                     targets_of(first.train->task()), paths[i],
+                                     targets_of(sources[i].train->task())));
     if (first.class_names.empty() != sources[i].class_names.empty())
       throw RequestError(fmt::format("of '{}' and '{}' one has names for its classes and the other has not",
                                      paths[0], paths[i]));
   }
+}
+
+// All nodes' texts are read by one vocabulary.
+NodeFolders open_texts_of_nodes(const DataSettings& settings, const std::vector<std::string>& paths,
+                                const OpenOptions& how) {
+  NodeFolders result{.source = open_text(settings, paths, how.context), .ends = {}};
+  result.source.name = fmt::format("{} in {} folders", result.source.name, paths.size());
+  const auto& train = static_cast<const TextSet&>(*result.source.train);
+  std::size_t end = 0;
+  for (std::size_t node = 0; node < paths.size(); ++node) result.ends.push_back(end += train.windows(node));
+  return result;
 }
 
 }  // namespace
@@ -98,19 +129,24 @@ std::size_t NodeFolders::owner(std::size_t sample) const {
 
 NodeFolders open_node_folders(const DataSettings& settings, std::uint64_t seed, int nodes, OpenOptions how) {
   const std::vector<std::string> paths = paths_of(settings.path, nodes);
+  if (is_text(settings)) return open_texts_of_nodes(settings, paths, how);
   std::vector<DataSource> sources;
+  how.scheme_follows = how.scheme == nullptr;
   for (const std::string& path : paths) {
     DataSettings own = settings;
     own.path = {path};
     own.keys.set("path", {path});
     sources.push_back(open_data(own, seed, how));
   }
+  const auto scheme = how.scheme ? how.scheme : agree_on_scheme(sources, paths, settings);
   check_fit(sources, paths);
 
   NodeFolders result;
   result.source.name = fmt::format("{} in {} folders", sources.front().name, nodes);
   result.source.augment = sources.front().augment;
-  result.source.class_names = all_class_names(sources);
+  result.source.class_names = scheme ? sources.front().class_names : all_class_names(sources);
+  result.source.class_weights = sources.front().class_weights;
+  result.source.scheme = scheme;
   auto classes = static_cast<int>(result.source.class_names.size());
   if (classes == 0)
     for (const DataSource& source : sources) classes = std::max(classes, source.train->classes());

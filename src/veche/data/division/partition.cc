@@ -19,9 +19,13 @@ struct PartitionRule {
   Partition (*divide)(const PartitionTask& task);
 };
 constexpr PartitionRule kRules[] = {
-    {"iid", nullptr, divide_iid},        {"proportional", nullptr, divide_proportional},
-    {"sizes", "[..]", divide_by_sizes},  {"dirichlet", "ALPHA", divide_by_dirichlet},
-    {"classes", "K", divide_by_classes}, {"folders", nullptr, divide_by_folders},
+    {"iid", nullptr, divide_iid},
+    {"proportional", nullptr, divide_proportional},
+    {"sizes", "[..]", divide_by_sizes},
+    {"contiguous", nullptr, divide_contiguous},
+    {"dirichlet", "ALPHA", divide_by_dirichlet},
+    {"classes", "K", divide_by_classes},
+    {"folders", nullptr, divide_by_folders},
 };
 
 }  // namespace

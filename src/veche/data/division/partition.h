@@ -24,6 +24,7 @@ struct PartitionHints {
 //   iid           random; sizes differ by at most one
 //   proportional  random; sizes proportional to the nodes' speeds
 //   sizes:[A,B]   random; this many samples per node, or fractions that add up to 1
+//   contiguous    node after node, in the order of the samples; sizes differ by at most one
 //   classes:K     K classes per node; a class is divided evenly among its nodes
 //   dirichlet:A   fractions of each class drawn from the symmetric Dirichlet distribution
 //   folders       each node gets its own folder

@@ -48,6 +48,14 @@ std::vector<double> dirichlet_draw(RandomStream& random, double alpha, std::size
   return parts;
 }
 
+void check_has_classes(const PartitionTask& task, const char* rule) {
+  if (task.hints.classes == 0)
+    throw RequestError(
+        fmt::format("data.partition = \"{}:{}\" divides classes, and the targets are none: choose "
+                    "iid, contiguous, proportional, sizes:[..] or folders",
+                    rule, task.argument));
+}
+
 std::vector<std::vector<std::uint32_t>> shuffled_classes(const PartitionTask& task) {
   std::vector<std::vector<std::uint32_t>> classes(static_cast<std::size_t>(task.hints.classes));
   for (const std::uint32_t sample : shuffled_samples(task))
@@ -69,6 +77,7 @@ void fill_empty_shards(Partition& shards) {
 }  // namespace
 
 Partition divide_by_classes(const PartitionTask& task) {
+  check_has_classes(task, "classes");
   const auto classes = static_cast<std::size_t>(task.hints.classes);
   std::size_t each = 0;
   if (!reads(task.argument, each) || each < 1 || each > classes)
@@ -101,6 +110,7 @@ Partition divide_by_dirichlet(const PartitionTask& task) {
         "data.partition = \"dirichlet:{}\" needs a number from {} to {}, such as dirichlet:0.5: the smaller, "
         "the more the nodes differ",
         task.argument, kLeast, kMost));
+  check_has_classes(task, "dirichlet");
   Partition result(task.nodes);
   const auto classes = shuffled_classes(task);
   for (std::size_t label = 0; label < classes.size(); ++label) {

@@ -25,6 +25,7 @@ std::vector<std::uint32_t> shuffled_samples(const PartitionTask& task);
 Partition divide_iid(const PartitionTask& task);
 Partition divide_proportional(const PartitionTask& task);
 Partition divide_by_sizes(const PartitionTask& task);
+Partition divide_contiguous(const PartitionTask& task);
 Partition divide_by_classes(const PartitionTask& task);
 Partition divide_by_dirichlet(const PartitionTask& task);
 Partition divide_by_folders(const PartitionTask& task);

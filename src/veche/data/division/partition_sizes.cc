@@ -13,9 +13,8 @@
 namespace veche {
 namespace {
 
-// Cuts a random order of the samples at `ends`, one piece per node.
-Partition cut(const PartitionTask& task, const std::vector<std::size_t>& ends) {
-  const std::vector<std::uint32_t> order = shuffled_samples(task);
+// Cuts an order of the samples at `ends`, one piece per node.
+Partition cut(const std::vector<std::uint32_t>& order, const std::vector<std::size_t>& ends) {
   Partition result;
   auto from = order.begin();
   for (const std::size_t end : ends) {
@@ -24,6 +23,14 @@ Partition cut(const PartitionTask& task, const std::vector<std::size_t>& ends) {
     from = to;
   }
   return result;
+}
+
+// Cuts with sizes that differ by at most one.
+std::vector<std::size_t> equal_ends(const PartitionTask& task) {
+  std::vector<std::size_t> ends;
+  for (std::size_t node = 0, end = 0; node < task.nodes; ++node)
+    ends.push_back(end += task.samples / task.nodes + (node < task.samples % task.nodes ? 1 : 0));
+  return ends;
 }
 
 // Cuts with sizes proportional to `weights`, at least one sample per node.
@@ -72,16 +79,17 @@ std::vector<std::uint32_t> shuffled_samples(const PartitionTask& task) {
   return order;
 }
 
-Partition divide_iid(const PartitionTask& task) {
-  std::vector<std::size_t> ends;
-  for (std::size_t node = 0, end = 0; node < task.nodes; ++node)
-    ends.push_back(end += task.samples / task.nodes + (node < task.samples % task.nodes ? 1 : 0));
-  return cut(task, ends);
+Partition divide_iid(const PartitionTask& task) { return cut(shuffled_samples(task), equal_ends(task)); }
+
+Partition divide_contiguous(const PartitionTask& task) {
+  std::vector<std::uint32_t> order(task.samples);
+  std::iota(order.begin(), order.end(), 0u);
+  return cut(order, equal_ends(task));
 }
 
 Partition divide_proportional(const PartitionTask& task) {
   if (task.hints.speed.empty()) return divide_iid(task);
-  return cut(task, ends_by_weight(task, task.hints.speed));
+  return cut(shuffled_samples(task), ends_by_weight(task, task.hints.speed));
 }
 
 Partition divide_by_sizes(const PartitionTask& task) {
@@ -90,7 +98,7 @@ Partition divide_by_sizes(const PartitionTask& task) {
     throw RequestError(fmt::format("data.partition = \"sizes:{}\" has {} sizes for {} nodes with data",
                                    task.argument, sizes.size(), task.nodes));
   const double sum = std::accumulate(sizes.begin(), sizes.end(), 0.0);
-  if (std::abs(sum - 1) < 1e-6) return cut(task, ends_by_weight(task, sizes));
+  if (std::abs(sum - 1) < 1e-6) return cut(shuffled_samples(task), ends_by_weight(task, sizes));
   if (sum != static_cast<double>(task.samples) ||
       std::ranges::any_of(sizes, [](double size) { return size != std::floor(size); }))
     throw RequestError(
@@ -99,7 +107,7 @@ Partition divide_by_sizes(const PartitionTask& task) {
                     task.argument, sum, task.samples));
   std::vector<std::size_t> ends;
   for (std::size_t end = 0; const double size : sizes) ends.push_back(end += static_cast<std::size_t>(size));
-  return cut(task, ends);
+  return cut(shuffled_samples(task), ends);
 }
 
 // In the order of the set: the owner is fixed, and shuffling comes later.

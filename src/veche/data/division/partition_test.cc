@@ -50,8 +50,8 @@ std::vector<Case> all_cases() {
     for (const int nodes : {1, 2, 7, 36}) {
       const auto count = static_cast<std::size_t>(nodes);
       if (count > samples) continue;
-      for (const char* rule : {"iid", "proportional", "classes:10", "dirichlet:0.001", "dirichlet:0.1",
-                               "dirichlet:1", "dirichlet:1000000", "folders"})
+      for (const char* rule : {"iid", "proportional", "contiguous", "classes:10", "dirichlet:0.001",
+                               "dirichlet:0.1", "dirichlet:1", "dirichlet:1000000", "folders"})
         cases.push_back({samples, nodes, rule});
       if (nodes >= 7) cases.push_back({samples, nodes, "classes:2"});
       cases.push_back({samples, nodes, sizes_for(samples, count)});
@@ -87,10 +87,15 @@ TEST(Partition, EveryRuleIsAFunctionOfTheSeed) {
       return partition(samples, nodes, rule, seed, hints_for(static_cast<std::size_t>(nodes)));
     };
     EXPECT_EQ(divide(3), divide(3));
-    if (samples > 100 && nodes > 1 && rule != "folders") {
+    if (samples > 100 && nodes > 1 && rule != "folders" && rule != "contiguous") {
       EXPECT_NE(divide(3), divide(4));
     }
   }
+}
+
+TEST(Partition, ContiguousShardsFollowEachOther) {
+  const Partition shards = partition(10, 3, "contiguous", 1);
+  EXPECT_EQ(shards, (Partition{{0, 1, 2, 3}, {4, 5, 6}, {7, 8, 9}}));
 }
 
 TEST(Partition, SizesAreThoseAskedFor) {

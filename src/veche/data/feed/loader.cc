@@ -18,19 +18,21 @@ namespace {
 // fills them in.
 class Slot final : public PrefetchJob {
  public:
-  Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Augmentation& augment, std::uint64_t seed)
-      : data_(std::move(data)), seed_(seed), reader_(*data_, augment) {
+  Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Loader::Plan& plan)
+      : data_(std::move(data)),
+        seed_(plan.seed),
+        class_weights_(plan.class_weights),
+        storage_(*data_, plan.augment) {
     samples.reserve(most);
     epochs.reserve(most);
-    labels_.resize(most);
-    images_.resize(most * data_->shape().size());
+    storage_.make_room(*data_, most);
+    if (!class_weights_.empty()) weights_.resize(most);
   }
   Batch batch() const {
-    const std::size_t count = samples.size();
-    return {.images = std::span(images_).first(count * data_->shape().size()),
-            .labels = std::span(labels_).first(count),
-            .shape = data_->shape(),
-            .step = step};
+    Batch batch = storage_.batch(samples.size());
+    batch.step = step;
+    if (!weights_.empty()) batch.weights = std::span(weights_).first(samples.size());
+    return batch;
   }
 
   std::vector<std::uint32_t> samples;
@@ -39,19 +41,26 @@ class Slot final : public PrefetchJob {
 
  private:
   void run() override {
-    const std::size_t size = data_->shape().size();
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      labels_[i] = data_->label(samples[i]);
       const RandomStream chances(seed_, "augment", epochs[i], samples[i]);
-      reader_.read(*data_, samples[i], chances, std::span(images_).subspan(i * size, size));
+      storage_.read(samples[i], i, &chances);
     }
+    if (!weights_.empty()) weigh_classes();
+  }
+
+  // The weights of classes times those that the set gives.
+  void weigh_classes() {
+    const Batch batch = storage_.batch(samples.size());
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      weights_[i] = class_weights_[static_cast<std::size_t>(batch.labels[i])] *
+                    (batch.weights.empty() ? 1.0F : batch.weights[i]);
   }
 
   const std::shared_ptr<const Dataset> data_;
   const std::uint64_t seed_;
-  SampleReader reader_;
-  std::vector<float> images_;
-  std::vector<std::int64_t> labels_;
+  const std::vector<float> class_weights_;
+  BatchStorage storage_;
+  std::vector<float> weights_;
 };
 
 }  // namespace
@@ -62,34 +71,36 @@ struct Loader::Impl {
   Impl(const std::shared_ptr<const Dataset>& data, std::vector<Shard> parts, Plan how,
        const Prefetcher& prefetcher)
       : shards(std::move(parts)),
-        plan(how),
+        plan(std::move(how)),
         queue(prefetcher.queue()),
-        step(how.first_step),
-        prepared(how.first_step),
-        end(how.waits_for_epochs ? how.first_step : std::numeric_limits<std::uint64_t>::max()) {
+        step(plan.first_step),
+        prepared(plan.first_step),
+        end(plan.waits_for_epochs ? plan.first_step : std::numeric_limits<std::uint64_t>::max()) {
     if (plan.batch == 0) throw std::invalid_argument("a batch holds at least one sample");
-    const auto needed_by = [&](std::size_t samples) {
-      return std::max<std::uint64_t>(1, (samples + plan.batch - 1) / plan.batch);
+    const auto needed_by = [](const Shard& shard) {
+      return std::max<std::uint64_t>(1, (shard.samples.size() + shard.batch - 1) / shard.batch);
     };
-    std::size_t largest = 0, most = 0;
-    for (const Shard& shard : shards) {
+    std::size_t most = 0;
+    std::uint64_t needed = 1;
+    for (Shard& shard : shards) {
+      if (shard.batch == 0) shard.batch = plan.batch;
       for (const std::uint32_t sample : shard.samples) {
         if (sample >= data->size()) throw std::invalid_argument("a shard names a sample that does not exist");
       }
-      largest = std::max(largest, shard.samples.size());
-      most += std::min(plan.batch, shard.samples.size());
+      needed = std::max(needed, needed_by(shard));
+      most += std::min(shard.batch, shard.samples.size());
       orders.push_back(shard.samples);
     }
-    if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed_by(largest);
+    if (plan.steps_per_epoch == 0) plan.steps_per_epoch = needed;
     for (Shard& shard : shards) {
       if (shard.steps_per_epoch == 0) shard.steps_per_epoch = plan.steps_per_epoch;
-      if (shard.steps_per_epoch < needed_by(shard.samples.size()))
+      if (shard.steps_per_epoch < needed_by(shard))
         throw std::invalid_argument("an epoch is too short to visit every sample");
     }
     shuffled.resize(shards.size());
     // One slot in use, and one in preparation per worker.
     for (int i = 0; i <= std::max(1, prefetcher.workers()); ++i)
-      slots.push_back(std::make_unique<Slot>(data, most, plan.augment, plan.seed));
+      slots.push_back(std::make_unique<Slot>(data, most, plan));
     prepare_ahead();
   }
   ~Impl() {
@@ -115,9 +126,10 @@ struct Loader::Impl {
       if (shuffled[i] != epoch) shuffle(i, epoch);
       const std::vector<std::uint32_t>& order = orders[i];
       // Divide instead of multiplying: an overflowing product would revive an exhausted shard.
-      if (turn > order.size() / plan.batch) continue;
-      const std::size_t from = std::min<std::size_t>(turn * plan.batch, order.size());
-      const std::size_t count = std::min(plan.batch, order.size() - from);
+      const std::size_t batch = shards[i].batch;
+      if (turn > order.size() / batch) continue;
+      const std::size_t from = std::min<std::size_t>(turn * batch, order.size());
+      const std::size_t count = std::min(batch, order.size() - from);
       const auto begin = order.begin() + static_cast<std::ptrdiff_t>(from);
       slot.samples.insert(slot.samples.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
       slot.epochs.insert(slot.epochs.end(), count, epoch);
@@ -149,7 +161,7 @@ struct Loader::Impl {
 
 Loader::Loader(std::shared_ptr<const Dataset> data, std::vector<Shard> shards, Plan plan,
                Prefetcher& prefetcher)
-    : impl_(std::make_unique<Impl>(std::move(data), std::move(shards), plan, prefetcher)) {}
+    : impl_(std::make_unique<Impl>(data, std::move(shards), std::move(plan), prefetcher)) {}
 Loader::Loader(Loader&&) noexcept = default;
 Loader& Loader::operator=(Loader&&) noexcept = default;
 Loader::~Loader() = default;
@@ -195,16 +207,12 @@ Batch Loader::next() {
 std::uint64_t Loader::times_waited() const { return impl_->times_waited; }
 double Loader::seconds_waited() const { return impl_->seconds_waited; }
 
-Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage) {
-  const std::size_t size = data.shape().size();
+Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage,
+                 BatchStorage::What what) {
   count = std::min(count, data.size() - std::min(from, data.size()));
-  storage.images.resize(count * size);
-  storage.labels.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    storage.labels[i] = data.label(from + i);
-    storage.reader.read(data, from + i, std::span(storage.images).subspan(i * size, size));
-  }
-  return {.images = storage.images, .labels = storage.labels, .shape = data.shape()};
+  storage.make_room(data, count, what);
+  for (std::size_t i = 0; i < count; ++i) storage.read(from + i, i);
+  return storage.batch(count);
 }
 
 }  // namespace veche

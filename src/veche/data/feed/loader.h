@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "veche/batch.h"
+#include "veche/data/feed/batch_storage.h"
 #include "veche/data/feed/prefetcher.h"
-#include "veche/data/feed/sample_reader.h"
 #include "veche/dataset.h"
 
 namespace veche {
@@ -24,6 +24,7 @@ class Loader {
     int node = 0;  // the node whose random stream determines the order
     std::vector<std::uint32_t> samples;
     std::uint64_t steps_per_epoch = 0;  // batches per epoch of this shard; 0: as in the plan
+    std::size_t batch = 0;              // samples per batch of this shard; 0: as in the plan
   };
   struct Plan {
     // Samples per batch from each shard; the last batch of an epoch may be smaller.
@@ -42,6 +43,8 @@ class Loader {
     // Which batch of a node's shard is used at a step, for shards that advance at different steps.
     // Returns nullopt for none. Empty function: batch k at step k.
     std::function<std::optional<std::uint64_t>(int node, std::uint64_t step)> turn = {};
+    // By class: the weight of a sample in the loss. Empty: all weigh 1.
+    std::vector<float> class_weights = {};
   };
   // Throws std::invalid_argument if a sample is not in `data`, an epoch is too short for a shard,
   // or augmentation is requested for float data.
@@ -67,14 +70,9 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
-struct BatchStorage {
-  std::vector<float> images;
-  std::vector<std::int64_t> labels;
-  SampleReader reader;
-};
-
 // Up to `count` consecutive samples of a data set, for evaluation: fewer at the end, none beyond
 // it. The batch borrows `storage`, which allocates only when it grows.
-Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage);
+Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, BatchStorage& storage,
+                 BatchStorage::What what = BatchStorage::What::samples);
 
 }  // namespace veche

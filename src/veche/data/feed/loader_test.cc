@@ -7,9 +7,11 @@
 #include <chrono>
 #include <numeric>
 #include <semaphore>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/made_up_sets.h"
 #include "veche/data/division/partition.h"
 #include "veche/data/sets/image_set.h"
 #include "veche/data/sets/synthetic.h"
@@ -50,7 +52,7 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 Copy copy(const Batch& batch) {
-  return {{batch.images.begin(), batch.images.end()}, {batch.labels.begin(), batch.labels.end()}, batch.step};
+  return {{batch.inputs.begin(), batch.inputs.end()}, {batch.labels.begin(), batch.labels.end()}, batch.step};
 }
 std::vector<Copy> take(Loader& loader, int steps) {
   std::vector<Copy> result;
@@ -77,9 +79,9 @@ TEST(Loader, EveryEpochVisitsEverySampleOnceInANewOrder) {
       ASSERT_EQ(batch.size(), expected);
       EXPECT_EQ(batch.step, epoch * 5 + seen.size() / 5);
       EXPECT_EQ(batch.shape, kData->shape());
-      ASSERT_EQ(batch.images.size(), expected * 6);
+      ASSERT_EQ(batch.inputs.size(), expected * 6);
       for (std::size_t i = 0; i < expected; ++i) {
-        EXPECT_EQ(batch.images[i * 6 + 5], static_cast<float>(batch.labels[i] * 10 + 5));
+        EXPECT_EQ(batch.inputs[i * 6 + 5], static_cast<float>(batch.labels[i] * 10 + 5));
         seen.push_back(batch.labels[i]);
       }
     }
@@ -160,7 +162,7 @@ TEST(Loader, JoinsShardsInTheirOrder) {
     Copy expected{{}, {}, step};
     for (Loader& single : singles) {
       const Batch batch = single.next();
-      expected.images.insert(expected.images.end(), batch.images.begin(), batch.images.end());
+      expected.images.insert(expected.images.end(), batch.inputs.begin(), batch.inputs.end());
       expected.labels.insert(expected.labels.end(), batch.labels.begin(), batch.labels.end());
     }
     EXPECT_EQ(copy(joined.next()), expected);
@@ -247,12 +249,68 @@ TEST(Loader, WithoutSamplesGivesEmptyBatches) {
   EXPECT_EQ(loader.next().step, 1u);
 }
 
+// Whatever the task, a loader gives what the set has, in the order that it shuffles.
+TEST(Loader, CarriesTokensAndTheWeightsOfTargets) {
+  const auto text = std::make_shared<testing::MadeUpText>(testing::MadeUpText::Form{.weighted = true});
+  Prefetcher prefetcher;
+  Loader loader(text, {{0, {3, 8, 21, 30}}}, {.batch = 3}, prefetcher);
+  std::multiset<std::int32_t> begins;
+  for (const std::size_t expected : {std::size_t{3}, std::size_t{1}}) {
+    const Batch batch = loader.next();
+    ASSERT_EQ(batch.size(), expected);
+    EXPECT_EQ(batch.targets(), expected * 5);
+    EXPECT_TRUE(batch.inputs.empty());
+    EXPECT_TRUE(batch.labels.empty());
+    ASSERT_EQ(batch.tokens.size(), expected * 6);
+    ASSERT_EQ(batch.weights.size(), expected * 5);
+    for (std::size_t i = 0; i < expected; ++i) {
+      const Batch one = batch.part(i, 1);
+      ASSERT_EQ(one.size(), 1u);
+      for (std::size_t t = 1; t < 6; ++t) EXPECT_EQ(one.tokens[t], (one.tokens[t - 1] + 1) % 7);
+      EXPECT_EQ(one.weights[0], 0);
+      EXPECT_EQ(one.weights[4], 1);
+      begins.insert(one.tokens[0]);
+    }
+  }
+  EXPECT_EQ(begins, (std::multiset<std::int32_t>{3 % 7, 8 % 7, 21 % 7, 30 % 7}));
+}
+
+TEST(Loader, CarriesValuesAndTheirWeights) {
+  const auto table = std::make_shared<testing::MadeUpTable>(20, true);
+  Prefetcher prefetcher;
+  Loader loader(table, {{0, {0, 1, 2, 3, 4, 5, 6}}}, {.batch = 7}, prefetcher);
+  const Batch batch = loader.next();
+  ASSERT_EQ(batch.size(), 7u);
+  EXPECT_TRUE(batch.labels.empty());
+  std::set<float> values;
+  for (std::size_t i = 0; i < 7; ++i) {
+    const Batch one = batch.part(i, 1);
+    EXPECT_NEAR(one.values[0], 2 * one.inputs[0] - one.inputs[1] + 3, 1e-6);
+    values.insert(one.values[0]);
+    for (std::size_t row = 0; row < 7; ++row)
+      if (one.values[0] == testing::MadeUpTable::target(row)) {
+        EXPECT_EQ(one.weights[0], static_cast<float>(1 + row % 3));
+      }
+  }
+  EXPECT_EQ(values.size(), 7u);
+}
+
+TEST(ReadBatch, ReadsTargetsWithoutInputs) {
+  const testing::MadeUpTable table(10);
+  BatchStorage storage;
+  const Batch batch = read_batch(table, 8, 5, storage, BatchStorage::What::targets);
+  ASSERT_EQ(batch.size(), 2u);
+  EXPECT_TRUE(batch.inputs.empty());
+  EXPECT_EQ(batch.values[1], testing::MadeUpTable::target(9));
+  EXPECT_TRUE(read_batch(*kData, 0, 3, storage, BatchStorage::What::targets).inputs.empty());
+}
+
 TEST(ReadBatch, ReadsConsecutiveSamplesUpToTheEnd) {
   BatchStorage storage;
   const Batch batch = read_batch(*kData, 95, 10, storage);
   ASSERT_EQ(batch.size(), 5u);
   EXPECT_EQ(batch.labels[0], 95);
-  EXPECT_EQ(batch.images[6], 960.0f);
+  EXPECT_EQ(batch.inputs[6], 960.0f);
   EXPECT_EQ(read_batch(*kData, 100, 10, storage).size(), 0u);
   EXPECT_EQ(read_batch(*kData, 1000, 10, storage).size(), 0u);
 }
@@ -270,7 +328,7 @@ TEST(Loader, AugmentsEquallyWithAnyNumberOfWorkersAndAnyBatch) {
     std::vector<float> all;
     for (std::uint64_t step = first_step; step < 120 / batch; ++step) {
       const Batch taken = loader.next();
-      all.insert(all.end(), taken.images.begin(), taken.images.end());
+      all.insert(all.end(), taken.inputs.begin(), taken.inputs.end());
     }
     return all;
   };

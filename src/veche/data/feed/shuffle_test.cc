@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "tests/support/made_up_sets.h"
 #include "veche/data/sets/borrowed_set.h"
 #include "veche/data/sets/image_set.h"
 #include "veche/data/sets/synthetic.h"
@@ -154,6 +155,49 @@ TEST(BorrowedSamples, MayBeFloats) {
   seen->read(15, sample);
   EXPECT_EQ(sample, (std::vector<float>{7, 7}));
   EXPECT_EQ(seen->label(15), 7);
+}
+
+// Whatever the task: the lender's samples differ from those of the set that is read.
+template <class Set>
+std::shared_ptr<const Dataset> with_borrowed(const std::shared_ptr<const Set>& own, const Set& lender,
+                                             const std::shared_ptr<BorrowedSamples>& borrowed) {
+  const std::vector<std::uint32_t> samples{2, 5};
+  borrowed->admit(*own, samples, BorrowedSamples::pack(lender, samples), NodeId{1});
+  return with_visitors(own, borrowed);
+}
+
+TEST(BorrowedSamples, MayBeText) {
+  using testing::MadeUpText;
+  const auto own = std::make_shared<const MadeUpText>(MadeUpText::Form{.vocabulary = 3, .weighted = true});
+  const MadeUpText lender({.vocabulary = 7, .weighted = true});
+  const auto borrowed = std::make_shared<BorrowedSamples>();
+  const auto seen = with_borrowed<MadeUpText>(own, lender, borrowed);
+  EXPECT_EQ(BorrowedSamples::bytes_each(*own), 6 * 4 + 5 * 4u);
+  EXPECT_EQ(seen->task(), Task::language);
+  EXPECT_EQ(seen->tokens()->characters_per_token(), 2);
+  std::vector<std::int32_t> window(6);
+  seen->tokens()->read_tokens(5, window);
+  EXPECT_EQ(window, lender.window(5));
+  seen->tokens()->read_tokens(6, window);
+  EXPECT_EQ(window, own->window(6));
+  std::vector<float> weights(5);
+  seen->weights()->read_weights(5, weights);
+  EXPECT_EQ(weights, (std::vector<float>{0, 1, 1, 1, 1}));
+}
+
+TEST(BorrowedSamples, MayHaveValues) {
+  using testing::MadeUpTable;
+  const auto own = std::make_shared<const MadeUpTable>(4, true);  // the borrowed sample 5 is not in it
+  const auto borrowed = std::make_shared<BorrowedSamples>();
+  const auto seen = with_borrowed<MadeUpTable>(own, MadeUpTable(9, true), borrowed);
+  EXPECT_EQ(seen->task(), Task::regression);
+  EXPECT_EQ(seen->values()->value(5), MadeUpTable::target(5));
+  EXPECT_EQ(seen->values()->value(1), MadeUpTable::target(1));
+  std::vector<float> row(3), weight(1);
+  seen->read(5, row);
+  EXPECT_FLOAT_EQ(row[0], static_cast<float>(std::sin(5)));
+  seen->weights()->read_weights(5, weight);
+  EXPECT_EQ(weight[0], 3);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <memory>
 #include <system_error>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/data/fetch/transfer.h"
 #include "veche/errors.h"
 

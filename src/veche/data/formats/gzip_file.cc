@@ -15,19 +15,43 @@ namespace {
 
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 constexpr std::uint64_t kMostGrowth = 1032;  // the maximum expansion of deflate
+constexpr std::size_t kInput = 1 << 16;
+
+class GzipUnpacker final : public PackedFile::Unpacker {
+ public:
+  GzipUnpacker() {
+    if (inflateInit2(&stream_, kGzipOnly) != Z_OK) throw std::runtime_error("zlib could not be started");
+  }
+  ~GzipUnpacker() override { inflateEnd(&stream_); }
+
+  Step unpack(std::span<const std::uint8_t> in, std::span<std::uint8_t> out) override {
+    constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+    const std::size_t given = std::min(in.size(), kMost), room = std::min(out.size(), kMost);
+    stream_.next_in = const_cast<Bytef*>(in.data());
+    stream_.avail_in = static_cast<uInt>(given);
+    stream_.next_out = out.data();
+    stream_.avail_out = static_cast<uInt>(room);
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    const Step step{given - stream_.avail_in, room - stream_.avail_out};
+    if (status == Z_STREAM_END) {
+      inflateReset(&stream_);
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      const char* why = stream_.msg != nullptr ? stream_.msg : "unknown";
+      throw RequestError(fmt::format("is damaged: its gzip data do not unpack ({})", why));
+    }
+    if (step.used > 0 || step.made > 0) between_members_ = status == Z_STREAM_END;
+    return step;
+  }
+  bool whole() const override { return between_members_; }
+
+ private:
+  z_stream stream_{};
+  bool between_members_ = false;  // a gzip file may consist of several members
+};
 
 }  // namespace
 
-struct PackedFile::Inflater {
-  Inflater() {
-    if (inflateInit2(&stream, kGzipOnly) != Z_OK) throw std::runtime_error("zlib could not be started");
-  }
-  ~Inflater() { inflateEnd(&stream); }
-
-  z_stream stream{};
-  std::array<std::uint8_t, 1 << 16> input;
-  bool between_members = false;  // a gzip file may consist of several members
-};
+std::unique_ptr<PackedFile::Unpacker> make_gzip_unpacker() { return std::make_unique<GzipUnpacker>(); }
 
 PackedFile::PackedFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code error;
@@ -40,12 +64,16 @@ PackedFile::PackedFile(std::filesystem::path path) : path_(std::move(path)) {
   if (!file_) throw RequestError(fmt::format("'{}' cannot be opened for reading", path_.string()));
   bound_ = std::filesystem::file_size(path_);
 
-  std::array<char, 2> magic{};
+  std::array<char, 4> magic{};
   file_.read(magic.data(), magic.size());
-  if (magic == std::array{'\x1f', '\x8b'}) {
-    inflater_ = std::make_unique<Inflater>();
+  if (magic[0] == '\x1f' && magic[1] == '\x8b') {
+    unpacker_ = make_gzip_unpacker();
     bound_ *= kMostGrowth;
+  } else if (magic == std::array{'\x28', '\xb5', '\x2f', '\xfd'}) {
+    unpacker_ = make_zstd_unpacker();
+    bound_ = std::numeric_limits<std::uint64_t>::max();
   }
+  if (unpacker_) input_ = std::make_unique<std::uint8_t[]>(kInput);
   file_.clear();
   file_.seekg(0);
 }
@@ -53,39 +81,31 @@ PackedFile::PackedFile(std::filesystem::path path) : path_(std::move(path)) {
 PackedFile::~PackedFile() = default;
 
 std::size_t PackedFile::read(std::span<std::uint8_t> out) {
-  if (inflater_) return read_packed(out);
+  if (unpacker_) return read_packed(out);
   file_.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
   return static_cast<std::size_t>(file_.gcount());
 }
 
-std::size_t PackedFile::read_packed(std::span<std::uint8_t> out) {
-  z_stream& stream = inflater_->stream;
+std::size_t PackedFile::read_packed(std::span<std::uint8_t> out) try {
   std::size_t done = 0;
+  bool more = true;  // in the unpacker, from input that it has taken
   while (done < out.size()) {
-    if (stream.avail_in == 0) {
-      file_.read(reinterpret_cast<char*>(inflater_->input.data()), inflater_->input.size());
-      stream.next_in = inflater_->input.data();
-      stream.avail_in = static_cast<uInt>(file_.gcount());
-      if (stream.avail_in == 0) {
-        if (inflater_->between_members) return done;
-        throw RequestError(fmt::format("'{}' is truncated: its gzip data end early", path_.string()));
+    if (left_.empty() && !more) {
+      file_.read(reinterpret_cast<char*>(input_.get()), kInput);
+      left_ = {input_.get(), static_cast<std::size_t>(file_.gcount())};
+      if (left_.empty()) {
+        if (unpacker_->whole()) return done;
+        throw RequestError("is truncated: its compressed data end early");
       }
     }
-    const std::size_t room = std::min<std::size_t>(out.size() - done, std::numeric_limits<uInt>::max());
-    stream.next_out = out.data() + done;
-    stream.avail_out = static_cast<uInt>(room);
-    const int status = inflate(&stream, Z_NO_FLUSH);
-    done += room - stream.avail_out;
-    if (status == Z_STREAM_END) {
-      inflateReset(&stream);
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      const char* why = stream.msg != nullptr ? stream.msg : "unknown";
-      throw RequestError(
-          fmt::format("'{}' is damaged: its gzip data do not unpack ({})", path_.string(), why));
-    }
-    inflater_->between_members = status == Z_STREAM_END;
+    const Unpacker::Step step = unpacker_->unpack(left_, out.subspan(done));
+    left_ = left_.subspan(step.used);
+    done += step.made;
+    more = step.made > 0;
   }
   return done;
+} catch (const RequestError& error) {
+  throw RequestError(fmt::format("'{}' {}", path_.string(), error.what()));
 }
 
 }  // namespace veche

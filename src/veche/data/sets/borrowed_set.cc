@@ -11,8 +11,6 @@
 namespace veche {
 namespace {
 
-constexpr std::size_t kLabel = sizeof(std::int64_t);
-
 const PixelSet* as_images(const Dataset& data) { return dynamic_cast<const PixelSet*>(&data); }
 
 // Not from a pool: exactly the size needed, freed when no longer used.
@@ -22,80 +20,154 @@ Message unpooled(std::size_t bytes) {
   return {{static_cast<std::byte*>(::operator new(bytes, kAlignment)), free}, bytes};
 }
 
-// Borrowed samples arrive in their stored form, not as the original images. Local samples therefore
-// have no `part` either, so that the result does not depend on where a sample is read.
-class BorrowedImages final : public PixelSet {
+struct RecordSizes {
+  explicit RecordSizes(const Dataset& data) {
+    const std::size_t size = data.shape().size();
+    if (data.weights() != nullptr) weights = data.targets_per_sample() * sizeof(float);
+    if (data.tokens() != nullptr) {
+      content = (size + 1) * sizeof(std::int32_t);
+      return;
+    }
+    target = data.values() != nullptr ? sizeof(float) : sizeof(std::int64_t);
+    content = as_images(data) != nullptr ? size : size * sizeof(float);
+  }
+  std::size_t each() const { return target + weights + content; }
+
+  std::size_t target = 0, weights = 0, content = 0;
+};
+
+template <class T>
+T as_item(std::span<const std::byte> bytes) {
+  T item{};
+  std::memcpy(&item, bytes.data(), sizeof item);
+  return item;
+}
+
+void copy_to(std::span<const std::byte> bytes, auto out) {
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+}
+
+// A borrowed sample, or else that of the set itself, for every kind of samples.
+template <class Base>
+class Visited : public Base, private TokenSamples, private ValueTargets, private TargetWeights {
  public:
-  BorrowedImages(std::shared_ptr<const Dataset> data, std::shared_ptr<const BorrowedSamples> borrowed)
-      : PixelSet(data->shape(), as_images(*data)->normalization()),
-        data_(std::move(data)),
-        borrowed_(std::move(borrowed)) {}
+  template <class... Args>
+  Visited(std::shared_ptr<const Dataset> data, std::shared_ptr<const BorrowedSamples> borrowed,
+          const Args&... of_base)
+      : Base(of_base...), data_(std::move(data)), borrowed_(std::move(borrowed)) {}
 
   std::size_t size() const override { return data_->size(); }
   int classes() const override { return data_->classes(); }
   std::int64_t label(std::size_t index) const override {
-    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
-    return borrowed_sample != nullptr ? borrowed_sample->label : data_->label(index);
+    const auto* sample = borrowed_->find(index);
+    return sample != nullptr && data_->task() == Task::classification ? as_item<std::int64_t>(sample->target)
+                                                                      : data_->label(index);
   }
-  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
-    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
-    if (borrowed_sample == nullptr) return static_cast<const PixelSet&>(*data_).pixels(index, room);
-    return {reinterpret_cast<const std::uint8_t*>(borrowed_sample->bytes.data()),
-            borrowed_sample->bytes.size()};
-  }
+  const TokenSamples* tokens() const override { return data_->tokens() != nullptr ? this : nullptr; }
+  const ValueTargets* values() const override { return data_->values() != nullptr ? this : nullptr; }
+  const TargetWeights* weights() const override { return data_->weights() != nullptr ? this : nullptr; }
+
+ protected:
+  const Dataset& data() const { return *data_; }
+  const BorrowedSamples::Sample* find(std::size_t index) const { return borrowed_->find(index); }
 
  private:
+  void read_tokens(std::size_t index, std::span<std::int32_t> out) const override {
+    const auto* sample = find(index);
+    sample != nullptr ? copy_to(sample->content, out) : data_->tokens()->read_tokens(index, out);
+  }
+  double characters_per_token() const override { return data_->tokens()->characters_per_token(); }
+  float value(std::size_t index) const override {
+    const auto* sample = find(index);
+    return sample != nullptr ? as_item<float>(sample->target) : data_->values()->value(index);
+  }
+  void read_weights(std::size_t index, std::span<float> out) const override {
+    const auto* sample = find(index);
+    sample != nullptr ? copy_to(sample->weights, out) : data_->weights()->read_weights(index, out);
+  }
+
   const std::shared_ptr<const Dataset> data_;
   const std::shared_ptr<const BorrowedSamples> borrowed_;
 };
 
-class BorrowedFloats final : public Dataset {
+// Borrowed samples arrive in their stored form, not as the original images. Local samples therefore
+// have no `part` either, so that the result does not depend on where a sample is read.
+class VisitedImages final : public Visited<PixelSet> {
  public:
-  BorrowedFloats(std::shared_ptr<const Dataset> data, std::shared_ptr<const BorrowedSamples> borrowed)
-      : data_(std::move(data)), borrowed_(std::move(borrowed)) {}
-
-  std::size_t size() const override { return data_->size(); }
-  Shape shape() const override { return data_->shape(); }
-  int classes() const override { return data_->classes(); }
-  std::int64_t label(std::size_t index) const override {
-    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
-    return borrowed_sample != nullptr ? borrowed_sample->label : data_->label(index);
+  using Visited::Visited;
+  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
+    const auto* sample = find(index);
+    if (sample == nullptr) return static_cast<const PixelSet&>(data()).pixels(index, room);
+    return {reinterpret_cast<const std::uint8_t*>(sample->content.data()), sample->content.size()};
   }
+};
+
+class VisitedFloats final : public Visited<Dataset> {
+ public:
+  using Visited::Visited;
+  Shape shape() const override { return data().shape(); }
   void read(std::size_t index, std::span<float> out) const override {
-    const BorrowedSamples::Sample* borrowed_sample = borrowed_->find(index);
-    if (borrowed_sample == nullptr) return data_->read(index, out);
-    std::memcpy(out.data(), borrowed_sample->bytes.data(), borrowed_sample->bytes.size());
+    const auto* sample = find(index);
+    sample != nullptr ? copy_to(sample->content, out) : data().read(index, out);
+  }
+};
+
+// Writes the samples of a set to a message, one after the other.
+class RecordWriter {
+ public:
+  explicit RecordWriter(const Dataset& data)
+      : data_(data), sizes_(data), weights_(sizes_.weights / sizeof(float)) {
+    const std::size_t size = data.shape().size();
+    if (data.tokens() != nullptr)
+      tokens_.resize(size + 1);
+    else if (as_images(data) != nullptr)
+      pixels_.resize(size);
+    else
+      numbers_.resize(size);
+  }
+
+  std::byte* write(std::size_t index, std::byte* out) {
+    out = write_target(index, out);
+    if (sizes_.weights > 0) {
+      data_.weights()->read_weights(index, weights_);
+      out = put(std::as_bytes(std::span(weights_)), out);
+    }
+    if (data_.tokens() != nullptr) {
+      data_.tokens()->read_tokens(index, tokens_);
+      return put(std::as_bytes(std::span(tokens_)), out);
+    }
+    if (const PixelSet* images = as_images(data_))
+      return put(std::as_bytes(images->pixels(index, pixels_)), out);
+    data_.read(index, numbers_);
+    return put(std::as_bytes(std::span(numbers_)), out);
   }
 
  private:
-  const std::shared_ptr<const Dataset> data_;
-  const std::shared_ptr<const BorrowedSamples> borrowed_;
+  std::byte* write_target(std::size_t index, std::byte* out) const {
+    if (sizes_.target == 0) return out;
+    if (data_.values() != nullptr) return put(bytes_of(data_.values()->value(index)), out);
+    return put(bytes_of(data_.label(index)), out);
+  }
+  static std::byte* put(std::span<const std::byte> bytes, std::byte* out) {
+    return std::ranges::copy(bytes, out).out;
+  }
+
+  const Dataset& data_;
+  const RecordSizes sizes_;
+  std::vector<float> weights_, numbers_;
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::uint8_t> pixels_;
 };
 
 }  // namespace
 
-std::size_t BorrowedSamples::bytes_each(const Dataset& data) {
-  return kLabel + data.shape().size() * (as_images(data) != nullptr ? 1 : sizeof(float));
-}
+std::size_t BorrowedSamples::bytes_each(const Dataset& data) { return RecordSizes(data).each(); }
 
 Message BorrowedSamples::pack(const Dataset& data, std::span<const std::uint32_t> samples) {
-  const std::size_t each = bytes_each(data), size = data.shape().size();
-  Message message = unpooled(samples.size() * each);
+  Message message = unpooled(samples.size() * bytes_each(data));
   std::byte* out = message.writable<std::byte>().data();
-  const PixelSet* images = as_images(data);
-  std::vector<std::uint8_t> room(images != nullptr ? size : 0);
-  std::vector<float> numbers(images != nullptr ? 0 : size);
-  for (const std::uint32_t sample : samples) {
-    const std::int64_t label = data.label(sample);
-    std::memcpy(out, &label, kLabel);
-    if (images != nullptr) {
-      std::memcpy(out + kLabel, images->pixels(sample, room).data(), size);
-    } else {
-      data.read(sample, numbers);
-      std::memcpy(out + kLabel, numbers.data(), each - kLabel);
-    }
-    out += each;
-  }
+  RecordWriter writer(data);
+  for (const std::uint32_t sample : samples) out = writer.write(sample, out);
   return message;
 }
 
@@ -106,17 +178,19 @@ void BorrowedSamples::dismiss() {
 
 void BorrowedSamples::admit(const Dataset& data, std::span<const std::uint32_t> samples, Message message,
                             NodeId from) {
-  const std::size_t each = bytes_each(data);
+  const RecordSizes sizes(data);
+  const std::size_t each = sizes.each();
   if (message.size() != samples.size() * each)
     throw BadMessage(from, message.size(),
                      "a message of " + std::to_string(samples.size()) + " samples of " +
                          std::to_string(each) + " bytes, as all nodes have in the same data,");
-  const std::byte* at = message.bytes().data();
-  for (const std::uint32_t index : samples) {
-    Sample sample{.label = 0, .bytes = {at + kLabel, each - kLabel}};
-    std::memcpy(&sample.label, at, kLabel);
-    places_.push_back({index, sample});
-    at += each;
+  for (std::span<const std::byte> left = message.bytes(); const std::uint32_t index : samples) {
+    const std::span<const std::byte> record = left.first(each);
+    places_.push_back({index,
+                       {.target = record.first(sizes.target),
+                        .weights = record.subspan(sizes.target, sizes.weights),
+                        .content = record.last(sizes.content)}});
+    left = left.subspan(each);
   }
   const auto middle = places_.end() - static_cast<std::ptrdiff_t>(samples.size());
   std::ranges::inplace_merge(places_, middle, {}, &Place::index);
@@ -130,9 +204,10 @@ const BorrowedSamples::Sample* BorrowedSamples::find(std::size_t index) const {
 
 std::shared_ptr<const Dataset> with_visitors(std::shared_ptr<const Dataset> data,
                                              std::shared_ptr<const BorrowedSamples> borrowed) {
-  if (as_images(*data) != nullptr)
-    return std::make_shared<BorrowedImages>(std::move(data), std::move(borrowed));
-  return std::make_shared<BorrowedFloats>(std::move(data), std::move(borrowed));
+  if (const PixelSet* images = as_images(*data))
+    return std::make_shared<VisitedImages>(data, std::move(borrowed), images->shape(),
+                                           images->normalization());
+  return std::make_shared<VisitedFloats>(std::move(data), std::move(borrowed));
 }
 
 }  // namespace veche

@@ -16,8 +16,8 @@ namespace veche {
 // while no thread reads.
 class BorrowedSamples {
  public:
-  // The size of a sample in a message: its label, then its bytes, or its floats if `data` are not
-  // images.
+  // The size of a sample in a message: its target, the weights of targets if `data` have them, then
+  // its tokens, bytes of an image or floats.
   static std::size_t bytes_each(const Dataset& data);
   // Packs samples into a message, in the order of `samples`.
   static Message pack(const Dataset& data, std::span<const std::uint32_t> samples);
@@ -29,8 +29,9 @@ class BorrowedSamples {
 
   std::size_t size() const { return places_.size(); }
   struct Sample {
-    std::int64_t label;
-    std::span<const std::byte> bytes;
+    std::span<const std::byte> target;  // a label or a value; of text none
+    std::span<const std::byte> weights;
+    std::span<const std::byte> content;
   };
   // Null if the sample is not borrowed. Valid until it is dismissed.
   const Sample* find(std::size_t index) const;
@@ -44,7 +45,7 @@ class BorrowedSamples {
   std::vector<Message> messages_;
 };
 
-// `data` with these borrowed samples; an image set if `data` is one.
+// `data` with these borrowed samples; an image set if `data` is one. The task is the same.
 std::shared_ptr<const Dataset> with_visitors(std::shared_ptr<const Dataset> data,
                                              std::shared_ptr<const BorrowedSamples> borrowed);
 

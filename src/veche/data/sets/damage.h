@@ -7,6 +7,7 @@
 
 #include "veche/base/thread/mutex.h"
 #include "veche/errors.h"
+#include "veche/settings.h"
 
 namespace veche {
 
@@ -15,8 +16,6 @@ class Damaged : public Error {
  public:
   using Error::Error;
 };
-
-enum class OnDamage { refuse, skip };  // the key data.bad
 
 // Damaged samples of one data set that were skipped. Each is counted once, however often it is
 // read. Thread-safe.

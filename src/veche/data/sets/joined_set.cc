@@ -14,6 +14,7 @@ class Places {
     for (const JoinedPart& part : parts_) ends_.push_back(size() + part.data->size());
   }
 
+  const std::vector<JoinedPart>& parts() const { return parts_; }
   std::size_t size() const { return ends_.empty() ? 0 : ends_.back(); }
   struct Place {
     const JoinedPart& part;
@@ -34,48 +35,76 @@ class Places {
   std::vector<std::size_t> ends_;
 };
 
-class JoinedImages final : public PixelSet {
+// Samples of the parts, for every kind of samples.
+template <class Base>
+class Joined : public Base, private TokenSamples, private ValueTargets, private TargetWeights {
  public:
-  JoinedImages(const Shape& shape, const Normalization& normalization, std::vector<JoinedPart> parts,
-               int classes)
-      : PixelSet(shape, normalization), places_(std::move(parts)), classes_(classes) {}
+  template <class... Args>
+  Joined(std::vector<JoinedPart> parts, int classes, const Args&... of_base)
+      : Base(of_base...), first_(parts.front().data), places_(std::move(parts)), classes_(classes) {}
 
   std::size_t size() const override { return places_.size(); }
   int classes() const override { return classes_; }
-  std::int64_t label(std::size_t index) const override { return places_.label(index); }
-  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
-    const auto place = places_.find(index);
-    return static_cast<const PixelSet&>(*place.part.data).pixels(place.index, room);
+  std::int64_t label(std::size_t index) const override {
+    return first_->task() == Task::classification ? places_.label(index) : 0;
   }
-  std::optional<std::span<const std::uint8_t>> part(std::size_t index, const ChoosePart& choose,
-                                                    std::span<std::uint8_t> room) const override {
-    const auto place = places_.find(index);
-    return static_cast<const PixelSet&>(*place.part.data).part(place.index, choose, room);
-  }
+  const TokenSamples* tokens() const override { return first_->tokens() != nullptr ? this : nullptr; }
+  const ValueTargets* values() const override { return first_->values() != nullptr ? this : nullptr; }
+  const TargetWeights* weights() const override { return first_->weights() != nullptr ? this : nullptr; }
+
+ protected:
+  const Places& places() const { return places_; }
 
  private:
+  void read_tokens(std::size_t index, std::span<std::int32_t> out) const override {
+    const auto place = places_.find(index);
+    place.part.data->tokens()->read_tokens(place.index, out);
+  }
+  double characters_per_token() const override {
+    double characters = 0;
+    for (const JoinedPart& part : places_.parts())
+      characters += static_cast<double>(part.data->size()) * part.data->tokens()->characters_per_token();
+    return characters / static_cast<double>(size());
+  }
+  float value(std::size_t index) const override {
+    const auto place = places_.find(index);
+    return place.part.data->values()->value(place.index);
+  }
+  // The sites of a run have one scale.
+  double mean() const override { return first_->values()->mean(); }
+  double deviation() const override { return first_->values()->deviation(); }
+  void read_weights(std::size_t index, std::span<float> out) const override {
+    const auto place = places_.find(index);
+    place.part.data->weights()->read_weights(place.index, out);
+  }
+
+  const std::shared_ptr<const Dataset> first_;
   const Places places_;
   const int classes_;
 };
 
-class JoinedFloats final : public Dataset {
+class JoinedImages final : public Joined<PixelSet> {
  public:
-  JoinedFloats(const Shape& shape, std::vector<JoinedPart> parts, int classes)
-      : shape_(shape), places_(std::move(parts)), classes_(classes) {}
+  using Joined::Joined;
+  std::span<const std::uint8_t> pixels(std::size_t index, std::span<std::uint8_t> room) const override {
+    const auto place = places().find(index);
+    return static_cast<const PixelSet&>(*place.part.data).pixels(place.index, room);
+  }
+  std::optional<std::span<const std::uint8_t>> part(std::size_t index, const ChoosePart& choose,
+                                                    std::span<std::uint8_t> room) const override {
+    const auto place = places().find(index);
+    return static_cast<const PixelSet&>(*place.part.data).part(place.index, choose, room);
+  }
+};
 
-  std::size_t size() const override { return places_.size(); }
-  Shape shape() const override { return shape_; }
-  int classes() const override { return classes_; }
-  std::int64_t label(std::size_t index) const override { return places_.label(index); }
+class JoinedFloats final : public Joined<Dataset> {
+ public:
+  using Joined::Joined;
+  Shape shape() const override { return places().parts().front().data->shape(); }
   void read(std::size_t index, std::span<float> out) const override {
-    const auto place = places_.find(index);
+    const auto place = places().find(index);
     place.part.data->read(place.index, out);
   }
-
- private:
-  const Shape shape_;
-  const Places places_;
-  const int classes_;
 };
 
 // Mean and deviation of all pixels, from those of the parts.
@@ -107,10 +136,16 @@ std::shared_ptr<const Dataset> join(std::vector<JoinedPart> parts, int classes) 
   const Shape shape = parts.front().data->shape();
   if (!std::ranges::all_of(parts, [&](const JoinedPart& part) { return part.data->shape() == shape; }))
     throw std::invalid_argument("sets of different shapes cannot be joined");
+  const auto is_like_first = [&](const JoinedPart& part) {
+    return part.data->task() == parts.front().data->task() &&
+           (part.data->weights() == nullptr) == (parts.front().data->weights() == nullptr);
+  };
+  if (!std::ranges::all_of(parts, is_like_first))
+    throw std::invalid_argument("sets of different tasks cannot be joined");
   if (!std::ranges::all_of(parts, is_images))
-    return std::make_shared<JoinedFloats>(shape, std::move(parts), classes);
+    return std::make_shared<JoinedFloats>(std::move(parts), classes);
   const Normalization normalization = pooled(parts);
-  return std::make_shared<JoinedImages>(shape, normalization, std::move(parts), classes);
+  return std::make_shared<JoinedImages>(std::move(parts), classes, shape, normalization);
 }
 
 }  // namespace veche

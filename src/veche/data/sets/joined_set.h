@@ -8,14 +8,14 @@
 
 namespace veche {
 
-// Several sets concatenated into one. All must have the same shape.
+// Several sets concatenated into one. All must have the same shape and the same task.
 struct JoinedPart {
   std::shared_ptr<const Dataset> data;
-  std::vector<std::int64_t> labels;  // the part's labels in the whole set
+  std::vector<std::int64_t> labels = {};  // the part's labels in the whole set, if it has classes
 };
 
 // An image set if all parts are, normalised by the pooled statistics of all pixels; otherwise a set
-// of floats. Throws std::invalid_argument if shapes differ or there is no part.
+// of floats or text. Throws std::invalid_argument if shapes or tasks differ or there is no part.
 std::shared_ptr<const Dataset> join(std::vector<JoinedPart> parts, int classes);
 
 }  // namespace veche

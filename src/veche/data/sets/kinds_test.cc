@@ -65,12 +65,12 @@ TEST(Cifar, DamageIsNamedCountedAndSkipped) {
   folder.write("test.bin", cifar_record(3, 2));
   const std::string why = refusal([&] { open_data(at(folder.path()), 1); });
   EXPECT_NE(why.find("train.bin' is truncated"), std::string::npos) << why;
-  const DataSource lenient = open_data(at(folder.path(), "skip"), 1);
+  const DataSource lenient = open_data(at(folder.path(), OnDamage::skip), 1);
   EXPECT_EQ(lenient.train->size(), 2u);
   EXPECT_EQ(lenient.train->label(1), 1);
   EXPECT_EQ(lenient.damage.front()->count(), 2u);
   fs::remove(folder.path() / "test.bin");
-  EXPECT_NE(refusal([&] { open_data(at(folder.path(), "skip"), 1); }).find("test.bin' is missing"),
+  EXPECT_NE(refusal([&] { open_data(at(folder.path(), OnDamage::skip), 1); }).find("test.bin' is missing"),
             std::string::npos);
 }
 
@@ -110,7 +110,7 @@ TEST(Npy, LabelsThatDoNotFitAreDamage) {
   folder.write("images.npy", npy("|u1", "(4, 1, 1)", {1, 2, 3, 4}));
   folder.write("labels.npy", npy("|i1", "(3,)", {0, 1, 255}));
   EXPECT_NE(refusal([&] { open_data(at(folder.path()), 1); }).find("holds 3 labels"), std::string::npos);
-  const DataSource lenient = open_data(at(folder.path(), "skip"), 1);
+  const DataSource lenient = open_data(at(folder.path(), OnDamage::skip), 1);
   EXPECT_EQ(lenient.train->size() + lenient.test->size(), 2u);
   EXPECT_EQ(lenient.damage.front()->count(), 2u);
 }
@@ -190,7 +190,7 @@ TEST(Images, ATruncatedArchiveIsNamedOrReadAsFarAsItGoes) {
   folder.write("cut.tar", bytes);
   const std::string why = refusal([&] { open_data(at(folder.path() / "cut.tar"), 1); });
   EXPECT_NE(why.find("cut.tar' is truncated or damaged"), std::string::npos) << why;
-  EXPECT_EQ(open_data(at(folder.path() / "cut.tar", "skip"), 1).train->size(), 5u);
+  EXPECT_EQ(open_data(at(folder.path() / "cut.tar", OnDamage::skip), 1).train->size(), 5u);
 }
 
 TEST(Images, AFileThatVanishesIsReplacedByTheNextOfItsClass) {
@@ -201,7 +201,7 @@ TEST(Images, AFileThatVanishesIsReplacedByTheNextOfItsClass) {
         folder.write("set/" + part + "/" + name + "/" + std::to_string(i) + ".png",
                      picture(static_cast<std::uint8_t>(name[0] + i)));
   const DataSource strict = open_data(at(folder.path() / "set"), 1);
-  const DataSource lenient = open_data(at(folder.path() / "set", "skip"), 1);
+  const DataSource lenient = open_data(at(folder.path() / "set", OnDamage::skip), 1);
   fs::remove(folder.path() / "set/train/cat/1.png");
   const std::string why = refusal([&] { pixels(*strict.train, 1); });
   EXPECT_NE(why.find("train/cat/1.png' has vanished"), std::string::npos) << why;
@@ -248,7 +248,7 @@ TEST(Kinds, WhatIsCutOffWhileItIsInUseIsDamage) {
                                    {"cifar", "cifar/train.bin"},
                                    {"set.tar", "set.tar"}}) {
     const DataSource strict = open_data(at(folder.path() / path), 1);
-    const DataSource lenient = open_data(at(folder.path() / path, "skip"), 1);
+    const DataSource lenient = open_data(at(folder.path() / path, OnDamage::skip), 1);
     const Bytes first = pixels(*strict.train, 0);
     Bytes bytes = folder.read(file);
     while (bytes.back() == 0) bytes.pop_back();               // the padding at the end of a tar

@@ -19,7 +19,7 @@ struct OpenRequest {
   DamagePolicy policy;
 };
 
-enum class Kind { idx, cifar10, cifar100, npy, packed, archive, images };
+enum class Kind { idx, cifar10, cifar100, npy, packed, archive, images, table };
 
 // The kind of data at a path, by file names and first bytes; nullopt if it cannot be read.
 std::optional<Kind> recognise(const std::filesystem::path& path);

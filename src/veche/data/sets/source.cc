@@ -3,18 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "veche/base/text/nearest.h"
 #include "veche/data/formats/listing.h"
 #include "veche/data/sets/known_sets.h"
 #include "veche/data/sets/moments.h"
 #include "veche/data/sets/open.h"
+#include "veche/data/table/open_table.h"
+#include "veche/data/text/open_text.h"
 #include "veche/errors.h"
 
 namespace veche {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kText = "text";
 
 DataSource open_kind(Kind kind, const OpenRequest& request) {
   switch (kind) {
@@ -30,6 +35,7 @@ DataSource open_kind(Kind kind, const OpenRequest& request) {
       return open_packed(request);
     case Kind::archive:
       return open_archive(request);
+    case Kind::table:  // opened with its own keys, by open_path
     case Kind::images:
       break;
   }
@@ -80,16 +86,19 @@ DataSource open_known(const KnownSet& set, const DataSettings& settings, OpenReq
   return source;
 }
 
-DataSource open_path(OpenRequest request) {
+DataSource open_path(OpenRequest request, const DataSettings& settings, std::uint64_t seed,
+                     const OpenOptions& how) {
   std::error_code error;
   if (!fs::exists(request.path, error))
     throw RequestError(fmt::format("data.path: there is no '{}'", request.path.string()));
   const auto kind = recognise(request.path);
+  if (kind == Kind::table) return open_table(request, settings, seed, how);
   if (!kind)
     throw RequestError(
-        fmt::format("data.path: '{}' holds nothing that can be read: IDX files, CIFAR's binary files, .npy "
+        fmt::format("data.path: '{}' holds nothing that can be read: a table (.csv), IDX files, CIFAR's "
+                    "binary files, .npy "
                     "pairs, tar archives, a "
-                    "packed set, or images in a folder for each class",
+                    "packed set, or images in a folder for each class; for a text set data.name = \"text\"",
                     request.path.string()));
   if (kind == Kind::cifar10 || kind == Kind::cifar100) {
     const KnownSet& set = known_set(kind == Kind::cifar10 ? "cifar10" : "cifar100");
@@ -101,6 +110,16 @@ DataSource open_path(OpenRequest request) {
   DataSource source = open_kind(*kind, request);
   if (const KnownSet* set = similar_known_set(source.class_names, source.train->shape())) adopt(source, *set);
   return source;
+}
+
+void check_values(const OwnDataset& own, const OwnDataset::Parts& parts) {
+  for (const Dataset* set : {parts.train.get(), parts.test.get()})
+    for (std::size_t i = 0; i < set->size(); ++i)
+      if (const float value = set->values()->value(i); !std::isfinite(value))
+        throw RequestError(
+            fmt::format("data.name = \"{}\": sample {} of the {} set has the value {}, which is "
+                        "no number to learn",
+                        own.name, i, set == parts.train.get() ? "training" : "test", value));
 }
 
 // Labels are later used as indices without a check.
@@ -128,7 +147,15 @@ DataSource open_own(const OwnDataset& own, const Options& keys, std::uint64_t se
     throw RequestError(fmt::format(
         "data.name = \"{}\": the training and the test set differ in the shape of samples or in classes",
         own.name));
-  check_labels(own, parts);
+  if (parts.train->task() != parts.test->task())
+    throw RequestError(
+        fmt::format("data.name = \"{}\": the targets of the training set are {} and those of "
+                    "the test set {}",
+                    own.name, targets_of(parts.train->task()), targets_of(parts.test->task())));
+  if (parts.train->values() != nullptr)
+    check_values(own, parts);
+  else
+    check_labels(own, parts);
   return {.name = own.name,
           .kind = "a set of this program",
           .place = {},
@@ -155,16 +182,25 @@ void register_dataset(OwnDataset dataset) {
 DataSource open_data(const DataSettings& settings, std::uint64_t seed, OpenOptions how) {
   const std::string name = settings.name.value_or(settings.path.empty() ? "fashion-mnist" : "");
   if (name == "synthetic") return open_synthetic(settings, seed);
+  if (name == kText) return open_text(settings, {settings.path.one}, how.context);
+  if (settings.tokenizer)
+    throw RequestError(
+        fmt::format("data.tokenizer = \"{}\" is for a text, and data.name is not \"text\": set data.name = "
+                    "\"text\" or leave it "
+                    "out",
+                    *settings.tokenizer));
   if (const OwnDataset* own = own_datasets().find(name)) return open_own(*own, settings.keys, seed);
   OpenRequest request;
   request.size = settings.size.value_or(0);
   request.size_if_unequal = how.size_if_unequal;
   request.processes = how.processes;
-  request.policy.on = settings.bad == "skip" ? OnDamage::skip : OnDamage::refuse;
+  request.policy.on = settings.bad;
   if (!name.empty()) return open_known(known_set(name), settings, std::move(request));
   request.path = settings.path.one;
-  return open_path(std::move(request));
+  return open_path(std::move(request), settings, seed, how);
 }
+
+bool is_text(const DataSettings& settings) { return settings.name == kText; }
 
 std::string class_name(const DataSource& source, std::int64_t label) {
   return source.class_names.empty() ? std::to_string(label)
@@ -175,6 +211,7 @@ std::vector<std::string> data_names() {
   std::vector<std::string> names;
   for (const KnownSet& set : known_sets()) names.push_back(set.name);
   names.emplace_back("synthetic");
+  names.emplace_back(kText);
   std::ranges::copy(own_datasets().names(), std::back_inserter(names));
   return names;
 }

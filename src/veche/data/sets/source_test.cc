@@ -77,7 +77,7 @@ TEST(Source, MissingFilesNameThemselvesAndTheWayOut) {
 TEST(Source, UnknownNamesGetASuggestion) {
   EXPECT_EQ(refusal({.name = "fashion"}), "data.name 'fashion' is unknown; did you mean 'fashion-mnist'?");
   EXPECT_EQ(data_names(),
-            (std::vector<std::string>{"fashion-mnist", "mnist", "cifar10", "cifar100", "synthetic"}));
+            (std::vector<std::string>{"fashion-mnist", "mnist", "cifar10", "cifar100", "synthetic", "text"}));
 }
 
 TEST(Source, SyntheticIsRepeatableAndNormalised) {

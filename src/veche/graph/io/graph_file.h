@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "veche/graph.h"
-#include "veche/graph/weights/mixing.h"
+#include "veche/topology.h"
 
 namespace veche {
 

@@ -106,8 +106,6 @@ Extremes extremes_besides_ones(const SparseMatrix& matrix) {
   return {solver.eigenvalues()(0), solver.eigenvalues()(n - 1)};
 }
 
-double spectral_radius(const Mixing& mixing) { return radius_besides_ones(sparse_matrix(mixing)); }
-
 double norm_besides_ones(const SparseMatrix& matrix) {
   const SparseMatrix square = SparseMatrix(matrix.transpose()) * matrix;
   return std::sqrt(std::max(0.0, extremes_besides_ones(square).high));

@@ -3,7 +3,7 @@
 #include <Eigen/SparseCore>
 
 #include "veche/graph.h"
-#include "veche/graph/weights/mixing.h"
+#include "veche/topology.h"
 
 namespace veche {
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "veche/errors.h"
+#include "veche/graph/spectra/spectrum.h"
 
 namespace veche {
 
@@ -54,5 +55,7 @@ Mixing mixing_from_edges(const Graph& graph, std::span<const double> weights) {
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back({static_cast<int>(i), own[i]});
   return Mixing(std::move(rows));
 }
+
+double spectral_radius(const Mixing& mixing) { return radius_besides_ones(sparse_matrix(mixing)); }
 
 }  // namespace veche

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/errors.h"
 #include "veche/model/onnx/onnx_file.h"
 
@@ -13,10 +13,11 @@ namespace {
 
 constexpr int kFileVersion = 7;  // IR version that matches operator set 13
 
-void describe(onnx::ValueInfoProto& value, const std::string& name, const std::vector<int>& extents) {
+void describe(onnx::ValueInfoProto& value, const std::string& name, const std::vector<int>& extents,
+              onnx::TensorProto::DataType of = onnx::TensorProto::FLOAT) {
   value.set_name(name);
   onnx::TypeProto_Tensor& type = *value.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(onnx::TensorProto::FLOAT);
+  type.set_elem_type(of);
   type.mutable_shape()->add_dim()->set_dim_param("N");
   for (const int extent : extents) type.mutable_shape()->add_dim()->set_dim_value(extent);
 }
@@ -75,8 +76,14 @@ onnx::ModelProto model_of(const OperatorGraph& graph, const std::string& version
   }
   onnx::GraphProto& to = *model.mutable_graph();
   to.set_name("veche");
-  describe(*to.add_input(), graph.input, {graph.sample.channels, graph.sample.height, graph.sample.width});
-  describe(*to.add_output(), graph.output, {graph.classes});
+  const Shape& sample = graph.sample;
+  if (graph.task == Task::language) {
+    describe(*to.add_input(), graph.input, {sample.channels}, onnx::TensorProto::INT64);
+    describe(*to.add_output(), graph.output, {sample.channels, graph.classes});
+  } else {
+    describe(*to.add_input(), graph.input, {sample.channels, sample.height, sample.width});
+    describe(*to.add_output(), graph.output, {graph.classes});
+  }
   for (const OperatorTensor& tensor : graph.constants) write(*to.add_initializer(), tensor);
   for (const Operator& step : graph.operators) write(*to.add_node(), step);
   return model;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/errors.h"
 #include "veche/model/torch/export/operator_graph.h"
 #include "veche/model/torch/import/imported.h"
@@ -42,7 +42,7 @@ class TorchEngine : public ModelEngine {
     const std::shared_ptr<Network> network = make_network(spec);
     const bool channels_last = network->channels_last();
     return {lay_out(trained_tensors(network->module()), channels_last),
-            lay_out(other_tensors(network->module()), channels_last), multiply_adds(*network, spec.input)};
+            lay_out(other_tensors(network->module()), channels_last), multiply_adds(*network, spec)};
   }
 
   OperatorGraph operators(const ModelSpec& spec, std::span<const float> parameters,

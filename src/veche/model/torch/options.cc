@@ -45,9 +45,9 @@ double stochastic_depth_of(const ModelSpec& spec, double own) {
 }
 
 bool small_stem(const ModelSpec& spec) {
-  const std::string& stem = spec.settings.stem;
-  if (stem == "auto") return std::max(spec.input.height, spec.input.width) <= kSmallSide;
-  return stem == "small";
+  const ModelStem stem = spec.settings.stem;
+  if (stem == ModelStem::automatic) return std::max(spec.input.height, spec.input.width) <= kSmallSide;
+  return stem == ModelStem::small;
 }
 
 void require_pixels(const ModelSpec& spec, int least) {

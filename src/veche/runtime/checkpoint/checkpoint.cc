@@ -192,6 +192,8 @@ void CheckpointStore::read(std::uint64_t step, NodeId node, NodeState& state) co
   state.evaluated = {header.evaluated_loss_sum, header.evaluated_correct, header.evaluated_count};
   for (std::size_t i = 0; i < std::min(saved.counters().size(), state.counters.size()); ++i)
     *state.counters[i] = saved.counters()[i];
+  if (saved.counters().size() == state.counters.size() + ErrorSums{}.size())
+    set_error_sums(state, std::span(saved.counters()).last(ErrorSums{}.size()));
   for (std::size_t i = 0; i < header.numbers; ++i) *state.numbers[i] = saved.numbers()[i];
   for (const auto& vector : state.vectors) saved.take(vector);
 }

@@ -67,9 +67,11 @@ void write_checkpoint(const fs::path& file, const CheckpointPiece& piece, const 
   header.vectors = state.vectors.size();
   header.checkpoint = piece.checkpoint;
   header.run = piece.run;
-  header.counters = state.counters.size();
   std::vector<std::uint64_t> words;
   for (const std::uint64_t* counter : state.counters) words.push_back(*counter);
+  if (const ErrorSums errors = error_sums(state); errors != ErrorSums{})
+    words.insert(words.end(), errors.begin(), errors.end());
+  header.counters = words.size();
   for (const std::uint64_t* number : state.numbers) words.push_back(*number);
   for (const auto& vector : state.vectors) words.push_back(vector.size());
 

@@ -5,7 +5,7 @@
 
 #include "veche/runtime/checkpoint/checkpoint.h"
 #include "veche/runtime/plan/run_plan.h"
-#include "veche/train/loop/node.h"
+#include "veche/train/node/node.h"
 
 namespace veche {
 

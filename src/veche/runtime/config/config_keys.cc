@@ -6,13 +6,12 @@
 #include "veche/compress/codec_spec.h"
 #include "veche/data/division/partition.h"
 #include "veche/data/sets/source.h"
+#include "veche/data/text/tokenizer.h"
 #include "veche/graph/families/spec.h"
 #include "veche/graph/weights/mixing.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/config/key_line.h"
 #include "veche/train/optim/optimizer.h"
-#include "veche/train/optim/rate_schedule.h"
-#include "veche/train/pipeline/schedule.h"
 
 // The table of keys. A line: the key's name, the member of the section's struct (veche/settings.h)
 // that it fills, its description, and what its value may be. The member gives the type and the
@@ -48,8 +47,11 @@ SectionSpec run_section() {
           "passes over the data; 0.5 is half of one",
           {.least = 0, .above_least = true, .most = kMostEpochs, .may_change = true}),
       key("steps", &RunSettings::steps, "number of steps, instead of epochs", {.least = 1, .may_change = true}),
+      key("target", &RunSettings::target,
+          "stop when the averaged model is as good, such as \"perplexity < 8\", \"auc >= 0.77\", or a number for "
+          "accuracy, perplexity or rmse; see docs/runs.md", {.may_change = true}),
       key("target_accuracy", &RunSettings::target_accuracy,
-          "stop when the averaged model reaches it, such as 0.9",
+          "stop when the averaged model reaches it, such as 0.9; the older form of target",
           {.least = 0, .above_least = true, .may_change = true}),
       key("eval", &RunSettings::eval,
           "models to test during the run: average, all or sample:K; at the end: all, or of more than 64 "
@@ -70,8 +72,7 @@ SectionSpec model_section() {
       key("classes", &ModelSettings::classes, "number of classes; default: from the data", {.least = 2, .most = 1e6}),
       key("norm", &ModelSettings::norm, "normalisation: batch, group:G, layer or none; default: the model's own"),
       key("stem", &ModelSettings::stem,
-          "how a network for 224x224 pixels begins: small keeps the resolution, auto does up to 64 pixels",
-          {.choices = {"auto", "small", "large"}}),
+          "how a network for 224x224 pixels begins: small keeps the resolution, auto does up to 64 pixels"),
       key("dropout", &ModelSettings::dropout,
           "probability; default: the model's own", {.least = 0, .most = 1, .below_most = true}),
       key("stochastic_depth", &ModelSettings::stochastic_depth,
@@ -82,6 +83,13 @@ SectionSpec model_section() {
           {.least = 0, .most = 1, .below_most = true}),
       key("hidden", &ModelSettings::hidden,
           "widths of mlp's hidden layers", {.least = 1, .most = 1e9, .may_be_empty = true}),
+      key("layers", &ModelSettings::layers, "gpt: number of blocks", {.least = 1, .most = 10'000}),
+      key("heads", &ModelSettings::heads, "gpt: heads of attention in each block", {.least = 1, .most = 10'000}),
+      key("width", &ModelSettings::width, "gpt: floats per token between the blocks", {.least = 1, .most = 1e6}),
+      key("context", &ModelSettings::context, "gpt: the most tokens it sees", {.least = 1, .most = 1e6}),
+      key("bias", &ModelSettings::bias, "gpt: whether its layers and norms have biases; default: only gpt2"),
+      key("tied", &ModelSettings::tied,
+          "gpt: whether the output layer uses the embedding of the tokens; default: true"),
       key("file", &ModelSettings::file, "torchscript: the module's file, see docs/own-models.md", {.path = true}),
       key("init", &ModelSettings::init, "a safetensors file with the weights to start from",
           {.path = true, .of_run = true}),
@@ -93,7 +101,7 @@ SectionSpec model_section() {
           "cut gradually until this epoch", {.least = 0, .most = kMostEpochs}),
       key("device", &ModelSettings::device,
           "where the network computes: the processor, or the CUDA devices that a process sees, node by node",
-          {.choices = {"cpu", "cuda"}, .members_own = true, .of_run = true}),
+          {.members_own = true, .of_run = true}),
       key("threads", &ModelSettings::threads,
           "threads that compute one node's batch, on as many cores; 0: one",
           {.least = 0, .most = 1024, .members_own = true, .may_change = true, .of_run = true}),
@@ -121,13 +129,26 @@ SectionSpec data_section() {
       key("size", &DataSettings::size,
           "image files: side of the images in pixels; resizes the shorter side and crops the centre",
           {.least = 1, .most = 4096}),
+      key("tokenizer", &DataSettings::tokenizer,
+          "text: what a token is: characters (the default), bytes, sentencepiece:FILE or "
+          "sentencepiece:train:VOCAB", {.words = tokenizer_words}),
+      key("test", &DataSettings::test,
+          "the test set. Text: the share at the end of each file [0.1], or the path of another text. Tables: a "
+          "share of the rows [0.1], another file, or an expression on a column, such as \"ID % 5 == 0\"",
+          {.follows = true}),
       key("bad", &DataSettings::bad,
-          "damaged samples: end the run, or replace them by another sample of the class",
-          {.choices = {"refuse", "skip"}}),
+          "damaged samples: end the run, or replace them by another sample of the class; of a text, "
+          "drop broken and unknown characters"),
       key("batch", &DataSettings::batch, "samples per node and step", {.least = 1, .most = 1e9}),
+      key("accumulate", &DataSettings::accumulate,
+          "batches per node and step: their gradients are summed up before the step, in the memory of one",
+          {.least = 1, .most = 1e6}),
+      key("global_batch", &DataSettings::global_batch,
+          "samples per step of all nodes together, however many they are: each takes a share by its "
+          "samples, in passes of at most `batch`", {.least = 1, .most = 1e9}),
       key("partition", &DataSettings::partition,
           "how samples are divided: iid, proportional (to cluster.speed; the default where that is given), "
-          "sizes:[..], dirichlet:ALPHA, classes:K, folders", {.follows = true, .words = partition_names}),
+          "sizes:[..], contiguous, dirichlet:ALPHA, classes:K, folders", {.follows = true, .words = partition_names}),
       key("uneven", &DataSettings::uneven,
           "nodes with fewer batches than others: keep mixing until the next epoch, or start their next "
           "epoch"),
@@ -146,35 +167,53 @@ SectionSpec data_section() {
       key("test_samples", &DataSettings::test_samples, "synthetic: test samples", {.least = 1}),
       key("classes", &DataSettings::classes, "synthetic: classes", {.least = 2}),
       key("noise", &DataSettings::noise, "synthetic: noise over the pattern", {.least = 0}),
+      key("target", &DataSettings::target, "tables: the column to predict"),
+      key("ignore", &DataSettings::ignore, "tables: columns that the model does not see"),
+      key("categories", &DataSettings::categories, "tables: columns that hold categories, also if they are numbers"),
+      key("numbers", &DataSettings::numbers, "tables: columns that hold numbers"),
+      key("dates", &DataSettings::dates, "tables: columns that hold dates"),
+      key("task", &DataSettings::task,
+          "tables: whether the target is a class or a number; default: by the target's values",
+          {.choices = {"classification", "regression"}}),
+      key("class_weights", &DataSettings::class_weights,
+          "weight of each class in the training loss: balanced (the same sum for each class), or a list of "
+          "numbers in the order of the classes"),
   }};
 }
 
 SectionSpec optimizer_section() {
   const Line<OptimizerSettings> key{&Settings::optimizer};
   return {"optimizer", {
-      key("name", &OptimizerSettings::name, "sgd, adam, adamw or lars", {.choices = optimizer_names()}),
+      key("name", &OptimizerSettings::name, "sgd, adam, adamw, lars or muon; default for text: adamw", {.choices = optimizer_names()}),
       key("lr", &OptimizerSettings::lr,
-          "learning rate: sgd 0.05, adam 0.001, lars 1",
+          "learning rate: sgd 0.05, adam, adamw and muon 0.001, lars 1",
           {.follows = true, .least = 0, .most = std::numeric_limits<float>::max()}),
-      key("momentum", &OptimizerSettings::momentum, "sgd, lars", {.least = 0}),
-      key("nesterov", &OptimizerSettings::nesterov, "sgd: Nesterov's form"),
+      key("momentum", &OptimizerSettings::momentum, "sgd, lars 0, muon 0.95", {.follows = true, .least = 0}),
+      key("nesterov", &OptimizerSettings::nesterov, "Nesterov's form: sgd false, muon true", {.follows = true}),
       key("beta1", &OptimizerSettings::beta1, "adam", {.least = 0, .most = 1, .below_most = true}),
-      key("beta2", &OptimizerSettings::beta2, "adam", {.least = 0, .most = 1, .below_most = true}),
+      key("beta2", &OptimizerSettings::beta2, "adam 0.999; text 0.99",
+          {.follows = true, .least = 0, .most = 1, .below_most = true}),
       key("epsilon", &OptimizerSettings::epsilon, "adam", {.least = 0}),
-      key("weight_decay", &OptimizerSettings::weight_decay, "weight decay coefficient", {.least = 0}),
+      key("weight_decay", &OptimizerSettings::weight_decay, "weight decay coefficient: 0; text 0.1",
+          {.follows = true, .least = 0}),
       key("decay_norms", &OptimizerSettings::decay_norms,
-          "false: weight decay (and lars's ratio) spare norms and biases"),
+          "false: weight decay (and lars's ratio) spare norms and biases; default: true, for text false",
+          {.follows = true}),
       key("trust", &OptimizerSettings::trust,
           "lars: trust coefficient (step length of a layer, relative to the norm of its weights)",
           {.least = 0, .above_least = true}),
-      key("clip", &OptimizerSettings::clip, "maximum norm of a gradient; 0: no limit", {.least = 0}),
-      key("schedule", &OptimizerSettings::schedule, "learning-rate schedule", {.choices = schedule_names()}),
+      key("clip", &OptimizerSettings::clip, "maximum norm of a gradient; 0: no limit; default: 0, for text 1",
+          {.follows = true, .least = 0}),
+      key("schedule", &OptimizerSettings::schedule, "learning-rate schedule"),
       key("milestones", &OptimizerSettings::milestones,
           "multi-step: epochs at which the rate is multiplied by gamma",
           {.least = 0, .most = kMostEpochs, .may_be_empty = true}),
       key("gamma", &OptimizerSettings::gamma, "multi-step: factor", {.least = 0}),
       key("warmup_epochs", &OptimizerSettings::warmup_epochs,
           "epochs of linear warm-up", {.least = 0, .most = kMostEpochs}),
+      key("warmup_steps", &OptimizerSettings::warmup_steps, "the same in steps", {.least = 0}),
+      key("lr_end", &OptimizerSettings::lr_end, "cosine: learning rate at the end",
+          {.least = 0, .most = std::numeric_limits<float>::max()}),
       key("scale_lr", &OptimizerSettings::scale_lr, "multiply the rate by the number of nodes"),
   }};
 }
@@ -206,8 +245,7 @@ SectionSpec cluster_section() {
           "probability that the result of a node's step is lost",
           {.least = 0, .most = 1, .below_most = true}),
       key("work", &ClusterSettings::work,
-          "asynchronous nodes: share the run's steps (faster nodes make more), or make equally many",
-          {.choices = {"shared", "equal"}}),
+          "asynchronous nodes: share the run's steps (faster nodes make more), or make equally many"),
   }};
 }
 
@@ -232,7 +270,7 @@ SectionSpec compress_section() {
       key("small", &CompressSettings::small, "tensors with fewer floats are sent uncompressed", {.least = 0}),
       key("start", &CompressSettings::start,
           "epochs without compression at the start (steps without a data set)", {.least = 0, .most = kMostEpochs}),
-      key("lossless", &CompressSettings::lossless, "lossless packing of codes", {.choices = {"none", "zstd"}}),
+      key("lossless", &CompressSettings::lossless, "lossless packing of codes"),
       key("vote", &CompressSettings::vote, "sign with allreduce: majority vote"),
   }, {.follows_strategy = true}};
 }
@@ -247,11 +285,11 @@ SectionSpec pipeline_section() {
           "micro-batches per batch; default: 4 per stage, at most the samples of the batch",
           {.follows = true, .least = 1}),
       key("schedule", &PipelineSettings::schedule,
-          "order of forward and backward passes", {.choices = schedule_words(), .may_change = true}),
+          "order of forward and backward passes", {.may_change = true}),
       key("cut", &PipelineSettings::cut,
           "how to cut: equal times (measured; in virtual time operations over speed), equal parameters, "
           "equal numbers of layers, or a list with the first block of each stage but the first",
-          {.choices = {"time", "parameters", "layers"}, .may_change = true}),
+          {.choices = words_of<PipelineCut::By>(), .may_change = true}),
       key("recompute", &PipelineSettings::recompute,
           "keep only a stage's input and repeat the forward pass before the backward pass: true, false or "
           "except-last",
@@ -273,11 +311,9 @@ SectionSpec network_section() {
           "groups of nodes behind a shared link: [{nodes = 8, bandwidth = .., latency = .., uplink = \"100Mbps\", "
           "uplink_latency = ..}, ..]", {.kind = Kind::tables}),
       key("shape", &NetworkSettings::shape,
-          "star: all links meet in the centre; full: a link between every two nodes",
-          {.choices = {"star", "full"}}),
+          "star: all links meet in the centre; full: a link between every two nodes"),
       key("model", &NetworkSettings::model,
-          "SimGrid's TCP model: LV08 (calibrated), CM02 (bandwidth and latency only)",
-          {.choices = {"LV08", "CM02"}}),
+          "SimGrid's TCP model: LV08 (calibrated), CM02 (bandwidth and latency only)"),
       key("crosstraffic", &NetworkSettings::crosstraffic,
           "acknowledgements take 5 % of the reverse direction"),
       key("duplex", &NetworkSettings::duplex,
@@ -300,20 +336,17 @@ SectionSpec grid_section() {
   const Line<GridSettings> key{&Settings::grid};
   return {"grid", {
       key("admit", &GridSettings::admit,
-          "whether an invited machine joins at once, or waits for `veche grid members RUN --admit ID`",
-          {.choices = {"invited", "approved"}}),
+          "whether an invited machine joins at once, or waits for `veche grid members RUN --admit ID`"),
       key("wait_for", &GridSettings::wait_for,
           "members that start together: training starts when this many have joined", {.least = 1, .most = 1024}),
       key("wait_limit", &GridSettings::wait_limit, "the longest time to wait for them; then the member ends"),
       key("name", &GridSettings::name, "name of this member for people; default: the host's name", {.members_own = true}),
       key("partition", &GridSettings::partition,
-          "members cut off from the majority: wait, or continue as a separate run",
-          {.choices = {"wait", "fork"}}),
+          "members cut off from the majority: wait, or continue as a separate run"),
       key("data", &GridSettings::data,
           "each member trains on its own data.path, or all members share one set that is divided among them"),
       key("weight", &GridSettings::weight,
-          "weight of members: by samples, or equal (members with fewer samples start their next epoch)",
-          {.choices = {"samples", "equal"}}),
+          "weight of members: by samples, or equal (members with fewer samples start their next epoch)"),
       key("listen", &GridSettings::listen, "HOST:PORT where this member can be reached; port 0: any",
           {.members_own = true}),
       key("address", &GridSettings::address, "HOST:PORT announced to others; default: this host's addresses",

@@ -11,6 +11,7 @@
 #include "veche/base/value_as.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/key_words.h"
+#include "veche/runtime/config/stage_keys.h"
 
 namespace veche {
 
@@ -48,6 +49,7 @@ constexpr KeySpec::Kind kind_of() {
   if constexpr (std::same_as<T, bool>) return Kind::flag;
   if constexpr (std::same_as<T, int> || std::same_as<T, std::int64_t>) return Kind::whole;
   if constexpr (std::same_as<T, double>) return Kind::real;
+  if constexpr (std::same_as<T, Recompute>) return Kind::any;
   if constexpr (std::same_as<T, std::string> || std::is_enum_v<T>) return Kind::text;
   if constexpr (std::same_as<T, std::vector<std::int64_t>>) return Kind::wholes;
   if constexpr (std::same_as<T, std::vector<double>>) return Kind::reals;
@@ -59,9 +61,12 @@ template <class T>
 T member_of(const Value& value, const std::string& key) {
   if constexpr (IsOptional<T>::value) {
     return member_of<typename T::value_type>(value, key);
-  } else if constexpr (std::is_enum_v<T>) {  // one of its words, as the key's check has made sure
-    const auto& words = kWordsOf<T>;
-    return static_cast<T>(std::ranges::find(words, value_as<std::string>(value, key)) - words.begin());
+  } else if constexpr (std::same_as<T, PipelineCut>) {
+    return read_pipeline_cut(value);
+  } else if constexpr (std::same_as<T, Recompute>) {
+    return read_recompute(value);
+  } else if constexpr (std::is_enum_v<T>) {
+    return of_word<T>(value_as<std::string>(value, key));
   } else if constexpr (std::same_as<T, Value>) {
     return value;
   } else if constexpr (std::same_as<T, DataPath>) {
@@ -76,8 +81,10 @@ template <class T>
 std::optional<Value> value_of(const T& member) {
   if constexpr (IsOptional<T>::value) {
     return member ? value_of(*member) : std::nullopt;
+  } else if constexpr (std::same_as<T, PipelineCut> || std::same_as<T, Recompute>) {
+    return written(member);
   } else if constexpr (std::is_enum_v<T>) {
-    return Value{std::string(kWordsOf<T>[static_cast<std::size_t>(member)])};
+    return Value{word_of(member)};
   } else if constexpr (std::same_as<T, Value>) {
     return member;
   } else if constexpr (std::same_as<T, DataPath>) {
@@ -107,7 +114,8 @@ struct Line {
     if (!checks.follows) key.fallback = value_of(Section{}.*member);
     key.help = std::move(help);
     key.choices = std::move(checks.choices);
-    if constexpr (std::is_enum_v<T>) key.choices.assign(kWordsOf<T>.begin(), kWordsOf<T>.end());
+    if constexpr (std::is_enum_v<T>)
+      if (key.choices.empty()) key.choices = words_of<T>();
     key.least = checks.least;
     key.above_least = checks.above_least;
     key.most = checks.most;

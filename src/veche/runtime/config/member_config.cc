@@ -10,6 +10,7 @@
 #include "veche/errors.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/settings_values.h"
+#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/record/run_folder.h"
 
 namespace veche {
@@ -38,7 +39,7 @@ Settings with_own_nodes(Config config) {
 Settings resolve_for_member(const Config& config) {
   const bool says_uneven = config.has("data", "uneven");
   Settings settings = with_own_nodes(config);
-  if (settings.grid.weight == "equal" && !says_uneven) settings.data.uneven = UnevenData::repeat;
+  if (settings.grid.weight == MemberWeight::equal && !says_uneven) settings.data.uneven = UnevenData::repeat;
   return settings;
 }
 
@@ -113,6 +114,7 @@ Settings newcomers_settings(const SharedConfig& shared, const Config& own) {
         "the run trains on data that each member has itself: set data.path to the folder of yours");
   Settings settings = resolve_for_member(config);
   check_members_stages(config, settings);
+  settings.data.vocabulary = shared.data.vocabulary;
   return settings;
 }
 
@@ -126,12 +128,14 @@ std::string members_name(const Settings& settings) {
 Settings returned_settings(const std::filesystem::path& run, const Config& own) {
   Config config = Config::from_file(RunFolder::open(run).config());
   take_own(config, own);
-  return resolve_for_member(config);
+  Settings settings = resolve_for_member(config);
+  if (is_text(settings.data)) settings.data.vocabulary = vocabulary_of(RunFolder::open(run));
+  return settings;
 }
 
 void set_shared_rules(const Settings& settings, grid::GridOptions& options) {
-  options.approve = settings.grid.admit == "approved";
-  options.fork = settings.grid.partition == "fork";
+  options.approve = settings.grid.admit == Admission::approved;
+  options.fork = settings.grid.partition == CutOff::fork;
 }
 
 grid::GridOptions grid_options(const Settings& settings) {

@@ -5,7 +5,7 @@
 
 #include "veche/comm/grid/grid.h"
 #include "veche/config.h"
-#include "veche/runtime/plan/data_traits.h"
+#include "veche/runtime/config/data_traits.h"
 
 namespace veche {
 

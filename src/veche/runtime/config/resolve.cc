@@ -9,9 +9,9 @@
 #include "veche/errors.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/config/config_keys.h"
+#include "veche/runtime/config/network_keys.h"
 #include "veche/runtime/config/settings_values.h"
 #include "veche/runtime/config/settle.h"
-#include "veche/runtime/plan/simulation_plan.h"
 #include "veche/runtime/registry.h"
 #include "veche/train/optim/optimizer.h"
 
@@ -89,9 +89,10 @@ Settings Config::resolve() const {
   find_model(settings.model.name);
   settings.brings_data = !needs_data(settings.model.name);
   if (!settings.data.name && settings.data.path.empty()) settings.data.name = "fashion-mnist";
-  if (!has("optimizer", "lr")) settings.optimizer.lr = default_rate(settings.optimizer.name);
+  settle_optimizer(settings, [this](const char* key) { return has("optimizer", key); });
   check_model_start(settings.model);
   settle_length(settings);
+  check_batch(settings.data);
   if (!has("data", "partition"))
     settings.data.partition = settings.cluster.speed.empty() ? "iid" : "proportional";
   if (!has("cluster", "nodes"))

@@ -8,11 +8,12 @@
 
 #include "veche/base/text/host_port.h"
 #include "veche/errors.h"
+#include "veche/data/sets/source.h"
 #include "veche/graph/topology.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/quantity.h"
-#include "veche/runtime/plan/pipeline_plan.h"
 #include "veche/runtime/registry.h"
+#include "veche/train/optim/optimizer.h"
 
 namespace veche {
 namespace {
@@ -20,26 +21,8 @@ namespace {
 constexpr std::size_t kLongestRunName = 200;  // file systems take 255 bytes
 constexpr std::size_t kLongestPath = 3000;    // of the folder of runs: the system takes 4095 bytes
 constexpr std::int64_t kUsualSteps = 100;
+constexpr std::int64_t kMicroBatchesPerStage = 4;
 constexpr double kUsualEpochs = 2;
-
-// A wrong value is refused even where it is not used.
-void check_pipeline_values(const PipelineSettings& pipeline) {
-  const Value& again = pipeline.recompute;
-  if (!std::holds_alternative<bool>(again.data) && !std::holds_alternative<std::string>(again.data))
-    throw RequestError("pipeline.recompute must be true, false or \"except-last\", not " + to_toml(again));
-  const Value& cut = pipeline.cut;
-  if (!std::holds_alternative<std::string>(cut.data) && !std::holds_alternative<Value::List>(cut.data))
-    throw RequestError("pipeline.cut must be \"time\", \"parameters\", \"layers\" or a list, not " +
-                       to_toml(cut));
-  const auto* places = std::get_if<Value::List>(&cut.data);
-  std::int64_t before = 0;
-  for (const Value& item : places == nullptr ? Value::List{} : *places) {
-    const auto* place = std::get_if<std::int64_t>(&item.data);
-    if (place == nullptr || *place <= before)
-      throw RequestError("pipeline.cut must hold whole numbers from 1 on, ascending, not " + to_toml(cut));
-    before = *place;
-  }
-}
 
 }  // namespace
 
@@ -83,6 +66,35 @@ void settle_length(Settings& settings) {
     run.epochs = kUsualEpochs;
 }
 
+void settle_optimizer(Settings& settings, const std::function<bool(const char* key)>& given) {
+  OptimizerSettings& optimizer = settings.optimizer;
+  const auto follows = [&](const char* key, auto& member, auto value) {
+    if (!given(key)) member = value;
+  };
+  const bool text = !settings.brings_data && is_text(settings.data);
+  if (text && !given("name")) optimizer.name = "adamw";
+  if (text && (optimizer.name == "adamw" || optimizer.name == "muon")) {
+    follows("beta2", optimizer.beta2, 0.99);
+    follows("weight_decay", optimizer.weight_decay, 0.1);
+    follows("decay_norms", optimizer.decay_norms, false);
+    follows("clip", optimizer.clip, 1.0);
+  }
+  if (optimizer.name == "muon") {
+    follows("momentum", optimizer.momentum, 0.95);
+    follows("nesterov", optimizer.nesterov, true);
+  }
+  follows("lr", optimizer.lr, default_rate(optimizer.name));
+  if (optimizer.warmup_steps > 0 && optimizer.warmup_epochs > 0)
+    throw RequestError("optimizer.warmup_steps and optimizer.warmup_epochs are both given; keep one");
+}
+
+void check_batch(const DataSettings& data) {
+  if (data.global_batch && data.accumulate > 1)
+    throw RequestError(
+        "data.global_batch and data.accumulate are both given; keep one: a global batch is made in passes of "
+        "at most data.batch samples");
+}
+
 std::optional<std::int64_t> implied_nodes(const Settings& settings) {
   if (settings.model.name == "quadratic" && settings.model.a)
     return static_cast<std::int64_t>(std::get<Value::List>(settings.model.a->data).size());
@@ -98,16 +110,20 @@ std::optional<std::int64_t> implied_nodes(const Settings& settings) {
   }
 }
 
+std::int64_t usual_micro_batches(std::int64_t stages, std::int64_t batch) {
+  return stages == 1 ? 1 : std::min(kMicroBatchesPerStage * stages, batch);
+}
+
 void settle_pipeline(Settings& settings, bool micro_batches_given, bool nodes_given) {
-  check_pipeline_values(settings.pipeline);
   const std::int64_t stages = settings.stages(), nodes = settings.nodes();
+  const std::int64_t accumulate = stages > 1 ? settings.data.accumulate : 1;
   const std::int64_t batch = settings.brings_data ? 1 : settings.data.batch;
   std::int64_t& parts = settings.pipeline.micro_batches;
-  if (!micro_batches_given) parts = usual_micro_batches(stages, batch);
-  if (parts > batch)
+  if (!micro_batches_given) parts = accumulate * usual_micro_batches(stages, batch);
+  if (parts > accumulate * batch)
     throw RequestError(fmt::format(
         "pipeline.micro_batches = {} are more than the {} samples of data.batch: choose at most {}", parts,
-        batch, batch));
+        accumulate * batch, accumulate * batch));
   if (stages == 1) return;
   if (nodes % stages != 0 && !nodes_given) {
     settings.cluster.nodes = settings.stages();  // one replica

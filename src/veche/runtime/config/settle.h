@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "veche/config.h"
@@ -17,8 +18,15 @@ void check_run_names(const RunSettings& run);
 void check_model_start(const ModelSettings& model);
 // Exactly one of run.epochs and run.steps is set afterwards.
 void settle_length(Settings& settings);
+// Defaults of [optimizer] that follow from its name and from the data. `given`: whether the section has
+// this key.
+void settle_optimizer(Settings& settings, const std::function<bool(const char* key)>& given);
+void check_batch(const DataSettings& data);
 // The number of nodes that follows from the graph or from the quadratic's lists.
 std::optional<std::int64_t> implied_nodes(const Settings& settings);
+// The micro-batches of a batch where pipeline.micro_batches is not given: four per stage, as far as
+// the batch has samples.
+std::int64_t usual_micro_batches(std::int64_t stages, std::int64_t batch);
 // Micro-batches and nodes follow from the number of stages unless they are given.
 void settle_pipeline(Settings& settings, bool micro_batches_given, bool nodes_given);
 // Addresses and times of [grid].

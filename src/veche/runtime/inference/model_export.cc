@@ -8,7 +8,7 @@
 #include "veche/errors.h"
 #include "veche/model/onnx/onnx_file.h"
 #include "veche/model/weights.h"
-#include "veche/runtime/checkpoint/saved_model.h"
+#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/inference/trained_model.h"
 
 namespace veche {

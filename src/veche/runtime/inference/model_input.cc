@@ -9,6 +9,8 @@
 #include "veche/data/sets/damage.h"
 #include "veche/data/sets/known_sets.h"
 #include "veche/errors.h"
+#include "veche/runtime/inference/table_json.h"
+#include "veche/runtime/inference/tokenizer_json.h"
 
 namespace veche {
 namespace {
@@ -43,16 +45,28 @@ ModelInput input_of(const DataSource& source) {
                    source.class_names.empty() ? usual_class_names(source.name) : source.class_names};
   if (const auto* pixels = dynamic_cast<const PixelSet*>(source.train.get()))
     input.normalization = pixels->normalization();
+  input.task = source.train->task();
+  input.tokenizer = source.tokenizer;
+  if (const ValueTargets* const values = source.train->values()) {
+    input.target_mean = values->mean();
+    input.target_deviation = values->deviation();
+  }
+  if (source.scheme) input.table = *source.scheme;
   return input;
 }
 
 nlohmann::json to_json(const ModelInput& input) {
   nlohmann::json json{{"shape", {input.shape.channels, input.shape.height, input.shape.width}},
                       {"classes", input.classes},
-                      {"class_names", input.class_names}};
+                      {"class_names", input.class_names},
+                      {"task", to_string(input.task)}};
+  if (input.tokenizer) json["tokenizer"] = tokenizer_json(*input.tokenizer);
   if (input.normalization)
     json["normalization"] = {{"mean", input.normalization->mean},
                              {"deviation", input.normalization->deviation}};
+  if (input.task == Task::regression)
+    json["target"] = {{"mean", input.target_mean}, {"deviation", input.target_deviation}};
+  if (input.table) json["table"] = scheme_json(*input.table);
   return json;
 }
 
@@ -64,9 +78,24 @@ ModelInput model_input(const nlohmann::json& json) {
   input.shape = {sides[0], sides[1], sides[2]};
   input.classes = json.at("classes").get<int>();
   input.class_names = json.at("class_names").get<std::vector<std::string>>();
-  if (input.classes < 1 || input.classes > kMostClasses ||
+  // Versions that knew classes only do not say so.
+  const auto task = parse_task(json.value("task", "classification"));
+  if (!task) throw RequestError("its task is invalid");
+  input.task = *task;
+  if (json.contains("target")) {
+    input.target_mean = json.at("target").at("mean");
+    input.target_deviation = json.at("target").at("deviation");
+  }
+  if (json.contains("table")) {
+    input.table = scheme_of_json(json.at("table"));
+    if (input.table->width() != input.shape.size()) throw RequestError("its table does not fit its shape");
+  }
+  if (input.classes < (input.task == Task::regression ? 0 : 1) || input.classes > kMostClasses ||
       (!input.class_names.empty() && input.class_names.size() != static_cast<std::size_t>(input.classes)))
     throw RequestError("the number of classes and of class names differ");
+  if (json.contains("tokenizer")) input.tokenizer = tokenizer_of(json.at("tokenizer"));
+  if (input.tokenizer && input.tokenizer->size() != input.classes)
+    throw RequestError("its tokenizer has another number of symbols than the vocabulary");
   if (!json.contains("normalization")) return input;
   const auto& normalization = json.at("normalization");
   input.normalization = Normalization{normalization.at("mean").get<std::vector<double>>(),

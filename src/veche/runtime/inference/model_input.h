@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -9,16 +10,21 @@
 
 #include "veche/data/sets/pixel_set.h"
 #include "veche/data/sets/source.h"
+#include "veche/data/table/scheme.h"
 
 namespace veche {
 
-// The input that a model was trained on: enough to turn a picture into a sample without the
-// training data.
+// The input that a model was trained on: enough to turn a picture or a row of a table into a sample
+// without the training data.
 struct ModelInput {
   Shape shape;
-  int classes = 0;
+  int classes = 0;  // symbols of the vocabulary of a text; 0 where the targets are numbers
   std::vector<std::string> class_names = {};        // empty: classes are numbers only
   std::optional<Normalization> normalization = {};  // none: the samples are not images
+  Task task = Task::classification;
+  std::shared_ptr<const Tokenizer> tokenizer = {};  // of a text
+  double target_mean = 0, target_deviation = 1;     // Task::regression
+  std::optional<TableScheme> table = {};            // none: the samples are no rows of a table
 
   std::string name_of(std::size_t label) const;
 };

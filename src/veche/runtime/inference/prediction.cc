@@ -19,6 +19,7 @@ std::vector<std::size_t> ranked(std::span<const float> probabilities, std::size_
 
 nlohmann::ordered_json prediction_json(const ModelInput& input, std::span<const float> probabilities,
                                        std::size_t most) {
+  if (input.task == Task::regression) return {{"value", probabilities[0]}};
   const auto one = [&](std::size_t label) {
     return nlohmann::ordered_json{
         {"class", input.name_of(label)}, {"label", label}, {"probability", probabilities[label]}};

@@ -14,8 +14,9 @@
 #include "veche/model/safetensors.h"
 #include "veche/model/weights.h"
 #include "veche/model/zoo.h"
-#include "veche/runtime/checkpoint/saved_model.h"
 #include "veche/runtime/inference/model_export.h"
+#include "veche/runtime/inference/saved_model.h"
+#include "veche/runtime/plan/data_plan.h"
 
 namespace veche {
 namespace {
@@ -35,12 +36,14 @@ void copy_into(Learner& learner, const SavedModel& model, const fs::path& place)
 DataSource data_of(const RunFolder& run) {
   std::string text;
   for (const char* section : {"run", "model", "data", "cluster"}) text += config_section(run, section);
-  const Settings settings = Config::from_text(text, run.config().string()).resolve();
+  Settings settings = Config::from_text(text, run.config().string()).resolve();
+  settings.data.vocabulary = vocabulary_of(run);
   if (settings.brings_data)
     throw RequestError(fmt::format("{} was trained without a data set", run.path().string()));
+  const OpenOptions how{.context = context_of(settings.model), .scheme = saved_scheme(run.path())};
   if (settings.data.is_in_folders())
-    return open_node_folders(settings.data, settings.seed(), settings.nodes()).source;
-  return open_data(settings.data, settings.seed());
+    return open_node_folders(settings.data, settings.seed(), settings.nodes(), how).source;
+  return open_data(settings.data, settings.seed(), how);
 }
 
 }  // namespace
@@ -76,11 +79,14 @@ void TrainedModel::make_learner_of(const std::string& model_keys, int threads) {
   spec_.settings = settings.model;
   spec_.options = settings.model.keys;
   spec_.input = input_.shape;
-  spec_.classes = settings.model.classes.value_or(input_.classes);
+  spec_.task = input_.task;
+  spec_.target_mean = input_.target_mean;
+  spec_.target_deviation = input_.target_deviation;
+  spec_.classes = spec_.task == Task::regression ? 1 : settings.model.classes.value_or(input_.classes);
   spec_.evaluation_threads = threads;
   learner_ = make_learner(spec_);
   predictor_ = dynamic_cast<Predictor*>(learner_.get());
-  if (predictor_ == nullptr)
+  if (predictor_ == nullptr && spec_.task != Task::language)
     throw RequestError(
         fmt::format("'{}' has the model '{}', which is not a classifier", place_.string(), spec_.name));
 }
@@ -133,6 +139,18 @@ void TrainedModel::open_weights(std::optional<NodeId> node, int threads) {
   name_ = place_.filename().string();
 }
 
+void TrainedModel::check_continues_texts() const {
+  if (input_.tokenizer == nullptr || dynamic_cast<const Generator*>(learner_.get()) == nullptr)
+    throw RequestError(
+        fmt::format("'{}' has the model '{}', which was not trained on a text: it cannot continue one",
+                    place_.string(), spec_.name));
+}
+
+TextWriter TrainedModel::begin_text(std::string_view prompt, const Sampling& how) {
+  check_continues_texts();
+  return {veche::begin_text(*learner_), input_.tokenizer, prompt, how};
+}
+
 std::string TrainedModel::who() const { return who_of(node_, averaged_, stages_); }
 
 bool TrainedModel::become(std::optional<NodeId> node) {
@@ -158,6 +176,18 @@ DataSource TrainedModel::data() const {
     throw RequestError(
         fmt::format("'{}' does not name its training data: name a set to test", place_.string()));
   return data_of(RunFolder::open(place_));
+}
+
+bool continues_texts(const fs::path& place) {
+  std::error_code unknown;
+  if (fs::is_directory(place, unknown)) return !vocabulary_of(RunFolder::open(place)).empty();
+  if (!fs::is_regular_file(place, unknown)) return false;
+  const MappedFile file(place);
+  const Safetensors content = parse_safetensors(file.bytes(), place.string());
+  const auto sees = content.metadata.find(kModelInput);
+  if (sees == content.metadata.end()) return false;
+  const auto json = nlohmann::json::parse(sees->second, nullptr, false);
+  return json.is_object() && json.contains("tokenizer");
 }
 
 }  // namespace veche

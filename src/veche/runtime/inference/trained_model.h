@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "veche/data/sets/source.h"
@@ -14,6 +15,7 @@
 #include "veche/model_spec.h"
 #include "veche/node_id.h"
 #include "veche/runtime/inference/model_input.h"
+#include "veche/runtime/inference/text_writer.h"
 
 namespace veche {
 
@@ -27,7 +29,7 @@ class TrainedModel {
   explicit TrainedModel(const std::filesystem::path& place, std::optional<NodeId> node = {}, int threads = 1);
 
   const ModelInput& input() const { return input_; }
-  int classes() const { return predictor_->classes(); }
+  int classes() const { return predictor_ != nullptr ? predictor_->classes() : spec_.classes; }
   const std::string& model() const { return spec_.name; }  // "cnn"
   const std::string& name() const { return name_; }        // of the run, or the file
   std::string who() const;                                 // "the average of 4 nodes", "node 2"
@@ -42,6 +44,11 @@ class TrainedModel {
 
   // As Predictor::predict. Throws RunError where the answer is NaN.
   void predict(std::span<const float> images, std::span<float> probabilities);
+
+  // A language model continues a text: begins one. Throws RequestError for another model, or a prompt
+  // that it cannot read.
+  TextWriter begin_text(std::string_view prompt, const Sampling& how);
+  void check_continues_texts() const;
 
   // The model as standard operators, from normalised samples to logits. Throws RequestError for a
   // model that they cannot express.
@@ -67,7 +74,10 @@ class TrainedModel {
   std::optional<NodeId> node_;
   std::vector<std::string> notices_;
   std::unique_ptr<Learner> learner_;
-  Predictor* predictor_ = nullptr;  // the learner, by its other interface
+  Predictor* predictor_ = nullptr;  // the learner, by its other interface; null: of a text
 };
+
+// Whether a run or a file of weights has a language model, without reading its weights.
+bool continues_texts(const std::filesystem::path& place);
 
 }  // namespace veche

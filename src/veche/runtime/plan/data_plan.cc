@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "veche/data/feed/shuffle.h"
+#include "veche/data/sets/class_weights.h"
 #include "veche/errors.h"
+#include "veche/model/gpt_size.h"
+#include "veche/model/zoo.h"
 #include "veche/runtime/plan/strategy_choice.h"
 
 namespace veche {
@@ -18,7 +21,7 @@ Partition divide(const Settings& settings, const NodeSpeeds& speeds, const NodeF
   const Dataset& train = *folders.source.train;
   PartitionHints hints{.speed = speeds.speed,
                        .label = [&](std::size_t sample) { return train.label(sample); },
-                       .classes = train.classes()};
+                       .classes = train.task() == Task::classification ? train.classes() : 0};
   if (!hints.speed.empty()) hints.speed.erase(hints.speed.begin(), hints.speed.begin() + idle);
   if (!folders.ends.empty()) hints.owner = [&](std::size_t sample) { return folders.owner(sample); };
   Partition shards = partition(train.size(), nodes, settings.data.partition, settings.seed(), hints);
@@ -47,16 +50,54 @@ Augmentation choose_augmentation(const Settings& settings, const DataSource& sou
   return result;
 }
 
+// data.class_weights; those of a table follow from its scheme.
+void weigh_classes(DataSource& source, const DataSettings& settings) {
+  if (source.scheme != nullptr || !settings.class_weights) return;
+  const bool has_classes = source.train->task() == Task::classification;
+  std::vector<std::uint64_t> counts(has_classes ? static_cast<std::size_t>(source.train->classes()) : 0);
+  for (std::size_t i = 0; has_classes && i < source.train->size(); ++i)
+    ++counts[static_cast<std::size_t>(source.train->label(i))];
+  source.class_weights = class_weights(settings, counts);
+}
+
+// A model that brings its own data has no use for what describes a data set.
+void refuse_keys_of_sets(const Settings& settings) {
+  const DataSettings& data = settings.data;
+  for (const auto& [key, given] :
+       {std::pair("tokenizer", data.tokenizer.has_value()), std::pair("test", data.test.has_value()),
+        std::pair("target", data.target.has_value()), std::pair("ignore", !data.ignore.empty()),
+        std::pair("categories", !data.categories.empty()), std::pair("numbers", !data.numbers.empty()),
+        std::pair("dates", !data.dates.empty()), std::pair("class_weights", data.class_weights.has_value())})
+    if (given)
+      throw RequestError(
+          fmt::format("data.{} describes a data set, and model.name = \"{}\" brings its own "
+                      "data: leave the key out",
+                      key, settings.model.name));
+}
+
 }  // namespace
 
-NodeFolders open_source(const Settings& settings, int processes) {
-  const OpenOptions how{.processes = processes};
-  if (settings.brings_data) return {};
-  if (settings.data.is_in_folders())
-    return open_node_folders(settings.data, settings.seed(), nodes_with_data(settings), how);
+int context_of(const ModelSettings& model) {
+  const std::optional<GptSize> gpt = gpt_size(model);
+  return gpt ? gpt->context : model.context.value_or(OpenOptions().context);
+}
+
+NodeFolders open_source(const Settings& settings, OpenOptions how) {
+  how.context = context_of(settings.model);
+  if (settings.brings_data) {
+    refuse_keys_of_sets(settings);
+    return {};
+  }
+  if (settings.data.is_in_folders()) {
+    NodeFolders folders = open_node_folders(settings.data, settings.seed(), nodes_with_data(settings), how);
+    weigh_classes(folders.source, settings.data);
+    return folders;
+  }
   if (!settings.data.path.per_node.empty())
     throw RequestError("data.path is a list of folders, which only data.partition = \"folders\" divides");
-  return {open_data(settings.data, settings.seed(), how), {}};
+  NodeFolders all{open_data(settings.data, settings.seed(), how), {}};
+  weigh_classes(all.source, settings.data);
+  return all;
 }
 
 double choose_shuffle(const Settings& settings) {
@@ -78,13 +119,17 @@ double choose_shuffle(const Settings& settings) {
 
 DataPlan plan_data(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
                    const NodesInView* view) {
+  if (!settings.brings_data)
+    check_task(settings.model.name, folders.source.train->task(), folders.source.name);
   const bool own = view != nullptr && !view->samples.empty();
   return {.train = folders.source.train,
           .test = view == nullptr || view->test ? folders.source.test : nullptr,
           .partition = own ? divide_own(settings, *view, folders) : divide(settings, speeds, folders),
           .exchanged = choose_shuffle(settings),
-          .batch = static_cast<std::size_t>(settings.data.batch),
-          .augment = choose_augmentation(settings, folders.source)};
+          .batch = static_cast<std::size_t>(settings.data.batch * settings.data.accumulate),
+          .pass = static_cast<std::size_t>(settings.data.batch),
+          .augment = choose_augmentation(settings, folders.source),
+          .class_weights = folders.source.class_weights};
 }
 
 }  // namespace veche

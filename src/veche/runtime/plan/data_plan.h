@@ -7,9 +7,13 @@
 
 namespace veche {
 
+// Tokens of a text that the model sees at a time.
+int context_of(const ModelSettings& model);
+
 // Opens the data set of [data]; empty where the model brings its own data. `processes`: see
 // OpenOptions.
-NodeFolders open_source(const Settings& settings, int processes);
+// Opens the data set of [data]; empty where the model brings its own data.
+NodeFolders open_source(const Settings& settings, OpenOptions how);
 
 // The part of the samples that nodes exchange before each epoch: data.shuffle.
 double choose_shuffle(const Settings& settings);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "veche/errors.h"
+#include "veche/model/zoo.h"
 #include "veche/random.h"
 
 namespace veche {
@@ -20,10 +21,23 @@ ModelSpec make_model_spec(const Settings& settings, const DataSource& source, No
   if (settings.brings_data) return spec;
   const int classes = source.train->classes();
   spec.input = source.train->shape();
+  spec.task = source.train->task();
+  check_task(spec.name, spec.task, source.name);
+  if (spec.task == Task::regression) {
+    if (settings.model.classes)
+      throw RequestError(
+          fmt::format("model.classes = {} counts classes, and the targets of {} are numbers: "
+                      "leave the key out",
+                      *settings.model.classes, source.name));
+    spec.classes = 1;
+    spec.target_mean = source.train->values()->mean();
+    spec.target_deviation = source.train->values()->deviation();
+    return spec;
+  }
   spec.classes = settings.model.classes.value_or(classes);
   if (spec.classes < classes)
-    throw RequestError(
-        fmt::format("model.classes = {} is too few: {} has {} classes", spec.classes, source.name, classes));
+    throw RequestError(fmt::format("model.classes = {} is too few: {} has {} {}", spec.classes, source.name,
+                                   classes, spec.task == Task::language ? "symbols" : "classes"));
   return spec;
 }
 

@@ -7,13 +7,13 @@
 #include <numeric>
 
 #include "veche/errors.h"
+#include "veche/model/blank_batch.h"
 #include "veche/model/zoo.h"
 #include "veche/runtime/registry.h"
 
 namespace veche {
 namespace {
 
-constexpr std::int64_t kMicroBatchesPerStage = 4;
 constexpr int kMeasured = 3;  // times; the first pass prepares what the others use
 
 void check_pipeline(const Settings& settings) {
@@ -33,26 +33,25 @@ void check_pipeline(const Settings& settings) {
         "network.learning = \"none\" makes no activations that stages could send: choose \"real\"");
 }
 
-std::vector<double> costs_of(const std::vector<BlockDescription>& blocks, const std::string& measure) {
+std::vector<double> costs_of(const std::vector<BlockDescription>& blocks, PipelineCut::By measure) {
   std::vector<double> costs;
   for (const BlockDescription& block : blocks)
-    costs.push_back(measure == "layers"       ? 1
-                    : measure == "parameters" ? static_cast<double>(block.parameters)
-                                              : static_cast<double>(block.multiply_adds));
+    costs.push_back(measure == PipelineCut::By::layers       ? 1
+                    : measure == PipelineCut::By::parameters ? static_cast<double>(block.parameters)
+                                                             : static_cast<double>(block.multiply_adds));
   return costs;
 }
 
-Cut read_cut(const Value& value, int stages, int blocks) {
+// `places` ascend from 1 on.
+Cut read_cut(const std::vector<std::int64_t>& places, int stages, int blocks) {
   Cut cut;
-  for (const Value& item : std::get<Value::List>(value.data)) {
-    const auto* place = std::get_if<std::int64_t>(&item.data);
-    if (place == nullptr || *place < 1 || *place >= blocks ||
-        (!cut.empty() && *place <= static_cast<std::int64_t>(cut.back())))
+  for (const std::int64_t place : places) {
+    if (place >= blocks)
       throw RequestError(
           fmt::format("pipeline.cut is the first block of each stage but the first, ascending from 1 to {}, "
                       "such as [{}]",
                       blocks - 1, blocks / 2));
-    cut.push_back(static_cast<int>(*place));
+    cut.push_back(static_cast<int>(place));
   }
   if (static_cast<int>(cut.size()) != stages - 1)
     throw RequestError(fmt::format("pipeline.cut has {} places for {} stages: give {}, or \"time\"",
@@ -74,30 +73,24 @@ std::vector<double> stage_speeds(const std::vector<double>& of_nodes, int stages
   return speeds;
 }
 
-std::int64_t usual_micro_batches(std::int64_t stages, std::int64_t batch) {
-  return stages == 1 ? 1 : std::min(kMicroBatchesPerStage * stages, batch);
-}
-
 Cut plan_cut(const std::vector<BlockDescription>& blocks, const CutRequest& request) {
-  const bool measured = request.measure == "time" && !request.seconds.empty();
+  const bool measured = request.measure == PipelineCut::By::time && !request.seconds.empty();
   const std::vector<double> costs = measured ? request.seconds : costs_of(blocks, request.measure);
-  if (request.measure != "parameters") return best_cut(costs, request.speeds);
+  if (request.measure != PipelineCut::By::parameters) return best_cut(costs, request.speeds);
   return best_cut(costs, std::vector<double>(request.speeds.size(), 1.0));
 }
 
 bool is_cut_by_time(const Settings& settings) {
-  const auto* word = std::get_if<std::string>(&settings.pipeline.cut.data);
-  return settings.is_cut() && settings.stages() > 1 && word != nullptr && *word == "time";
+  return settings.is_cut() && settings.stages() > 1 && settings.pipeline.cut.by == PipelineCut::By::time;
 }
 
 std::vector<double> measure_blocks(const ModelSpec& model, std::size_t samples) {
   Learners learners;
   MessagePool pool;
   const std::size_t blocks = describe_blocks(model).size();
-  const std::vector<float> pixels(samples * model.input.size(), 0.5F);
-  const std::vector<std::int64_t> labels(samples);
-  StageInput input{.batch = {pixels, labels, model.input, 0}};
-  const MicroBatch part{.whole = samples};
+  const BlankBatch blank(model, samples);
+  StageInput input{.batch = blank.batch()};
+  const MicroBatch part{.whole = samples, .weight = static_cast<double>(samples)};
   std::vector<double> seconds;
   for (std::size_t i = 0; i < blocks; ++i) {
     const auto block = learners.make_stage(model, {static_cast<int>(i), static_cast<int>(i + 1), false});
@@ -118,16 +111,17 @@ std::vector<double> measure_blocks(const ModelSpec& model, std::size_t samples) 
 
 void set_cut(PipelinePlan& plan, Cut cut, const Settings& settings,
              const std::optional<SimulationPlan>& simulation) {
-  const auto* word = std::get_if<std::string>(&settings.pipeline.recompute.data);
-  const bool all = word == nullptr && std::get<bool>(settings.pipeline.recompute.data);
+  const Recompute recompute = settings.pipeline.recompute;
   plan.cut = std::move(cut);
   plan.parts.clear();
   plan.flops_per_sample.clear();
-  const std::vector<double> costs = costs_of(plan.blocks, "time");
+  const std::vector<double> costs = costs_of(plan.blocks, PipelineCut::By::time);
   const double whole = std::max(1.0, std::reduce(costs.begin(), costs.end()));
   for (int s = 0; s < plan.stages; ++s) {
     const BlockRange range = blocks_of_stage(plan.cut, static_cast<int>(plan.blocks.size()), s);
-    plan.parts.push_back({range.from, range.to, all || (word != nullptr && s + 1 < plan.stages)});
+    plan.parts.push_back(
+        {range.from, range.to,
+         recompute == Recompute::all || (recompute == Recompute::except_last && s + 1 < plan.stages)});
     const double share = std::reduce(costs.begin() + range.from, costs.begin() + range.to) / whole;
     if (simulation)
       plan.flops_per_sample.push_back(share * simulation->flops_per_sample / kForwardAndBackward);
@@ -141,7 +135,9 @@ std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelS
   PipelinePlan plan;
   plan.stages = settings.stages();
   plan.micro_batches = static_cast<int>(settings.pipeline.micro_batches);
-  plan.schedule = read_schedule(settings.pipeline.schedule);
+  plan.schedule = settings.pipeline.schedule;
+  plan.task = model.task;
+  plan.input = model.input;
   plan.blocks = describe_blocks(model);
   const int blocks = static_cast<int>(plan.blocks.size());
   if (plan.stages > blocks)
@@ -150,14 +146,12 @@ std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelS
   const ModelDescription whole = describe_model(model);
   plan.parameters = whole.parameters;
   plan.buffers = whole.buffers;
-  const Value& given = settings.pipeline.cut;
-  Cut cut;
-  if (const auto* measure = std::get_if<std::string>(&given.data)) {
-    cut = plan_cut(plan.blocks, {*measure, speeds_of(settings, simulation)});
-  } else {
-    cut = read_cut(given, plan.stages, blocks);
-  }
-  set_cut(plan, std::move(cut), settings, simulation);
+  const PipelineCut& given = settings.pipeline.cut;
+  set_cut(plan,
+          given.by == PipelineCut::By::places
+              ? read_cut(given.places, plan.stages, blocks)
+              : plan_cut(plan.blocks, {given.by, speeds_of(settings, simulation)}),
+          settings, simulation);
   return plan;
 }
 

@@ -17,13 +17,9 @@ namespace veche {
 std::optional<PipelinePlan> plan_pipeline(const Settings& settings, const ModelSpec& model,
                                           const std::optional<SimulationPlan>& simulation);
 
-// The micro-batches of a batch where pipeline.micro_batches is not given: four per stage, as far as
-// the batch has samples.
-std::int64_t usual_micro_batches(std::int64_t stages, std::int64_t batch);
-
 // What decides where a model is cut.
 struct CutRequest {
-  std::string measure;               // time, parameters or layers
+  PipelineCut::By measure;           // time, parameters or layers
   std::vector<double> speeds;        // relative, of each stage
   std::vector<double> seconds = {};  // measured, of each block; empty: time is counted in operations
 };

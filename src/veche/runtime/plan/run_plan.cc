@@ -12,11 +12,13 @@
 #include "veche/runtime/plan/model_spec.h"
 #include "veche/runtime/plan/node_speeds.h"
 #include "veche/runtime/plan/pipeline_plan.h"
+#include "veche/runtime/plan/sample_text.h"
 #include "veche/runtime/plan/step_plan.h"
 #include "veche/runtime/plan/strategy_choice.h"
 #include "veche/runtime/plan/topology_of.h"
 #include "veche/runtime/registry.h"
 #include "veche/train/compression/coded_mixer.h"
+#include "veche/train/measure/target.h"
 #include "veche/train/strategies/strategies.h"
 
 namespace veche {
@@ -59,18 +61,51 @@ void give_to_codec(TrainingPlan& plan) {
   plan.clip = 0;
 }
 
+// Whether the one node of the run, or of its view, has no neighbours to agree with.
+bool is_alone(const Settings& settings, bool in_view) {
+  return settings.replicas() == 1 && strategy_of(settings).uses_topology() &&
+         (in_view || !has_a_count(settings));
+}
+
+std::optional<Target> plan_target(const RunSettings& run, const TrainingPlan& plan) {
+  const Task task = plan.untested().task;
+  std::optional<Target> target;
+  if (run.target) {
+    if (run.target_accuracy)
+      throw RequestError("run.target and run.target_accuracy exclude each other; choose run.target");
+    target = read_target(*run.target, task);
+  } else if (run.target_accuracy) {
+    if (*run.target_accuracy > 1)
+      throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
+    if (task == Task::regression)
+      throw RequestError(fmt::format(
+          "run.target_accuracy: there is no accuracy where the targets are {}; choose run.target, such as "
+          "\"{} <= 0.5\"",
+          targets_of(task), main_measure(task).name));
+    target = {.measure = find_measure("accuracy"),
+              .value = *run.target_accuracy,
+              .reason = StopReason::target_accuracy};
+  }
+  const Dataset* const test = plan.data.test.get();
+  if (target && target->measure->name == "auc" && test != nullptr && test->classes() != 2)
+    throw RequestError(fmt::format(
+        "run.target: auc needs two classes, and the data have {}; choose accuracy or loss", test->classes()));
+  return target;
+}
+
 TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, const NodeFolders& folders,
                            const std::optional<SimulationPlan>& simulation,
                            std::optional<PipelinePlan> pipeline, const NodesInView* view) {
   const RunSettings& run = settings.run;
-  // A node that is alone in its view has no neighbours.
-  const bool alone = view != nullptr && settings.replicas() == 1 && strategy_of(settings).uses_topology();
+  const bool alone = is_alone(settings, view != nullptr);
   DataPlan data = plan_data(settings, speeds, folders, view);
   std::shared_ptr<const Topology> topology = alone             ? nullptr
                                              : view != nullptr ? build_topology_of_view(settings)
                                                                : build_topology(settings);
   const SamplePlan samples = count_samples(settings, speeds, data, view);
   const double steps_per_epoch = count_steps(settings, samples, data.partition);
+  if (alone && view == nullptr)  // refuses what several nodes would be refused
+    plan_compression(settings, check_family(settings).get(), speeds, steps_per_epoch);
   const std::uint64_t steps = total_steps(settings, steps_per_epoch, view);
   const auto epoch = static_cast<std::uint64_t>(std::llround(steps_per_epoch));
   const auto or_epoch = [&](std::int64_t given) {
@@ -81,7 +116,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                     .shared_steps = shares_steps(settings),
                     .evaluate_every = or_epoch(run.eval_every),
                     .checkpoint_every = or_epoch(run.checkpoint_every),
-                    .target_accuracy = {},
+                    .target = {},
                     .seed = settings.seed(),
                     .flops_per_sample = simulation ? simulation->flops_per_sample : 0,
                     .learns = !simulation || simulation->learns,
@@ -93,6 +128,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                     .pruning = plan_pruning(settings, epoch, steps),
                     .pipeline = std::move(pipeline),
                     .trace = run.trace,
+                    .write_sample = plan_sample(folders.source),
                     .strategy = alone ? no_strategy() : strategy_of(settings),
                     .strategy_options = settings.strategy,
                     .optimizer_options = settings.optimizer,
@@ -104,9 +140,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                     .samples = samples,
                     .schedule = plan_rate(settings, steps, steps_per_epoch, view),
                     .data = std::move(data)};
-  plan.target_accuracy = run.target_accuracy;
-  if (run.target_accuracy.value_or(0) > 1)
-    throw RequestError("run.target_accuracy is a fraction, such as 0.9 for 90 %");
+  plan.target = plan_target(run, plan);
   read_eval_mode(run.eval, plan);
   give_to_codec(plan);
   return plan;
@@ -126,15 +160,13 @@ std::optional<PipelinePlan> plan_stages(const Settings& settings, const DataSour
 }  // namespace
 
 void RunPlan::cut_at(Cut cut) {
-  Value::List places;
-  for (const int place : cut) places.push_back({std::int64_t{place}});
-  settings.pipeline.cut = {std::move(places)};
+  settings.pipeline.cut = {PipelineCut::By::places, {cut.begin(), cut.end()}};
   set_cut(*training.pipeline, std::move(cut), settings, simulation);
 }
 
-RunPlan::RunPlan(const Settings& given, int processes, bool one_machine)
+RunPlan::RunPlan(const Settings& given, const OpenOptions& how, bool one_machine)
     : settings(given),
-      folders(open_source(settings, processes)),
+      folders(open_source(settings, how)),
       source(folders.source),
       simulation(plan_virtual_time(settings, source)),
       stand_in(simulation && !simulation->learns
@@ -150,6 +182,9 @@ RunPlan::RunPlan(const Settings& given, NodeFolders opened, const NodesInView& v
       training(plan_training(settings, read_speeds(settings, false), folders, {},
                              plan_stages(settings, source, {}), &view)) {}
 
-NodeFolders open_data_for_views(const Settings& settings) { return open_source(settings, 1); }
+NodeFolders open_data_for_views(const Settings& settings, std::shared_ptr<const TableScheme> scheme) {
+  const bool follows = scheme == nullptr && settings.grid.data == MemberData::own;
+  return open_source(settings, {.scheme = std::move(scheme), .scheme_follows = follows});
+}
 
 }  // namespace veche

@@ -27,8 +27,8 @@ struct NodesInView {
 // Everything that follows from the settings before the first node is made: data opened and divided,
 // the graph built, the steps counted. Making it checks the request and throws RequestError.
 struct RunPlan {
-  // `processes`: of this host, that make the same plan; `one_machine`: they are all.
-  explicit RunPlan(const Settings& settings, int processes = 1, bool one_machine = true);
+  // `how`: data are opened; `one_machine`: all processes of the job are on this host.
+  explicit RunPlan(const Settings& settings, const OpenOptions& how = {}, bool one_machine = true);
   // Of a view, as many nodes as the settings say, with the data that are open already.
   RunPlan(const Settings& settings, NodeFolders opened, const NodesInView& view);
 
@@ -51,7 +51,8 @@ struct RunPlan {
 
 // What a run whose members come and go cannot do: throws RequestError.
 void check_for_views(const Settings& settings);
-// The data of this process.
-NodeFolders open_data_for_views(const Settings& settings);
+// The data of this process. `scheme`: of its table, if the run has one already; null: the members
+// agree on one later.
+NodeFolders open_data_for_views(const Settings& settings, std::shared_ptr<const TableScheme> scheme);
 
 }  // namespace veche

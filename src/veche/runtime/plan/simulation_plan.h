@@ -20,10 +20,6 @@ struct SimulationPlan {
   std::size_t short_length = 0;  // of the vectors then
 };
 
-// The network of the [network] section for this many nodes. Throws RequestError for values that do
-// not fit or make no sense.
-SimNetwork read_network(const NetworkSettings& network, int nodes, std::uint64_t seed);
-
 // `model` says what the nodes train, with the input of its data set.
 SimulationPlan plan_simulation(const Settings& settings, const ModelSpec& model);
 

@@ -4,12 +4,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "veche/errors.h"
 #include "veche/runtime/plan/strategy_choice.h"
 #include "veche/train/loop/sample_plan.h"
 
 namespace veche {
+namespace {
+
+// Shares of one batch for all nodes, by their samples: the largest fractions are rounded up, and a
+// node with samples gets at least one.
+std::vector<std::size_t> shares_of(std::size_t batch, const std::vector<std::size_t>& sizes) {
+  double all = 0;
+  for (const std::size_t size : sizes) all += static_cast<double>(size);
+  std::vector<std::size_t> shares(sizes.size()), order(sizes.size());
+  std::vector<double> rest(sizes.size());
+  std::size_t given = 0;
+  for (std::size_t node = 0; node < sizes.size(); ++node) {
+    const double exact = all == 0 ? 0 : static_cast<double>(batch) * static_cast<double>(sizes[node]) / all;
+    shares[node] = static_cast<std::size_t>(exact);
+    rest[node] = exact - std::floor(exact);
+    given += shares[node];
+    order[node] = node;
+  }
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t node) { return rest[node]; });
+  for (std::size_t i = 0; i < order.size() && given < batch; ++i, ++given) ++shares[order[i]];
+  for (std::size_t& share : shares) {
+    if (share > 0) continue;
+    share = 1;
+    std::size_t& largest = *std::ranges::max_element(shares);
+    if (largest > 1) --largest;
+  }
+  return shares;
+}
+
+std::vector<std::size_t> batches_of(const Settings& settings, const DataPlan& data,
+                                    const std::vector<std::size_t>& sizes, bool members) {
+  if (!settings.data.global_batch) return {data.batch};
+  const auto batch = static_cast<std::size_t>(*settings.data.global_batch);
+  const auto trainers = static_cast<std::size_t>(std::ranges::count_if(sizes, [](auto n) { return n > 0; }));
+  if (batch < trainers && !members)
+    throw RequestError(
+        fmt::format("data.global_batch = {} is less than a sample for each of {} nodes: choose "
+                    "at least {}",
+                    batch, trainers, trainers));
+  return sizes.empty() ? std::vector{data.batch} : shares_of(batch, sizes);
+}
+
+}  // namespace
 
 SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, const DataPlan& data,
                          const NodesInView* view) {
@@ -17,7 +60,8 @@ SamplePlan count_samples(const Settings& settings, const NodeSpeeds& speeds, con
   for (const auto& shard : data.partition) sizes.push_back(shard.size());
   if (view != nullptr && !view->samples.empty()) sizes = view->samples;
   const bool repeat = settings.data.uneven == UnevenData::repeat || is_async(settings);
-  SamplePlan plan{sizes, data.batch, is_async(settings) ? std::vector<std::uint64_t>{} : speeds.train_every,
+  SamplePlan plan{sizes, batches_of(settings, data, sizes, view != nullptr),
+                  is_async(settings) ? std::vector<std::uint64_t>{} : speeds.train_every,
                   repeat ? SamplePlan::Uneven::repeat : SamplePlan::Uneven::wait,
                   static_cast<std::size_t>(settings.replicas() - nodes_with_data(settings))};
   plan.lose(settings.cluster.lose, settings.seed());

@@ -14,7 +14,7 @@ Pace pace_of(const Settings& settings) { return strategy_of(settings).pace(setti
 bool is_async(const Settings& settings) { return pace_of(settings) != Pace::in_step; }
 
 bool shares_steps(const Settings& settings) {
-  return pace_of(settings) == Pace::async && settings.cluster.work == "shared";
+  return pace_of(settings) == Pace::async && settings.cluster.work == AsyncWork::shared;
 }
 
 int nodes_with_data(const Settings& settings) {

@@ -41,17 +41,17 @@ bool has_a_count(const Settings& settings) {
 }
 
 // A family may lack a graph of one of these sizes, but not of all.
-void check_family(Settings settings) {
+std::shared_ptr<const Topology> check_family(Settings settings) {
   constexpr std::array kSizes{4, 5, 6, 8, 9, 3, 2};
   for (const int nodes : kSizes) {
     settings.cluster.nodes = nodes;
     try {
-      build_topology(settings);
-      return;
+      return build_topology(settings);
     } catch (const RequestError&) {
       if (nodes == kSizes.back()) throw;
     }
   }
+  return {};
 }
 
 }  // namespace veche

@@ -16,7 +16,8 @@ std::shared_ptr<const Topology> build_topology_of_view(const Settings& settings)
 
 // Whether topology.graph fixes the number of nodes.
 bool has_a_count(const Settings& settings);
-// Throws RequestError for a family that does not exist, whatever the number of nodes.
-void check_family(Settings settings);
+// The graph of the family for a few nodes; throws RequestError for a family that does not exist,
+// whatever the number of nodes.
+std::shared_ptr<const Topology> check_family(Settings settings);
 
 }  // namespace veche

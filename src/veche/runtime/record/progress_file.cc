@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "veche/runtime/record/measures_json.h"
+
 namespace veche {
 namespace {
 
@@ -20,12 +22,12 @@ ProgressFile::~ProgressFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void ProgressFile::add(const Progress& progress) {
+void ProgressFile::add(const Progress& progress, Task task) {
   if (descriptor_ < 0) return;
   const std::string line =
-      fmt::format("{{\"step\":{},\"loss\":{},\"cv\":{},\"images_per_second\":{}}}\n", progress.step,
+      fmt::format("{{\"step\":{},\"loss\":{},\"cv\":{},\"{}\":{}}}\n", progress.step,
                   progress.train.count > 0 ? json_number(progress.train.loss()) : "null",
-                  json_number(progress.cv), json_number(progress.images_per_second));
+                  json_number(progress.cv), throughput_key(task), json_number(progress.targets_per_second));
   [[maybe_unused]] const ssize_t written = ::write(descriptor_, line.data(), line.size());
 }
 

@@ -16,7 +16,7 @@ class ProgressFile {
   ProgressFile(const ProgressFile&) = delete;
   ProgressFile& operator=(const ProgressFile&) = delete;
 
-  void add(const Progress& progress);
+  void add(const Progress& progress, Task task);
 
  private:
   const int descriptor_;  // -1: it cannot be opened

@@ -9,6 +9,7 @@
 
 #include "veche/base/files/files.h"
 #include "veche/errors.h"
+#include "veche/runtime/record/measures_json.h"
 #include "veche/runtime/record/summary.h"
 
 namespace veche {
@@ -40,6 +41,7 @@ Recorder::Recorder(const RunFolder& folder, const RunInfo& info, RunObserver* ne
     : info_(info),
       next_(next),
       lines_(lines_until(folder.metrics(), info.first_step)),
+      samples_file_(lines_until(folder.samples(), info.first_step)),
       events_(folder.path(), info.first_step),
       progress_(folder.progress()),
       nodes_(folder.nodes()) {}
@@ -64,6 +66,7 @@ std::string Recorder::loss() {
     if (file.missing() > 0) sentence += fmt::format(", so it lacks {} {}", file.missing(), records);
   };
   look(lines_, "measurements");
+  if (samples_) look(*samples_, "texts");
   look(events_.file(), "records");
   return sentence;
 }
@@ -81,7 +84,7 @@ void Recorder::write_kept() {
 
 void Recorder::on_progress(const Progress& progress) {
   if (behind_) write_kept();
-  progress_.add(progress);
+  progress_.add(progress, info_.task);
   if (next_ != nullptr) next_->on_progress(progress);
 }
 
@@ -98,28 +101,33 @@ void Recorder::on_testing(double part) {
 }
 
 void Recorder::on_evaluation(const Evaluation& evaluation) {
-  lines_.append(metrics_line(evaluation, info_.epoch(evaluation.step)).dump() + "\n");
-  const Score train = total_train(evaluation);
-  events_.scalar("train/loss", evaluation.step, train.loss());
-  events_.scalar("train/accuracy", evaluation.step, train.accuracy());
-  events_.scalar("learning_rate", evaluation.step, evaluation.rate);
-  events_.scalar("disagreement/cv", evaluation.step, evaluation.cv);
-  events_.scalar("images_per_second", evaluation.step, evaluation.images_per_second);
-  events_.scalar("bytes_sent", evaluation.step, static_cast<double>(total_sent(evaluation).bytes));
-  if (evaluation.average_model.count > 0) {
-    events_.scalar("test/average_model/accuracy", evaluation.step, evaluation.average_model.accuracy());
-    events_.scalar("test/average_model/loss", evaluation.step, evaluation.average_model.loss());
+  if (!evaluation.sample.empty()) {
+    if (!samples_) samples_.emplace(samples_file_);
+    const nlohmann::ordered_json sample{{"step", evaluation.step}, {"text", evaluation.sample}};
+    samples_->append(sample.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   }
+  lines_.append(metrics_line(evaluation, info_.epoch(evaluation.step)).dump() + "\n");
+  const std::uint64_t step = evaluation.step;
+  const TestResult& average = evaluation.average_model;
+  const auto measures = [&](const std::string& place, const TestResult& result, const std::string& of = "") {
+    if (result.count == 0) return;
+    for (const Measure& measure : measures_of(average.task))
+      if (const auto value = measure.value(result))
+        events_.scalar(fmt::format("{}/{}{}", place, measure.name, of), step, *value);
+  };
+  measures("train", as_result(total_train(evaluation), average));
+  events_.scalar("learning_rate", step, evaluation.rate);
+  events_.scalar("disagreement/cv", step, evaluation.cv);
+  events_.scalar(throughput_key(average.task), step, evaluation.targets_per_second);
+  events_.scalar("bytes_sent", step, static_cast<double>(total_sent(evaluation).bytes));
+  measures("test/average_model", average);
   for (std::size_t i = 0; i < evaluation.nodes.size(); ++i) {
     const NodeReport& node = evaluation.nodes[i];
-    const auto scalar = [&](const char* name, double value) {
-      events_.scalar(fmt::format("{}/node{}", name, i), evaluation.step, value);
-    };
-    if (node.test.count > 0) scalar("test/accuracy", node.test.accuracy());
-    if (node.test.count > 0) scalar("test/loss", node.test.loss());
-    scalar("train/loss", node.train.loss());
-    scalar("distance_from_mean/l2", std::sqrt(node.from_mean.l2_squared));
-    scalar("distance_from_mean/linf", node.from_mean.linf);
+    const std::string of = fmt::format("/node{}", i);
+    measures("test", as_result(node.test, average), of);
+    events_.scalar("train/loss" + of, step, node.train.loss());
+    events_.scalar("distance_from_mean/l2" + of, step, std::sqrt(node.from_mean.l2_squared));
+    events_.scalar("distance_from_mean/linf" + of, step, node.from_mean.linf);
   }
   events_.flush();
   write_kept();

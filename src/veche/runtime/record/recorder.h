@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "veche/base/files/append_file.h"
@@ -41,6 +43,8 @@ class Recorder : public Observer {
   RunInfo info_;
   RunObserver* const next_;
   AppendFile lines_;
+  const std::filesystem::path samples_file_;
+  std::optional<AppendFile> samples_;  // texts that a language model wrote; none yet
   EventFile events_;
   ProgressFile progress_;
   NodesFile nodes_;

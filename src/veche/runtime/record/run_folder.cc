@@ -103,7 +103,7 @@ bool was_never_a_run(const RunFolder& folder) {
 // Checks now what would otherwise fail in the middle of training.
 void check_places(const RunFolder& folder) {
   for (const fs::path& file :
-       {folder.metrics(), folder.progress(), folder.nodes(), folder.summary(), folder.layout()})
+       {folder.metrics(), folder.progress(), folder.nodes(), folder.samples(), folder.summary(), folder.layout()})
     place_of(file);
   if (fs::exists(folder.checkpoints()) && !fs::is_directory(folder.checkpoints()))
     throw RequestError(folder.checkpoints().string() + " is not a folder, which a run keeps its models in");

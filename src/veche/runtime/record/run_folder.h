@@ -42,6 +42,7 @@ class RunFolder {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path progress() const { return path_ / "progress.jsonl"; }
   std::filesystem::path nodes() const { return path_ / "nodes.json"; }
+  std::filesystem::path samples() const { return path_ / "samples.jsonl"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
   std::filesystem::path trace() const { return path_ / "trace.json"; }

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "veche/runtime/record/measures_json.h"
 #include "veche/summary.h"
 
 namespace veche {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json score_json(const Score& score) { return {{"loss", score.loss()}, {"accuracy", score.accuracy()}}; }
 
 Json staleness_json(const Staleness& staleness) {
   Json json{{"mean", staleness.mean()}, {"max", staleness.most}, {"applied", staleness.count}};
@@ -75,10 +74,10 @@ std::vector<Distance> of_models(const Evaluation& evaluation) {
   return all;
 }
 
-Json node_json(const NodeReport& node) {
+Json node_json(const NodeReport& node, const TestResult& average) {
   Json json;
-  if (node.train.count > 0) json["train"] = score_json(node.train);
-  if (node.test.count > 0) json["test"] = score_json(node.test);
+  if (node.train.count > 0) json["train"] = measures_json(as_result(node.train, average));
+  if (node.test.count > 0) json["test"] = measures_json(as_result(node.test, average));
   json["l1"] = node.from_mean.l1;
   json["l2"] = std::sqrt(node.from_mean.l2_squared);
   json["linf"] = node.from_mean.linf;
@@ -98,7 +97,7 @@ Json node_json(const NodeReport& node) {
 
 Json nodes_json(const Evaluation& evaluation) {
   Json nodes = Json::array();
-  for (const NodeReport& node : evaluation.nodes) nodes.push_back(node_json(node));
+  for (const NodeReport& node : evaluation.nodes) nodes.push_back(node_json(node, evaluation.average_model));
   return nodes;
 }
 
@@ -109,10 +108,12 @@ std::string text_of_json(const Json& json) {
 
 }  // namespace
 
-Spread accuracy_spread(const Evaluation& evaluation) {
+Spread spread_of_nodes(const Evaluation& evaluation) {
+  const TestResult& average = evaluation.average_model;
+  const Measure& measure = main_measure(average.task);
   std::vector<double> tested;
   for (const NodeReport& node : evaluation.nodes)
-    if (node.test.count > 0) tested.push_back(node.test.accuracy());
+    if (node.test.count > 0) tested.push_back(*measure.value(as_result(node.test, average)));
   return spread_of(tested);
 }
 
@@ -177,10 +178,13 @@ Json metrics_line(const Evaluation& evaluation, double epoch) {
   json["step"] = evaluation.step;
   json["epoch"] = epoch;
   json["seconds"] = evaluation.seconds;
-  json["images_per_second"] = evaluation.images_per_second;
+  const TestResult& average = evaluation.average_model;
+  json["task"] = to_string(average.task);
+  json[throughput_key(average.task)] = evaluation.targets_per_second;
   json["learning_rate"] = evaluation.rate;
-  json["train"] = score_json(train);
-  if (evaluation.average_model.count > 0) json["average_model"] = score_json(evaluation.average_model);
+  json["train"] = measures_json(as_result(train, average));
+  if (average.count > 0) json["average_model"] = measures_json(average);
+  if (!average.classes.empty()) json["average_model"]["classes"] = classes_json(average);
   json["cv"] = evaluation.cv;
   json["nodes"] = nodes_json(evaluation);
   if (evaluation.stopped != StopReason::none) json["stopped"] = to_string(evaluation.stopped);
@@ -195,6 +199,7 @@ Json summary(const RunResult& result) {
   if (!result.info.data.empty()) json["data"] = result.info.data;
   if (!result.info.data.empty()) json["damaged_samples"] = result.damaged_samples;
   if (!result.damage.empty()) json["damage"] = result.damage;
+  json["task"] = to_string(last.average_model.task);
   json["parameter_count"] = result.info.parameters;
   json["strategy"] = result.info.strategy;
   json["topology"] = result.info.topology;
@@ -204,7 +209,8 @@ Json summary(const RunResult& result) {
   json["epochs"] = result.info.epoch(last.step);
   json["seconds"] = last.seconds;
   if (result.wall_seconds) json["wall_seconds"] = *result.wall_seconds;
-  json["images_per_second"] = last.images_per_second;
+  const TestResult& average = last.average_model;
+  json[throughput_key(average.task)] = last.targets_per_second;
   Score tests;
   Score trains;
   double compute = 0;
@@ -218,10 +224,14 @@ Json summary(const RunResult& result) {
     communication += node.communication_seconds;
   }
   if (tests.count > 0) {
-    const Spread spread = accuracy_spread(last);
-    json["accuracy"] = {{"mean", spread.mean},    {"std", spread.std},
-                        {"min", spread.min},      {"max", spread.max},
-                        {"tested", spread.count}, {"average_model", last.average_model.accuracy()}};
+    const Measure& measure = main_measure(average.task);
+    const Spread spread = spread_of_nodes(last);
+    json["measure"] = measure.name;
+    json[std::string(measure.name)] = {{"mean", spread.mean},    {"std", spread.std},
+                                       {"min", spread.min},      {"max", spread.max},
+                                       {"tested", spread.count}, {"average_model", *measure.value(average)}};
+    json["average_model"] = measures_json(average);
+    if (!average.classes.empty()) json["average_model"]["classes"] = classes_json(average);
   }
   json["loss"] = tests.count > 0 ? tests.loss() : trains.loss();
   json["train_loss"] = trains.loss();

@@ -14,8 +14,8 @@ nlohmann::ordered_json summary(const RunResult& result);
 // One line of metrics.jsonl.
 nlohmann::ordered_json metrics_line(const Evaluation& evaluation, double epoch);
 
-// Of the test accuracies of all nodes whose own models were tested.
-Spread accuracy_spread(const Evaluation& evaluation);
+// Of the task's main measure, over all nodes whose own models were tested.
+Spread spread_of_nodes(const Evaluation& evaluation);
 
 // Distances of the nodes from their mean: l1 and l2 are averages over nodes, linf is the largest.
 struct Disagreement {

@@ -9,7 +9,7 @@
 #include "veche/runtime/run/learner_factory.h"
 #include "veche/runtime/run/request.h"
 #include "veche/runtime/run/session.h"
-#include "veche/train/loop/node.h"
+#include "veche/train/node/node.h"
 
 namespace veche {
 

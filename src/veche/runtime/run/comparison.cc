@@ -121,7 +121,7 @@ ComparisonPlan::ComparisonPlan(Config common, const std::vector<std::string>& wo
       if (job == nullptr)
         RunPlan{settings};
       else
-        RunPlan{settings, job->ranks_on_this_host(), job->on_one_host()};
+        RunPlan{settings, OpenOptions{.processes = job->ranks_on_this_host()}, job->on_one_host()};
     }
   });
   first_ = config_of(variants_.front()).resolve();

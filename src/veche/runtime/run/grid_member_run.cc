@@ -7,6 +7,7 @@
 
 #include "veche/comm/grid/grid.h"
 #include "veche/errors.h"
+#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/config/member_config.h"
 #include "veche/runtime/record/provisional_folder.h"
 #include "veche/runtime/run/grid_training.h"
@@ -72,12 +73,28 @@ grid::GridOptions options_of(const GridMemberRequest& request, const Settings& s
   return options;
 }
 
-GridTraining training_of(const GridMemberRequest& request, const Settings& settings,
-                         MemberObserver& observer) {
-  return GridTraining({.settings = settings,
-                       .observer = &observer,
-                       .name = members_name(settings),
-                       .interrupted = request.interrupted});
+std::unique_ptr<GridTraining> training_of(const GridMemberRequest& request, const Settings& settings,
+                                          MemberObserver& observer,
+                                          std::shared_ptr<SharedVocabulary> vocabulary = {}) {
+  return std::make_unique<GridTraining>(
+      GridRequest{.settings = settings,
+                  .observer = &observer,
+                  .name = members_name(settings),
+                  .interrupted = request.interrupted,
+                  .learner = {},
+                  .vocabulary = std::move(vocabulary),
+                  .scheme = request.resume.empty() ? nullptr : saved_scheme(request.resume)});
+}
+
+VocabularyWait wait_of(grid::Grid& grid, const Settings& settings, const GridMemberRequest& request,
+                       MemberObserver& observer) {
+  return {grid, settings, [&observer](const std::string& sentence) { observer.on_notice(sentence); },
+          request.interrupted};
+}
+
+Settings with_symbols(Settings settings, const std::string& symbols) {
+  settings.data.vocabulary = packed_tokenizer(*make_tokenizer("characters", symbols));
+  return settings;
 }
 
 RunResult take_part(GridTraining& training, grid::Grid& grid, GridTraining::As how, const RunFolder* folder,
@@ -103,7 +120,7 @@ RunResult GridMemberRun::run() {
 
 RunResult GridMemberRun::found() {
   MemberObserver observer(request_.observer);
-  GridTraining training = training_of(request_, settings_, observer);
+  std::unique_ptr<GridTraining> training = training_of(request_, settings_, observer);
   MemberPlace place;
   if (request_.keep)
     place.run = std::make_unique<ProvisionalFolder>(settings_);
@@ -112,10 +129,15 @@ RunResult GridMemberRun::found() {
   grid::GridOptions options = options_of(request_, settings_, observer);
   options.folder = place.path();
   const std::string name = place.run ? place.folder()->name() : settings_.run.name.value_or("");
-  const auto grid = grid::found(options, shared_config(settings_, training.data(), name).text());
+  const auto grid = grid::found(options, shared_config(settings_, training->data(), name).text());
   place.keep(settings_);
   if (request_.membership.on_invitation) request_.membership.on_invitation(grid->invite({}));
-  return take_part(training, *grid, GridTraining::As::founder, place.folder(), settings_, observer);
+  if (agrees_on_vocabulary(settings_)) {
+    const auto shared = std::make_shared<SharedVocabulary>(own_symbols(settings_));
+    const std::string symbols = agree_as_founder(wait_of(*grid, settings_, request_, observer), shared);
+    training = training_of(request_, with_symbols(settings_, symbols), observer, shared);
+  }
+  return take_part(*training, *grid, GridTraining::As::founder, place.folder(), settings_, observer);
 }
 
 RunResult GridMemberRun::join() {
@@ -133,22 +155,37 @@ RunResult GridMemberRun::join() {
     known.folder = place.path();
   };
   const auto grid = grid::join(options, *request_.membership.invitation);
-  const SharedConfig shared = SharedConfig::of(grid->configuration());
-  const Settings settings = newcomers_settings(shared, request_.config);
-  GridTraining training = training_of(request_, settings, observer);
-  training.data().check_fit(shared.data);
+  SharedConfig shared = SharedConfig::of(grid->configuration());
+  Settings settings = newcomers_settings(shared, request_.config);
+  std::shared_ptr<SharedVocabulary> vocabulary;
+  if (agrees_on_vocabulary(settings)) {
+    const std::string symbols =
+        agree_as_newcomer(wait_of(*grid, settings, request_, observer), own_symbols(settings));
+    vocabulary = std::make_shared<SharedVocabulary>(symbols);
+    vocabulary->fix();
+    settings = with_symbols(settings, symbols);
+    shared.data.vocabulary = settings.data.vocabulary;
+    shared.data.classes = make_tokenizer("characters", symbols)->size();
+  }
+  const std::unique_ptr<GridTraining> training = training_of(request_, settings, observer, vocabulary);
+  training->data().check_fit(shared.data);
   place.keep(settings);
-  return take_part(training, *grid, GridTraining::As::newcomer, place.folder(), settings, observer);
+  return take_part(*training, *grid, GridTraining::As::newcomer, place.folder(), settings, observer);
 }
 
 RunResult GridMemberRun::come_back() {
   MemberObserver observer(request_.observer);
-  GridTraining training = training_of(request_, settings_, observer);
+  std::shared_ptr<SharedVocabulary> vocabulary;
+  if (agrees_on_vocabulary(settings_) && !settings_.data.vocabulary.empty()) {
+    vocabulary = std::make_shared<SharedVocabulary>(unpack_tokenizer(settings_.data.vocabulary)->content());
+    vocabulary->fix();
+  }
+  const std::unique_ptr<GridTraining> training = training_of(request_, settings_, observer, vocabulary);
   const RunFolder folder = RunFolder::resume(request_.resume);
   grid::GridOptions options = options_of(request_, settings_, observer);
   options.folder = folder.path();
   const auto grid = grid::resume(options);
-  return take_part(training, *grid, GridTraining::As::returned, &folder, settings_, observer);
+  return take_part(*training, *grid, GridTraining::As::returned, &folder, settings_, observer);
 }
 
 }  // namespace veche

@@ -12,6 +12,7 @@
 #include "veche/runtime/run/member_nodes.h"
 #include "veche/runtime/run/member_plan.h"
 #include "veche/runtime/run/member_resume.h"
+#include "veche/runtime/run/member_scheme.h"
 #include "veche/runtime/run/member_wait.h"
 #include "veche/runtime/run/run_end.h"
 #include "veche/runtime/run/session.h"
@@ -34,7 +35,7 @@ class GridTraining::Member {
  public:
   explicit Member(GridRequest request)
       : request_(std::move(request)),
-        plan_(request_.settings, request_.learner),
+        plan_(request_.settings, request_.learner, request_.scheme),
         nodes_(plan_),
         session_(request_.settings, request_.learner != nullptr,
                  {.observer = request_.observer, .interrupted = request_.interrupted}) {}
@@ -46,7 +47,8 @@ class GridTraining::Member {
     const auto arithmetic = TrainingSession::equal_arithmetic();
     grid_ = &grid;
     if (folder != nullptr) open(*folder, how);
-    if (how == As::newcomer) nodes_.discard_state();
+    is_newcomer_ = how == As::newcomer;
+    if (is_newcomer_) nodes_.discard_state();
     if (how == As::founder) epochs_ = EpochCount{};
     try {
       if (how != As::founder) follow_others();
@@ -64,19 +66,39 @@ class GridTraining::Member {
     checkpoints_.emplace(*session_.folder(),
                          plan_.in_stages() ? plan_.settings().stages() : plan_.nodes_here(), nodes_.stages());
     if (how == As::returned) epochs_ = resume_member(*grid_, plan_, nodes_, *checkpoints_, session_);
+    write_layout();
+  }
+
+  void write_layout() {
     session_.write_layout(plan_.in_stages() ? plan_.alone().training.pipeline : std::nullopt,
                           *nodes_.first_self().learner, plan_.source());
   }
 
+  // The model has other inputs than before: nothing of it has been trained.
+  void take_scheme(std::shared_ptr<const TableScheme> scheme) {
+    plan_.set_scheme(std::move(scheme));
+    nodes_ = MemberNodes(plan_);
+    if (is_newcomer_) nodes_.discard_state();
+    nodes_.first_self().donor = donor_;
+    if (checkpoints_) write_layout();
+  }
+
   // Throws RunEnded where the others have ended the run.
   void follow_others() {
-    if (!plan_.in_stages()) catch_up_member(*grid_, plan_, nodes_, session_);
+    if (plan_.agrees_on_scheme() && !plan_.has_final_scheme())
+      if (auto scheme = MemberScheme::fetch(*grid_)) take_scheme(std::move(scheme));
+    if (!plan_.in_stages() && (!plan_.agrees_on_scheme() || plan_.has_final_scheme()))
+      catch_up_member(*grid_, plan_, nodes_, session_);
     if (const auto end = ask_for_end(*grid_)) throw RunEnded{end->last.step};
   }
 
   void lend_state() {
     if (!plan_.in_stages()) nodes_.first_self().donor = donor_;
-    grid_->serve([donor = donor_](const std::string& name, std::uint64_t offset, std::uint32_t length) {
+    grid_->serve([this, donor = donor_, vocabulary = request_.vocabulary](
+                     const std::string& name, std::uint64_t offset, std::uint32_t length) {
+      if (name == MemberScheme::kPiece) return scheme_.told();
+      if (vocabulary != nullptr)
+        if (auto symbols = vocabulary->answer(name)) return symbols;
       return donor->answer(name, offset, length);
     });
   }
@@ -96,6 +118,10 @@ class GridTraining::Member {
         if (!nodes_.first_self().has_state && !session_.interrupted()) continue;
       }
       train_in(*view, prefetcher);
+      if (auto scheme = scheme_.take()) {
+        take_scheme(std::move(scheme));
+        continue;
+      }
       if (session_.interrupted() || nodes_.ended()) break;
     }
   }
@@ -133,6 +159,11 @@ class GridTraining::Member {
     nodes_.first().on_roles = [&](const std::string& sentence) {
       session_.notice(fmt::format("view {}: {}", view.number, sentence));
     };
+    if (plan_.agrees_on_scheme())
+      for (const auto& part : nodes_.all())
+        part->on_enter = [this, first](Endpoint& endpoint, const View& entered) {
+          scheme_.agree(endpoint, entered, endpoint.id() == first);
+        };
     nodes_.first().on_begin = [&](const TrainingPlan& made, const std::string& told) {
       begin(view, made, told);
     };
@@ -166,6 +197,7 @@ class GridTraining::Member {
     if (!begun_) describe(plan, nodes, first_step);  // what does not change with the view
     session_.set_view(nodes, plan.steps, plan.steps_per_epoch, plan_.epochs_at_start(view));
     if (checkpoints_) checkpoints_->count_epochs(session_.info());
+    if (plan_.agrees_on_scheme()) scheme_.fix();
     if (!begun_) session_.start();
     begun_ = true;
     observer_.pass_to(session_.observer());
@@ -239,14 +271,16 @@ class GridTraining::Member {
   }
 
   const GridRequest request_;
-  const MemberPlan plan_;
+  MemberPlan plan_;
+  MemberScheme scheme_{plan_};
   MemberNodes nodes_;
   TrainingSession session_;
   std::optional<MemberCheckpoints> checkpoints_;
   LateObserver observer_;
   std::optional<EpochCount> epochs_;  // before the first view; none: not known
-  bool begun_ = false;                // this member has trained in a view
-  grid::Grid* grid_ = nullptr;        // while it runs
+  bool is_newcomer_ = false;
+  bool begun_ = false;          // this member has trained in a view
+  grid::Grid* grid_ = nullptr;  // while it runs
   const std::shared_ptr<StateDonor> donor_ = std::make_shared<StateDonor>();
   MessagePool end_pool_;
 };

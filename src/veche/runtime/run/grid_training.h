@@ -7,19 +7,22 @@
 #include "veche/comm/grid/grid.h"
 #include "veche/config.h"
 #include "veche/run.h"
-#include "veche/runtime/plan/data_traits.h"
+#include "veche/runtime/config/data_traits.h"
 #include "veche/runtime/record/run_folder.h"
 #include "veche/runtime/record/run_observer.h"
 #include "veche/runtime/run/learner_factory.h"
+#include "veche/runtime/run/vocabulary_agreement.h"
 
 namespace veche {
 
 struct GridRequest {
   Settings settings;  // cluster.nodes: of this process
   RunObserver* observer = nullptr;
-  std::string name = {};                           // of this member, for people; empty: its id
-  const std::atomic<bool>* interrupted = nullptr;  // set it to leave the others after the current step
-  MakeLearner learner = {};                        // none: the model that the settings name
+  std::string name = {};                              // of this member, for people; empty: its id
+  const std::atomic<bool>* interrupted = nullptr;     // set it to leave the others after the current step
+  MakeLearner learner = {};                           // none: the model that the settings name
+  std::shared_ptr<SharedVocabulary> vocabulary = {};  // agreed by the members, for others to ask for
+  std::shared_ptr<const TableScheme> scheme = {};     // of the run that this member returns to, or null
 };
 
 // This process as a member of a run on a grid, whose members come and go. The constructor checks

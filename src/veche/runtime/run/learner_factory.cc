@@ -1,14 +1,32 @@
 #include "veche/runtime/run/learner_factory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "veche/base/machine/cores.h"
+#include "veche/driven_learner.h"
+#include "veche/errors.h"
+#include "veche/model/accumulating_learner.h"
 #include "veche/model/weights.h"
 #include "veche/runtime/checkpoint/checkpoint.h"
 #include "veche/runtime/plan/model_spec.h"
+#include "veche/runtime/plan/strategy_choice.h"
 #include "veche/runtime/record/run_folder.h"
 
 namespace veche {
+namespace {
+
+void check_pace(const Learner& learner, const Settings& settings) {
+  const auto* const driven = dynamic_cast<const DrivenLearner*>(&learner);
+  if (driven != nullptr && driven->exchanges() && is_async(settings))
+    throw RequestError(fmt::format(
+        "buffers of the training loop cannot follow each other with strategy.name = \"{}\", whose "
+        "nodes do not wait for each other: leave them each node's own",
+        settings.strategy.name));
+}
+
+}  // namespace
 
 // A checkpoint replaces the initial weights, whose file may no longer exist.
 bool LearnerFactory::has_checkpoint() {
@@ -30,6 +48,13 @@ int LearnerFactory::evaluation_threads() const {
   return std::max(1, cores * ranks / std::max(plan_.learners(), ranks));
 }
 
+// A batch larger than one pass is accumulated.
+std::unique_ptr<Learner> LearnerFactory::in_passes(std::unique_ptr<Learner> learner) const {
+  const DataSettings& data = plan_.settings.data;
+  if ((data.accumulate == 1 && !data.global_batch) || plan_.settings.brings_data) return learner;
+  return std::make_unique<AccumulatingLearner>(std::move(learner), plan_.training.data.pass);
+}
+
 std::unique_ptr<Learner> LearnerFactory::make(NodeId node, Learner* like) {
   if (plan_.training.pipeline) return make_stage(node, *plan_.training.pipeline);
   return make_whole(node, like);
@@ -37,14 +62,19 @@ std::unique_ptr<Learner> LearnerFactory::make(NodeId node, Learner* like) {
 
 std::unique_ptr<Learner> LearnerFactory::make_whole(NodeId node, Learner* like) {
   if (plan_.stand_in) return make_stand_in(plan_.stand_in);
-  if (from_.own) return from_.own(node);
   const Settings& settings = plan_.settings;
+  if (from_.own) {
+    auto learner = from_.own(node);
+    check_pace(*learner, settings);
+    return in_passes(std::move(learner));
+  }
   ModelSpec spec = make_model_spec(settings, plan_.source, node);
   spec.evaluation_threads = evaluation_threads();
   const bool copies = settings.model.start == ModelStart::equal && like != nullptr;
   auto learner = learners_.make(spec, copies ? like : nullptr);
+  check_pace(*learner, settings);
   if (settings.model.init && !copies && !has_checkpoint()) load_weights(*learner, *settings.model.init);
-  return learner;
+  return in_passes(std::move(learner));
 }
 
 // All stages of a replica have the replica's seed.

@@ -33,6 +33,7 @@ class LearnerFactory {
 
  private:
   std::unique_ptr<Learner> make_stage(NodeId node, const PipelinePlan& pipeline);
+  std::unique_ptr<Learner> in_passes(std::unique_ptr<Learner> learner) const;
   bool has_checkpoint();
   int evaluation_threads() const;
 

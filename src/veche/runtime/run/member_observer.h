@@ -54,7 +54,7 @@ class MemberObserver : public RunObserver {
     check();
     const double share = static_cast<double>(nodes_here_) / info_.nodes;
     if (grid_ != nullptr)
-      grid_->report(progress.step, progress.images_per_second * share, info_.epoch(progress.step));
+      grid_->report(progress.step, progress.targets_per_second * share, info_.epoch(progress.step));
     if (next_ != nullptr) next_->on_progress(progress);
   }
   void on_nodes(std::uint64_t step, std::span<const ProgressReport> nodes) override {

@@ -1,5 +1,6 @@
 #include "veche/runtime/run/member_plan.h"
 
+#include "veche/data/table/open_table.h"
 #include "veche/errors.h"
 #include "veche/runtime/registry.h"
 
@@ -13,22 +14,29 @@ Settings with_nodes(Settings settings, int nodes) {
   return settings;
 }
 
-NodeFolders open_checked(const Settings& settings, const MakeLearner& own_learner) {
+NodeFolders open_checked(const Settings& settings, const MakeLearner& own_learner,
+                         std::shared_ptr<const TableScheme> scheme) {
   check_for_views(settings);
   if (settings.is_cut() && own_learner)
     throw RequestError("pipeline.stages: a learner of this program's own cannot be cut into stages");
-  return open_data_for_views(settings);
+  return open_data_for_views(settings, std::move(scheme));
 }
 
 }  // namespace
 
-MemberPlan::MemberPlan(Settings settings, MakeLearner own_learner)
+MemberPlan::MemberPlan(Settings settings, MakeLearner own_learner, std::shared_ptr<const TableScheme> scheme)
     : settings_(std::move(settings)),
       own_learner_(std::move(own_learner)),
       in_stages_(settings_.is_cut()),
       nodes_here_(in_stages_ ? 1 : settings_.nodes()),
       own_data_(!settings_.brings_data && settings_.grid.data == MemberData::own),
-      data_(open_checked(settings_, own_learner_)) {}
+      data_(open_checked(settings_, own_learner_, scheme)),
+      final_scheme_(scheme != nullptr) {}
+
+void MemberPlan::set_scheme(std::shared_ptr<const TableScheme> scheme) {
+  veche::set_scheme(data_.source, std::move(scheme), settings_.data);
+  final_scheme_ = true;
+}
 
 bool MemberPlan::is_async() const {
   return !in_stages_ && find_strategy(settings_.strategy.name).pace(settings_.strategy) != Pace::in_step;

@@ -18,13 +18,20 @@ namespace veche {
 // and the plan of each view.
 class MemberPlan {
  public:
-  // Checks the settings and opens the data. Throws RequestError.
-  MemberPlan(Settings settings, MakeLearner own_learner);
+  // Checks the settings and opens the data. `scheme`: of its table, where the run has one already.
+  // Throws RequestError.
+  MemberPlan(Settings settings, MakeLearner own_learner, std::shared_ptr<const TableScheme> scheme);
 
   const Settings& settings() const { return settings_; }
   const DataSource& source() const { return data_.source; }
   bool in_stages() const { return in_stages_; }  // each member has one stage of the model
   int nodes_here() const { return nodes_here_; }
+  // Whether the members have tables of their own, and the scheme of this one is that of the run.
+  bool agrees_on_scheme() const { return own_data_ && data_.source.scheme != nullptr; }
+  bool has_final_scheme() const { return final_scheme_; }
+  // All learners and plans made before are of another scheme. Throws RequestError where the table
+  // does not fit.
+  void set_scheme(std::shared_ptr<const TableScheme> scheme);
   bool is_async() const;
   Shared shared_state() const;
   EpochCount epochs_at_start(const View& view) const { return veche::epochs_at_start(view, !is_async()); }
@@ -45,7 +52,8 @@ class MemberPlan {
   const bool in_stages_;
   const int nodes_here_;
   const bool own_data_;  // each member has samples of its own
-  const NodeFolders data_;
+  NodeFolders data_;
+  bool final_scheme_;
 };
 
 }  // namespace veche

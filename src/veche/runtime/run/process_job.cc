@@ -11,8 +11,6 @@
 namespace veche {
 namespace {
 
-using Json = nlohmann::json;
-
 struct Joined {
   std::unique_ptr<Job> job;
   bool asked = false;  // whether the process has a job
@@ -23,24 +21,25 @@ Joined& joined() {
   return joined;
 }
 
-Json bytes(const std::string& text) { return Json::binary({text.begin(), text.end()}); }
-std::string text(const Json& bytes) {
+nlohmann::json bytes(const std::string& text) { return nlohmann::json::binary({text.begin(), text.end()}); }
+std::string text(const nlohmann::json& bytes) {
   const auto& binary = bytes.get_binary();
   return {binary.begin(), binary.end()};
 }
 
 // Certificates are not UTF-8: CBOR keeps them as they are, and hexadecimal digits fit any file.
 std::string as_member_text(const grid::FixedMembers& member) {
-  Json json = {{"root", bytes(member.root)},
-               {"addresses", member.addresses},
-               {"rank", member.rank},
-               {"key", member.key},
-               {"listening", member.listening}};
+  nlohmann::json json = {{"root", bytes(member.root)},
+                         {"addresses", member.addresses},
+                         {"rank", member.rank},
+                         {"key", member.key},
+                         {"listening", member.listening}};
   for (const std::string& each : member.warrants) json["warrants"].push_back(bytes(each));
   for (const std::string& each : member.certificates) json["certificates"].push_back(bytes(each));
   constexpr char kDigits[] = "0123456789abcdef";
   std::string digits;
-  for (const std::uint8_t byte : Json::to_cbor(json)) digits += {kDigits[byte >> 4], kDigits[byte & 15]};
+  for (const std::uint8_t byte : nlohmann::json::to_cbor(json))
+    digits += {kDigits[byte >> 4], kDigits[byte & 15]};
   return digits;
 }
 
@@ -49,15 +48,15 @@ grid::FixedMembers read_member(const std::string& member) {
     std::vector<std::uint8_t> packed;
     for (std::size_t at = 0; at + 1 < member.size(); at += 2)
       packed.push_back(static_cast<std::uint8_t>(std::stoi(member.substr(at, 2), nullptr, 16)));
-    const Json json = Json::from_cbor(packed);
+    const nlohmann::json json = nlohmann::json::from_cbor(packed);
     grid::FixedMembers read;
     read.root = text(json.at("root"));
     read.addresses = json.at("addresses");
     read.rank = json.at("rank");
     read.key = json.at("key");
     read.listening = json.at("listening");
-    for (const Json& each : json.at("warrants")) read.warrants.push_back(text(each));
-    for (const Json& each : json.at("certificates")) read.certificates.push_back(text(each));
+    for (const nlohmann::json& each : json.at("warrants")) read.warrants.push_back(text(each));
+    for (const nlohmann::json& each : json.at("certificates")) read.certificates.push_back(text(each));
     return read;
   } catch (const std::exception&) {
     throw RequestError(

@@ -31,13 +31,13 @@ class Follower : public Learner {
   std::span<float> buffers() override { return {}; }
   Score compute_gradient(const Batch& batch) override {
     gradient_ = {};
-    for (const float sample : batch.images)
-      gradient_[0] += (x_[0] - sample) / static_cast<float>(batch.images.size());
+    for (const float sample : batch.inputs)
+      gradient_[0] += (x_[0] - sample) / static_cast<float>(batch.inputs.size());
     return evaluate(batch);
   }
   Score evaluate(const Batch& batch) override {
     Score score{.loss_sum = 0, .correct = 0, .count = static_cast<std::int64_t>(batch.size())};
-    for (const float sample : batch.images) score.loss_sum += (x_[0] - sample) * (x_[0] - sample) / 2;
+    for (const float sample : batch.inputs) score.loss_sum += (x_[0] - sample) * (x_[0] - sample) / 2;
     return score;
   }
   std::vector<TensorLayout> parameter_layout() const override { return {{"x", {1}, {1}, 0}}; }

@@ -6,6 +6,7 @@
 
 #include "veche/comm/mpi/launch.h"
 #include "veche/errors.h"
+#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/plan/model_spec.h"
 #include "veche/runtime/plan/pipeline_plan.h"
 #include "veche/runtime/run/collective.h"
@@ -46,7 +47,7 @@ void cut_by_time(RunPlan& plan, Job* job) {
         measure_blocks(make_model_spec(plan.settings, plan.source, NodeId{0}), samples);
     const std::vector<double>& speeds = plan.settings.cluster.speed;
     for (const int place :
-         plan_cut(pipeline.blocks, {"time", stage_speeds(speeds, pipeline.stages), seconds}))
+         plan_cut(pipeline.blocks, {PipelineCut::By::time, stage_speeds(speeds, pipeline.stages), seconds}))
       places += std::to_string(place) + " ";
   });
   Cut cut;
@@ -58,10 +59,13 @@ void cut_by_time(RunPlan& plan, Job* job) {
 // A run that is resumed with another number of stages is cut again.
 Settings settings_to_plan(const TrainingRequest& request) {
   Settings settings = request.settings;
-  const auto* places = std::get_if<Value::List>(&settings.pipeline.cut.data);
-  if (!request.resume.empty() && places != nullptr &&
-      static_cast<int>(places->size()) != settings.stages() - 1)
-    settings.pipeline.cut = {std::string("time")};
+  const PipelineCut& cut = settings.pipeline.cut;
+  if (!request.resume.empty() && cut.by == PipelineCut::By::places &&
+      static_cast<int>(cut.places.size()) != settings.stages() - 1)
+    settings.pipeline.cut = {};
+  // The text may have changed: the model goes on with the vocabulary that it has.
+  if (!request.resume.empty() && !request.restart && is_text(settings.data))
+    settings.data.vocabulary = vocabulary_of(RunFolder::open(request.resume));
   return settings;
 }
 
@@ -93,10 +97,12 @@ std::unique_ptr<const RunPlan> plan_request(const TrainingRequest& request) {
     check_transport(request);
     if (request.learner && request.settings.is_cut())
       throw RequestError("pipeline.stages: a learner of this program's own cannot be cut into stages");
-    plan = request.job == nullptr
-               ? std::make_unique<RunPlan>(settings_to_plan(request))
-               : std::make_unique<RunPlan>(settings_to_plan(request), request.job->ranks_on_this_host(),
-                                           request.job->on_one_host());
+    OpenOptions how;
+    if (request.job != nullptr) how.processes = request.job->ranks_on_this_host();
+    // A model that is trained on keeps the scheme of its table, whatever rows were added.
+    if (!request.resume.empty() && !request.restart) how.scheme = saved_scheme(request.resume);
+    plan = std::make_unique<RunPlan>(settings_to_plan(request), how,
+                                     request.job == nullptr || request.job->on_one_host());
   });
   cut_by_time(*plan, request.job);
   return plan;

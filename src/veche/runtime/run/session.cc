@@ -5,7 +5,7 @@
 #include "veche/base/files/files.h"
 #include "veche/errors.h"
 #include "veche/graph/topology.h"
-#include "veche/runtime/checkpoint/saved_model.h"
+#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/record/summary.h"
 
 namespace veche {
@@ -60,6 +60,7 @@ void TrainingSession::describe(const Described& run) {
   info_.topology = plan.topology ? plan.topology->describe() : "";
   info_.codec = plan.compression ? plan.compression->spec.word() : "";
   info_.data = run.source.name;
+  info_.task = plan.untested().task;
   info_.rank = job() == nullptr ? 0 : job()->rank();
   info_.stages = plan.pipeline ? plan.pipeline->stages : 1;
   info_.parameters = plan.pipeline ? plan.pipeline->parameter_count() : run.parameters;

@@ -58,6 +58,8 @@ bool has_ended(TrainingSession& session, const RunPlan& plan) {
 }
 
 void tell_plan(const TrainingSession& session, const RunPlan& plan) {
+  if (const std::string& asked = plan.settings.strategy.name; asked != plan.training.strategy.name)
+    session.notice(fmt::format("one node has no neighbours: strategy.name = \"{}\" trains it alone", asked));
   if (const auto& topology = plan.training.topology)
     for (const std::string& sentence : notes_of(*topology).notices) session.notice(sentence);
   const int threads = plan.settings.model.threads, cores = usable_cores();

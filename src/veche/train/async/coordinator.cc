@@ -84,8 +84,7 @@ void Coordinator::take(NodeId from, Message message) {
     if (--snapshots_missing_ == 0) begin_evaluation();
   }
   if (told.kind != NodeMessage::Kind::saved) return;
-  if (saves_missing_ == 0 || saved_[node])
-    throw BadMessage(known, bytes, "no further word of a checkpoint");
+  if (saves_missing_ == 0 || saved_[node]) throw BadMessage(known, bytes, "no further word of a checkpoint");
   saved_[node] = true;
   if (--saves_missing_ == 0) {
     if (setup_.records.tells_all())
@@ -182,9 +181,9 @@ void Coordinator::finish_evaluation() {
   evaluation_.reset();
   result.rate = plan_.schedule.rate(result.step);
   if (setup_.observer != nullptr) setup_.observer->on_evaluation(result);
-  if (!stopped_ && plan_.target_accuracy && plan_.data.test != nullptr &&
-      result.average_model.accuracy() >= *plan_.target_accuracy)
-    stop(StopReason::target_accuracy, mean_step());
+  if (!stopped_ && plan_.target && plan_.data.test != nullptr &&
+      plan_.target->is_reached_by(result.average_model))
+    stop(plan_.target->reason, mean_step());
 }
 
 void Coordinator::stop(StopReason reason, std::uint64_t step) {

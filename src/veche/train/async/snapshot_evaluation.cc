@@ -21,6 +21,8 @@ SnapshotEvaluation::SnapshotEvaluation(std::vector<Snapshot> snapshots, std::uin
       endpoint_(endpoint),
       test_(plan.data.test.get()) {
   result_.step = step;
+  result_.average_model = plan.untested();
+  if (test_ != nullptr) classes_.emplace(*test_);
   mean_.resize(snapshots_.front().numbers().size());
   ModelAverage average(mean_);
   for (std::size_t node = plan.idle(); node < snapshots_.size(); ++node)
@@ -45,13 +47,17 @@ void SnapshotEvaluation::put_into_learner(std::span<const float> model) {
 bool SnapshotEvaluation::advance() {
   if (test_ == nullptr) return true;
   const Batch batch = read_batch(*test_, at_, std::min(kPiece, test_->size() - at_), storage_);
-  endpoint_.compute({.step = 0}, [&] { score_ += learner_->evaluate(batch); });
+  endpoint_.compute({.step = 0},
+                    [&] { score_ += evaluate_batch(*learner_, batch, model_ == 0 ? &*classes_ : nullptr); });
   at_ += kPiece;
   return at_ >= test_->size() && !next_model();
 }
 
 bool SnapshotEvaluation::next_model() {
-  (model_ == 0 ? result_.average_model : result_.nodes[own_[model_ - 1]].test) = score_;
+  if (model_ == 0)
+    result_.average_model = result_of(*test_, score_, std::move(*classes_));
+  else
+    result_.nodes[own_[model_ - 1]].test = score_;
   score_ = {};
   at_ = 0;
   if (model_ == own_.size()) return false;

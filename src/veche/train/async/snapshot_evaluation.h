@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "veche/data/feed/loader.h"
@@ -7,6 +8,7 @@
 #include "veche/message.h"
 #include "veche/report.h"
 #include "veche/train/loop/plan.h"
+#include "veche/train/measure/class_scores.h"
 
 namespace veche {
 
@@ -49,6 +51,7 @@ class SnapshotEvaluation {
   std::size_t model_ = 0;  // 0: the mean; k: own_[k-1]
   std::size_t at_ = 0;     // sample of the test set
   Score score_;
+  std::optional<ClassScores> classes_;  // of the mean
   Evaluation result_;
 };
 

@@ -25,7 +25,7 @@ double read_gamma(const Value& value, const CodecSpec& spec) {
 std::optional<Compression> read_compression(const CompressSettings& compress, const CompressedRun& run) {
   Compression result;
   result.spec = parse_codec("compress.codec", compress.codec);
-  parse_lossless("compress.lossless", compress.lossless, result.spec);
+  result.spec.zstd = compress.lossless == Lossless::zstd;
   result.gamma = read_gamma(compress.gamma, result.spec);
   if (result.spec.nothing()) return {};
   result.feedback = compress.error_feedback.value_or(result.spec.biased());

@@ -20,6 +20,7 @@ class AttachedStrategy {
         starts_alone_(as<StartsAlone>()),
         async_server_(as<AsyncServer>()),
         serves_part_(as<ServesPart>()),
+        divided_(as<DividedState>()),
         older_(as<ReadsOlderState>()) {}
 
   void start() const { strategy_->start(); }
@@ -27,6 +28,12 @@ class AttachedStrategy {
   void after_step(std::uint64_t step) const { strategy_->after_step(step); }
   void finish() const { strategy_->finish(); }
   SavedState state() const { return strategy_->state(); }
+
+  // What goes from one view to the next; of a strategy without the interface all that is common.
+  DividedState::Parts divided_state() const {
+    return divided_ != nullptr ? divided_->divided_state() : DividedState::Parts{state().vectors, {}};
+  }
+  bool divides_state() const { return divided_ != nullptr; }
 
   void before_backward(std::uint64_t step) const {
     if (before_backward_ != nullptr) before_backward_->before_backward(step);
@@ -65,6 +72,7 @@ class AttachedStrategy {
   StartsAlone* starts_alone_;
   AsyncServer* async_server_;
   ServesPart* serves_part_;
+  DividedState* divided_;
   ReadsOlderState* older_;
 };
 

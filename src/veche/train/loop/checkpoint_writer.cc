@@ -40,8 +40,10 @@ CheckpointWriter::CheckpointWriter(const NodeParts& node)
 void CheckpointWriter::write(std::uint64_t number) {
   check_parameters(node_.model.learner->parameters(), node_.links.id(), node_.counters.step);
   node_.strategy.inspect([&] {
-    NodeState state = state_of(node_.links, node_.model, node_.counters, node_.plan);
-    if (records_.with_strategy()) state = with_strategy(std::move(state), node_.strategy.state());
+    // First: it may complete an exchange, which then counts as traffic.
+    SavedState strategys = records_.with_strategy() ? node_.strategy.state() : SavedState{};
+    NodeState state =
+        with_strategy(state_of(node_.links, node_.model, node_.counters, node_.plan), std::move(strategys));
     node_.services.checkpointer->write(number, node_.links.id(), state);
   });
   if (!records_.tells_all()) node_.counters.last_checkpoint = number;

@@ -14,7 +14,7 @@ struct Counters {
   Score train;                  // since the last evaluation
   Score evaluated_train;        // `train` at the last evaluation
   Score since_progress;         // since the last progress report
-  std::int64_t images = 0;      // trained on by this process
+  std::int64_t targets = 0;     // trained on by this process
   std::uint64_t lost = 0;       // steps whose results were lost (cluster.lose)
   // Sent by the strategy and, where the model is in stages, between stages. The channels count
   // while a node trains; these are up to date when the node is saved and when it is not training.

@@ -33,7 +33,7 @@ NodeReport Evaluator::take_report() {
   NodeReport mine;
   if (counters.train.count > 0) counters.evaluated_train = counters.train;
   mine.train = counters.evaluated_train;
-  mine.images = counters.images;
+  mine.targets = counters.targets;
   mine.steps = counters.step;
   mine.lost = counters.lost;
   mine.training_seconds = counters.training.count();
@@ -72,6 +72,7 @@ Evaluation Evaluator::begun(StopReason stopped) const {
   Evaluation result;
   result.step = node_.plan.async() ? node_.counters.mean_step : node_.counters.step;
   result.stopped = stopped;
+  result.average_model = node_.plan.untested();
   result.rate = node_.plan.schedule.rate(result.step == 0 ? 0 : result.step - 1);
   return result;
 }
@@ -90,8 +91,9 @@ Evaluation Evaluator::evaluate(StopReason stopped) {
   const Message average = mean_model();
   const std::span<const float> mean = average.as<float>();
   Evaluation result = begun(stopped);
-  if (test != nullptr) result.average_model = score_of_mean(mean, tested);
+  if (test != nullptr) result.average_model = result_of_mean(mean, tested);
   check_loss(result.average_model, links.id(), step);
+  if (observer != nullptr && pipeline == nullptr && node_.plan.write_sample) result.sample = sample_of(mean);
 
   NodeReport mine = take_report();
   if (tests_own_model(stopped))
@@ -125,14 +127,24 @@ Evaluation Evaluator::measure_times(StopReason stopped) {
   return result;
 }
 
+std::string Evaluator::sample_of(std::span<const float> mean) {
+  std::string text;
+  const LentModel model{mean, learner().buffers()};
+  node_.links.endpoint().compute({.step = node_.counters.step}, [&] {
+    const Lending lending(learner(), model);
+    text = node_.plan.write_sample(learner());
+  });
+  return text;
+}
+
 // The mean of the part of the model that this node has.
 Message Evaluator::mean_model() {
   return mean_over_nodes(node_.links.pipeline() != nullptr ? node_.links.stage_control : node_.links.control,
                          learner().parameters(), node_.plan.idle());
 }
 
-// The test score of the whole averaged model, of which `mean` is this node's part.
-Score Evaluator::score_of_mean(std::span<const float> mean, const Tested& tested) {
+// The test result of the whole averaged model, of which `mean` is this node's part.
+TestResult Evaluator::result_of_mean(std::span<const float> mean, const Tested& tested) {
   Connections& links = node_.links;
   const Dataset& test = *node_.test();
   if (links.pipeline() == nullptr)
@@ -140,24 +152,21 @@ Score Evaluator::score_of_mean(std::span<const float> mean, const Tested& tested
   const Message buffers = mean_over_nodes(links.stage_control, learner().buffers(), node_.plan.idle());
   const LentModel model{mean, buffers.as<float>()};
   const TestSlice slice = test_slice(links.peers().id(), links.peers().size(), test.size());
-  const Gathered<Score> slices(links.control,
-                               links.pipeline()->test(test, slice.from, slice.to, tested, &model));
-  Score total;
-  for (const Score& part : slices.all()) total += part;
-  return total;
+  ClassScores classes(test);
+  const Score mine = links.pipeline()->test(test, slice.from, slice.to, tested, &model, &classes);
+  return joined_result(links.control, test, mine, std::move(classes));
 }
 
 bool Evaluator::had_reached_target() {
   const std::uint64_t step = node_.counters.step, every = node_.plan.evaluate_every;
   const bool evaluated = step != 0 && every != 0 && step % every == 0;
-  if (!evaluated || !node_.plan.target_accuracy || node_.test() == nullptr) return false;
+  if (!evaluated || !node_.plan.target || node_.test() == nullptr) return false;
   const Message mean = mean_model();
-  return reaches_target(score_of_mean(mean.as<float>()));
+  return reaches_target(result_of_mean(mean.as<float>()));
 }
 
-bool Evaluator::reaches_target(const Score& average_model) const {
-  return node_.plan.target_accuracy && node_.test() != nullptr &&
-         average_model.accuracy() >= *node_.plan.target_accuracy;
+bool Evaluator::reaches_target(const TestResult& average_model) const {
+  return node_.plan.target && node_.test() != nullptr && node_.plan.target->is_reached_by(average_model);
 }
 
 Evaluation interrupted_at(std::uint64_t step) {

@@ -23,15 +23,19 @@ class Evaluator {
   // measured.
   Evaluation evaluate(StopReason stopped);
   // Collective: whether an evaluation after this step, if one was due, showed that the averaged model
-  // has reached run.target_accuracy.
+  // has reached the run's target.
   bool had_reached_target();
-  bool reaches_target(const Score& average_model) const;
+  bool reaches_target(const TestResult& average_model) const;
+  StopReason target_reason() const {
+    return node_.plan.target ? node_.plan.target->reason : StopReason::target;
+  }
 
  private:
   Evaluation measure_times(StopReason stopped);
   Evaluation begun(StopReason stopped) const;
   Message mean_model();
-  Score score_of_mean(std::span<const float> mean, const Tested& tested = {});
+  std::string sample_of(std::span<const float> mean);
+  TestResult result_of_mean(std::span<const float> mean, const Tested& tested = {});
   bool tests_own_model(StopReason stopped) const;
   Tested testing_observer(StopReason stopped) const;
   Traffic strategy_sent() const;

@@ -1,11 +1,11 @@
 #include "veche/train/loop/loop.h"
 
-#include "veche/train/async/async_loop.h"
 #include "veche/train/loop/checkpoint_writer.h"
 #include "veche/train/loop/end_of_samples.h"
 #include "veche/train/loop/evaluator.h"
 #include "veche/train/loop/membership.h"
 #include "veche/train/loop/progress_exchange.h"
+#include "veche/train/loop/step.h"
 
 namespace veche {
 
@@ -43,8 +43,8 @@ Evaluation run_in_step(const LoopParts& loop) {
     if (due(plan.evaluate_every)) {
       last = loop.evaluator.evaluate(StopReason::none);
       if (stopped == StopReason::none && loop.evaluator.reaches_target(last.average_model))
-        stopped = StopReason::target_accuracy;
-      membership.note_target(stopped == StopReason::target_accuracy);
+        stopped = loop.evaluator.target_reason();
+      membership.note_target(is_target(stopped));
     }
     if (due(plan.checkpoint_every) || stopped == StopReason::interrupted) loop.checkpoints.save(step);
   }
@@ -54,17 +54,6 @@ Evaluation run_in_step(const LoopParts& loop) {
   loop.node.model.pruner.apply(loop.node.model.learner->parameters());
   last = loop.evaluator.evaluate(stopped);
   loop.checkpoints.save(step);
-  return last;
-}
-
-Evaluation train_node(const NodeParts& node, TrainingStep& step, const BatchFeed& feed) {
-  Evaluator evaluator(node, feed);
-  CheckpointWriter checkpoints(node);
-  const LoopParts loop{node, step, evaluator, checkpoints};
-  step.begin();
-  const Evaluation last = node.plan.async() ? run_async(loop) : run_in_step(loop);
-  node.links.endpoint().flush();
-  step.end();
   return last;
 }
 

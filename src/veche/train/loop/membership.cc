@@ -6,7 +6,7 @@ namespace veche {
 
 // A run that was killed after it had reached its target and before it ended stops at once.
 StopReason Membership::before_first_step(Evaluator& evaluator, CheckpointWriter& /*checkpoints*/) {
-  return evaluator.had_reached_target() ? StopReason::target_accuracy : StopReason::none;
+  return evaluator.had_reached_target() ? evaluator.target_reason() : StopReason::none;
 }
 
 }  // namespace veche

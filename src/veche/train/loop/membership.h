@@ -31,7 +31,7 @@ class Membership {
   virtual StopReason before_first_step(Evaluator& evaluator, CheckpointWriter& checkpoints);
   // After an evaluation: whether the observer has to hear of it, or has heard the same one before.
   virtual bool is_new_evaluation(std::uint64_t /*step*/, StopReason /*stopped*/) { return true; }
-  // After an evaluation: whether the averaged model has reached run.target_accuracy.
+  // After an evaluation: whether the averaged model has reached the run's target.
   virtual void note_target(bool /*reached*/) {}
 
  private:

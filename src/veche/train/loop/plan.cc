@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "veche/random.h"
+#include "veche/train/measure/measure.h"
 
 namespace veche {
 namespace {
@@ -20,11 +21,17 @@ bool drawn(std::size_t node, std::size_t nodes, int count, RandomStream random) 
 
 }  // namespace
 
+TestResult TrainingPlan::untested() const {
+  const Dataset* const set = data.test != nullptr ? data.test.get() : data.train.get();
+  return set == nullptr ? TestResult{} : veche::untested(*set);
+}
+
 std::vector<Loader::Shard> TrainingPlan::shards_of(std::size_t learner) const {
   std::vector<Loader::Shard> shards;
   for (std::size_t node = 0; node < data.partition.size(); ++node)
     if (!data.partition[node].empty() && (strategy.one_learner || node == learner))
-      shards.push_back({static_cast<int>(node), data.partition[node], samples.loader_steps_per_epoch(node)});
+      shards.push_back({static_cast<int>(node), data.partition[node], samples.loader_steps_per_epoch(node),
+                        samples.batch(node)});
   return shards;
 }
 
@@ -34,7 +41,9 @@ Loader::Plan TrainingPlan::loading_of(std::size_t learner, std::uint64_t step) c
                     .seed = seed,
                     .augment = data.augment,
                     .first_step = samples.taken(learner, step),
-                    .waits_for_epochs = data.exchanged > 0};
+                    .waits_for_epochs = data.exchanged > 0,
+                    .turn = {},
+                    .class_weights = data.class_weights};
   if (!joins_batches()) return plan;
   plan.steps_per_epoch = samples.steps_per_epoch();
   plan.first_step = step;

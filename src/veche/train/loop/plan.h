@@ -1,17 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "veche/data/division/partition.h"
 #include "veche/data/feed/augment.h"
 #include "veche/data/feed/loader.h"
 #include "veche/dataset.h"
+#include "veche/learner.h"
 #include "veche/strategy_info.h"
 #include "veche/train/compression/compression.h"
 #include "veche/train/loop/sample_plan.h"
+#include "veche/train/measure/target.h"
 #include "veche/train/optim/pruning.h"
 #include "veche/train/optim/rate_schedule.h"
 #include "veche/train/pipeline/plan.h"
@@ -23,18 +27,20 @@ struct DataPlan {
   std::shared_ptr<const Dataset> train, test;
   Partition partition = {};  // which node holds which samples
   double exchanged = 0;      // the part of the samples that nodes exchange before each epoch
-  std::size_t batch = 1;
+  std::size_t batch = 1;     // samples per node and step, unless they share a global batch
+  std::size_t pass = 1;      // most samples per pass of the model: larger batches take several
   Augmentation augment = {};
+  std::vector<float> class_weights = {};  // in the training loss; empty: all classes weigh 1
 };
 
 // What is the same on every node of a run.
 struct TrainingPlan {
-  std::uint64_t steps = 0;                // of each node; if nodes share steps, the mean
-  double steps_per_epoch = 0;             // 0 without a data set
-  bool shared_steps = false;              // fast nodes make more steps than slow ones
-  std::uint64_t evaluate_every = 0;       // steps; 0: only at the end
-  std::uint64_t checkpoint_every = 0;     // steps; 0: only at the end
-  std::optional<double> target_accuracy;  // of the averaged model
+  std::uint64_t steps = 0;             // of each node; if nodes share steps, the mean
+  double steps_per_epoch = 0;          // 0 without a data set
+  bool shared_steps = false;           // fast nodes make more steps than slow ones
+  std::uint64_t evaluate_every = 0;    // steps; 0: only at the end
+  std::uint64_t checkpoint_every = 0;  // steps; 0: only at the end
+  std::optional<Target> target;        // of the averaged model
   std::uint64_t seed = 1;
   enum class Who { average, all, sample } evaluate_own = Who::average;  // models tested during the run
   int sample_size = 0;
@@ -48,6 +54,8 @@ struct TrainingPlan {
   PruningPlan pruning = {};
   std::optional<PipelinePlan> pipeline = {};  // none: every node has the whole model
   bool trace = false;                         // nodes record what they do when
+  // A text that a learner's model writes, for people; empty: it is no language model.
+  std::function<std::string(Learner& learner)> write_sample = {};
 
   StrategyInfo strategy;
   Options strategy_options;
@@ -67,6 +75,8 @@ struct TrainingPlan {
   Replicas replicas() const { return strategy.replicas(strategy_options); }
   bool common_state() const { return !async() && strategy.common_state(strategy_options); }
   bool own_data() const { return data.train == nullptr; }
+  // The result of a test before its first sample: it has the task.
+  TestResult untested() const;
   // Whether one learner trains on the batches of all nodes at every step, except those whose
   // results are lost.
   bool joins_batches() const { return strategy.one_learner && !own_data(); }

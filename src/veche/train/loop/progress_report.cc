@@ -28,7 +28,7 @@ Progress summed(std::span<const ProgressReport> all, std::uint64_t step, double 
     }
   }
   progress.cv = norm == 0 ? std::sqrt(variance) : std::sqrt(variance / norm);
-  progress.images_per_second = seconds > 0 ? static_cast<double>(progress.train.count) / seconds : 0;
+  progress.targets_per_second = seconds > 0 ? static_cast<double>(progress.train.count) / seconds : 0;
   return progress;
 }
 

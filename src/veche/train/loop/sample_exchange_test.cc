@@ -80,7 +80,7 @@ std::map<int, Seen> train(double part, std::uint64_t first_step) {
       const Batch batch = loader.next();
       mine.batches.emplace_back(batch.labels.begin(), batch.labels.end());
       for (std::size_t i = 0; i < batch.size(); ++i)
-        EXPECT_FLOAT_EQ(batch.images[6 * i], static_cast<float>(batch.labels[i]) / 255);
+        EXPECT_FLOAT_EQ(batch.inputs[6 * i], static_cast<float>(batch.labels[i]) / 255);
     }
     mine.sent = exchange.sent();
     const std::lock_guard lock(mutex);

@@ -22,8 +22,13 @@ class SamplePlan final : public SampleWeights {
   // Without sizes the learners bring their own data: one sample a step.
   SamplePlan(std::vector<std::size_t> shard_sizes, std::size_t batch, std::vector<std::uint64_t> train_every,
              Uneven uneven, std::size_t idle = 0)
+      : SamplePlan(std::move(shard_sizes), std::vector<std::size_t>(1, batch), std::move(train_every), uneven,
+                   idle) {}
+  // With a batch per node, or one for all.
+  SamplePlan(std::vector<std::size_t> shard_sizes, std::vector<std::size_t> batch_of_each,
+             std::vector<std::uint64_t> train_every, Uneven uneven, std::size_t idle = 0)
       : sizes_(std::move(shard_sizes)),
-        batch_(batch),
+        batches_(std::move(batch_of_each)),
         train_every_(std::move(train_every)),
         uneven_(uneven),
         idle_(idle) {
@@ -49,6 +54,8 @@ class SamplePlan final : public SampleWeights {
     for (std::size_t node = 0; node < nodes; ++node) count += has_data(node) ? 1 : 0;
     return count;
   }
+  // Samples that a node takes per step.
+  std::size_t batch(std::size_t node) const { return batches_[std::min(node, batches_.size() - 1)]; }
   // Batches that contain the samples of all nodes once.
   std::uint64_t batches_per_epoch() const {
     std::uint64_t all = 0;
@@ -77,8 +84,8 @@ class SamplePlan final : public SampleWeights {
   std::size_t taken_at(std::size_t node, std::uint64_t step) const {
     if (!trains(node, step)) return 0;
     if (sizes_.empty()) return 1;
-    const std::size_t done = taken(node, step) % loader_steps_per_epoch(node) * batch_;
-    return sizes_[node] <= done ? 0 : std::min(batch_, sizes_[node] - done);
+    const std::size_t done = taken(node, step) % loader_steps_per_epoch(node) * batch(node);
+    return sizes_[node] <= done ? 0 : std::min(batch(node), sizes_[node] - done);
   }
 
   // Of all nodes.
@@ -112,11 +119,11 @@ class SamplePlan final : public SampleWeights {
  private:
   static std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
   std::uint64_t every(std::size_t node) const { return node < train_every_.size() ? train_every_[node] : 1; }
-  std::uint64_t batches(std::size_t node) const { return rounded_up(sizes_[node], batch_); }
+  std::uint64_t batches(std::size_t node) const { return rounded_up(sizes_[node], batch(node)); }
   std::uint64_t turns(std::size_t node) const { return rounded_up(steps_per_epoch_, every(node)); }
 
-  std::vector<std::size_t> sizes_;  // by node; empty when the learners bring their own data
-  std::size_t batch_ = 1;
+  std::vector<std::size_t> sizes_;       // by node; empty when the learners bring their own data
+  std::vector<std::size_t> batches_{1};  // by node, or one for all
   std::vector<std::uint64_t> train_every_;
   Uneven uneven_ = Uneven::wait;
   std::size_t idle_ = 0;

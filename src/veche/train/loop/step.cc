@@ -48,6 +48,8 @@ void TrainingStep::make() {
   if (!has_gradient_) turn.samples = 0;
   node_.strategy.before_backward(step);
   const bool has_samples = compute_gradient(turn);
+  if (driven_ != nullptr && driven_->exchanges())
+    communicate([&] { driven_->exchange(node_.links.learners, has_samples); });
   exchange_and_update(has_samples);
   ++node_.counters.step;
   prune();
@@ -123,7 +125,7 @@ void TrainingStep::compute(const Turn& turn) {
   check_loss(score, node_.links.id(), node_.counters.step + 1);
   node_.counters.train += score;
   node_.counters.since_progress += score;
-  node_.counters.images += score.count;
+  node_.counters.targets += score.count;
   if (node_.plan.stall_probability == 0) return;
   RandomStream random(node_.plan.seed, "stall", node_.links.me(), node_.counters.step);
   if (random.uniform() < node_.plan.stall_probability)

@@ -101,12 +101,12 @@ void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idl
   const auto stages = static_cast<std::size_t>(evaluation.nodes.front().stage.stages);
   evaluation.cv =
       coefficient_of_variation(std::span(evaluation.nodes).subspan(idle * stages), squared_norm_of_mean);
-  double images = 0;
+  double targets = 0;
   for (const NodeReport& node : evaluation.nodes) {
-    images += static_cast<double>(node.images);
+    targets += static_cast<double>(node.targets);
     evaluation.seconds = std::max(evaluation.seconds, node.training_seconds);
   }
-  evaluation.images_per_second = evaluation.seconds > 0 ? images / evaluation.seconds : 0;
+  evaluation.targets_per_second = evaluation.seconds > 0 ? targets / evaluation.seconds : 0;
 }
 
 Lending::Lending(Learner& learner, const LentModel& model)
@@ -122,8 +122,16 @@ Lending::~Lending() {
   std::ranges::copy(buffers_, learner_.buffers().begin());
 }
 
+Score evaluate_batch(Learner& learner, const Batch& batch, ClassScores* classes) {
+  if (classes == nullptr || !classes->collects()) return learner.evaluate(batch);
+  std::vector<Outcome> outcomes(batch.size());
+  const Score score = learner.evaluate_each(batch, outcomes);
+  classes->add(batch, outcomes);
+  return score;
+}
+
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to, const Tested& tested, const LentModel* model) {
+                     std::size_t to, const Tested& tested, const LentModel* model, ClassScores* classes) {
   BatchStorage storage;
   Score score;
   for (std::size_t at = from; at < to; at += kEvaluationBatch) {
@@ -131,11 +139,33 @@ Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, 
     endpoint.compute({.step = at}, [&] {
       std::optional<Lending> lending;
       if (model != nullptr) lending.emplace(learner, *model);
-      score += learner.evaluate(batch);
+      score += evaluate_batch(learner, batch, classes);
     });
     if (tested) tested(batch.size());
   }
   return score;
+}
+
+TestResult untested(const Dataset& data) {
+  TestResult result;
+  result.task = data.task();
+  if (const TokenSamples* text = data.tokens()) result.characters_per_token = text->characters_per_token();
+  return result;
+}
+
+TestResult result_of(const Dataset& data, const Score& score, ClassScores classes) {
+  TestResult result = untested(data);
+  result += score;
+  std::move(classes).complete(result);
+  return result;
+}
+
+TestResult joined_result(Channel& channel, const Dataset& data, const Score& mine, ClassScores classes) {
+  TestResult result = untested(data);
+  const Gathered<Score> slices(channel, mine);
+  for (const Score& part : slices.all()) result += part;
+  std::move(classes).complete(channel, result);
+  return result;
 }
 
 TestSlice test_slice(NodeId node, int nodes, std::size_t samples) {
@@ -145,16 +175,15 @@ TestSlice test_slice(NodeId node, int nodes, std::size_t samples) {
   return {start_of(node.value), start_of(node.value + 1)};
 }
 
-Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle, const Tested& tested) {
+TestResult evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
+                         std::size_t idle, const Tested& tested) {
   const Message mean_buffers = mean_over_nodes(channel, learner.buffers(), idle);
   const LentModel model{mean, mean_buffers.as<float>()};
   const TestSlice mine = test_slice(channel.me(), channel.size(), data.size());
-  const Gathered<Score> slices(
-      channel, evaluate_range(channel.endpoint, learner, data, mine.from, mine.to, tested, &model));
-  Score total;
-  for (const Score& part : slices.all()) total += part;
-  return total;
+  ClassScores classes(data);
+  const Score score =
+      evaluate_range(channel.endpoint, learner, data, mine.from, mine.to, tested, &model, &classes);
+  return joined_result(channel, data, score, std::move(classes));
 }
 
 }  // namespace veche

@@ -9,6 +9,7 @@
 #include "veche/dataset.h"
 #include "veche/learner.h"
 #include "veche/report.h"
+#include "veche/train/measure/class_scores.h"
 
 namespace veche {
 
@@ -20,7 +21,7 @@ namespace veche {
 // share one copy. Other nodes may read `mine` until this returns; if it throws, until the run ends.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
 
-// Computes seconds, images/s and cv from the nodes' reports; the first `idle` nodes do not count in
+// Computes seconds, targets per second and cv from the nodes' reports; the first `idle` nodes do not count in
 // cv.
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
@@ -45,15 +46,24 @@ class Lending {
 
 using Tested = std::function<void(std::size_t samples)>;  // hears how many more samples were tested
 
+// The result of a test before its first sample.
+TestResult untested(const Dataset& data);
+// Tests a batch. `classes` may be null; otherwise it gets the outcomes, if it collects any.
+Score evaluate_batch(Learner& learner, const Batch& batch, ClassScores* classes);
 // The test score of the samples [from, to), with the learner's own model or another one. `tested`
-// may be empty.
+// may be empty, `classes` null.
 Score evaluate_range(Endpoint& endpoint, Learner& learner, const Dataset& data, std::size_t from,
-                     std::size_t to, const Tested& tested = {}, const LentModel* model = nullptr);
+                     std::size_t to, const Tested& tested = {}, const LentModel* model = nullptr,
+                     ClassScores* classes = nullptr);
+// Collective: the result of a test whose samples were divided among the nodes.
+TestResult joined_result(Channel& channel, const Dataset& data, const Score& mine, ClassScores classes);
+// The result of a test of one process.
+TestResult result_of(const Dataset& data, const Score& score, ClassScores classes);
 
-// The test score of the averaged model. Each node tests a slice of the test set with the mean in
+// The test result of the averaged model. Each node tests a slice of the test set with the mean in
 // its learner.
-Score evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
-                    std::size_t idle = 0, const Tested& tested = {});
+TestResult evaluate_mean(Channel& channel, Learner& learner, std::span<const float> mean, const Dataset& data,
+                         std::size_t idle = 0, const Tested& tested = {});
 // The slice of a node.
 struct TestSlice {
   std::size_t from = 0, to = 0;

@@ -1,13 +1,16 @@
 #include "veche/train/optim/optimizer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
+#include <string_view>
 
 #include "veche/base/machine/parallel_ranges.h"
 #include "veche/errors.h"
 #include "veche/model/tensor_layout.h"
 #include "veche/train/optim/lars.h"
+#include "veche/train/optim/muon.h"
 #include "veche/train/optim/update_passes.h"
 
 namespace veche {
@@ -26,7 +29,7 @@ std::vector<Group> groups_of(const OptimizerSettings& settings, const std::vecto
   std::vector<Group> groups;
   for (const LayerSpan& layer : layers) {
     const double its_decay = spare && layer.norm_or_bias ? 0 : decay;
-    if (!groups.empty() && groups.back().decay == its_decay)
+    if (!groups.empty() && groups.back().to == layer.from && groups.back().decay == its_decay)
       groups.back().to = layer.to;
     else
       groups.push_back({layer.from, layer.to, its_decay});
@@ -35,6 +38,24 @@ std::vector<Group> groups_of(const OptimizerSettings& settings, const std::vecto
 }
 
 std::size_t size_of(const std::vector<LayerSpan>& layers) { return layers.empty() ? 0 : layers.back().to; }
+
+// Tells embeddings and output layers by their usual names. A network without an embedding ends with
+// its output layer.
+std::vector<bool> hidden_matrices(const std::vector<TensorLayout>& layout) {
+  constexpr std::array<std::string_view, 4> kOuter{"wte", "wpe", "embed", "lm_head"};
+  std::vector<bool> hidden;
+  bool embeds = false;
+  for (const TensorLayout& tensor : layout) {
+    const bool outer =
+        std::ranges::any_of(kOuter, [&](auto word) { return tensor.name.find(word) != std::string::npos; });
+    embeds = embeds || outer;
+    hidden.push_back(tensor.shape.size() == 2 && !outer);
+  }
+  if (!embeds)
+    if (const auto last = std::ranges::find(hidden.rbegin(), hidden.rend(), true); last != hidden.rend())
+      *last = false;
+  return hidden;
+}
 
 class Sgd : public Optimizer {
  public:
@@ -75,13 +96,17 @@ class Adam : public Optimizer {
  public:
   using Optimizer::update;
   Adam(const OptimizerSettings& settings, const std::vector<LayerSpan>& layers, bool decoupled)
+      : Adam(settings, layers, decoupled, size_of(layers)) {}
+  // Of some layers of a vector of this length.
+  Adam(const OptimizerSettings& settings, const std::vector<LayerSpan>& layers, bool decoupled,
+       std::size_t length)
       : beta1_(settings.beta1),
         beta2_(settings.beta2),
         epsilon_(settings.epsilon),
         decoupled_(decoupled),
         groups_(groups_of(settings, layers)),
-        mean_(size_of(layers)),
-        square_(size_of(layers)) {}
+        mean_(length),
+        square_(length) {}
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
               const Step& step) override {
@@ -119,11 +144,21 @@ class Adam : public Optimizer {
 
 std::vector<LayerSpan> layers_of(const std::vector<TensorLayout>& layout, std::size_t from, std::size_t to) {
   std::vector<LayerSpan> layers;
+  const std::vector<bool> hidden = hidden_matrices(layout);
   for (const TensorLayout& tensor : layout) {
     const std::size_t begin = tensor.offset, end = begin + size_of(tensor);
     const std::size_t first = std::max(begin, from), last = std::min(end, to);
     if (first < last)
-      layers.push_back({first - from, last - from, tensor.shape.size() < 2, first != begin || last != end});
+      layers.push_back({.from = first - from,
+                        .to = last - from,
+                        .norm_or_bias = tensor.shape.size() < 2,
+                        .cut = first != begin || last != end});
+    if (first < last && hidden[static_cast<std::size_t>(&tensor - layout.data())]) {
+      const bool by_rows = tensor.strides[1] == 1;
+      layers.back().hidden = true;
+      layers.back().rows = static_cast<std::size_t>(tensor.shape[by_rows ? 0 : 1]);
+      layers.back().columns = static_cast<std::size_t>(tensor.shape[by_rows ? 1 : 0]);
+    }
   }
   std::ranges::sort(layers, {}, &LayerSpan::from);
   // A registered learner may not name all of its parameters; they are trained nevertheless.
@@ -152,6 +187,12 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std
   if (name == "adam") return std::make_unique<Adam>(settings, layers, false);
   if (name == "adamw") return std::make_unique<Adam>(settings, layers, true);
   if (name == "lars") return make_lars(settings, std::move(layers), instead);
+  if (name == "muon") {
+    std::vector<LayerSpan> rest = layers;
+    std::erase_if(rest, [](const LayerSpan& layer) { return layer.hidden; });
+    return make_muon(settings, layers, std::make_unique<Adam>(settings, rest, true, size_of(layers)),
+                     instead);
+  }
   throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
 }
 
@@ -183,7 +224,7 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std
   return make_optimizer(settings, std::vector<LayerSpan>{{.from = 0, .to = parameters}});
 }
 
-std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw", "lars"}; }
+std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw", "lars", "muon"}; }
 
 double default_rate(const std::string& optimizer) {
   return optimizer == "lars" ? 1.0 : optimizer == "sgd" ? 0.05 : 0.001;

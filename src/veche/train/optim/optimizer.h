@@ -20,6 +20,9 @@ struct LayerSpan {
   std::size_t to = 0;
   bool norm_or_bias = false;  // of one dimension
   bool cut = false;           // the vector holds only a part of it
+  // A weight matrix inside the network: of two dimensions, and no embedding or output layer.
+  bool hidden = false;
+  std::size_t rows = 0, columns = 0;  // of a hidden one, in the order of its memory
 };
 
 // The layers of the part [from, to) of a vector, counted from the part's beginning, in order and

@@ -20,24 +20,24 @@ constexpr double kEndDivisor = 1e4;
 
 }  // namespace
 
-std::vector<std::string> schedule_names() { return {"constant", "multi-step", "cosine", "one-cycle"}; }
-
 RateSchedule::RateSchedule(const OptimizerSettings& settings, const Plan& plan)
-    : shape_(Shape::constant),
+    : shape_(settings.schedule),
       peak_(settings.lr),
-      warmup_steps_(settings.warmup_epochs * plan.steps_per_epoch),
+      end_(settings.lr_end),
+      warmup_steps_(settings.warmup_steps > 0 ? static_cast<double>(settings.warmup_steps)
+                                              : settings.warmup_epochs * plan.steps_per_epoch),
       ahead_(static_cast<double>(plan.ahead)),
       total_steps_(static_cast<double>(plan.total_steps) + ahead_),
       gamma_(settings.gamma) {
-  const auto names = schedule_names();
-  shape_ = static_cast<Shape>(std::ranges::find(names, settings.schedule) - names.begin());
   for (const double epoch : settings.milestones) milestones_.push_back(epoch * plan.steps_per_epoch);
-  if (settings.scale_lr) peak_ *= plan.nodes;
+  if (!settings.scale_lr) return;
+  peak_ *= plan.nodes;
+  end_ *= plan.nodes;
 }
 
 double RateSchedule::rate(std::uint64_t step) const {
   const double k = static_cast<double>(step) + ahead_;
-  if (shape_ == Shape::one_cycle) {
+  if (shape_ == RateShape::one_cycle) {
     // The rise is the warm-up. The last step ends the fall, as in PyTorch, where total_steps counts
     // both ends.
     const double top = std::max(kRise * total_steps_ - 1, 1.0);
@@ -47,12 +47,12 @@ double RateSchedule::rate(std::uint64_t step) const {
   }
   if (k < warmup_steps_) return peak_ * (k + 1) / warmup_steps_;
   switch (shape_) {
-    case Shape::multi_step: {
+    case RateShape::multi_step: {
       const auto passed = std::ranges::count_if(milestones_, [&](double at) { return k >= at; });
       return peak_ * std::pow(gamma_, static_cast<double>(passed));
     }
-    case Shape::cosine:
-      return cosine(peak_, 0, (k - warmup_steps_) / std::max(total_steps_ - warmup_steps_, 1.0));
+    case RateShape::cosine:
+      return cosine(peak_, end_, (k - warmup_steps_) / std::max(total_steps_ - warmup_steps_, 1.0));
     default:
       return peak_;
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "veche/settings.h"
@@ -18,22 +17,19 @@ class RateSchedule {
     std::int64_t ahead =
         0;  // steps that count as made before the first; if negative, first steps that do not count
   };
-  // Reads lr, schedule, milestones, gamma, warmup_epochs and scale_lr.
+  // Reads lr, lr_end, schedule, milestones, gamma, warmup_epochs, warmup_steps and scale_lr.
   RateSchedule(const OptimizerSettings& settings, const Plan& plan);
 
   double rate(std::uint64_t step) const;
 
  private:
-  enum class Shape { constant, multi_step, cosine, one_cycle };
-  Shape shape_;
-  double peak_;
+  RateShape shape_;
+  double peak_, end_;
   double warmup_steps_;
   double ahead_;
   double total_steps_;
   double gamma_;
   std::vector<double> milestones_;  // in steps
 };
-
-std::vector<std::string> schedule_names();
 
 }  // namespace veche

@@ -1,14 +1,16 @@
 #include "veche/train/pipeline/pipeline.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "veche/collectives.h"
 #include "veche/comm/tags.h"
 #include "veche/data/feed/loader.h"
 #include "veche/errors.h"
-#include "veche/packed.h"
 #include "veche/group.h"
+#include "veche/packed.h"
+#include "veche/train/pipeline/targets.h"
 
 namespace veche {
 namespace {
@@ -29,11 +31,6 @@ std::vector<NodeId> peers_of(const PipelinePlan& plan, NodeId node, int nodes) {
   return replicas;
 }
 
-Batch samples_of_part(const Batch& batch, std::size_t from, std::size_t count) {
-  return {batch.images.subspan(from * batch.shape.size(), count * batch.shape.size()),
-          batch.labels.subspan(from, count), batch.shape, batch.step};
-}
-
 }  // namespace
 
 Pipeline::Pipeline(Endpoint& all, MessagePool& pool, AdaptiveTimeout& timeout, Stage& stage,
@@ -48,7 +45,7 @@ Pipeline::Pipeline(Endpoint& all, MessagePool& pool, AdaptiveTimeout& timeout, S
       peers_(make_group(all, peers_of(plan, all.id(), all.size()))),
       activations_(*replica_, pool, timeout, tags::activations),
       gradients_(*replica_, pool, timeout, tags::activation_gradients),
-      labels_(*replica_, pool, timeout, tags::labels),
+      targets_(*replica_, pool, timeout, tags::targets),
       sums_(*replica_, pool, timeout, tags::stage_sums),
       tests_(*replica_, pool, timeout, tags::test_activations),
       room_(*replica_, pool, timeout, tags::test_credits),
@@ -98,28 +95,30 @@ Score Pipeline::train(const Batch& batch, std::uint64_t step, std::size_t sample
       std::min(static_cast<std::size_t>(plan_.micro_batches), std::max<std::size_t>(samples, 1)));
   const auto s = static_cast<std::size_t>(stage_number_);
   const double flops = plan_.flops_per_sample.empty() ? 0 : plan_.flops_per_sample[s];
-  if (first() && !last()) labels_.send(NodeId{plan_.stages - 1}, pool_.copy_of(batch.labels));
-  Message told;  // the labels, at the last stage
-  std::span<const std::int64_t> labels = batch.labels;
+  if (first() && !last()) targets_.send(NodeId{plan_.stages - 1}, pack_targets(batch, pool_));
+  Message told;  // the targets, at the last stage
+  Batch targets;
   for (const StagePass& next : passes_of_stage(plan_.schedule, plan_.stages, stage_number_, parts)) {
-    const MicroBatch part{.step = step, .index = next.micro_batch, .count = parts, .whole = samples};
+    MicroBatch part{.step = step, .index = next.micro_batch, .count = parts, .whole = samples};
     const std::size_t from = first_sample_in(samples, parts, next.micro_batch);
     const std::size_t count = samples_in(samples, parts, next.micro_batch);
     Message made;
     if (next.forward) {
       StageInput input;
       if (first())
-        input.batch = samples_of_part(batch, from, count);
+        input.batch = batch.part(from, count);
       else
         input.activation = expect(activations_, stage_number_ - 1);
       if (last() && !first()) {
         if (next.micro_batch == 0) {
-          told = expect(labels_, 0);
-          labels = unpack_items<std::int64_t>(told, samples, known_as(0),
-                                              "the labels of " + std::to_string(samples) + " samples");
+          told = expect(targets_, 0);
+          targets = unpack_targets(told, samples, plan_.task, plan_.input, known_as(0));
+          targets.step = step;
         }
-        input.batch.labels = labels.subspan(from, count);
+        input.batch = targets.part(from, count);
       }
+      const std::span<const float> weights = (first() ? batch : targets).weights;
+      part.weight = std::accumulate(weights.begin(), weights.end(), 0.0);
       pass(
           "forward", part, count, flops,
           [&] { blaming(stage_number_ - 1, [&] { made = stage_.forward(part, input, pool_); }); },
@@ -154,9 +153,9 @@ Score Pipeline::tell_first(const Score& score) {
 }
 
 Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested,
-                     const LentModel* model) {
+                     const LentModel* model, ClassScores* classes) {
   BatchStorage storage;
-  std::vector<std::int64_t> labels;
+  std::vector<Outcome> outcomes;
   Score score;
   int sent = 0, taken = 0;  // by the next stage
   const auto leave_room = [&](int ahead) {
@@ -170,18 +169,16 @@ Score Pipeline::test(const Dataset& data, std::size_t from, std::size_t to, cons
     } else {
       input.activation = expect(tests_, stage_number_ - 1);
       room_.send(NodeId{stage_number_ - 1}, pool_.make(1));
-      if (last()) {
-        labels.clear();
-        for (std::size_t i = at; i < at + count; ++i) labels.push_back(data.label(i));
-        input.batch.labels = labels;
-      }
+      if (last()) input.batch = read_batch(data, at, count, storage, BatchStorage::What::targets);
     }
+    if (classes != nullptr && classes->collects() && last()) outcomes.assign(count, {});
     Message made;
     all_.compute({.step = at}, [&] {
       std::optional<Lending> lending;
       if (model != nullptr) lending.emplace(stage_, *model);
-      blaming(stage_number_ - 1, [&] { made = stage_.test(input, pool_, score); });
+      blaming(stage_number_ - 1, [&] { made = stage_.test(input, pool_, score, outcomes); });
     });
+    if (!outcomes.empty()) classes->add(input.batch, outcomes);
     if (!last()) {
       tests_.send(NodeId{stage_number_ + 1}, std::move(made));
       ++sent;

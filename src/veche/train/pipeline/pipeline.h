@@ -43,9 +43,9 @@ class Pipeline {
   void settle();
 
   // The test score of the samples [from, to), at the first stage, with the stages' own models or
-  // others.
+  // others. `classes` may be null; the last stage has the outcomes for it.
   Score test(const Dataset& data, std::size_t from, std::size_t to, const Tested& tested = {},
-             const LentModel* model = nullptr);
+             const LentModel* model = nullptr, ClassScores* classes = nullptr);
 
   // The sum over the stages of the replica, in their order: the same bits on all.
   double sum(double mine);
@@ -80,7 +80,7 @@ class Pipeline {
   Trace* const trace_;
   const std::unique_ptr<Endpoint> replica_;  // its stages
   const std::unique_ptr<Endpoint> peers_;
-  Channel activations_, gradients_, labels_, sums_;     // of training
+  Channel activations_, gradients_, targets_, sums_;    // of training
   Channel tests_, room_, scores_, steering_, settled_;  // of evaluations and orders
   Time computing_{0}, waiting_{0};
 };

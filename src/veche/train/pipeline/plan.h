@@ -16,6 +16,8 @@ namespace veche {
 struct PipelinePlan {
   int stages = 1;
   int micro_batches = 1;
+  Task task = Task::classification;  // what the model learns,
+  Shape input = {};                  // and the shape of a sample
   Schedule schedule = Schedule::one_f_one_b;
   Cut cut = {};
   std::vector<StageSpec> parts = {};          // by stage

@@ -6,13 +6,6 @@
 
 namespace veche {
 
-std::vector<std::string> schedule_words() { return {"1f1b", "gpipe", "naive"}; }
-
-Schedule read_schedule(const std::string& word) {
-  if (word == "naive") return Schedule::naive;
-  return word == "gpipe" ? Schedule::gpipe : Schedule::one_f_one_b;
-}
-
 std::vector<StagePass> passes_of_stage(Schedule schedule, int stages, int stage, int micro_batches) {
   // How many micro-batches go forward before the first comes back.
   int ahead = 1;

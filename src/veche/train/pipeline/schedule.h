@@ -1,21 +1,13 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
+
+#include "veche/settings.h"
 
 namespace veche {
 
-// The order of the forward and backward passes of micro-batches. In all schedules the backward
-// passes follow the order of the micro-batches, so that sums of gradients are the same to the bit.
-enum class Schedule {
-  naive,       // one micro-batch at a time, forward then backward
-  gpipe,       // all forward, then all backward
-  one_f_one_b  // backward as soon as possible: a stage holds at most as many micro-batches as stages
-               // follow it
-};
-Schedule read_schedule(const std::string& word);  // a checked value of pipeline.schedule
-std::vector<std::string> schedule_words();
+using Schedule = PipelineSchedule;
 
 struct StagePass {
   bool forward = true;

@@ -54,19 +54,49 @@ TEST(Stages, HaveTheGradientOfOneLearner) {
   }
 }
 
+TEST(Stages, LearnWeightedNumbersAndClassesAsOneLearnerDoes) {
+  for (const Task task : {Task::classification, Task::regression}) {
+    ModelSpec spec = spec_of("mlp", kGrey);
+    spec.settings.hidden = {32, 16};
+    spec.task = task;
+    if (task == Task::regression) spec.classes = 1;
+    spec.target_mean = 3;
+    spec.target_deviation = 2;
+    const RandomSamples samples(kGrey, 20);
+    std::vector<float> weights, values;
+    for (int i = 0; i < 20; ++i) weights.push_back(0.25F * static_cast<float>(i % 5));
+    for (int i = 0; i < 20; ++i) values.push_back(static_cast<float>(i));
+    Batch batch = samples.batch();
+    batch.weights = weights;
+    if (task == Task::regression) {
+      batch.labels = {};
+      batch.values = values;
+    }
+    const auto learner = make_learner(spec);
+    const Score score = learner->compute_gradient(batch);
+    CutModel cut(spec, 3);
+    const Score told = cut.step(batch, Schedule::one_f_one_b, 4);
+    EXPECT_LT(difference(cut.joined(&Learner::gradients), learner->gradients()), 1e-5);
+    EXPECT_NEAR(told.loss(), score.loss(), 1e-5);
+    EXPECT_NEAR(told.squared_error_sum, score.squared_error_sum, 1e-2);
+  }
+}
+
 // Every network of the list, cut in the middle.
 TEST(Stages, AreOfEveryNetwork) {
   for (const ModelInfo& info : list_models()) {
     if (info.input.size() == 0) continue;
-    const Shape shape = info.input.height > 32 ? kColour : info.input;
+    const bool text = task_of(info.name) == Task::language;
+    const Shape shape = text ? kText : info.input.height > 32 ? kColour : info.input;
     ModelSpec spec = spec_of(info.name, shape);
-    if (info.name == "wrn-28-10") continue;  // wrn-16-8 in large
+    if (info.name == "gpt2") spec.settings.layers = 2;  // and all its biases
+    if (info.name == "wrn-28-10") continue;             // wrn-16-8 in large
     if (info.name == "cnn" || info.name.starts_with("mobilenet") || info.name.starts_with("squeeze") ||
         info.name.starts_with("efficient"))
       spec.settings.dropout = 0.0;
     if (info.name.starts_with("efficient") || info.name.starts_with("convnext"))
       spec.settings.stochastic_depth = 0.0;
-    const RandomSamples samples(shape, 2);
+    const RandomSamples samples(spec, 2);
     const auto learner = make_learner(spec);
     learner->compute_gradient(samples.batch());
     CutModel cut(spec, 2);

@@ -20,11 +20,11 @@ namespace {
 // the step mixes the parameters at which the gradient was already computed: x <- Wx - lr g(x).
 class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
  public:
-  explicit Consensus(StrategyContext context)
+  Consensus(StrategyContext context, const ConsensusOptions& options)
       : context_(std::move(context)),
         coder_(context_),
         mixer_(context_.channel, context_.topology->period() == 1),
-        options_(context_.options) {
+        options_(options) {
     vectors_.push_back(context_.learner.parameters());
     if (coder_.on()) add_coded();
     if (options_.mix_buffers) vectors_.push_back(context_.learner.buffers());
@@ -116,8 +116,8 @@ class Consensus : public Strategy, public InPlaceStep, public MeasuredStrategy {
 // + g(x+) - g(x), x <- Wx - lr y. Nodes with different data then agree on the common optimum.
 class GradientTracking : public Consensus {
  public:
-  explicit GradientTracking(StrategyContext context)
-      : Consensus(std::move(context)),
+  GradientTracking(StrategyContext context, const ConsensusOptions& options)
+      : Consensus(std::move(context), options),
         tracked_(context_.learner.parameters().size()),
         previous_(context_.learner.parameters().size()) {
     if (!coder_.on()) {
@@ -160,8 +160,8 @@ class GradientTracking : public Consensus {
 // faster. The rounding of x itself would add up only once: the next mixing includes it.
 class D2 : public Consensus, public ReadsOlderState {
  public:
-  explicit D2(StrategyContext context)
-      : Consensus(std::move(context)),
+  D2(StrategyContext context, const ConsensusOptions& options)
+      : Consensus(std::move(context), options),
         high_(context_.learner.parameters().size()),
         low_(context_.learner.parameters().size()),
         rest_(context_.learner.parameters().size()) {}
@@ -239,7 +239,7 @@ class D2 : public Consensus, public ReadsOlderState {
 
 std::optional<Refusal> refuses_codec(const CodecRequest& request) {
   const ConsensusOptions options(request.options);
-  if (options.correction == ConsensusOptions::kD2)
+  if (options.correction == ConsensusOptions::Correction::d2)
     return Refusal{"d2 subtracts what the last mixing made, and copies that lag behind make it diverge",
                    "choose strategy.correction = \"gradient-tracking\""};
   if (options.mix_moments)
@@ -258,16 +258,16 @@ std::unique_ptr<Strategy> make_consensus(StrategyContext context) {
       throw RequestError(
           "strategy.async = true mixes once at a time, with what is there: leave out strategy.correction, "
           "strategy.rounds and cluster.mix_every");
-    return make_async_consensus(std::move(context));
+    return make_async_consensus(std::move(context), options);
   }
-  if (!options.has_correction()) return std::make_unique<Consensus>(std::move(context));
+  if (!options.has_correction()) return std::make_unique<Consensus>(std::move(context), options);
   if (options.every != 1 || options.rounds != 1 || !context.mix_every.empty())
     throw RequestError(
-        "strategy.correction = \"" + options.correction +
+        "strategy.correction = \"" + context.options.get<std::string>("correction") +
         "\" mixes once after every step: leave out strategy.every, strategy.rounds and cluster.mix_every");
-  if (options.correction == ConsensusOptions::kTracking)
-    return std::make_unique<GradientTracking>(std::move(context));
-  return std::make_unique<D2>(std::move(context));
+  if (options.correction == ConsensusOptions::Correction::tracking)
+    return std::make_unique<GradientTracking>(std::move(context), options);
+  return std::make_unique<D2>(std::move(context), options);
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ enum AsyncConsensusTalk : std::uint64_t { kModels = 0, kReceipts = 1 };
 // One pull per step would add up without end while a neighbour is silent.
 class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAlone {
  public:
-  explicit AsyncConsensus(StrategyContext context)
+  AsyncConsensus(StrategyContext context, const ConsensusOptions& options)
       : context_(std::move(context)),
         coder_(context_),
-        options_(context_.options),
+        options_(options),
         newest_(context_.nodes()),
         taken_(context_.nodes(), true),
         changed_(context_.nodes()) {
@@ -157,8 +157,8 @@ class AsyncConsensus : public Strategy, public MeasuredStrategy, public StartsAl
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_async_consensus(StrategyContext context) {
-  return std::make_unique<AsyncConsensus>(std::move(context));
+std::unique_ptr<Strategy> make_async_consensus(StrategyContext context, const ConsensusOptions& options) {
+  return std::make_unique<AsyncConsensus>(std::move(context), options);
 }
 
 }  // namespace veche

@@ -8,6 +8,8 @@
 #include "veche/train/compression/power_edges.h"
 #include "veche/train/strategies/async_forms.h"
 #include "veche/train/strategies/gossip_options.h"
+#include "veche/train/strategies/gossip_outer.h"
+#include "veche/train/strategies/matching.h"
 #include "veche/train/strategies/strategies.h"
 #include "veche/vector_math.h"
 
@@ -36,7 +38,8 @@ class Gossip : public Strategy, public MeasuredStrategy {
     if (!due(step, options_.every)) return;
     coded_ = coder_.codes(step);
     RandomStream random(context_.seed, "gossip", step);
-    options_.disjoint ? draw_matching(random) : draw_edges(random);
+    if (!options_.disjoint) return draw_edges(random);
+    for (const Edge& edge : draw_matching(random, edges_, pairs_, context_.nodes())) average(edge);
   }
 
   SavedState state() override {
@@ -69,21 +72,6 @@ class Gossip : public Strategy, public MeasuredStrategy {
   // With replacement: edges may share a node. Then the order matters; it is the same on every node.
   void draw_edges(RandomStream& random) {
     for (std::int64_t k = 0; k < pairs_; ++k) average(edges_[random.below(edges_.size())]);
-  }
-
-  void draw_matching(RandomStream& random) {
-    shuffled_ = edges_;
-    random.shuffle(std::span(shuffled_));
-    taken_.assign(context_.nodes(), false);
-    std::int64_t left = pairs_;
-    for (const Edge& edge : shuffled_) {
-      const auto a = static_cast<std::size_t>(edge.from);
-      const auto b = static_cast<std::size_t>(edge.to);
-      if (left == 0 || taken_[a] || taken_[b]) continue;
-      taken_[a] = taken_[b] = true;
-      --left;
-      average(edge);
-    }
   }
 
   void average(const Edge& edge) {
@@ -123,9 +111,14 @@ class Gossip : public Strategy, public MeasuredStrategy {
   bool coded_ = false;               // in this step
   const GossipOptions options_;
   const std::int64_t pairs_;
-  std::vector<Edge> edges_, shuffled_;
-  std::vector<bool> taken_;
+  std::vector<Edge> edges_;
 };
+
+std::optional<Refusal> refuses_codec_of_gossip(const CodecRequest& request) {
+  if (!GossipOptions(request.options).outer) return {};
+  return Refusal{"an outer step needs the pair's exact models, and pairs change",
+                 "choose local-sgd with strategy.outer, or leave out strategy.outer"};
+}
 
 }  // namespace
 
@@ -134,18 +127,29 @@ StrategyInfo gossip_strategy() {
   info.name = "gossip";
   info.rule = "every q steps b random edges (i,j): both <- (x_i + x_j)/2";
   info.keys = {
-      every_key(), whole_key("pairs", 0, "b: edges at a time; 0: half the nodes", 0),
+      every_key(),
+      whole_key("pairs", 0, "b: edges at a time; 0: half the nodes", 0),
       choice_key("draw", {"edges", "matching"}, "edges that may share nodes, in turn; or disjoint ones"),
       flag_key("async", false, "AD-PSGD: train without pause, average with a random neighbour beside"),
-      real_key("patience", 5, "async: seconds after which a neighbour that does not answer is skipped")};
+      real_key("patience", 5, "async: seconds after which a neighbour that does not answer is skipped"),
+      choice_key("outer", {"none", "nesterov"},
+                 "nesterov: NoLoCo, disjoint pairs make an outer step with the pair's mean"),
+      real_key("outer_lr", 0.7, "outer: rate"),
+      real_key("outer_momentum", 0.5, "outer: momentum"),
+      real_key("outer_pull", 1, "outer: how far a node moves to its pair's mean, above outer_momentum")};
   info.shorthand = "pairs";
   info.graph = StrategyInfo::Graph::undirected;
   info.pace = [](const Options& options) {
     return GossipOptions(options).async ? Pace::async : Pace::in_step;
   };
-  info.coded = {.exchange = CodedExchange::copies, .edges = [](const Options&) { return true; }};
+  info.coded = {.exchange = CodedExchange::copies,
+                .edges = [](const Options&) { return true; },
+                .refuses = refuses_codec_of_gossip};
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
-    if (GossipOptions(context.options).async) return make_async_gossip(std::move(context));
+    const GossipOptions options(context.options);
+    options.check();
+    if (options.async) return make_async_gossip(std::move(context));
+    if (options.outer) return make_outer_gossip(std::move(context));
     return std::make_unique<Gossip>(std::move(context));
   };
   return info;

@@ -180,10 +180,10 @@ class Hierarchical : public Strategy, public MeasuredStrategy {
       code = broadcast_->encode(before_);
     }
     const std::uint64_t sent = inside_->sent().bytes;
-    code = broadcast(*inside_, NodeId{0}, std::move(code));
+    code = broadcast(*inside_, NodeId{0}, std::move(code),
+                     [&](NodeId from, const Message& told) { broadcast_->add(from, told, 1, x); });
     const std::uint64_t coded = inside_->sent().bytes - sent;
     if (code.size() > 0) coder_.count(coded / code.size() * x.size_bytes(), coded);
-    if (!leads) broadcast_->add(NodeId{0}, code, 1, x);
   }
 
   void make_between(std::vector<NodeId> peers) {

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 
-#include "veche/train/loop/loop.h"
 #include "veche/train/loop/make_strategy.h"
+#include "veche/train/node/train_node.h"
 #include "veche/train/views/recoverable_step.h"
 #include "veche/train/views/view_membership.h"
 
 namespace veche {
+namespace {
+
+void put_back(const std::vector<std::vector<float>>& kept, const std::vector<std::span<float>>& into) {
+  for (std::size_t i = 0; i < into.size() && i < kept.size(); ++i)
+    if (into[i].size() == kept[i].size()) std::ranges::copy(kept[i], into[i].begin());
+}
+
+}  // namespace
 
 MemberNode::MemberNode(std::unique_ptr<Endpoint> endpoint, MemberState self, const TrainingPlan& plan,
                        MessagePool pool)
@@ -24,10 +32,11 @@ MemberNode::MemberNode(std::unique_ptr<Endpoint> endpoint, MemberState self, con
   }
   links_.strategy.set_sent(self_.sent);
   if (links_.pipeline() != nullptr) links_.pipeline()->set_sent(self_.activations);
-  const std::vector<std::span<float>> common =
-      self_.common.empty() ? std::vector<std::span<float>>{} : strategy_->state().vectors;
-  for (std::size_t i = 0; i < common.size() && i < self_.common.size(); ++i)
-    if (common[i].size() == self_.common[i].size()) std::ranges::copy(self_.common[i], common[i].begin());
+  if (!self_.common.empty() || !self_.own.empty()) {
+    const DividedState::Parts parts = strategy_->divided_state();
+    put_back(self_.common, parts.common);
+    put_back(self_.own, parts.own);
+  }
 }
 
 Evaluation MemberNode::run(const NodeServices& services) {

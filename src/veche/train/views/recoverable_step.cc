@@ -9,9 +9,15 @@
 namespace veche {
 
 bool keep_common(MemberState& self, const AttachedStrategy& strategy, const TrainingPlan& plan) {
-  if (!plan.common_state()) return false;
+  const bool has_common = plan.common_state();
+  if (!has_common && !strategy.divides_state()) return false;
+  const DividedState::Parts parts = strategy.divided_state();
+  self.own.resize(parts.own.size());
+  for (std::size_t i = 0; i < parts.own.size(); ++i)
+    self.own[i].assign(parts.own[i].begin(), parts.own[i].end());
+  if (!has_common) return false;
   bool changed = false;
-  const std::vector<std::span<float>> now = strategy.state().vectors;
+  const std::vector<std::span<float>>& now = parts.common;
   self.common.resize(now.size());
   for (std::size_t i = 0; i < now.size(); ++i) {
     const std::span<const float> before = self.common[i];

@@ -5,7 +5,8 @@
 
 namespace veche {
 
-// Copies the strategy's state that is equal on all nodes; returns whether it has changed.
+// Copies the strategy's state that is equal on all nodes; returns whether it has changed. Also copies
+// what of it is this node's own.
 bool keep_common(MemberState& self, const AttachedStrategy& strategy, const TrainingPlan& plan);
 
 // The step of a member of a view: it also lends its state to newcomers.

@@ -19,6 +19,7 @@ struct RecoveryState {
   KeptWork work;                           // of a step that was cut off
   double made_scale = 0;                   // clipping factor of the last step made; 0: not known
   std::vector<std::vector<float>> common;  // the strategy's state that is equal on all nodes
+  std::vector<std::vector<float>> own;     // the strategy's state that is this node's alone
   std::vector<float> unpushed;             // sum of the gradients that no server has been sent
   std::shared_ptr<StateDonor> donor;       // gives the state to newcomers; may be null
   std::map<std::uint64_t, std::vector<std::byte>> fetched;  // pieces of an incomplete state, by hash

@@ -10,7 +10,7 @@ StopReason ViewMembership::before_first_step(Evaluator& evaluator, CheckpointWri
       evaluator.reaches_target(evaluator.evaluate(StopReason::none).average_model))
     recovery_.reached_target = true;
   if (recovery_.saves_first) checkpoints.save_now();
-  return recovery_.reached_target ? StopReason::target_accuracy : StopReason::none;
+  return recovery_.reached_target ? evaluator.target_reason() : StopReason::none;
 }
 
 bool ViewMembership::is_new_evaluation(std::uint64_t step, StopReason stopped) {

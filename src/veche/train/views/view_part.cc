@@ -29,6 +29,7 @@ void ViewPart::run(std::unique_ptr<Endpoint> endpoint, const View& view, const P
   notice_.clear();
   last_.reset();
   try {
+    if (on_enter) on_enter(*endpoint, view);
     if (staged_) return run_staged(std::move(endpoint), view, plan, services);
     begin(*endpoint, view, plan);
     if (on_begin && endpoint->id() == services.speaker) on_begin(*plan_, notice_);

@@ -5,7 +5,7 @@
 #include <future>
 #include <sstream>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/base/text/host_port.h"
 #include "veche/base/thread/mutex.h"
 #include "veche/comm/grid/discovery/directory.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/comm/grid/member.h"
 #include "veche/comm/grid/wire_encoding.h"
 #include "veche/comm/views.h"

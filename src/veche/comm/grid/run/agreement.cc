@@ -34,9 +34,15 @@ Agreement::Agreement(MemberContext& own, Entry entry) : own_(own), entry_(entry)
 }
 
 std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
-  own_.links->post([this, here] {
+  std::uint64_t call = 0;
+  {
+    const MutexLock lock(mutex_);
+    call = waiting_ = ++calls_;
+  }
+  own_.links->post([this, here, call] {
     last_status_ = here;
-    if (has_view_for_next()) return;
+    // A view that was there may have been taken meanwhile: asking now would end it at once.
+    if (!still_waits(call)) return;
     const bool first = !asked_;
     asked_ = waits_ = true;
     if (frozen_at_ >= Time(0)) stopped_after(now() - frozen_at_);
@@ -59,7 +65,10 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
     if (!end_.empty()) throw RunError(end_);
     if (ended_) throw RunEnded{*std::exchange(ended_, {})};
     if (changed) break;
-    if (own_.interrupted()) return {};
+    if (own_.interrupted()) {
+      waiting_ = 0;
+      return {};
+    }
     lock.unlock();
     if (!newcomer || somebody_answers()) answered = now();
     lock.lock();
@@ -74,6 +83,7 @@ std::optional<View> Agreement::next(const std::vector<NodeStatus>& here) {
   }
   View view = std::move(*pending_);
   pending_.reset();
+  waiting_ = 0;
   return view;
 }
 
@@ -81,9 +91,9 @@ void Agreement::never_stop() {
   on_links(*own_.links, [this] { never_stops_ = true; });
 }
 
-bool Agreement::has_view_for_next() const {
+bool Agreement::still_waits(std::uint64_t call) const {
   const MutexLock lock(mutex_);
-  return pending_.has_value();
+  return waiting_ == call && !pending_;
 }
 
 void Agreement::at_step(std::uint64_t step, double epochs) {

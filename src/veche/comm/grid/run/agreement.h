@@ -63,7 +63,7 @@ class Agreement : public Views {
 
  private:
   void follow_measurements();
-  bool has_view_for_next() const;
+  bool still_waits(std::uint64_t call) const;
   std::string member_name(const MemberId& id) const;
   bool goes_on() const { return never_stops_ && !waits_ && !membership_->cut_off(); }
   Membership make_membership();
@@ -97,6 +97,8 @@ class Agreement : public Views {
   MembershipView known_view_ VECHE_GUARDED_BY(mutex_);
   MembershipView ended_in_ VECHE_GUARDED_BY(mutex_);
   std::optional<View> pending_ VECHE_GUARDED_BY(mutex_);
+  std::uint64_t calls_ VECHE_GUARDED_BY(mutex_) = 0;    // of `next`
+  std::uint64_t waiting_ VECHE_GUARDED_BY(mutex_) = 0;  // the call that waits for a view; 0: none
   RoundTimeout round_timeout_ VECHE_GUARDED_BY(mutex_){kFirstTimeout, kLeastTimeout};
   Time longest_timeout_ VECHE_GUARDED_BY(mutex_){kFirstTimeout};
   bool cut_off_ VECHE_GUARDED_BY(mutex_) = false;

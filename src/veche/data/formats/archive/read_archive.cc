@@ -4,7 +4,7 @@
 #include <archive_entry.h>
 #include <fmt/format.h>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/data/formats/archive/archive.h"
 #include "veche/errors.h"
 

@@ -174,7 +174,7 @@ TEST(Packed, ABadByteInAShardIsFoundAndReplacedByTheNextOfItsClass) {
     const std::string why = refusal([&] { pixels(*strict.train, 4); });
     EXPECT_NE(why.find("cat/4.jpg' has a bad checksum"), std::string::npos) << why;
 
-    const DataSource lenient = open_data(at(folder.path() / out, "skip"), 1);
+    const DataSource lenient = open_data(at(folder.path() / out, OnDamage::skip), 1);
     EXPECT_EQ(pixels(*lenient.train, 4), pixels(*source.train, 0));
     EXPECT_EQ(pixels(*lenient.train, 4), pixels(*source.train, 0));
     EXPECT_EQ(pixels(*lenient.train, 5), pixels(*source.train, 5));
@@ -193,7 +193,7 @@ TEST(Packed, AMissingOrShortShardIsNamed) {
             std::string::npos);
   fs::remove(shard);
   EXPECT_NE(refusal([&] { open_data(at(folder.path() / "out"), 1); }).find("is missing"), std::string::npos);
-  const DataSource lenient = open_data(at(folder.path() / "out", "skip"), 1);
+  const DataSource lenient = open_data(at(folder.path() / "out", OnDamage::skip), 1);
   for (std::size_t i = 0; i < lenient.train->size(); ++i) EXPECT_FALSE(pixels(*lenient.train, i).empty());
   EXPECT_GT(lenient.damage.front()->count(), 0u);
 }

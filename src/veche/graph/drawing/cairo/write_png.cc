@@ -7,7 +7,7 @@
 #include <memory>
 #include <numbers>
 
-#include "veche/base/module/module_api.h"
+#include "veche/base/module_api.h"
 #include "veche/errors.h"
 #include "veche/graph/drawing/picture.h"
 

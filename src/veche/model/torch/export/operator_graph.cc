@@ -19,10 +19,13 @@ OperatorGraph operator_graph(Network& network, const ModelSpec& spec) {
   for (const auto& item : network.named_buffers()) names[item.value().data_ptr()] = item.key();
 
   const Shape& input = spec.input;
-  const at::Tensor samples = at::zeros({Translator::kSamples, input.channels, input.height, input.width});
-  const auto pass_through = [&](torch::jit::Stack images) -> torch::jit::Stack {
+  const bool text = spec.task == Task::language;
+  const at::Tensor samples =
+      text ? at::zeros({Translator::kSamples, input.channels}, at::kLong)
+           : at::zeros({Translator::kSamples, input.channels, input.height, input.width});
+  const auto pass_through = [&](torch::jit::Stack inputs) -> torch::jit::Stack {
     Pass pass{false, RandomStream(0, "trace")};
-    return {network.forward(images.at(0).toTensor(), pass)};
+    return {network.forward(inputs.at(0).toTensor(), pass)};
   };
   const auto unnamed = [](const at::Tensor&) { return std::string(); };
   const auto traced =
@@ -30,6 +33,8 @@ OperatorGraph operator_graph(Network& network, const ModelSpec& spec) {
 
   OperatorGraph graph;
   graph.sample = input;
+  graph.task = spec.task;
+  if (text) graph.input = "tokens";
   graph.classes = spec.classes;
   try {
     Translator(graph, std::move(names)).translate(*traced.first->graph);

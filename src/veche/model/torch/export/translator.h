@@ -39,6 +39,7 @@ class Translator {
   void binary(const Node& node);
   void concatenation(const Node& node);
   void convolution(const Node& node);
+  void embedding(const Node& node);
   void expansion(const Node& node);
   void flattening(const Node& node);
   void gelu(const Node& node);
@@ -50,6 +51,7 @@ class Translator {
   void matmul(const Node& node);
   void max_pool(const Node& node);
   void mean(const Node& node);
+  void narrow(const Node& node);
   void padding(const Node& node);
   void parts(const Node& node);
   void permutation(const Node& node);
@@ -73,6 +75,7 @@ class Translator {
   std::string transposed(const std::string& name, std::vector<std::int64_t> order);
   std::string slice_of(const std::string& name, std::int64_t dimension, std::int64_t from, std::int64_t to,
                        std::int64_t step);
+  std::string tanh_gelu(const std::string& x);
   std::string normalised(const Node& norm, std::int64_t channels, std::vector<std::int64_t> seen);
   [[noreturn]] static void refuse(const Node& node, const std::string& why);
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "veche/model/torch/export/translator.h"
 
@@ -85,10 +86,18 @@ void Translator::hardswish(const Node& node) {
 
 // x (1 + erf(x / sqrt 2)) / 2
 void Translator::gelu(const Node& node) {
-  if (constant(node.input(1)).toStringRef() != "none") refuse(node, "it is approximated");
   const std::string x = name_of(node.input(0));
+  if (constant(node.input(1)).toStringRef() != "none") return call(node.output(), tanh_gelu(x));
   const std::string area = emit("Erf", {emit("Div", {x, number(std::sqrt(2.0F))})});
   call(node.output(), emit("Mul", {emit("Mul", {x, emit("Add", {area, number(1)})}), number(0.5F)}));
+}
+
+// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
+std::string Translator::tanh_gelu(const std::string& x) {
+  const std::string cube = emit("Mul", {emit("Mul", {x, x}), emit("Mul", {x, number(0.044715F)})});
+  const std::string inner =
+      emit("Mul", {emit("Add", {x, cube}), number(std::sqrt(2 / std::numbers::pi_v<float>))});
+  return emit("Mul", {emit("Mul", {x, emit("Add", {emit("Tanh", {inner}), number(1)})}), number(0.5F)});
 }
 
 void Translator::binary(const Node& node) {
@@ -126,7 +135,8 @@ void Translator::linear(const Node& node) {
   }
   const at::Tensor weight = constant(node.input(1)).toTensor();
   const std::string turned = tensor(weight.t(), names_.at(weight.data_ptr()) + ".transposed");
-  call(node.output(), emit("Add", {emit("MatMul", {x, turned}), name_of(node.input(2))}));
+  const std::string products = emit("MatMul", {x, turned});
+  call(node.output(), is_none(node.input(2)) ? products : emit("Add", {products, name_of(node.input(2))}));
 }
 
 void Translator::matmul(const Node& node) {
@@ -168,8 +178,9 @@ void Translator::layer_norm(const Node& node) {
   const std::int64_t rows = c10::multiply_integers(sizes.begin() + 1, sizes.end() - 1);
   // Scale and shift as rows: with more dimensions OpenCV 4.6 would use the second.
   const std::string normal = reshaped(normalised(node, rows, {0, rows, sizes.back()}), {-1, sizes.back()});
+  const std::string scaled = emit("Mul", {normal, name_of(node.input(2))});
   call(node.output(),
-       reshaped(emit("Add", {emit("Mul", {normal, name_of(node.input(2))}), name_of(node.input(3))}),
+       reshaped(is_none(node.input(3)) ? scaled : emit("Add", {scaled, name_of(node.input(3))}),
                 for_any_samples(node.output())));
 }
 
@@ -228,6 +239,18 @@ void Translator::permutation(const Node& node) {
               order.at(static_cast<std::size_t>(dimension(node.input(2), node.input(0)))));
   }
   call(node.output(), transposed(name_of(node.input(0)), std::move(order)));
+}
+
+// Weight, then the tokens.
+void Translator::embedding(const Node& node) {
+  call(node.output(), emit("Gather", {name_of(node.input(0)), name_of(node.input(1))}));
+}
+
+// Input, dimension, start, length.
+void Translator::narrow(const Node& node) {
+  const std::int64_t from = integer(node.input(2));
+  call(node.output(), slice_of(name_of(node.input(0)), dimension(node.input(1), node.input(0)), from,
+                               from + integer(node.input(3)), 1));
 }
 
 // The same constant for every sample; users of the value must handle that.

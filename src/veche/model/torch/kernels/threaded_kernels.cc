@@ -64,6 +64,9 @@ std::int64_t behind_pool(const ImageSize& size) {
 std::int64_t parts_of(const WinogradSize& size) {
   return parts_of(size.images, size.height * size.width * size.in);
 }
+std::int64_t parts_of(const AttentionSize& size) {
+  return parts_of(size.pairs(), size.length * (size.length + size.width));
+}
 WinogradSize largest_part(const WinogradSize& size) {
   WinogradSize part = size;
   part.images = (size.images + parts_of(size) - 1) / parts_of(size);
@@ -198,6 +201,71 @@ void combine_pool(const float* dy, const float* x, const ImageSize& size, const 
                                        some_of(size, to - from), scale, shift, mean, b, c,
                                        dx + from * before_pool(size));
            });
+}
+
+void token_norm(const float* x, std::int64_t rows, std::int64_t width, const float* weight, const float* bias,
+                float epsilon, float* y, float* mean, float* scale) {
+  in_parts(parts_of(rows, width), rows, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    torch_model::token_norm(x + from * width, to - from, width, weight, bias, epsilon, y + from * width,
+                            mean + from, scale + from);
+  });
+}
+
+// The parts after the first have sums of their own.
+void token_norm_gradient(const float* dy, const float* x, std::int64_t rows, std::int64_t width,
+                         const float* weight, const float* mean, const float* scale, const float* around,
+                         float* dx, float* dweight, float* dbias) {
+  const std::int64_t parts = parts_of(rows, width);
+  std::vector<float> sums(static_cast<std::size_t>(2 * (parts - 1) * width));
+  in_parts(parts, rows, [&](std::int64_t part, std::int64_t from, std::int64_t to) {
+    float* const mine = sums.data() + 2 * (part - 1) * width;
+    torch_model::token_norm_gradient(
+        dy + from * width, x + from * width, to - from, width, weight, mean + from, scale + from,
+        around == nullptr ? nullptr : around + from * width, dx + from * width, part == 0 ? dweight : mine,
+        dbias == nullptr ? nullptr
+        : part == 0      ? dbias
+                         : mine + width);
+  });
+  for (std::int64_t part = 1; part < parts; ++part)
+    for (std::int64_t c = 0; c < width; ++c) {
+      const float* const its = sums.data() + 2 * (part - 1) * width;
+      dweight[c] += its[c];
+      if (dbias != nullptr) dbias[c] += its[width + c];
+    }
+}
+
+void gelu(const float* x, std::int64_t count, float* y) {
+  in_parts(parts_of(count, 1), count, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    torch_model::gelu(x + from, to - from, y + from);
+  });
+}
+
+void gelu_gradient(const float* x, const float* dy, std::int64_t count, float* y, float* dx) {
+  in_parts(parts_of(count, 1), count, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+    torch_model::gelu_gradient(x + from, dy + from, to - from, y + from, dx + from);
+  });
+}
+
+std::size_t attention_work(const AttentionSize& size) {
+  return static_cast<std::size_t>(parts_of(size)) * torch_model::attention_work(size);
+}
+
+void attention_forward(const AttentionSize& size, const AttentionDropout& dropout, const float* qkv,
+                       float* out, float* log_sums, float* work) {
+  const auto each = static_cast<std::int64_t>(torch_model::attention_work(size));
+  in_parts(parts_of(size), size.pairs(), [&](std::int64_t part, std::int64_t from, std::int64_t to) {
+    torch_model::attention_forward(size, dropout, qkv, out, log_sums, from, to, work + part * each);
+  });
+}
+
+void attention_backward(const AttentionSize& size, const AttentionDropout& dropout, const float* qkv,
+                        const float* out, const float* log_sums, const float* dout, float* dqkv,
+                        float* work) {
+  const auto each = static_cast<std::int64_t>(torch_model::attention_work(size));
+  in_parts(parts_of(size), size.pairs(), [&](std::int64_t part, std::int64_t from, std::int64_t to) {
+    torch_model::attention_backward(size, dropout, qkv, out, log_sums, dout, dqkv, from, to,
+                                    work + part * each);
+  });
 }
 
 std::size_t winograd_work(const WinogradSize& size) {

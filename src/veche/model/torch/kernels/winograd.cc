@@ -8,6 +8,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "veche/model/torch/kernels/winograd.cc"
 #include "veche/base/machine/each_target.h"
+//
+#include "veche/model/torch/kernels/multiply-inl.h"
 
 #ifndef VECHE_WINOGRAD_ONCE
 #define VECHE_WINOGRAD_ONCE
@@ -44,12 +46,6 @@ std::int64_t filters_at_a_time(const WinogradSize& size) {
   const Tiles tiles(size.images, size.output_height(), size.output_width());
   return tiles.count <= kBlock ? kFilters : size.out;
 }
-
-// Element (i, k) is at numbers + i * row + k * column.
-struct Factor {
-  const float* numbers;
-  std::int64_t row, column;
-};
 
 }  // namespace
 }  // namespace veche::torch_model
@@ -204,47 +200,10 @@ void write_tiles(const float* products, const float* bias, const Images& size, c
   }
 }
 
-// Rows [0, R) and P vectors of columns of c = a b, or of c += a b; the rows of b and c are `width`
-// apart.
-template <int R, int P>
-HWY_INLINE void multiply_part(const Factor& a, const float* b, std::int64_t inner, std::int64_t width,
-                              bool add, float* c) {
-  V sum[R][P];
-  for (int r = 0; r < R; ++r)
-    for (int p = 0; p < P; ++p) sum[r][p] = add ? hn::LoadU(D(), c + r * width + p * kLanes) : hn::Zero(D());
-  for (std::int64_t k = 0; k < inner; ++k) {
-    V right[P];
-    for (int p = 0; p < P; ++p) right[p] = hn::LoadU(D(), b + k * width + p * kLanes);
-    for (int r = 0; r < R; ++r) {
-      const V left = hn::Set(D(), a.numbers[r * a.row + k * a.column]);
-      for (int p = 0; p < P; ++p) sum[r][p] = hn::MulAdd(left, right[p], sum[r][p]);
-    }
-  }
-  for (int r = 0; r < R; ++r)
-    for (int p = 0; p < P; ++p) hn::StoreU(sum[r][p], D(), c + r * width + p * kLanes);
-}
-
-template <int P>
-HWY_INLINE void multiply_columns(Factor a, const float* b, std::int64_t rows, std::int64_t inner,
-                                 std::int64_t width, bool add, float* c) {
-  // with two vectors of columns: enough sums to hide latency and few enough for the registers
-  constexpr int kRows = 6;
-  for (; rows >= kRows; rows -= kRows, a.numbers += kRows * a.row, c += kRows * width)
-    multiply_part<kRows, P>(a, b, inner, width, add, c);
-  for (; rows >= 4; rows -= 4, a.numbers += 4 * a.row, c += 4 * width)
-    multiply_part<4, P>(a, b, inner, width, add, c);
-  for (; rows >= 2; rows -= 2, a.numbers += 2 * a.row, c += 2 * width)
-    multiply_part<2, P>(a, b, inner, width, add, c);
-  if (rows == 1) multiply_part<1, P>(a, b, inner, width, add, c);
-}
-
 // c = a b, or c += a b: `rows` x `inner` by `inner` x `width`.
 void multiply(const Factor& a, const float* b, std::int64_t rows, std::int64_t inner, std::int64_t width,
               bool add, float* c) {
-  std::int64_t n = 0;
-  for (; n + 2 * kLanes <= width; n += 2 * kLanes)
-    multiply_columns<2>(a, b + n, rows, inner, width, add, c + n);
-  for (; n < width; n += kLanes) multiply_columns<1>(a, b + n, rows, inner, width, add, c + n);
+  multiply(a, b, width, rows, inner, width, add, c, width);
 }
 
 // Transforms weights [tap][rows][columns] with strides to [point][rows][columns]. `flip`: last tap

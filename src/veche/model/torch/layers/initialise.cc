@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "veche/model/torch/learner/placeholder.h"
+#include "veche/model/torch/layers/placeholder.h"
 
 namespace veche::torch_model {
 namespace {

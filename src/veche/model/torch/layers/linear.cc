@@ -1,31 +1,13 @@
-#include <oneapi/dnnl/dnnl.h>
-
 #include <algorithm>
 
-#include "veche/errors.h"
 #include "veche/model/torch/layers/layers.h"
+#include "veche/model/torch/layers/product.h"
 
 namespace veche::torch_model {
 namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-
-// c = a b, or c = a b + c, of row-major matrices, each optionally transposed. Uses oneDNN rather
-// than libtorch's BLAS: for the few rows of a batch it is up to a third faster, since it does not
-// copy the weights first.
-struct Matrix {
-  const float* numbers;
-  std::int64_t row;  // row stride
-  bool turned = false;
-};
-void product(const Matrix& a, const Matrix& b, float* c, std::int64_t rows, std::int64_t inner,
-             std::int64_t columns, bool add = false) {
-  const auto letter = [](const Matrix& matrix) { return matrix.turned ? 'T' : 'N'; };
-  if (dnnl_sgemm(letter(a), letter(b), rows, columns, inner, 1.0F, a.numbers, a.row, b.numbers, b.row,
-                 add ? 1.0F : 0.0F, c, columns) != dnnl_success)
-    throw RunError("oneDNN failed to multiply matrices");
-}
 
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& weight,

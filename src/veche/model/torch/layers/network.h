@@ -17,6 +17,7 @@ struct Pass {
   bool training = false;
   RandomStream dropout;           // drawn from in layer order; depends only on seed, node and step
   FoldedConvs* folded = nullptr;  // set in an evaluation; null in training
+  at::Tensor shared_rows = {};    // in a stage: Network::shared_rows() as sent by the first stage
 };
 
 using Step = std::function<at::Tensor(const at::Tensor& x, Pass& pass)>;
@@ -28,7 +29,8 @@ struct Link {
   Step forward;
 };
 
-// A model of the torch module: images (N, C, H, W, channels-last) to logits (N, classes).
+// A model of the torch module: images (N, C, H, W, channels-last) to logits (N, classes), or tokens
+// (N, length) to logits (N, length, classes).
 // Parameters and buffers are registered under PyTorch's names without values; initialise() sets
 // them.
 class Network : public torch::nn::Module {
@@ -48,6 +50,9 @@ class Network : public torch::nn::Module {
 
   // The links, if the network is a chain; otherwise empty. Each has parameters.
   const std::vector<Link>& links() const { return links_; }
+  // Weights of the first link that the last one uses too, as rows of the width of the activation
+  // between all links; undefined: none.
+  virtual at::Tensor shared_rows() const { return {}; }
   // Why there are none, for a person.
   virtual std::string why_not_chain() const { return "it is not a chain of blocks"; }
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "veche/model/torch/layers/layers.h"
-#include "veche/model/torch/learner/placeholder.h"
+#include "veche/model/torch/layers/placeholder.h"
 
 namespace veche::torch_model {
 

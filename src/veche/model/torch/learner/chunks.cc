@@ -11,17 +11,22 @@ namespace {
 
 constexpr std::size_t kPixels = 16384;
 constexpr std::size_t kFewest = 8;
+constexpr std::size_t kPixelsOfToken = 16;
 
 }  // namespace
 
-std::size_t images_per_chunk(const Shape& image, std::size_t images) {
-  const auto pixels = static_cast<std::size_t>(image.height) * static_cast<std::size_t>(image.width);
-  const std::size_t most = std::max(kFewest, kPixels / std::max<std::size_t>(pixels, 1));
-  if (images <= most) return images;
-  for (std::size_t chunk = most; chunk >= kFewest; --chunk)
-    if (images % chunk == 0) return chunk;
-  const std::size_t chunks = (images + most - 1) / most;
-  return (images + chunks - 1) / chunks;
+std::size_t samples_per_chunk(const Shape& shape, Task task, std::size_t samples) {
+  // A token costs about as much memory as 16 pixels; of a long text one sample is enough.
+  const bool text = task == Task::language;
+  const std::size_t fewest = text ? 1 : kFewest;
+  const auto pixels = text ? kPixelsOfToken * shape.size()
+                           : static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width);
+  const std::size_t most = std::max(fewest, kPixels / std::max<std::size_t>(pixels, 1));
+  if (samples <= most) return samples;
+  for (std::size_t chunk = most; chunk >= std::max(fewest, text ? most / 2 : fewest); --chunk)
+    if (samples % chunk == 0) return chunk;
+  const std::size_t chunks = (samples + most - 1) / most;
+  return (samples + chunks - 1) / chunks;
 }
 
 Score score_in_chunks(std::size_t samples, std::size_t chunk, int threads,

@@ -13,14 +13,8 @@ namespace veche::torch_model {
 Score score_in_chunks(std::size_t samples, std::size_t chunk, int threads,
                       const std::function<Score(std::size_t from, std::size_t to)>& score);
 
-// Number of images per chunk: few enough that activations stay in a core's caches, enough that
+// Number of samples per chunk: few enough that activations stay in a core's caches, enough that
 // reading the weights pays off, and equal chunks if possible.
-std::size_t images_per_chunk(const Shape& image, std::size_t images);
-
-// The samples [from, to) of a batch.
-inline Batch part_of(const Batch& batch, std::size_t from, std::size_t to) {
-  return {batch.images.subspan(from * batch.shape.size(), (to - from) * batch.shape.size()),
-          batch.labels.subspan(from, to - from), batch.shape, batch.step};
-}
+std::size_t samples_per_chunk(const Shape& shape, Task task, std::size_t samples);
 
 }  // namespace veche::torch_model

@@ -49,12 +49,17 @@ TEST(Pieces, TheFirstThatFailsSpeaksForAll) {
 }
 
 TEST(Pieces, AreEqualWhereThatCanBe) {
-  EXPECT_EQ(images_per_chunk({3, 32, 32}, 100), 10u);  // at most 16 per chunk: ten equal chunks
-  EXPECT_EQ(images_per_chunk({3, 32, 32}, 160), 16u);
-  EXPECT_EQ(images_per_chunk({3, 32, 32}, 37), 13u);  // 13, 13, 11
-  EXPECT_EQ(images_per_chunk({3, 32, 32}, 5), 5u);
-  EXPECT_EQ(images_per_chunk({3, 224, 224}, 100), 8u);
-  EXPECT_EQ(images_per_chunk({784, 1, 1}, 100), 100u);  // matrix products are best with all samples
+  EXPECT_EQ(samples_per_chunk({3, 32, 32}, Task::classification, 100),
+            10u);  // at most 16 per chunk: ten equal chunks
+  EXPECT_EQ(samples_per_chunk({3, 32, 32}, Task::classification, 160), 16u);
+  EXPECT_EQ(samples_per_chunk({3, 32, 32}, Task::classification, 37), 13u);  // 13, 13, 11
+  EXPECT_EQ(samples_per_chunk({3, 32, 32}, Task::classification, 5), 5u);
+  EXPECT_EQ(samples_per_chunk({3, 224, 224}, Task::classification, 100), 8u);
+  EXPECT_EQ(samples_per_chunk({784, 1, 1}, Task::classification, 100),
+            100u);  // matrix products are best with all samples
+  EXPECT_EQ(samples_per_chunk({64, 1, 1}, Task::language, 12), 12u);  // at most 16: 1024 tokens
+  EXPECT_EQ(samples_per_chunk({64, 1, 1}, Task::language, 24), 12u);
+  EXPECT_EQ(samples_per_chunk({4096, 1, 1}, Task::language, 3), 1u);
 }
 
 }  // namespace

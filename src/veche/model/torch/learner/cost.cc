@@ -61,27 +61,29 @@ class Observation {
   const at::CallbackHandle handle_;
 };
 
-at::Tensor zero_image(const Shape& input) {
+at::Tensor zero_sample(const ModelSpec& spec) {
+  const Shape& input = spec.input;
+  if (spec.task == Task::language) return at::zeros({1, input.channels}, at::kLong);
   return at::zeros({1, input.channels, input.height, input.width}).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 }  // namespace
 
-std::int64_t multiply_adds(Network& network, const Shape& input) {
+std::int64_t multiply_adds(Network& network, const ModelSpec& spec) {
   use_one_thread();
   at::NoGradGuard guard;
   Pass pass{false, RandomStream(0, "cost")};
-  const at::Tensor image = zero_image(input);
+  const at::Tensor sample = zero_sample(spec);
   const Observation observation;
-  network.forward(image, pass);
+  network.forward(sample, pass);
   return counted;
 }
 
-std::vector<LinkCost> link_costs(Network& network, const Shape& input) {
+std::vector<LinkCost> link_costs(Network& network, const ModelSpec& spec) {
   use_one_thread();
   at::NoGradGuard guard;
   Pass pass{false, RandomStream(0, "cost")};
-  at::Tensor x = zero_image(input);
+  at::Tensor x = zero_sample(spec);
   std::vector<LinkCost> costs;
   for (const Link& link : network.links()) {
     const Observation observation;

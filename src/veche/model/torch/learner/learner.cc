@@ -7,8 +7,10 @@
 #include "veche/base/machine/memory.h"
 #include "veche/errors.h"
 #include "veche/model/torch/layers/folded_convs.h"
-#include "veche/model/torch/learner/batch_tensors.h"
 #include "veche/model/torch/learner/chunks.h"
+#include "veche/model/torch/learner/explained.h"
+#include "veche/model/torch/learner/gpt_generation.h"
+#include "veche/model/torch/learner/outcomes.h"
 #include "veche/model/torch/library/threads.h"
 
 namespace veche::torch_model {
@@ -19,7 +21,8 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
       plans_(std::move(plans)),
       input_(spec.input),
       classes_(spec.classes),
-      label_smoothing_(spec.settings.label_smoothing.value_or(0.0)),
+      task_(spec.task),
+      loss_(spec),
       seed_(spec.seed),
       node_(spec.node),
       threads_(std::max(1, spec.settings.threads)),
@@ -44,26 +47,21 @@ TorchLearner::TorchLearner(std::shared_ptr<Network> network, const ModelSpec& sp
   plain_.emplace(network_->module(), report_);
 }
 
-void TorchLearner::check(const Batch& batch) const {
-  check_images(batch, input_);
-  check_labels(batch, classes_);
-}
-
 Score TorchLearner::compute_gradient(const Batch& batch) {
-  check(batch);
+  loss_.check_inputs(batch);
+  loss_.check_targets(batch);
   use_threads(threads_);
   if (std::exchange(rested_, false)) fetch_pages(std::as_writable_bytes(flat_.gradients()));
   Pass pass{true, RandomStream(seed_, "dropout", static_cast<std::uint64_t>(node_.value), batch.step)};
   return explained([&] {
     flat_.copy_to_device();
     plain_->zero();
-    const at::Tensor labels = labels_of(batch).to(computes_.device);
-    const at::Tensor logits = network_->forward(images_of(batch).to(computes_.device), pass);
-    const at::Tensor loss =
-        at::cross_entropy_loss(logits, labels, {}, at::Reduction::Mean, kNoLabelIgnored, label_smoothing_);
+    const TaskLoss::Targets targets = loss_.targets(batch).on(computes_.device);
+    const at::Tensor outputs = network_->forward(loss_.inputs(batch).to(computes_.device), pass);
+    const at::Tensor loss = loss_.mean(outputs, targets, true);
     loss.backward();
     flat_.copy_from_device();
-    return score(logits, labels, loss);
+    return loss_.score(outputs, targets, loss);
   });
 }
 
@@ -74,22 +72,24 @@ Score TorchLearner::in_chunks(
     flat_.copy_to_device();
     FoldedConvs folded(*plans_);
     const bool apart = !computes_.on_copies && network_->independent_samples();
-    const std::size_t chunk = apart ? images_per_chunk(input_, batch.size()) : batch.size();
+    const std::size_t chunk = apart ? samples_per_chunk(input_, task_, batch.size()) : batch.size();
     return score_in_chunks(batch.size(), chunk, evaluation_threads_, [&](std::size_t from, std::size_t to) {
       use_one_thread();
       const at::NoGradGuard guard;
       Pass pass{false, RandomStream(seed_, "dropout"), &folded};
-      const Batch some = part_of(batch, from, to);
-      return use(some, network_->forward(images_of(some).to(computes_.device), pass), from);
+      const Batch some = batch.part(from, to - from);
+      return use(some, network_->forward(loss_.inputs(some).to(computes_.device), pass), from);
     });
   });
 }
 
-Score TorchLearner::evaluate(const Batch& batch) {
-  check(batch);
-  return in_chunks(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t) {
-    const at::Tensor labels = labels_of(some).to(computes_.device);
-    return score(logits, labels, at::cross_entropy_loss(logits, labels));
+Score TorchLearner::evaluate_each(const Batch& batch, std::span<Outcome> outcomes) {
+  loss_.check_inputs(batch);
+  loss_.check_targets(batch);
+  return in_chunks(batch, [&](const Batch& some, const at::Tensor& outputs, std::size_t from) {
+    const TaskLoss::Targets targets = loss_.targets(some).on(computes_.device);
+    if (!outcomes.empty()) tell_outcomes(outputs, targets.labels, outcomes.subspan(from, some.size()));
+    return loss_.score(outputs, targets, loss_.mean(outputs, targets, false));
   });
 }
 
@@ -99,13 +99,21 @@ void TorchLearner::predict(std::span<const float> images, std::span<float> proba
   const std::vector<std::int64_t> labels(probabilities.size() / classes);
   const Batch batch{images, labels, input_};
   if (probabilities.size() % classes != 0) throw std::invalid_argument("there is no room for the answer");
-  check(batch);
+  loss_.check_inputs(batch);
   in_chunks(batch, [&](const Batch& some, const at::Tensor& logits, std::size_t from) {
-    const at::Tensor answer = at::softmax(logits, 1).to(at::kCPU, at::kFloat).contiguous();
+    const at::Tensor answer = loss_.answers(logits).to(at::kCPU, at::kFloat).contiguous();
     std::copy_n(answer.data_ptr<float>(), some.size() * classes,
                 probabilities.begin() + static_cast<std::ptrdiff_t>(from * classes));
     return Score{};
   });
+}
+
+std::unique_ptr<Generation> TorchLearner::begin_text() {
+  const auto gpt = std::dynamic_pointer_cast<const Gpt>(network_);
+  if (gpt == nullptr) return nullptr;
+  if (computes_.on_copies)
+    throw RequestError("model.device: texts are generated by the processor; leave the key out");
+  return make_gpt_generation(gpt);
 }
 
 // Not with a device: its pages are pinned and must stay.

@@ -4,12 +4,14 @@
 #include <memory>
 #include <optional>
 
+#include "veche/model/generation.h"
 #include "veche/model/predictor.h"
 #include "veche/model/torch/layers/conv_plan.h"
 #include "veche/model/torch/layers/gradient_report.h"
 #include "veche/model/torch/layers/network.h"
 #include "veche/model/torch/layers/plain_gradients.h"
 #include "veche/model/torch/learner/flat.h"
+#include "veche/model/torch/learner/task_loss.h"
 #include "veche/model/torch/library/device.h"
 
 namespace veche::torch_model {
@@ -20,7 +22,7 @@ class ConvPlans;
 // configured, or on a device: parameters are then copied there before every pass and gradients back
 // after it. Its parameters may belong to Layers, which write and report their gradients themselves,
 // or to other modules, which use autograd. On a device all use autograd.
-class TorchLearner : public Learner, public Predictor {
+class TorchLearner : public Learner, public Predictor, public Generator {
  public:
   // `plans` are shared with other learners. `like`, if not null, supplies the initial values.
   TorchLearner(std::shared_ptr<Network> network, const ModelSpec& spec, std::shared_ptr<ConvPlans> plans,
@@ -34,15 +36,16 @@ class TorchLearner : public Learner, public Predictor {
   void on_gradient_ready(GradientListener listener) override {
     if (!computes_.on_copies) report_.listen(std::move(listener));
   }
-  Score evaluate(const Batch& batch) override;
+  Score evaluate(const Batch& batch) override { return evaluate_each(batch, {}); }
+  Score evaluate_each(const Batch& batch, std::span<Outcome> outcomes) override;
   int classes() const override { return classes_; }
   void predict(std::span<const float> images, std::span<float> probabilities) override;
+  std::unique_ptr<Generation> begin_text() override;
   void rest() override;
   std::vector<TensorLayout> parameter_layout() const override { return flat_.parameter_layout(); }
   std::vector<TensorLayout> buffer_layout() const override { return flat_.buffer_layout(); }
 
  private:
-  void check(const Batch& batch) const;
   // Computes the logits of a batch in chunks, on up to evaluation_threads_ threads; `use` is called
   // on the chunk's thread.
   Score in_chunks(
@@ -53,7 +56,8 @@ class TorchLearner : public Learner, public Predictor {
   const std::shared_ptr<ConvPlans> plans_;
   const Shape input_;
   const int classes_;
-  const double label_smoothing_;  // in training only
+  const Task task_;
+  const TaskLoss loss_;
   const std::uint64_t seed_;
   const NodeId node_;
   const int threads_;             // for gradients

@@ -7,9 +7,10 @@
 
 #include "veche/errors.h"
 #include "veche/model/torch/layers/folded_convs.h"
-#include "veche/model/torch/learner/batch_tensors.h"
+#include "veche/model/torch/layers/placeholder.h"
 #include "veche/model/torch/learner/cost.h"
-#include "veche/model/torch/learner/placeholder.h"
+#include "veche/model/torch/learner/explained.h"
+#include "veche/model/torch/learner/outcomes.h"
 #include "veche/model/torch/learner/tensor_message.h"
 #include "veche/model/torch/library/threads.h"
 
@@ -77,8 +78,7 @@ TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, 
       plans_(std::move(plans)),
       stage_(stage),
       input_(spec.input),
-      classes_(spec.classes),
-      label_smoothing_(spec.settings.label_smoothing.value_or(0.0)),
+      loss_(spec),
       seed_(spec.seed),
       node_(spec.node),
       threads_(std::max(1, spec.settings.threads)),
@@ -106,36 +106,56 @@ TorchStage::TorchStage(std::shared_ptr<Network> network, const ModelSpec& spec, 
 TorchStage::SavedPass TorchStage::take_in(const StageInput& input) const {
   SavedPass saved;
   if (first()) {
-    check_images(input.batch, input_);
-    saved.input = images_of(input.batch);
+    loss_.check_inputs(input.batch);
+    saved.input = loss_.inputs(input.batch);
   } else {
     saved.input = to_tensor(input.activation);
   }
   if (last()) {
-    check_labels(input.batch, classes_);
-    saved.labels = labels_of(input.batch);
-    if (saved.labels.size(0) != saved.input.size(0))
-      throw RunError("there are " + std::to_string(saved.labels.size(0)) + " labels for " +
-                     std::to_string(saved.input.size(0)) + " samples that the stage before has sent");
+    loss_.check_targets(input.batch);
+    saved.targets = loss_.targets(input.batch);
   }
   return saved;
+}
+
+// Weights that the first and the last link share are parameters of the first stage. They travel as
+// further rows of the activation, and their gradient comes back with that of the activation.
+at::Tensor TorchStage::through(const at::Tensor& input, const std::function<Pass(int)>& make_pass) const {
+  at::Tensor x = input, shared = network_->shared_rows();
+  const bool travel = shared.defined() && !(first() && last());
+  if (travel && !first()) {
+    const std::int64_t rows = shared.size(0), width = shared.size(1);
+    const auto length = static_cast<std::int64_t>(input_.size());
+    if (x.dim() != 2 || x.size(1) != width || x.size(0) < rows || (x.size(0) - rows) % length != 0)
+      throw DamagedActivation("a tensor that does not have the shape of a text's activation");
+    shared = x.narrow(0, x.size(0) - rows, rows);
+    x = x.narrow(0, 0, x.size(0) - rows).view({-1, length, width});
+  }
+  for (int i = stage_.from; i < stage_.to; ++i) {
+    Pass pass = make_pass(i);
+    pass.shared_rows = shared;
+    x = network_->links()[static_cast<std::size_t>(i)].forward(x, pass);
+  }
+  return travel && !last() ? at::cat({x.flatten(0, -2), shared}) : x;
 }
 
 at::Tensor TorchStage::run(const MicroBatch& part, SavedPass& saved, Score* score_of_part) const {
   const std::uint64_t of_step =
       RandomStream(seed_, "dropout of parts", static_cast<std::uint64_t>(node_.value), part.step).next();
-  at::Tensor x = saved.input;
-  for (int i = stage_.from; i < stage_.to; ++i) {
-    Pass pass{true, RandomStream(of_step, "block", static_cast<std::uint64_t>(part.index),
-                                 static_cast<std::uint64_t>(i))};
-    x = network_->links()[static_cast<std::size_t>(i)].forward(x, pass);
-  }
+  const at::Tensor x = through(saved.input, [&](int link) -> Pass {
+    return {true, RandomStream(of_step, "block", static_cast<std::uint64_t>(part.index),
+                               static_cast<std::uint64_t>(link))};
+  });
   if (!last()) return x;
-  const at::Tensor loss =
-      at::cross_entropy_loss(x, saved.labels, {}, at::Reduction::Sum, kNoLabelIgnored, label_smoothing_);
+  const TaskLoss::Targets& targets = saved.targets;
+  if (const std::int64_t rows = loss_.rows(x); rows != targets.labels.numel())
+    throw RunError("there are " + std::to_string(targets.labels.numel()) + " targets for " +
+                   std::to_string(rows) + " outputs of what the stage before has sent");
+  const at::Tensor loss = loss_.sum(x, targets, true);
   if (score_of_part != nullptr)
-    *score_of_part += score(x, saved.labels, loss.detach() / saved.labels.numel());
-  return loss / static_cast<double>(part.whole);
+    *score_of_part += loss_.score(x, targets, loss.detach() / std::max(targets.weight, 1e-30));
+  return loss /
+         (part.weight > 0 ? part.weight : static_cast<double>(part.whole * loss_.targets_per_sample()));
 }
 
 void TorchStage::fix_parameters(bool rest) {
@@ -196,20 +216,20 @@ Message TorchStage::backward(const MicroBatch& part, const Message& gradient, Me
   });
 }
 
-Message TorchStage::test(const StageInput& input, MessagePool& pool, Score& score_of_all) {
+Message TorchStage::test(const StageInput& input, MessagePool& pool, Score& score_of_all,
+                         std::span<Outcome> outcomes) {
   use_threads(threads_);
   return explained([&] {
     const at::NoGradGuard guard;
     FoldedConvs folded(*plans_);
     SavedPass saved = take_in(input);
     // A block may overwrite its input.
-    at::Tensor x = first() ? saved.input : saved.input.clone();
-    for (int i = stage_.from; i < stage_.to; ++i) {
-      Pass pass{false, RandomStream(seed_, "dropout"), &folded};
-      x = network_->links()[static_cast<std::size_t>(i)].forward(x, pass);
-    }
+    const at::Tensor x = through(first() ? saved.input : saved.input.clone(), [&](int) -> Pass {
+      return {false, RandomStream(seed_, "dropout"), &folded};
+    });
     if (!last()) return to_message(x, pool);
-    score_of_all += score(x, saved.labels, at::cross_entropy_loss(x, saved.labels));
+    score_of_all += loss_.score(x, saved.targets, loss_.mean(x, saved.targets, false));
+    if (!outcomes.empty()) tell_outcomes(x, saved.targets.labels, outcomes);
     return Message{};
   });
 }
@@ -227,7 +247,7 @@ Score TorchStage::evaluate(const Batch& batch) {
   if (!first() || !last()) throw std::logic_error("a stage alone has no loss");
   MessagePool pool;
   Score all;
-  test({.batch = batch}, pool, all);
+  test({.batch = batch}, pool, all, {});
   return all;
 }
 
@@ -236,7 +256,7 @@ std::vector<BlockDescription> describe_links(Network& network, const ModelSpec& 
   const Named trained = trained_tensors(network.module()), others = other_tensors(network.module());
   owners(network, trained, spec);
   owners(network, others, spec);
-  const std::vector<LinkCost> costs = link_costs(network, spec.input);
+  const std::vector<LinkCost> costs = link_costs(network, spec);
   std::vector<BlockDescription> all;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const Link& link = network.links()[i];

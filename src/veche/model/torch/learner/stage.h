@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "veche/model/torch/layers/network.h"
 #include "veche/model/torch/layers/plain_gradients.h"
 #include "veche/model/torch/learner/flat.h"
+#include "veche/model/torch/learner/task_loss.h"
 #include "veche/model/torch/library/allocator.h"
 #include "veche/model/torch/library/device.h"
 
@@ -29,7 +31,8 @@ class TorchStage : public Stage {
   Message forward(const MicroBatch& part, const StageInput& input, MessagePool& pool) override;
   Message backward(const MicroBatch& part, const Message& gradient, MessagePool& pool) override;
   Score take_score() override { return std::exchange(score_, {}); }
-  Message test(const StageInput& input, MessagePool& pool, Score& score) override;
+  Message test(const StageInput& input, MessagePool& pool, Score& score,
+               std::span<Outcome> outcomes) override;
   std::size_t most_bytes_held() const override { return memory_.most(); }
 
   std::span<float> parameters() override { return flat_.parameters(); }
@@ -47,22 +50,23 @@ class TorchStage : public Stage {
  private:
   // State kept between the forward and backward pass of a micro-batch.
   struct SavedPass {
-    at::Tensor input;   // requires a gradient, except at the first stage
-    at::Tensor labels;  // at the last stage
-    at::Tensor output;  // the micro-batch's share of the loss at the last stage; empty if recomputed
+    at::Tensor input;           // requires a gradient, except at the first stage
+    TaskLoss::Targets targets;  // at the last stage
+    at::Tensor output;          // the micro-batch's share of the loss at the last stage; empty if recomputed
     std::shared_ptr<void> charge;  // accounts for the memory of the message behind `input`
   };
   // Parameters do not change between the first and the last pass of a step.
   void fix_parameters(bool rest);
   at::Tensor run(const MicroBatch& part, SavedPass& saved, Score* score) const;
+  // Runs the links; make_pass(i) gives the pass of link i.
+  at::Tensor through(const at::Tensor& input, const std::function<Pass(int)>& make_pass) const;
   SavedPass take_in(const StageInput& input) const;
 
   const std::shared_ptr<Network> network_;
   const std::shared_ptr<ConvPlans> plans_;
   const StageSpec stage_;
   const Shape input_;
-  const int classes_;
-  const double label_smoothing_;
+  const TaskLoss loss_;
   const std::uint64_t seed_;
   const NodeId node_;
   const int threads_;

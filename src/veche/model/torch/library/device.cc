@@ -7,11 +7,8 @@
 namespace veche::torch_model {
 
 Computes where_to_compute(const ModelSpec& spec) {
-  const std::string& name = spec.settings.device;
-  if (name == "cpu") return {};
-  if (name == "copies") return {at::kCPU, true};
-  if (name != "cuda")
-    throw RequestError("model.device: there is no device '" + name + "'; choose cpu or cuda");
+  if (spec.settings.device == ComputeDevice::cpu) return {};
+  if (spec.settings.device == ComputeDevice::copies) return {at::kCPU, true};
   const std::size_t devices = torch::cuda::device_count();
   if (devices == 0)
     throw RequestError(

@@ -12,9 +12,7 @@ struct Computes {
   bool on_copies = false;
 };
 
-// "cpu", or "cuda": the visible devices, assigned to nodes round-robin. "copies" computes on the
-// processor as if on a device, for tests; users cannot select it. Throws RequestError if there is
-// no device.
+// The visible CUDA devices are assigned to nodes round-robin. Throws RequestError if there is none.
 Computes where_to_compute(const ModelSpec& spec);
 
 }  // namespace veche::torch_model

@@ -1,6 +1,6 @@
 #include "veche/model/torch/layers/chain.h"
 #include "veche/model/torch/layers/initialise.h"
-#include "veche/model/torch/learner/placeholder.h"
+#include "veche/model/torch/layers/placeholder.h"
 #include "veche/model/torch/options.h"
 #include "veche/model/torch/zoo/models.h"
 

@@ -63,6 +63,10 @@ Model find(const std::string& name) {
        {.norm = "some", .stem = true, .dropout = true, .stochastic_depth = true}},
       {"convnext_tiny", make_convnext_tiny, {.norm = "layer", .stem = true, .stochastic_depth = true}},
       {"torchscript", make_script, {.norm = nullptr}},
+      {"gpt", make_gpt, {.norm = "layer", .dropout = true}},
+      {"gpt-nano", make_gpt, {.norm = "layer", .dropout = true}},
+      {"gpt-mini", make_gpt, {.norm = "layer", .dropout = true}},
+      {"gpt2", make_gpt, {.norm = "layer", .dropout = true}},
       {"vit_tiny", make_vit_tiny, {.norm = "layer", .stem = true, .dropout = true}},
   };
   for (const Model& model : models)
@@ -98,7 +102,7 @@ void check_probability(const ModelSpec& spec, const char* key, const std::option
 }
 
 void check_stem(const ModelSpec& spec, bool understood) {
-  if (!understood && spec.settings.stem != "auto")
+  if (!understood && spec.settings.stem != ModelStem::automatic)
     throw RequestError("model.stem: '" + spec.name + "' has one beginning only; leave the key out");
 }
 
@@ -132,7 +136,8 @@ void check_size(const ModelSpec& spec, const Network& network) {
 }  // namespace
 
 std::shared_ptr<Network> make_network(const ModelSpec& spec, bool whole) {
-  if (spec.classes < 2) throw RequestError("model.classes must be at least 2");
+  if (spec.classes < 2 && spec.task != Task::regression)
+    throw RequestError("model.classes must be at least 2");
   if (spec.input.size() == 0) throw RequestError("model.name: '" + spec.name + "' needs data with samples");
   const Model model = find(spec.name);
   check_norm(spec, model.keys.norm);

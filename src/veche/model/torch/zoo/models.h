@@ -13,6 +13,7 @@ std::shared_ptr<Network> make_cifar_resnet(const ModelSpec& spec, int depth);
 std::shared_ptr<Network> make_cnn(const ModelSpec& spec);
 std::shared_ptr<Network> make_convnext_tiny(const ModelSpec& spec);
 std::shared_ptr<Network> make_efficientnet_v2_s(const ModelSpec& spec);
+std::shared_ptr<Network> make_gpt(const ModelSpec& spec);
 std::shared_ptr<Network> make_lenet5(const ModelSpec& spec);
 std::shared_ptr<Network> make_mlp(const ModelSpec& spec);
 std::shared_ptr<Network> make_mobilenet_v3_large(const ModelSpec& spec);

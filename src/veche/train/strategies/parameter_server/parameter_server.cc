@@ -177,7 +177,7 @@ class ParameterServer : public Strategy, public MeasuredStrategy, public ServesP
 std::unique_ptr<Strategy> make_parameter_server(StrategyContext context) {
   const ParameterServerOptions options(context.options);
   if (options.policy().in_step()) return std::make_unique<ParameterServer>(std::move(context), options);
-  return make_async_parameter_server(std::move(context));
+  return make_async_parameter_server(std::move(context), options);
 }
 
 }  // namespace
@@ -219,7 +219,7 @@ StrategyInfo parameter_server_strategy() {
   };
   info.replicas = [](const Options&) { return Replicas::served; };
   info.sums_gradients = [](const Options& options) {
-    return ParameterServerOptions(options).reduce == "sum";
+    return ParameterServerOptions(options).reduce == ParameterServerOptions::Reduce::sum;
   };
   info.keeps_layers_whole = "set strategy.servers to 1";
   info.coded = {.exchange = CodedExchange::gradients,

@@ -55,11 +55,10 @@ class AsyncParameterServer : public Strategy,
                              public MeasuredStrategy,
                              public AsyncServer {
  public:
-  explicit AsyncParameterServer(StrategyContext context)
+  AsyncParameterServer(StrategyContext context, const ParameterServerOptions& options)
       : context_(std::move(context)),
-        options_(context_.options),
-        delay_(options_.delay, context_.learner.gradients().size()),
-        network_(context_, server_tree(context_, options_), options_.policy()),
+        delay_(options.delay, context_.learner.gradients().size()),
+        network_(context_, server_tree(context_, options), options.policy()),
         helper_(
             network_,
             [this](std::size_t) { return std::make_unique<OptimizerRule>(context_, network_, first_step_); }),
@@ -111,7 +110,6 @@ class AsyncParameterServer : public Strategy,
 
  private:
   StrategyContext context_;
-  const ParameterServerOptions options_;
   DelayLine delay_;
   float share_ = 1;
   std::uint64_t first_step_ = 0;  // of this view
@@ -123,8 +121,9 @@ class AsyncParameterServer : public Strategy,
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_async_parameter_server(StrategyContext context) {
-  return std::make_unique<AsyncParameterServer>(std::move(context));
+std::unique_ptr<Strategy> make_async_parameter_server(StrategyContext context,
+                                                      const ParameterServerOptions& options) {
+  return std::make_unique<AsyncParameterServer>(std::move(context), options);
 }
 
 }  // namespace veche

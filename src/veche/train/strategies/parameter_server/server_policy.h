@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #include "veche/options.h"
 #include "veche/strategy.h"
@@ -28,19 +27,24 @@ struct ServerPolicy {
 
 // The [strategy] section of the parameter server, of both forms.
 struct ParameterServerOptions {
+  // Throws RequestError for a staleness that is none.
   explicit ParameterServerOptions(const Options& options);
   // Throws RequestError for keys that exclude each other.
   ServerPolicy policy() const;
 
-  const std::string update, reduce;
-  const Value staleness;
-  const std::uint64_t backup;
-  const bool damp;
-  const double compensate;
-  const std::int64_t delay;  // steps
-  const int servers;
-  const std::int64_t fanout;
-  const bool dedicated;
+  enum class Update { sync, async, ssp };
+  enum class Reduce { automatic, mean, sum };
+
+  Update update;
+  Reduce reduce;
+  std::uint64_t staleness;  // clocks; kAnyLead: any
+  std::uint64_t backup;
+  bool damp;
+  double compensate;
+  std::int64_t delay;  // steps
+  int servers;
+  std::int64_t fanout;
+  bool dedicated;
 };
 
 // Throws RequestError if there are more servers than nodes.

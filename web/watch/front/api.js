@@ -1,0 +1,84 @@
+// What the server tells (service.h): events announce versions, and what is on display is fetched.
+import {state, changed} from "./state.js";
+
+export const MEASURES = ["distance", "accuracy", "loss", "waiting", "staleness"];
+const SHARES = ["computing", "communicating", "waiting"];  // the timeline
+
+function address(path, words = {}) {
+  const query = new URLSearchParams(location.search);  // the token stays
+  for (const [key, value] of Object.entries(words)) query.set(key, value);
+  const text = query.toString();
+  return path + (text ? "?" + text : "");
+}
+async function fetched(path, words) {
+  const reply = await fetch(address(path, words));
+  if (!reply.ok) throw new Error((await reply.json()).error);
+  return reply;
+}
+const json = async (path, run) => (await fetched(path, {run})).json();
+
+async function column(run, what) {
+  if (run.columns.get(what)?.version === run.nodes.version) return;
+  const reply = await fetched("api/columns", {run: run.name, what});
+  run.columns.set(what, {version: run.nodes.version, values: new Float32Array(await reply.arrayBuffer())});
+}
+
+async function details(run, nodesVersion, nowVersion) {
+  if (run.nowVersion !== nowVersion) {
+    run.before = run.now;
+    run.now = await json("api/now", run.name);
+    run.nowVersion = nowVersion;
+  }
+  if (run.nodesVersion !== nodesVersion) {
+    run.nodes = await json("api/nodes", run.name);
+    run.nodesVersion = nodesVersion;
+  }
+  if (run.nodes.step.length) await Promise.all([...new Set([state.measure, "accuracy", "distance", "bytes", ...SHARES])].map(what => column(run, what)));
+}
+
+// [progress, nodes, ended, now] of every run.
+async function update(versions) {
+  for (const [name, [progress, nodes, ended, now]] of Object.entries(versions)) {
+    let run = state.runs.get(name);
+    if (!run) {
+      run = {name, index: state.runs.size, about: null, series: null, nodes: null, now: null, before: null, columns: new Map(), progress: -1, ended: null};
+      state.runs.set(name, run);
+      if (state.chosen.size < 6) state.chosen.add(name);
+      state.focus ??= name;
+    }
+    run.about ??= await json("api/about", name);
+    if (run.progress !== progress || run.ended !== ended) {
+      run.series = await json("api/series", name);
+      run.progress = progress;
+      run.ended = ended;
+    }
+    if (name === state.focus) await details(run, nodes, now);
+  }
+  changed();
+}
+
+// One update at a time; of those that arrive meanwhile, only the last counts.
+let busy = false, next = null, latest = {};
+export async function take(versions = latest) {
+  next = latest = versions;
+  if (busy) return;
+  busy = true;
+  try {
+    while (next) { const now = next; next = null; await update(now); }
+    state.problem = null;
+  } catch (error) {
+    state.problem = error.message;
+    changed();
+  } finally {
+    busy = false;
+  }
+}
+
+export function listen() {
+  const events = new EventSource(address("api/events"));
+  state.heard = performance.now();
+  events.addEventListener("message", event => { state.heard = performance.now(); state.silent = false; state.connected = true; take(JSON.parse(event.data)); });
+  events.addEventListener("open", () => { state.silent = false; changed(); });
+  events.addEventListener("error", () => { state.silent = true; changed(); });
+  setInterval(() => { if (state.silent) changed(); }, 1000);
+}

@@ -1,0 +1,92 @@
+// Several runs beside each other: what reaching a goal has cost, and what they have in common.
+import {element, get} from "./dom.js";
+import {bytes, duration, fine} from "./format.js";
+import {colorOf} from "./curves.js";
+import {changed, last, state} from "./state.js";
+import {take} from "./api.js";
+import {isShare, isUp, resultName, resultText} from "./measure.js";
+import {say} from "./words.js";
+
+let sorted = {by: "accuracy", down: true};
+// The larger, the better, for every measure.
+const merit = (run, value) => value == null ? null : isUp(run) ? value : -value;
+const best = run => Math.max(...run.series.measurements.accuracy.filter(value => value != null).map(value => merit(run, value)), -Infinity);
+
+// What at least two runs have reached: the highest whole per cent in steps of five, or two digits of
+// another measure.
+function goal(runs) {
+  const all = runs.map(best).sort((a, b) => b - a), reached = all[Math.min(1, all.length - 1)];
+  if (isShare(runs[0])) return reached > 0 ? Math.floor(reached * 20 + 1e-9) / 20 : null;
+  if (!Number.isFinite(reached) || reached === 0) return null;
+  const ten = 10 ** (Math.floor(Math.log10(Math.abs(reached))) - 1);
+  return Math.floor(reached / ten + 1e-9) * ten;
+}
+
+function cost(run, what, at) {
+  const {accuracy, [what]: list} = run.series.measurements, i = at == null ? -1 : accuracy.findIndex(value => value != null && merit(run, value) >= at);
+  return i < 0 ? null : list[i];
+}
+
+export function drawRuns(focus) {
+  const runs = [...state.runs.values()].filter(run => run.series && run.about);
+  get("runs-panel").hidden = runs.length < 2;
+  if (runs.length < 2) return;
+  const key = JSON.stringify([runs.map(run => [run.name, run.progress, run.ended]), state.focus, [...state.chosen], sorted, get("filter").value, document.documentElement.lang, document.documentElement.dataset.theme]);
+  if (get("runs").dataset.key === key) return;
+  get("runs").dataset.key = key;
+  const at = goal(runs), height = resultText(focus, at == null ? null : merit(focus, at));
+  get("runs-about").textContent = at == null ? "" : say("cost of reaching {0}; marked cells differ from the run shown", height);
+  const columns = [
+    ["run", say("Run"), run => run.name, run => run.name], ["state", say("State"), run => say(run.ended ? "ended" : "training"), run => run.ended],
+    ...["strategy", "topology", "codec"].map(key => [key, say({strategy: "Strategy", topology: "Graph", codec: "Codec"}[key]), run => run.about[key] || "–", run => run.about[key]]),
+    ["accuracy", resultName(focus), run => resultText(run, last(run.series.measurements.accuracy)), best], ["cv", say("Disagreement"), run => fine(last(run.series.measurements.cv)), run => last(run.series.measurements.cv) ?? -1],
+    ["bytes", say("Bytes to {0}", height), run => amount(run, "bytes", bytes), run => cost(run, "bytes", at) ?? Infinity], ["seconds", say("Seconds to {0}", height), run => amount(run, "seconds", duration), run => cost(run, "seconds", at) ?? Infinity],
+  ];
+  const most = {bytes: 0, seconds: 0}, least = {bytes: Infinity, seconds: Infinity};
+  for (const run of runs) for (const what of ["bytes", "seconds"]) { const value = cost(run, what, at); if (value != null) { most[what] = Math.max(most[what], value); least[what] = Math.min(least[what], value); } }
+  function amount(run, what, write) {
+    const value = cost(run, what, at);
+    if (value == null) return say("not reached");
+    const bar = element("i", {className: "amount wide-only" + (value === least[what] ? " least" : "")});
+    bar.style.width = 4 + 60 * value / Math.max(most[what], 1e-12) + "px";
+    return element("span", {}, bar, write(value));
+  }
+  const by = columns.find(([key]) => key === sorted.by), words = get("filter").value.toLowerCase();
+  const rows = runs.filter(run => [run.name, run.about.strategy, run.about.topology, run.about.codec, run.about.model].join(" ").toLowerCase().includes(words))
+    .sort((a, b) => { const [x, y] = [by[3](a), by[3](b)]; return (x < y ? -1 : x > y ? 1 : 0) * (sorted.down ? -1 : 1); });
+  const head = element("tr", {}, ...columns.map(([key, name], i) => {
+    const button = element("button", {type: "button", textContent: name + (key === sorted.by ? sorted.down ? " ↓" : " ↑" : "")});
+    button.addEventListener("click", () => { sorted = {by: key, down: key === sorted.by ? !sorted.down : true}; changed(); });
+    const cell = element("th", {scope: "col", className: (i < 5 ? "word" : "") + (["topology", "codec", "cv", "state"].includes(key) ? " side" : "")}, button);
+    cell.setAttribute("aria-sort", key === sorted.by ? sorted.down ? "descending" : "ascending" : "none");
+    return cell;
+  }));
+  const body = rows.map(run => element("tr", {className: run === focus ? "chosen" : ""}, ...columns.map(([key, , write], i) => {
+    const cell = element("td", {className: (i < 5 ? "word" : "") + (["topology", "codec", "cv", "state"].includes(key) ? " side" : "")});
+    if (key === "run") return cell.append(switchOf(run)), cell;
+    const value = write(run), differs = ["strategy", "topology", "codec"].includes(key) && run.about[key] !== focus.about[key];
+    cell.append(differs ? element("span", {className: "differs", textContent: value}) : value);
+    return cell;
+  })));
+  const focusAt = document.activeElement?.dataset?.run ?? null;
+  get("runs").replaceChildren(element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
+  if (focusAt) [...get("runs").querySelectorAll("[data-run]")].find(one => one.dataset.run === focusAt)?.focus();
+}
+
+// Whether a run is among the curves; its name makes it the run shown.
+function switchOf(run) {
+  const box = element("input", {type: "checkbox", checked: state.chosen.has(run.name)}), name = element("button", {type: "button", className: "button", textContent: run.name});
+  box.setAttribute("aria-label", run.name);
+  box.dataset.run = run.name;
+  box.addEventListener("change", () => { box.checked ? state.chosen.add(run.name) : state.chosen.delete(run.name); changed(); });
+  name.addEventListener("click", () => show(run.name));
+  const swatch = element("i", {className: "swatch"});
+  swatch.style.background = colorOf(run);
+  return element("span", {className: "controls"}, box, swatch, name);
+}
+
+export function show(name) {
+  Object.assign(state, {focus: name, at: null, pointer: null, node: null});
+  changed();
+  take();
+}

@@ -1,0 +1,185 @@
+// The curves, by uPlot: several runs over the selected axis. One pointer for all of them and for
+// the rest of the page; its values stand in one strip.
+import uPlot from "uplot";
+import {choice, color, element, fillList, get} from "./dom.js";
+import {bytes, count, duration, fine, fixed, labels, three, ticks} from "./format.js";
+import {movePointer} from "./over_time.js";
+import {saveCsv, savePng, saveSvg} from "./save.js";
+import {changed, focused, indexAt, lastStep, shownStep, state, valueAt} from "./state.js";
+import {isShare, resultName, resultScaled, resultSigned, resultText, speedName} from "./measure.js";
+import {say} from "./words.js";
+
+const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 4], [5, 5]];
+const HEIGHT = 230;
+export const colorOf = run => color("c" + (run.index % 6 + 1));
+const dashOf = run => DASHES[Math.floor(run.index / 6) % DASHES.length];
+const hundred = list => list.map(value => value == null ? null : 100 * value);
+
+const results = (run, list) => list.map(value => resultScaled(run, value));
+
+const CHARTS = [
+  {id: "accuracy", name: "Accuracy", measure: true, unit: "%", from: "seen", lines: accuracyLines},
+  {id: "loss", name: "Training loss", unit: "", lines: run => [between(run, "loss")]},
+  {id: "disagreement", name: "Disagreement", unit: "%", lines: run => [between(run, "cv", hundred)]},
+  {id: "speed", name: "Samples per second", title: speedName, unit: "", lines: run => [between(run, "targets_per_second")]},
+  {id: "rate", name: "Learning rate", unit: "", lines: run => [line(run, run.name, axis(run), run.series.measurements.learning_rate)]},
+  {id: "bytes", name: "Bytes to accuracy", measure: true, unit: "%", from: "seen", across: "bytes", lines: run => [line(run, run.name, run.series.measurements.bytes, results(run, run.series.measurements.accuracy))]},
+];
+const unitOf = chart => chart.measure && !isShare(focused()) ? "" : chart.unit;
+function titleOf(chart) {
+  if (chart.title) return chart.title(focused());
+  if (!chart.measure || isShare(focused())) return say(chart.name);
+  return chart.across ? say("Bytes to {0}", resultName(focused())) : resultName(focused());
+}
+const ACROSS = {step: "Step", seconds: "Seconds", bytes: "Bytes", epoch: "Epoch"};
+const axis = run => run.series.measurements[state.across];
+const line = (run, name, x, y, look = {}) => ({run, name, x, y, ink: colorOf(run), dash: dashOf(run), ...look});
+
+function accuracyLines(run) {
+  const {accuracy, accuracy_mean, accuracy_std} = run.series.measurements, made = [line(run, run.name, axis(run), results(run, accuracy))];
+  if (run.name !== state.focus || !accuracy_mean.some(value => value != null)) return made;
+  const nodes = `${run.name}, ${say("mean of the nodes")}`, around = sign => results(run, accuracy_mean.map((value, i) => value == null ? null : value + sign * accuracy_std[i]));
+  made.push(line(run, nodes, axis(run), results(run, accuracy_mean), {dash: [3, 3]}), line(run, nodes + " + std", axis(run), around(1), {edge: true}), line(run, nodes + " - std", axis(run), around(-1), {edge: true}));
+  if (state.node != null && run.nodes && run.columns.has("accuracy")) {
+    const of = state.across === "step" ? run.nodes.step : run.nodes[state.across];
+    made.push(line(run, say("node {0}", state.node), of, run.nodes.step.map((_, i) => resultScaled(run, valueAt(run, "accuracy", state.node, i))), {ink: color("c2"), dash: []}));
+  }
+  return made;
+}
+
+// Over steps most runs have progress between measurements; over other axes only measurements.
+function between(run, what, change = list => list) {
+  const {measurements, progress} = run.series, dense = state.across === "step" && progress.step.length > measurements.step.length;
+  return line(run, run.name, dense ? progress.step : axis(run), change(dense ? progress[what] : measurements[what]));
+}
+
+function smoothed(list) {
+  let mean = null;
+  return state.smooth > 0 ? list.map(value => value == null ? null : (mean = mean == null ? value : state.smooth * mean + (1 - state.smooth) * value)) : list;
+}
+
+const made = [];
+
+function make() {
+  for (const chart of CHARTS) {
+    const section = element("section", {id: "chart-" + chart.id}), head = element("h3"), place = element("div", {className: "curve", tabIndex: 0});
+    place.setAttribute("role", "group");
+    section.append(head, place);
+    get("curves").append(section);
+    const entry = {chart, section, head, place, plot: null, key: "", lines: [], data: [[]]};
+    place.addEventListener("keydown", event => onKey(entry, event));
+    made.push(entry);
+  }
+  new ResizeObserver(() => made.forEach(({plot, place}) => plot?.setSize({width: place.clientWidth, height: HEIGHT}))).observe(get("curves"));
+  const controls = get("controls");
+  const log = element("button", {type: "button", className: "button", id: "log"}), smooth = element("input", {type: "range", id: "smooth", min: 0, max: 0.95, step: 0.05, value: 0});
+  log.addEventListener("click", () => { state.log = !state.log; changed(); });
+  smooth.addEventListener("input", () => { state.smooth = Number(smooth.value); changed(); });
+  controls.append(element("div", {className: "choice", id: "across"}), log, element("label", {}, element("span"), " ", smooth, " ", element("output", {id: "smooth-value"})),
+    ...[["PNG", () => savePng(made)], ["SVG", () => saveSvg(made)], ["CSV", () => saveCsv(made)]].map(([name, save]) => { const button = element("button", {type: "button", className: "button", id: name.toLowerCase(), textContent: name, onclick: save}); return button; }));
+}
+
+function drawControls() {
+  choice(get("across"), Object.entries(ACROSS).map(([value, name]) => [value, say(name)]), state.across, value => { state.across = value; changed(); });
+  get("log").textContent = say("Log scale");
+  get("log").setAttribute("aria-pressed", state.log);
+  get("smooth").previousElementSibling.textContent = say("Smoothing");
+  get("smooth-value").textContent = fixed(state.smooth, 2);
+  for (const id of ["png", "svg", "csv"]) get(id).setAttribute("aria-label", `${say("Save")} ${id.toUpperCase()}`);
+}
+
+function onKey({plot, data}, event) {
+  if (!plot || data[0].length === 0) return;
+  const by = {ArrowLeft: -1, ArrowRight: 1}[event.key], zoom = {"+": 0.5, "-": 2}[event.key];
+  if (by) movePointer(focused(), by);
+  else if (zoom) {
+    const {min, max} = plot.scales.x, middle = plot.cursor.left >= 0 ? plot.posToVal(plot.cursor.left, "x") : (min + max) / 2, half = (max - min) / 2 * zoom;
+    plot.setScale("x", {min: Math.max(middle - half, data[0][0]), max: Math.min(middle + half, data[0].at(-1))});
+  } else if (event.key === "Escape") { state.pointer = null; plot.setScale("x", {min: data[0][0], max: data[0].at(-1)}); changed(); } else return;
+  event.preventDefault();
+}
+
+// The value of the selected axis at a step of the run shown, and back.
+function across(run, step) {
+  const i = indexAt(run.series.measurements.step, step);
+  return state.across === "step" ? step : i < 0 ? null : axis(run)[i];
+}
+function stepOf(run, value) {
+  return state.across === "step" ? Math.round(value) : run.series.measurements.step[Math.max(indexAt(axis(run), value), 0)] ?? null;
+}
+
+const written = {step: values => values.map(count), seconds: values => values.map(duration), bytes: values => values.map(bytes), epoch: labels};
+
+function options(entry, lines) {
+  const {chart, place} = entry, grid = {stroke: color("grid"), width: 1}, ink = color("faint"), font = "11px system-ui, sans-serif";
+  const edges = lines.flatMap(({edge}, i) => edge ? [i + 1] : []), kind = chart.across ?? state.across;
+  return {
+    width: place.clientWidth || 500, height: HEIGHT, legend: {show: false}, cursor: {drag: {x: true, y: false}, points: {size: 7}},
+    scales: {x: {time: false}, y: {distr: state.log ? 3 : 1, range: state.log ? undefined : (_, low, high) => low == null ? [0, 1] : rangeOf(chart, low, high)}},
+    axes: [{stroke: ink, font, grid: {show: false}, ticks: {show: false}, values: (_, values) => written[kind](values), space: 90},
+      {stroke: ink, font, grid, ticks: {show: false}, size: 52, ...(state.log ? {} : {splits: (_, axis, low, high) => ticks(low, high), values: (_, values) => labels(values)})}],
+    series: [{}, ...lines.map(({ink: stroke, dash, edge}) => ({stroke: edge ? "transparent" : stroke, width: 2, dash, spanGaps: false, points: {show: entry.data[0].length < 30 && !edge}}))],
+    bands: edges.length === 2 ? [{series: edges, fill: color("accent-bg") + "b0"}] : [],
+    hooks: {
+      setCursor: [plot => { if (entry.moving || plot.cursor.left < 0 || chart.across || !focused()) return; state.pointer = stepOf(focused(), plot.posToVal(plot.cursor.left, "x")); changed(); }],
+      setScale: [plot => { plot.zoomed = entry.data[0].length > 0 && (plot.scales.x.min > entry.data[0][0] || plot.scales.x.max < entry.data[0].at(-1)); }],
+    },
+  };
+}
+
+// Zero is included but for accuracy, whose axis starts where the curve starts.
+function rangeOf(chart, low, high) {
+  const from = chart.from === "seen" ? low - (high - low) * 0.05 : Math.min(low, 0), to = high > from ? high + (high - from) * 0.05 : from + 1;
+  return [from, to];
+}
+
+function drawStrip(run) {
+  const {measurements} = run.series, step = state.pointer ?? shownStep(run), i = indexAt(measurements.step, step), at = name => measurements[name][i] ?? null;
+  const pairs = [[say(state.pointer == null ? "Now" : "At the pointer"), `${say("step {0}", count(step))} · ${duration(at("seconds"))} · ${bytes(at("bytes"))}`], [say("averaged model"), resultText(run, at("accuracy"))],
+    [say("mean of the nodes"), resultSigned(run, at("accuracy_mean"), at("accuracy_std"))], [say("Training loss"), three(at("loss"))], [say("Disagreement"), fine(at("cv"))], [speedName(run), three(at("targets_per_second"))]];
+  fillList(get("strip"), pairs);
+}
+
+// Axes keep the colours of the theme in which they were made.
+export function forgetCurves() { for (const entry of made) entry.key = ""; }
+
+export function drawCurves(runs, focus) {
+  if (!made.length) make();
+  drawControls();
+  drawStrip(focus);
+  get("curves-legend").replaceChildren(...(runs.length < 2 ? [] : runs.map(run => entryOf(run.name, colorOf(run), dashOf(run)))));
+  for (const entry of made) {
+    const {chart} = entry, lines = runs.flatMap(run => chart.lines(run)).filter(({x, y}) => x.length > 0 && y.some(value => value != null));
+    entry.section.hidden = lines.length === 0;
+    if (!lines.length) continue;
+    entry.lines = lines.map(one => ({...one, y: smoothed(one.y)}));
+    entry.data = entry.lines.length === 1 ? [entry.lines[0].x, entry.lines[0].y] : uPlot.join(entry.lines.map(({x, y}) => [x, y]));
+    entry.place.setAttribute("aria-label", `${titleOf(chart)}; ${say("arrow keys move the pointer, plus and minus zoom, Escape ends it")}`);
+    const key = JSON.stringify([lines.map(({name, ink}) => [name, ink]), state.across, state.log, titleOf(chart), document.documentElement.lang, entry.data[0].length < 30]);
+    if (entry.plot && entry.key === key) {
+      entry.plot.setData(entry.data, !entry.plot.zoomed);
+      if (entry.plot.zoomed) entry.plot.redraw();
+    } else {
+      entry.plot?.destroy();
+      entry.key = key;
+      entry.plot = new uPlot(options(entry, lines), entry.data, entry.place);
+      drawHead(entry, chart, lines.filter(({edge}) => !edge));
+    }
+    const value = chart.across || state.pointer == null ? null : across(focus, Math.min(state.pointer, lastStep(focus)));
+    entry.moving = true;
+    entry.plot.setCursor(value == null ? {left: -10, top: -10} : {left: entry.plot.valToPos(value, "x"), top: 10});
+    entry.moving = false;
+  }
+}
+
+function entryOf(name, ink, dash) {
+  const stroke = element("i");
+  stroke.style.cssText = `border-top-color:${ink};border-top-style:${dash.length ? "dashed" : "solid"}`;
+  return element("span", {}, stroke, name);
+}
+
+// Runs are named once, above all charts; here only what one chart has besides.
+function drawHead({head}, chart, lines) {
+  const own = lines.filter(({name, run}) => name !== run.name);
+  head.replaceChildren(titleOf(chart), ...(unitOf(chart) ? [element("small", {textContent: unitOf(chart)})] : []), ...own.map(({name, ink, dash}) => entryOf(name, ink, dash)));
+}

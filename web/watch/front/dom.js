@@ -1,0 +1,79 @@
+// Small helpers to make elements. Texts are always set as text: names of runs come from outside.
+const SVG = "http://www.w3.org/2000/svg";
+
+export const get = id => document.getElementById(id);
+
+export function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+export function svg(tag, attributes = {}, parent = null, text = null) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(attributes)) if (value != null) made.setAttribute(key, value);
+  if (text != null) made.textContent = text;
+  parent?.append(made);
+  return made;
+}
+
+// <dt>/<dd> pairs, replaced only where they differ, so that nothing flickers and focus stays.
+export function fillList(list, pairs) {
+  while (list.children.length > pairs.length) list.lastChild.remove();
+  pairs.forEach(([name, value, title], i) => {
+    let part = list.children[i];
+    if (!part) { part = element("div", {}, element("dt"), element("dd")); list.append(part); }
+    const [dt, dd] = part.children;
+    if (dt.textContent !== name) dt.textContent = name;
+    if (dd.textContent !== value) dd.textContent = value;
+    part.title = title ?? "";
+  });
+}
+
+// A row of buttons of which one is pressed.
+export function choice(place, options, chosen, pick) {
+  const key = JSON.stringify([options, chosen]);
+  if (place.dataset.key === key) return;
+  const focus = [...place.children].indexOf(document.activeElement);
+  place.dataset.key = key;
+  place.replaceChildren(...options.map(([value, label]) => {
+    const button = element("button", {type: "button", textContent: label});
+    button.dataset.value = value;
+    button.setAttribute("aria-pressed", value === chosen);
+    button.addEventListener("click", () => pick(value));
+    return button;
+  }));
+  if (focus >= 0) place.children[focus].focus();
+}
+
+// A canvas as wide as its place and `height` high, in device pixels; returns its context, scaled.
+export function paper(canvas, width, height) {
+  const ratio = devicePixelRatio || 1;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.height = height + "px";
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+let colors = null;
+// A colour of design.css by its name.
+export function color(name) {
+  colors ??= new Map();
+  if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  return colors.get(name);
+}
+export const forgetColors = () => { colors = null; };
+
+export const isDark = () => document.documentElement.dataset.theme === "dark";
+
+export function download(name, type, content) {
+  const blob = content instanceof Blob ? content : new Blob([content], {type});
+  const link = element("a", {href: URL.createObjectURL(blob), download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

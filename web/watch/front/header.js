@@ -1,0 +1,41 @@
+// Who and what: the name, the state in one word, and the facts of the configuration.
+import {element, fillList, get} from "./dom.js";
+import {count, duration} from "./format.js";
+import {show} from "./compare.js";
+import {graphNodes, lastStep, state} from "./state.js";
+import {otherLanguage, say} from "./words.js";
+
+const GOOD_ENDS = ["", "steps", "target", "interrupted", "no samples left"];
+
+function pill(words, kind) {
+  const place = get("state");
+  if (place.textContent !== words) place.textContent = words;
+  place.className = "pill " + kind;
+  delete place.dataset.say;
+}
+
+export function drawHeader(run) {
+  get("language").textContent = otherLanguage().toUpperCase();
+  get("language").lang = otherLanguage();
+  get("theme").textContent = say(document.documentElement.dataset.theme === "dark" ? "Light" : "Dark");
+  if (state.silent) pill(say("Not updated for {0}", duration((performance.now() - state.heard) / 1000)), "note");
+  else if (state.problem) pill(say("The update could not be read: {0}", state.problem), "failed");
+  else if (!run?.series) pill(say(state.connected ? "No run here yet. Start one: {0}" : "Connecting…", "veche train"), "");
+  else if (state.at != null && state.at < lastStep(run)) pill(say("Replay"), "note");
+  else if (!run.ended) pill(say("Training"), "live");
+  else pill(say(GOOD_ENDS.includes(run.series.stopped) ? "Ended" : "Failed"), GOOD_ENDS.includes(run.series.stopped) ? "" : "failed");
+  if (!run?.about || !run.series) return;
+  get("why").textContent = run.ended && !GOOD_ENDS.includes(run.series.stopped) ? run.series.stopped : "";
+  get("title").textContent = run.name;
+  const {strategy, topology, weights, model, data, partition, codec, engine, graph} = run.about, nodes = graphNodes(run);
+  fillList(get("facts"), [[say("Strategy"), strategy], [say("Graph"), graph.edges.length ? `${topology}, ${weights}` : say("no graph, everybody may talk to everybody")], [say("Model"), model || "–"], [say("Data"), [data, partition].filter(Boolean).join(", ") || "–"],
+    ...(codec && codec !== "none" ? [[say("Codec"), codec]] : []), [say("Engine"), `${engine && engine !== "auto" ? engine + ", " : ""}${say("{0} nodes", count(nodes))}`]]);
+  const names = [...state.runs.keys()], key = JSON.stringify([names, state.focus]);
+  get("focus-label").hidden = names.length < 2;
+  if (get("focus").dataset.key !== key) {
+    get("focus").dataset.key = key;
+    get("focus").replaceChildren(...names.map(name => element("option", {value: name, textContent: name, selected: name === state.focus})));
+  }
+}
+
+get("focus").addEventListener("change", event => show(event.target.value));

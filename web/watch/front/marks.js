@@ -1,0 +1,51 @@
+// What happened, as shapes that differ in form and colour: on the run bar, above charts and in the
+// list of events.
+import {color, element, get, svg} from "./dom.js";
+import {count} from "./format.js";
+import {focused, shownStep, state} from "./state.js";
+import {resultText} from "./measure.js";
+import {say} from "./words.js";
+
+const SHAPES = {
+  start: ["accent", "M0-5L5 0L0 5L-5 0Z", true], view: ["accent", "M0-5L5 0L0 5L-5 0Z", false],
+  lost: ["bad", "M-4-4L4 4M4-4L-4 4", false], back: ["ok", "M0-5V5M-5 0H5", false], joined: ["ok", "M0-5V5M-5 0H5", false],
+  checkpoint: ["muted", "M-4-4H4V4H-4Z", false], best: ["note", "M0-6L1.6-2L6-2L2.5 .8L3.8 5L0 2.5L-3.8 5L-2.5 .8L-6-2L-1.6-2Z", true], end: ["muted", "M-4-4H4V4H-4Z", true],
+};
+
+const words = {
+  lost: mark => say("Node {0} is lost", mark.node), back: mark => say("Node {0} is back", mark.node), joined: mark => say("Node {0} has joined", mark.node),
+  view: mark => say("View with {0} nodes", mark.nodes), best: () => say("Best averaged model"), checkpoint: () => say("Checkpoint"), end: () => say("Run ended"), start: () => say("Run started"),
+};
+const details = {lost: () => say("it made no step since the last measurement"), best: mark => say("{0} on the test set", resultText(focused(), mark.value)), end: mark => mark.why ?? "", start: mark => say("{0} nodes", mark.nodes)};
+
+export const nameOf = mark => (words[mark.kind] ?? (() => mark.kind))(mark);
+
+export function markSvg(kind) {
+  const [ink, path, full] = SHAPES[kind] ?? SHAPES.view;
+  const drawing = svg("svg", {viewBox: "-8 -8 16 16", width: 16, height: 16, class: "mark", "aria-hidden": "true"});
+  svg("path", {d: path, fill: full ? color(ink) : "none", stroke: color(ink), "stroke-width": full ? 0 : 2}, drawing);
+  return drawing;
+}
+
+export function drawMark(context, kind, x, y, later) {
+  const [ink, path, full] = SHAPES[kind] ?? SHAPES.view, shape = new Path2D(path);
+  context.save();
+  context.translate(x, y);
+  context.globalAlpha = later ? 0.4 : 1;
+  context.fillStyle = context.strokeStyle = color(ink);
+  context.lineWidth = 2;
+  if (full) context.fill(shape); else context.stroke(shape);
+  context.restore();
+}
+
+export function drawEvents(run, nodes) {
+  const all = [{kind: "start", step: 0, nodes}, ...run.series.marks].reverse().slice(0, 100);
+  const key = JSON.stringify([all, state.at, document.documentElement.lang, document.documentElement.dataset.theme]);
+  if (get("events").dataset.key === key) return;
+  get("events").dataset.key = key;
+  get("events").replaceChildren(...all.map(mark => {
+    const item = element("li", {className: mark.step > shownStep(run) ? "later" : ""}, markSvg(mark.kind),
+      element("div", {}, element("b", {textContent: nameOf(mark)}), element("div", {className: "muted", textContent: (details[mark.kind] ?? (() => ""))(mark)})), element("span", {className: "muted", textContent: say("step {0}", count(mark.step))}));
+    return item;
+  }));
+}
