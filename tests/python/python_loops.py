@@ -20,7 +20,9 @@ def command(script, *words, nodes=None, mpirun=None):
 
 
 def environment(**changes):
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{SCRIPTS}:{os.environ['PYTHONPATH']}", **changes}
+    # Unbuffered, `print` writes a line and its end apart, and the lines of several processes mix.
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "",
+            "PYTHONPATH": f"{SCRIPTS}:{os.environ['PYTHONPATH']}", **changes}
 
 
 def run(script, *words, folder, check=True, **how):
