@@ -1,5 +1,6 @@
 # What people type. Each target installs what is missing (scripts/setup) and builds first.
-.PHONY: train build python test sanitize asan tsan sanitize-python bench soak format tidy clean
+.PHONY: train build python test sanitize asan tsan sanitize-python bench format tidy clean
+.PHONY: soak soak-fuzz soak-services soak-seeds soak-grid soak-process soak-data
 .DEFAULT_GOAL := build
 
 # Only what the demo needs; `build` in the same folder adds the rest.
@@ -27,7 +28,11 @@ python:
 test: build
 	ctest --preset release
 
-sanitize: asan tsan
+# Both, even if the first fails.
+sanitize:
+	@failed=""; for each in asan tsan; do $(MAKE) $$each || failed="$$failed $$each"; done; \
+	for each in asan tsan; do case "$$failed " in *" $$each "*) echo "$$each: FAILED" ;; *) echo "$$each: passed" ;; esac; done; \
+	test -z "$$failed"
 
 asan tsan:
 	@scripts/setup test
@@ -42,27 +47,50 @@ sanitize-python:
 bench: build
 	build/veche bench all
 
-# SOAK scales every number of `make soak`: with 1 it takes some hours, with SOAK=0.01 it shows that each command works.
-# CONFIGURATIONS: random configurations compared across engines.
+# SOAK scales every number of `make soak`: with 1 each of its parts takes up to two hours on two cores, with SOAK=0.01 minutes, of
+# which the tests of soak-process take most. `make -k soak` goes on after a part that failed. CONFIGURATIONS: random configurations
+# compared across engines.
 SOAK ?= 1
-part = $(shell awk 'BEGIN { n = int($(1) * $(SOAK)); print n < 1 ? 1 : n }')
+# A number that SOAK scales, and the least that the test needs to say anything.
+part = $(shell awk 'BEGIN { n = int($(1) * $(SOAK)); least = $(or $(2),1); print n < least ? least : n }')
 CONFIGURATIONS ?= $(call part,3000)
 CIFAR10 ?= data/cifar10-jpeg.tar.zst
-soak: build
-	ctest --preset release --label-regex process --exclude-regex fuzz_runs_test --repeat until-fail:$(call part,10)
-	VECHE=$(CURDIR)/build/veche GRID_TRAIN=$(CURDIR)/build/release/bin/grid_fixed_train scripts/fuzz-runs --count $(CONFIGURATIONS) --seed $$(date +%s) --jobs 0.5 --networks 0.1
-	KILLS=$(call part,10) ctest --preset release --tests-regex mpi_job_test
-	for test in build/release/bin/seeded_*_test; do SEEDS=$(call part,2000) $$test --gtest_brief=1 || exit 1; done
-	SEEDS=$(call part,8000) build/release/bin/views_test --gtest_brief=1
-	GRID_MEMBER=$(CURDIR)/build/release/bin/grid_member GRID_MOST=1 GRID_KILLS=$(call part,100) python3 -B tests/grid/recovery.py
-	GRID_MEMBER=$(CURDIR)/build/release/bin/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=$(call part,30000) GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
-	GRID_MEMBER=$(CURDIR)/build/release/bin/grid_member GRID_STEP=0.2 python3 -B tests/grid/crowd.py
-	VECHE=$(CURDIR)/build/veche GRID_ROUNDS=$(call part,500) python3 -B tests/process/grid_soak.py
-	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=$(call part,1200) python3 -B tests/process/services_soak.py
-	SEEDS=$(call part,1000000) build/release/bin/membership_schedules_test
-	TRIES=$(call part,10000) build/release/bin/grid_links_test --gtest_filter='Admission.*'
+bin = $(CURDIR)/build/release/bin
+
+# The likeliest to fail first: nothing else compiles by clang, and times suffer most from a busy machine. Then the quickest.
+soak: soak-fuzz soak-services soak-seeds soak-grid soak-process soak-data
+
+# Every parser of files from outside, by libFuzzer.
+soak-fuzz:
 	@scripts/setup soak
 	scripts/fuzz $(call part,70)
+
+# Hostile clients beside a training and beside `veche serve`.
+soak-services: build
+	VECHE=$(CURDIR)/build/veche SECONDS_OF_ATTACK=$(call part,1200) python3 -B tests/process/services_soak.py
+
+# What a seed decides: orders of events, schedules of the membership, configurations. 40 orders are as many as sanitizers try.
+soak-seeds: build
+	SEEDS=$(call part,8000,40) $(bin)/views_test --gtest_brief=1
+	for test in $(bin)/seeded_*_test; do SEEDS=$(call part,2000,40) $$test --gtest_brief=1 || exit 1; done
+	SEEDS=$(call part,1000000) $(bin)/membership_schedules_test
+	TRIES=$(call part,10000,200) $(bin)/grid_links_test --gtest_filter='Admission.*'
+	VECHE=$(CURDIR)/build/veche GRID_TRAIN=$(bin)/grid_fixed_train scripts/fuzz-runs --count $(CONFIGURATIONS) --seed $$(date +%s) --jobs 0.5 --networks 0.1
+
+# Members that are killed, come back and come at once.
+soak-grid: build
+	GRID_MEMBER=$(bin)/grid_member GRID_STEP=0.2 GRID_NEWCOMERS=$(call part,24,4) python3 -B tests/grid/crowd.py
+	GRID_MEMBER=$(bin)/grid_member GRID_MOST=1 GRID_KILLS=$(call part,100) python3 -B tests/grid/recovery.py
+	VECHE=$(CURDIR)/build/veche GRID_ROUNDS=$(call part,500) GRID_FAULTS=$(call part,4) python3 -B tests/process/grid_soak.py
+	GRID_MEMBER=$(bin)/grid_member GRID_GRIDS=3 GRID_MEMBERS=9 GRID_AT_ONCE=4 GRID_KILLS=$(call part,30000,3) GRID_GATHER=0.05 GRID_STEP=0.05 python3 -B tests/grid/recovery.py
+
+# Real processes, again and again; without the tests that the other parts have, and the one that builds the library once more.
+soak-process: build
+	KILLS=$(call part,10) ctest --preset release --tests-regex mpi_job_test
+	ctest --preset release --label-regex process --exclude-regex 'fuzz_runs_test|pages_test' --repeat until-fail:$(call part,5)
+
+# A published set, from its archive to the accuracy that is known.
+soak-data: build
 	scripts/soak-cifar build/veche $(CIFAR10) $(call part,2)
 
 format:

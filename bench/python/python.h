@@ -12,7 +12,8 @@ namespace veche {
 std::vector<BenchCase> bench_python(const BenchOptions& options);
 
 // A loop on four hosts with slow links beside DistributedDataParallel: seconds to an accuracy. The
-// peer is stopped when it has taken longer than the promise needs, and the note says so. Needs root.
+// peer is stopped when it has taken longer than the promise needs, and the note says so. Needs
+// root.
 std::vector<BenchCase> bench_python_hosts(const BenchOptions& options);
 
 }  // namespace veche

@@ -81,7 +81,7 @@ void print(const DataSource& source, const Inspection& found) {
 std::string symbols_of(const Tokenizer& tokenizer) {
   constexpr int kMostShown = 200;
   std::string text;
-  if (tokenizer.kind() == "characters" && tokenizer.size() <= kMostShown)
+  if (tokenizer.kind() == TokenizerKind::characters && tokenizer.size() <= kMostShown)
     text = nlohmann::json(tokenizer.content()).dump();
   return text;
 }
@@ -99,7 +99,7 @@ void run_inspect_text(const InspectArguments& arguments, const DataChoice& choic
   if (arguments.json) {
     answer_json(nlohmann::ordered_json{{"name", choice.path_or_name},
                                        {"kind", "text"},
-                                       {"tokenizer", tokenizer.kind()},
+                                       {"tokenizer", word_of(tokenizer.kind())},
                                        {"symbols", tokenizer.size()},
                                        {"train", facts.train},
                                        {"test", facts.test},
@@ -110,7 +110,7 @@ void run_inspect_text(const InspectArguments& arguments, const DataChoice& choic
   } else {
     answer("{}: a text\n", choice.path_or_name);
     answer("  tokens      {} to train, {} to test ({})\n", with_commas(facts.train), with_commas(facts.test),
-           tokenizer.kind());
+           word_of(tokenizer.kind()));
     answer("  characters  {}, {:.3f} per token\n", with_commas(characters), each);
     answer("  symbols     {}{}\n", with_commas(static_cast<std::uint64_t>(tokenizer.size())),
            symbols_of(tokenizer).empty() ? "" : ": " + symbols_of(tokenizer));

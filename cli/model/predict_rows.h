@@ -15,9 +15,9 @@ struct PredictRows {
   std::size_t top = 3;
 };
 
-// `veche predict` for the rows of tables: prints the answers or writes them to a file, and adds them
-// to `json`. Where the file has the target of a row, the answer is assessed. Rows that cannot be used
-// are named; returns their number.
+// `veche predict` for the rows of tables: prints the answers or writes them to a file, and adds
+// them to `json`. Where the file has the target of a row, the answer is assessed. Rows that cannot
+// be used are named; returns their number.
 std::size_t predict_rows(TrainedModel& model, const PredictRows& request, nlohmann::ordered_json& json);
 
 // The assessment of a model of numbers.

@@ -8,8 +8,8 @@
 
 namespace veche {
 
-// The shape of one sample. Flat data of N numbers have the shape {N, 1, 1}; a text of N tokens, whose
-// targets are the N tokens that follow each of them, has the shape {N, 1, 1} too.
+// The shape of one sample. Flat data of N numbers have the shape {N, 1, 1}; a text of N tokens,
+// whose targets are the N tokens that follow each of them, has the shape {N, 1, 1} too.
 struct Shape {
   int channels = 0;
   int height = 0;
@@ -22,9 +22,9 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// Samples and their targets. The batch borrows its memory: it is valid until the loader is asked for
-// the next batch. A learner that brings its own data, such as the quadratic one, receives batches
-// without samples.
+// Samples and their targets. The batch borrows its memory: it is valid until the loader is asked
+// for the next batch. A learner that brings its own data, such as the quadratic one, receives
+// batches without samples.
 //
 //                  inputs                          targets
 // classification   inputs                          labels: a class per sample
@@ -32,8 +32,8 @@ struct Shape {
 // language         tokens: shape.size() + 1 token  the last shape.size() tokens of each window
 //                  ids per sample (a window)
 struct Batch {
-  // Normalised floats, shape.size() per sample. Pixels are in NHWC order (sample by sample, channels
-  // together).
+  // Normalised floats, shape.size() per sample. Pixels are in NHWC order (sample by sample,
+  // channels together).
   std::span<const float> inputs;
   std::span<const std::int64_t> labels;
   Shape shape;

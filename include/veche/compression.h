@@ -7,6 +7,7 @@
 
 #include "veche/channel.h"
 #include "veche/coding.h"
+#include "veche/collectives.h"
 #include "veche/export.h"
 #include "veche/saved_state.h"
 #include "veche/strategy_context.h"
@@ -52,7 +53,8 @@ class VECHE_API Compressor {
 class VECHE_API CompressedSum {
  public:
   // Of a compressor that is on.
-  CompressedSum(Compressor& compressor, Channel channel);
+  CompressedSum(Compressor& compressor, Channel channel);  // by the ring
+  CompressedSum(Compressor& compressor, Channel channel, AllReduceAlgorithm algorithm);
   ~CompressedSum();
 
   void sum(std::span<float> x);

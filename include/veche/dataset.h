@@ -16,8 +16,8 @@ class VECHE_API TokenSamples {
   virtual ~TokenSamples() = default;
   // Writes the window of a sample: Dataset::shape().size() + 1 token ids below Dataset::classes().
   virtual void read_tokens(std::size_t index, std::span<std::int32_t> out) const = 0;
-  // The same for training: sets that can may move the window by the fraction `by`, from 0 to below 1,
-  // of its length, so that every epoch divides the text at other places.
+  // The same for training: sets that can may move the window by the fraction `by`, from 0 to below
+  // 1, of its length, so that every epoch divides the text at other places.
   virtual void read_moved(std::size_t index, double by, std::span<std::int32_t> out) const {
     static_cast<void>(by);
     read_tokens(index, out);
@@ -31,8 +31,8 @@ class VECHE_API ValueTargets {
  public:
   virtual ~ValueTargets() = default;
   virtual float value(std::size_t index) const = 0;
-  // Of the training targets: models learn (value - mean) / deviation. Measures and predictions are in
-  // the units of `value`.
+  // Of the training targets: models learn (value - mean) / deviation. Measures and predictions are
+  // in the units of `value`.
   virtual double mean() const { return 0; }
   virtual double deviation() const { return 1; }
 };

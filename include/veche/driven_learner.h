@@ -19,16 +19,16 @@ class VECHE_API DrivenLearner : public Learner {
   // while `next` waits. It is valid until the node ends. `step`: steps made so far.
   virtual void begin(Channel& channel, std::uint64_t step) = 0;
   // Waits until the outside loop has a gradient for the next step, which `compute_gradient` then
-  // returns. False: it has none left; every later call returns false too. `step`: steps made so far.
-  // On the grid they may be more than calls: a step that a change of members cuts off is made in the
-  // next view, with the gradient given before.
+  // returns. False: it has none left; every later call returns false too. `step`: steps made so
+  // far. On the grid they may be more than calls: a step that a change of members cuts off is made
+  // in the next view, with the gradient given before.
   virtual bool next(std::uint64_t step) = 0;
-  // Whether it wants `exchange`. Only nodes that are in step have it: an asynchronous strategy refuses
-  // such a learner.
+  // Whether it wants `exchange`. Only nodes that are in step have it: an asynchronous strategy
+  // refuses such a learner.
   virtual bool exchanges() const { return false; }
   // In every step, between the gradient and the strategy's exchange. All nodes call it, so they may
-  // exchange what is not the strategy's, such as buffers. `active`: this node has a gradient. On the
-  // grid it is called again for a step that a change of members cuts off.
+  // exchange what is not the strategy's, such as buffers. `active`: this node has a gradient. On
+  // the grid it is called again for a step that a change of members cuts off.
   virtual void exchange(Channel& /*channel*/, bool /*active*/) {}
   // After the last step, with the parameters that the strategy has left.
   virtual void end() = 0;

@@ -45,9 +45,9 @@ struct Work {
 struct NodeEnded {};
 
 // Thrown by the waits of a node and its helpers on the grid when the members change: the step under
-// way is repeated with the new members. Every later wait throws it again, so a node that catches it,
-// as an AsyncServer may to complete its step alone, must not wait any more. Not a std::exception, so
-// that no handler of failures catches it.
+// way is repeated with the new members. Every later wait throws it again, so a node that catches
+// it, as an AsyncServer may to complete its step alone, must not wait any more. Not a
+// std::exception, so that no handler of failures catches it.
 struct ViewChanged {};
 
 class EngineCollectives;  // not installed: only Veche's own strategies use them

@@ -50,8 +50,8 @@ class VECHE_API Learner {
   virtual void on_gradient_ready(GradientListener /*listener*/) {}
   // Changes no state: no dropout; batch norm uses its stored statistics.
   virtual Score evaluate(const Batch& batch) = 0;
-  // As evaluate; also writes the outcome of every sample of a classification, from which the AUC and
-  // the measures by class follow. A learner that leaves them as they are is tested without these.
+  // As evaluate; also writes the outcome of each classified sample, which the AUC and the measures
+  // by class need. A learner that leaves them as they are is tested without these.
   virtual Score evaluate_each(const Batch& batch, std::span<Outcome> /*outcomes*/) { return evaluate(batch); }
 
   // Tells the learner that gradients() will not be read before the next pass overwrites them, and

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "veche/errors.h"
 #include "veche/export.h"
@@ -103,6 +104,16 @@ T unpack_item(const Message& message, NodeId from, std::string_view what) {
   if (message.size() != sizeof(T))
     throw BadMessage(from, message.size(), std::string(what) + " of " + std::to_string(sizeof(T)) + " bytes");
   return unpack<T>(message, from, what).fields;
+}
+
+// A copy of the items of a part of a message, which need not be aligned. The caller has checked that
+// the bytes are whole items.
+template <class T>
+std::vector<T> copied_items(std::span<const std::byte> bytes) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> items(bytes.size() / sizeof(T));
+  if (!items.empty()) std::memcpy(items.data(), bytes.data(), items.size() * sizeof(T));
+  return items;
 }
 
 // Exactly `count` items, in place.

@@ -18,8 +18,8 @@ namespace veche {
 
 // Registration of a program's own models, data sets, strategies and optimizers. The configuration
 // accepts a registered name like a built-in one (model.name, data.name, strategy.name,
-// optimizer.name) and accepts its keys in the same section. Register before the configuration is resolved,
-// from one thread at a time. A name that already exists is a RequestError.
+// optimizer.name) and accepts its keys in the same section. Register before the configuration is
+// resolved, from one thread at a time. A name that already exists is a RequestError.
 
 struct OwnModel {
   std::string name;

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "veche/options.h"
+#include "veche/task.h"
 
 namespace veche {
 
@@ -42,6 +44,15 @@ enum class PipelineSchedule {
 // model.device. The last has no word: it computes on the processor as if on a device, for tests.
 enum class ComputeDevice { cpu, cuda, copies };
 
+// The key run.eval: the models that are tested during the run.
+struct TestedModels {
+  enum class Which { average, all, sample };
+  Which which = Which::average;
+  int count = 0;  // of the sample
+
+  bool operator==(const TestedModels&) const = default;
+};
+
 struct RunSettings {
   std::optional<std::string> name = {};
   std::string out = "runs";
@@ -50,7 +61,7 @@ struct RunSettings {
   std::optional<std::int64_t> steps = {};
   std::optional<Value> target = {};  // a number, or a text such as "perplexity < 8"
   std::optional<double> target_accuracy = {};
-  std::string eval = "average";
+  TestedModels eval = {};
   std::int64_t eval_every = 0;
   std::int64_t checkpoint_every = 0;
   bool trace = false;
@@ -90,6 +101,18 @@ struct DataPath {
   bool operator==(const DataPath&) const = default;
 };
 
+// The key data.partition; docs/partition.md describes the rules.
+enum class PartitionRule { iid, proportional, sizes, contiguous, dirichlet, classes, folders };
+struct DataDivision {
+  DataDivision(PartitionRule by = PartitionRule::iid, std::string text = {})  // NOLINT: a rule is one
+      : rule(by), argument(std::move(text)) {}
+
+  PartitionRule rule;
+  std::string argument;  // the text after the colon
+
+  bool operator==(const DataDivision&) const = default;
+};
+
 struct DataSettings {
   std::optional<std::string> name = {};
   DataPath path = {};
@@ -101,7 +124,7 @@ struct DataSettings {
   std::int64_t batch = 25;
   std::int64_t accumulate = 1;
   std::optional<std::int64_t> global_batch = {};
-  std::string partition = "iid";  // proportional unless given, where cluster.speed is given
+  DataDivision partition = {};  // proportional unless given, where cluster.speed is given
   UnevenData uneven = UnevenData::wait;
   std::string shuffle = "local";
   std::string augment = "default";
@@ -114,14 +137,14 @@ struct DataSettings {
   // Tables.
   std::optional<std::string> target = {};
   std::vector<std::string> ignore = {}, categories = {}, numbers = {}, dates = {};  // names of columns
-  std::optional<std::string> task = {};
+  std::optional<Task> task = {};
   std::optional<Value> class_weights = {};  // "balanced", or a list of one number per class
   Options keys = {};  // the section by key, for a data set that a program has registered
   // No key: the vocabulary that the run has already, from its folder or from other members; empty:
   // it is made from the text.
   std::string vocabulary = {};
 
-  bool is_in_folders() const { return partition == "folders"; }  // one folder per node
+  bool is_in_folders() const { return partition.rule == PartitionRule::folders; }  // one per node
 };
 
 struct OptimizerSettings {

@@ -90,8 +90,8 @@ class VECHE_API ServesPart {
   virtual Part served_part() = 0;
 };
 
-// A strategy whose state() is not only what all nodes have in common (StrategyInfo::common_state). On
-// the grid it says what of it goes from one view to the next; the rest is begun anew. Must not wait.
+// A strategy whose nodes have only a part of state() in common (StrategyInfo::common_state). On the
+// grid it says what goes from one view to the next; the rest is begun anew. Must not wait.
 class VECHE_API DividedState {
  public:
   struct Parts {

@@ -11,7 +11,7 @@
 
 namespace veche {
 
-// The words of the [topology] section, and what they depend on.
+// The keys of the [topology] section, and the other settings that a topology needs.
 struct TopologyRequest {
   std::string graph = "ring";          // a spec; the number of nodes may be omitted
   std::string weights = "metropolis";  // a rule

@@ -90,9 +90,11 @@ class HandOver {
 
   std::vector<float> parameters_, gradients_, buffers_;
   std::atomic<bool> taken_ = false;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::atomic<std::uint64_t> changes_ = 0;  // counted with the lock, polled without
+  std::condition_variable changed_;
+  // Guards all fields below, except listener_. A plain std::mutex: the one that clang checks
+  // (base/thread/mutex.h) is no public header, and the extension is built on public ones alone.
+  mutable std::mutex mutex_;
   Turn turn_ = Turn::node;
   bool finished_ = false, run_ended_ = false;
   bool steps_is_before_ = false;  // the node makes one more step with the gradient that it has

@@ -46,8 +46,8 @@ py::object called(Call call) {
   }
 }
 
-// While it exists, Ctrl-C waits: Python calls its handlers on the loop's thread, and an exception of
-// theirs would leave half of an optimizer's step.
+// While it exists, Ctrl-C waits: Python calls its handlers on the loop's thread, and an exception
+// of theirs would leave half of an optimizer's step.
 class WithoutInterrupt {
  public:
   WithoutInterrupt() {

@@ -80,8 +80,8 @@ TEST(Scaffold, ReachesTheOptimumThatLocalSgdMisses) {
   }
 }
 
-// From the common model c a node goes to y + r^K (c - y), where y = (a b + mu c) / (a + mu) and r = 1 -
-// lr (a + mu); the fixed point is the c that is the mean of the nodes' results.
+// From the common model c a node goes to y + r^K (c - y), where y = (a b + mu c) / (a + mu) and r =
+// 1 - lr (a + mu); the fixed point is the c that is the mean of the nodes' results.
 TEST(FedProx, HasTheFixedPointOfTheClosedForm) {
   constexpr double kRate = .1;
   constexpr int kPeriod = 10;

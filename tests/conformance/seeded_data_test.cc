@@ -1,5 +1,5 @@
-// Nodes with samples of every task, in many orders: loading, exchanging samples, reporting parts of a
-// gradient during the pass, and evaluating models.
+// Nodes with samples of every task, in many orders: loading, exchanging samples, reporting parts of
+// a gradient during the pass, and evaluating models.
 #include <gtest/gtest.h>
 
 #include "tests/support/network.h"

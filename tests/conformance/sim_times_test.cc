@@ -70,8 +70,8 @@ TEST(SimTimes, Tree) {
   }
 }
 
-// Three rounds in 24 steps of 10 ms; a ring takes 13.2 ms. The nodes wait only for what is left of it
-// after `delay` steps.
+// Three rounds in 24 steps of 10 ms; a ring takes 13.2 ms. The nodes wait only for what is left of
+// it after `delay` steps.
 TEST(SimTimes, FragmentsAreSentWhileNodesTrain) {
   constexpr double kRing = 0.013182912, kStep = 0.01;
   const auto run = [](int delay) {

@@ -1,4 +1,4 @@
-"""Many newcomers in the same moment: GRID_NEWCOMERS (24) come to as many members, who make steps meanwhile, until all go in step.
+"""Many newcomers in the same moment: GRID_NEWCOMERS (24; at least 2) come to as many members, who make steps meanwhile, until all go in step.
 Prints how long it took, how many steps were made and how often the view changed."""
 
 import json

@@ -30,6 +30,7 @@ AT_ONCE = int(os.environ.get("GRID_AT_ONCE", "1"))
 GRIDS = int(os.environ.get("GRID_GRIDS", "1"))
 SEED = int(os.environ.get("VECHE_TEST_SEED", random.SystemRandom().randrange(10**6)))
 MOST = float(os.environ.get("GRID_MOST", "inf"))  # seconds
+FEWEST = 100  # kills that have a 99th percentile
 TELL = 1000  # kills
 
 
@@ -98,7 +99,10 @@ class Recovery(MembersTest):
         told = {"members": MEMBERS, "grids": GRIDS, "kills": KILLS // GRIDS * GRIDS, "at_once": AT_ONCE, "seed": SEED,
                 "hosts": "NETLAB" in os.environ, "kill_to_step": figures(stood), "start_to_step": figures(joined)}
         print(json.dumps(told), file=sys.stderr)
-        self.assertLessEqual(told["kill_to_step"]["p99"], MOST, f"the longest: {sorted(stood)[-5:]}")
+        if told["kills"] < FEWEST and MOST < float("inf"):
+            print(f"fewer than {FEWEST} kills: whether the 99th percentile is at most {MOST:g} s was not checked", file=sys.stderr)
+        else:
+            self.assertLessEqual(told["kill_to_step"]["p99"], MOST, f"the longest: {sorted(stood)[-5:]}")
 
 
 if __name__ == "__main__":

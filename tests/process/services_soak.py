@@ -25,6 +25,7 @@ SLOWEST = 1.0  # seconds of /health
 # Bytes of memory, from the usual of the first quarter of the time to that of the last: one body at the limit of 32 MiB, which the
 # allocator keeps at times and gives back at others, and a little. A leak would grow with the thousands of requests.
 GROWTH = 48 << 20
+SETTLED = 60  # seconds after which every kind of client has come, and a quarter of the time shows the usual memory
 SPREAD = 128 << 20  # what bodies on their way may take in all (HttpOptions::bodies_in_all)
 MB = 1 << 20
 # Measured and saved often enough that there is much to follow. A step takes a millisecond, so that the clients meet a training.
@@ -129,7 +130,10 @@ class Soak(RunsTest):
               f"peak {peak / MB:.0f} MB", file=sys.stderr)
         self.assertEqual(attack.failures, [])
         self.assertLess(worst, SLOWEST)
-        self.assertLess(last - first, GROWTH)
+        if seconds < SETTLED:
+            print(f"shorter than {SETTLED} s: whether memory stays flat was not checked", file=sys.stderr)
+        else:
+            self.assertLess(last - first, GROWTH)
         self.assertLess(peak - first, SPREAD)
 
     def test_a_training_loses_no_step(self):

@@ -9,8 +9,8 @@ namespace veche::testing {
 
 // The cheapest chain, for every task: block k multiplies a number by w_k, and the loss is half the
 // squared distance from the target. The number is the input, or a window's first token; the target
-// is the label, the value, or the window's second token. With y = x w_0 .. w_n the gradient of w_k is the
-// mean of (y - label) y / w_k.
+// is the label, the value, or the window's second token. With y = x w_0 .. w_n the gradient of w_k
+// is the mean of (y - label) y / w_k.
 class ChainStage : public Stage {
  public:
   ChainStage(std::vector<float> w, bool first, bool last)

@@ -9,8 +9,8 @@
 
 namespace veche::testing {
 
-// The smallest learners of a text and of a table, in plain C++. Weights of targets count in the mean
-// loss; scores count the targets that are not masked.
+// The smallest learners of a text and of a table, in plain C++. Weights of targets count in the
+// mean loss; scores count the targets that are not masked.
 class FlatLearner : public Learner {
  public:
   explicit FlatLearner(std::size_t parameters) : x_(parameters), g_(parameters) {}
@@ -50,8 +50,8 @@ class FlatLearner : public Learner {
   GradientListener listener_;
 };
 
-// A text: a table of logits, of the next token after each token. The gradient of a row is the mean of
-// its softmax less the one-hot target.
+// A text: a table of logits, of the next token after each token. The gradient of a row is the mean
+// of its softmax less the one-hot target.
 class BigramLearner final : public FlatLearner {
  public:
   explicit BigramLearner(int vocabulary)

@@ -9,8 +9,8 @@
 
 namespace veche::testing {
 
-// Registers, once in a process, small sets of text ("made-up-text") and of rows ("made-up-table"), and
-// the model "made-up" for both.
+// Registers, once in a process, small sets of text ("made-up-text") and of rows ("made-up-table"),
+// and the model "made-up" for both.
 inline void register_tasks() {
   static const bool done = [] {
     const auto add = [](const std::string& name, auto make) {

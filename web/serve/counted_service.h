@@ -13,8 +13,8 @@
 
 namespace veche::web {
 
-// What every service of a trained model does: refuses whom the guard refuses, and counts its answers
-// for Prometheus.
+// What every service of a trained model does: refuses requests that the guard refuses, and
+// counts its answers for Prometheus.
 class CountedService : public HttpHandler {
  public:
   std::optional<HttpReply> admit(const HttpRequest& head) final {
@@ -41,8 +41,8 @@ class CountedService : public HttpHandler {
     return fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, kind, help);
   }
   std::string requests_by_status() const {
-    std::string text = family("veche_http_requests_total", "counter",
-                              "Requests answered, by the hundreds of their status.");
+    std::string text =
+        family("veche_http_requests_total", "counter", "Requests answered, by the hundreds of their status.");
     for (std::size_t hundreds = 1; hundreds < by_status_.size(); ++hundreds)
       text += fmt::format("veche_http_requests_total{{status=\"{}xx\"}} {}\n", hundreds,
                           by_status_[hundreds].load());

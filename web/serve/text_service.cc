@@ -130,7 +130,7 @@ HttpReply TextService::about() const {
                       {"parameters", model_.parameters()},
                       {"context", model_.input().shape.size()},
                       {"vocabulary", model_.classes()},
-                      {"tokenizer", model_.input().tokenizer->kind()}});
+                      {"tokenizer", word_of(model_.input().tokenizer->kind())}});
 }
 
 HttpReply TextService::metrics() const {

@@ -34,8 +34,8 @@ class WrittenText {
   Part part_ VECHE_GUARDED_BY(mutex_);
 };
 
-// Writes the texts of all clients in turn, a token each: a long text delays no other, and many share
-// the model's speed equally. One thread computes.
+// Writes the texts of all clients in turn, a token each: a long text delays no other, and many
+// share the model's speed equally. One thread computes.
 class Writers {
  public:
   explicit Writers(std::size_t most) : most_(most), thread_([this] { work(); }) {}

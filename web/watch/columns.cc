@@ -173,7 +173,8 @@ std::string RunFollower::column_of_nodes(std::string_view measure, std::size_t r
   std::vector<float> values(count * chosen.size(), std::numeric_limits<float>::quiet_NaN());
   for (std::size_t at = 0; at < chosen.size(); ++at) {
     const auto& now = nodes_[chosen[at]];
-    // Shares are of the time since the row before, which is not the measurement before in a long run.
+    // Shares are of the time since the row before, which is not the measurement before in a long
+    // run.
     const std::vector<NodeAt>* const before = at == 0 ? nullptr : &nodes_[chosen[at - 1]];
     for (std::size_t node = 0; node < now.size(); ++node)
       values[node * chosen.size() + at] =

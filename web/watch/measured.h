@@ -6,8 +6,8 @@
 
 namespace veche::web {
 
-// A missing value is NaN in all of these. `accuracy` is the main measure of the run's task: also the
-// perplexity of a text, or the RMSE of numbers.
+// A missing value is NaN in all of these. `accuracy` is the main measure of the run's task: also
+// the perplexity of a text, or the RMSE of numbers.
 
 // One measurement: all nodes together.
 struct Measurement {

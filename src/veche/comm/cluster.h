@@ -45,9 +45,9 @@ class Job {
   virtual std::string host_of(int rank) const = 0;
   bool on_one_host() const { return ranks_on_this_host() == size(); }
 
-  // When a rank is lost, the lowest rank left calls `told`, on any thread, with a sentence that
+  // When a rank is lost, the lowest rank left calls `report`, on any thread, with a sentence that
   // names the lost rank and its host. Then the job ends.
-  virtual void on_loss(std::function<void(const std::string& sentence)> told) = 0;
+  virtual void on_loss(std::function<void(const std::string& sentence)> report) = 0;
 
   // Collective: returns the texts of all ranks, by rank. Throws the failure of another rank, or
   // RunError when the others do not call it within `limit`. After a throw the job is over.

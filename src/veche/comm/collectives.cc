@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "veche/comm/allreduce/allreduce.h"
 #include "veche/comm/broadcast.h"
 #include "veche/comm/parts.h"
 
@@ -69,10 +68,6 @@ std::vector<Message> all_gather(Channel& channel, Message mine) {
   }
   all[static_cast<std::size_t>(me)] = std::move(mine);
   return all;
-}
-
-void all_reduce(Channel& channel, std::span<float> data) {
-  all_reduce(channel, data, AllReduceAlgorithm::ring);
 }
 
 }  // namespace veche

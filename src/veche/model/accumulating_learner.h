@@ -9,7 +9,8 @@ namespace veche {
 
 // A learner that computes the gradient of a batch in passes of at most a number of samples, so that
 // a batch needs the memory of one pass: gradient accumulation. The result is that of the whole
-// batch to rounding, except for layers that look at their batch: batch norm sees one pass at a time.
+// batch to rounding, except for layers that look at their batch: batch norm sees one pass at a
+// time.
 class AccumulatingLearner : public ForwardingLearner {
  public:
   AccumulatingLearner(std::unique_ptr<Learner> inner, std::size_t samples_per_pass)

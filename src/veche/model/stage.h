@@ -40,8 +40,8 @@ struct MicroBatch {
   double weight = 0;      // sum of the weights of the whole batch's targets; 0: all weigh 1
 };
 
-// The input of a stage: samples at the first stage, otherwise the message of the previous stage. The
-// last stage also needs targets.
+// The input of a stage: samples at the first stage, otherwise the message of the previous stage.
+// The last stage also needs targets.
 struct StageInput {
   Batch batch = {};  // targets only, except at the first stage
   Message activation = {};
@@ -76,8 +76,8 @@ class Stage : public Learner {
   virtual Score take_score() = 0;
 
   // Evaluates without changing state: no dropout; batch norm uses its stored statistics. The last
-  // stage adds to `score`, writes the outcome of every sample if there is room for them, and returns
-  // an empty message.
+  // stage adds to `score`, writes the outcome of every sample if there is room for them, and
+  // returns an empty message.
   virtual Message test(const StageInput& input, MessagePool& pool, Score& score,
                        std::span<Outcome> outcomes) = 0;
 

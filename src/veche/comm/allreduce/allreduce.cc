@@ -34,6 +34,12 @@ AllReduceSteps steps_of(AllReduceAlgorithm algorithm) {
   throw std::logic_error("choose an all-reduce algorithm from a table before beginning");
 }
 
+AllReduceAlgorithm chosen(const Channel& channel, std::span<const float> data, AllReduceAlgorithm algorithm,
+                          bool overlapping) {
+  if (algorithm != AllReduceAlgorithm::automatic) return algorithm;
+  return default_table(channel.endpoint, overlapping).choose(channel.size(), data.size_bytes());
+}
+
 }  // namespace
 
 const std::vector<std::string>& all_reduce_names() {
@@ -56,8 +62,7 @@ const std::string& name_of(AllReduceAlgorithm algorithm) {
 }
 
 void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm, Wire* wire) {
-  if (algorithm == AllReduceAlgorithm::automatic)
-    algorithm = default_table(channel.endpoint).choose(channel.size(), data.size_bytes());
+  algorithm = chosen(channel, data, algorithm, false);
   // An engine's own collective is fastest if nodes do not compute in between.
   EngineCollectives* const native =
       algorithm == AllReduceAlgorithm::native && channel.size() > 1 && wire == nullptr
@@ -66,6 +71,22 @@ void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algo
   if (native != nullptr) return engine_all_reduce(channel, *native, data);
   begin_all_reduce(channel, data, algorithm, wire);
   complete_all_reduce(channel, data, algorithm, wire);
+}
+
+void all_reduce(Channel& channel, std::span<float> data) {
+  all_reduce(channel, data, AllReduceAlgorithm::ring);
+}
+
+void all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
+  all_reduce(channel, data, algorithm, nullptr);
+}
+
+void begin_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
+  begin_all_reduce(channel, data, chosen(channel, data, algorithm, true), nullptr);
+}
+
+void complete_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm) {
+  complete_all_reduce(channel, data, chosen(channel, data, algorithm, true), nullptr);
 }
 
 void begin_all_reduce(Channel& channel, std::span<float> data, AllReduceAlgorithm algorithm, Wire* wire) {

@@ -99,7 +99,6 @@ TEST_P(AllReduceOf, TheNetworkNeverChangesTheResult) {
 }
 
 TEST_P(AllReduceOf, MayBeginLongBeforeItIsCompletedAndOverlapOthers) {
-  if (algorithm() == automatic) return;
   constexpr int kBuckets = 3;
   const std::size_t length = 1000;
   const Result whole = reduce(algorithm(), nodes(), length);
@@ -117,7 +116,10 @@ TEST_P(AllReduceOf, MayBeginLongBeforeItIsCompletedAndOverlapOthers) {
           for (std::size_t k = 0; k < kBuckets; ++k) begin_all_reduce(channels[k], data[k], algorithm());
           std::vector<PendingAllReduce> begun;
           for (std::size_t k = 0; k < kBuckets; ++k) begun.push_back({channels[k], data[k]});
-          complete_all_reduces(begun, algorithm());
+          if (algorithm() != automatic)
+            complete_all_reduces(begun, algorithm());
+          else  // which the strategies' own sums have replaced by their table's choice
+            for (std::size_t k = 0; k < kBuckets; ++k) complete_all_reduce(channels[k], data[k], algorithm());
           for (std::size_t k = 0; k < kBuckets; ++k) EXPECT_EQ(data[k], whole.data.front());
         },
         slow ? slow_network() : testing::Network{});

@@ -76,7 +76,9 @@ class MpiJob : public Job {
   int ranks_on_this_host() const override { return ranks_->ranks_here(); }
   std::string host_of(int rank) const override { return ranks_->host_of(rank); }
 
-  void on_loss(std::function<void(const std::string&)> told) override { ranks_->on_loss(std::move(told)); }
+  void on_loss(std::function<void(const std::string&)> report) override {
+    ranks_->on_loss(std::move(report));
+  }
   std::vector<std::string> exchange(const std::string& mine, Time limit = kForever) override {
     return ranks_->exchange(mine, limit);
   }

@@ -54,9 +54,9 @@ MpiRanks::~MpiRanks() {
   MPI_Comm_free(&comm_);
 }
 
-void MpiRanks::on_loss(std::function<void(const std::string&)> told) {
+void MpiRanks::on_loss(std::function<void(const std::string&)> report) {
   const MutexLock lock(telling_);
-  told_ = std::move(told);
+  report_loss_ = std::move(report);
 }
 
 std::vector<std::string> MpiRanks::exchange(const std::string& mine, Time limit) {
@@ -162,7 +162,7 @@ void MpiRanks::lose(int rank) {
 void MpiRanks::end_job(const Failure& failure, int speaker) {
   if (rank_ == speaker) {
     const MutexLock lock(telling_);
-    if (told_) told_(failure.sentence);
+    if (report_loss_) report_loss_(failure.sentence);
   }
   {
     const MutexLock lock(mutex_);

@@ -33,7 +33,7 @@ class MpiRanks {
   JobState& state() { return state_; }
   const std::string& host_of(int rank) const { return hosts_.at(static_cast<std::size_t>(rank)); }
 
-  void on_loss(std::function<void(const std::string&)> told);
+  void on_loss(std::function<void(const std::string&)> report);
   std::vector<std::string> exchange(const std::string& mine, Time limit);
   [[noreturn]] void fail(const std::exception& why);
 
@@ -76,7 +76,7 @@ class MpiRanks {
   int exit_code_ VECHE_GUARDED_BY(mutex_) = 1;
 
   Mutex telling_;
-  std::function<void(const std::string&)> told_ VECHE_GUARDED_BY(telling_);
+  std::function<void(const std::string&)> report_loss_ VECHE_GUARDED_BY(telling_);
 
   std::optional<Lifeline> lifeline_;  // declared last: its thread uses the others
 };

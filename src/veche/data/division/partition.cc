@@ -13,24 +13,27 @@
 namespace veche {
 namespace {
 
-struct PartitionRule {
+struct RuleLine {
+  PartitionRule rule;
   const char* name;
   const char* argument;  // description of the argument after the colon; null: no argument
   Partition (*divide)(const PartitionTask& task);
 };
-constexpr PartitionRule kRules[] = {
-    {"iid", nullptr, divide_iid},
-    {"proportional", nullptr, divide_proportional},
-    {"sizes", "[..]", divide_by_sizes},
-    {"contiguous", nullptr, divide_contiguous},
-    {"dirichlet", "ALPHA", divide_by_dirichlet},
-    {"classes", "K", divide_by_classes},
-    {"folders", nullptr, divide_by_folders},
+constexpr RuleLine kRules[] = {
+    {PartitionRule::iid, "iid", nullptr, divide_iid},
+    {PartitionRule::proportional, "proportional", nullptr, divide_proportional},
+    {PartitionRule::sizes, "sizes", "[..]", divide_by_sizes},
+    {PartitionRule::contiguous, "contiguous", nullptr, divide_contiguous},
+    {PartitionRule::dirichlet, "dirichlet", "ALPHA", divide_by_dirichlet},
+    {PartitionRule::classes, "classes", "K", divide_by_classes},
+    {PartitionRule::folders, "folders", nullptr, divide_by_folders},
 };
+
+const RuleLine& line_of(PartitionRule rule) { return *std::ranges::find(kRules, rule, &RuleLine::rule); }
 
 }  // namespace
 
-Partition partition(std::size_t samples, int nodes, std::string_view rule, std::uint64_t seed,
+Partition partition(std::size_t samples, int nodes, const DataDivision& how, std::uint64_t seed,
                     const PartitionHints& hints) {
   if (nodes < 1) throw RequestError(fmt::format("cluster.nodes is {} and must be at least 1", nodes));
   if (samples < static_cast<std::size_t>(nodes)) {
@@ -42,21 +45,28 @@ Partition partition(std::size_t samples, int nodes, std::string_view rule, std::
   if (samples - 1 > std::numeric_limits<std::uint32_t>::max()) {
     throw RequestError(fmt::format("{} samples are more than the 2^32 that can be divided", samples));
   }
-  const std::size_t colon = rule.find(':');
-  for (const PartitionRule& known : kRules) {
-    const bool has_argument = colon != std::string_view::npos;
-    if (rule.substr(0, colon) != known.name || has_argument != (known.argument != nullptr)) continue;
-    const std::string_view argument = has_argument ? rule.substr(colon + 1) : "";
-    return known.divide({samples, static_cast<std::size_t>(nodes), seed, argument, hints});
-  }
+  return line_of(how.rule).divide({samples, static_cast<std::size_t>(nodes), seed, how.argument, hints});
+}
+
+DataDivision read_partition(std::string_view word) {
+  const std::size_t colon = word.find(':');
+  const bool has_argument = colon != std::string_view::npos;
+  for (const RuleLine& known : kRules)
+    if (word.substr(0, colon) == known.name && has_argument == (known.argument != nullptr))
+      return {known.rule, std::string(has_argument ? word.substr(colon + 1) : "")};
   throw RequestError(
-      fmt::format("data.partition '{}' is unknown{}", rule, suggestion(rule, partition_names())));
+      fmt::format("data.partition '{}' is unknown{}", word, suggestion(word, partition_names())));
+}
+
+std::string word_of(const DataDivision& how) {
+  const RuleLine& line = line_of(how.rule);
+  return line.argument == nullptr ? line.name : fmt::format("{}:{}", line.name, how.argument);
 }
 
 std::vector<std::string> partition_names() {
   std::vector<std::string> names;
-  for (const PartitionRule& rule : kRules)
-    names.push_back(rule.argument == nullptr ? rule.name : fmt::format("{}:{}", rule.name, rule.argument));
+  for (const RuleLine& line : kRules)
+    names.push_back(line.argument == nullptr ? line.name : fmt::format("{}:{}", line.name, line.argument));
   return names;
 }
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "veche/settings.h"
+
 namespace veche {
 
 // Indices into the training set, one list per node. Every sample belongs to exactly one node.
@@ -20,7 +22,7 @@ struct PartitionHints {
   std::function<std::size_t(std::size_t sample)> owner = {};
 };
 
-// `rule` is one of
+// The words of the rules, and what they give:
 //   iid           random; sizes differ by at most one
 //   proportional  random; sizes proportional to the nodes' speeds
 //   sizes:[A,B]   random; this many samples per node, or fractions that add up to 1
@@ -29,11 +31,14 @@ struct PartitionHints {
 //   dirichlet:A   fractions of each class drawn from the symmetric Dirichlet distribution
 //   folders       each node gets its own folder
 // Depends only on its arguments, so every node computes it independently. Throws RequestError if
-// there are more nodes than samples, if the rule is unknown, or if it cannot give every sample to a
-// node and every node a sample.
-Partition partition(std::size_t samples, int nodes, std::string_view rule, std::uint64_t seed,
+// there are more nodes than samples, or if the rule cannot give every sample to a node and every
+// node a sample.
+Partition partition(std::size_t samples, int nodes, const DataDivision& how, std::uint64_t seed,
                     const PartitionHints& hints = {});
 
+// The key data.partition. Reading throws RequestError with the nearest valid word.
+DataDivision read_partition(std::string_view word);
+std::string word_of(const DataDivision& how);
 std::vector<std::string> partition_names();
 
 // Number of steps until the largest shard has been seen once, with `batch` samples per step.

@@ -15,7 +15,7 @@ namespace {
 
 std::string refusal(std::size_t samples, int nodes, std::string_view rule) {
   try {
-    partition(samples, nodes, rule, 1);
+    partition(samples, nodes, read_partition(rule), 1);
   } catch (const RequestError& error) {
     return error.what();
   }
@@ -66,7 +66,7 @@ TEST(Partition, EveryRuleGivesEverySampleToExactlyOneNode) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       SCOPED_TRACE(rule + ", " + std::to_string(samples) + " samples, " + std::to_string(nodes) + " nodes");
       const Partition shards =
-          partition(samples, nodes, rule, seed, hints_for(static_cast<std::size_t>(nodes)));
+          partition(samples, nodes, read_partition(rule), seed, hints_for(static_cast<std::size_t>(nodes)));
       ASSERT_EQ(shards.size(), static_cast<std::size_t>(nodes));
       std::vector<std::uint32_t> all;
       for (const auto& shard : shards) {
@@ -84,7 +84,8 @@ TEST(Partition, EveryRuleIsAFunctionOfTheSeed) {
   for (const auto& [samples, nodes, rule] : all_cases()) {
     SCOPED_TRACE(rule);
     const auto divide = [&](std::uint64_t seed) {
-      return partition(samples, nodes, rule, seed, hints_for(static_cast<std::size_t>(nodes)));
+      return partition(samples, nodes, read_partition(rule), seed,
+                       hints_for(static_cast<std::size_t>(nodes)));
     };
     EXPECT_EQ(divide(3), divide(3));
     if (samples > 100 && nodes > 1 && rule != "folders" && rule != "contiguous") {
@@ -94,25 +95,26 @@ TEST(Partition, EveryRuleIsAFunctionOfTheSeed) {
 }
 
 TEST(Partition, ContiguousShardsFollowEachOther) {
-  const Partition shards = partition(10, 3, "contiguous", 1);
+  const Partition shards = partition(10, 3, read_partition("contiguous"), 1);
   EXPECT_EQ(shards, (Partition{{0, 1, 2, 3}, {4, 5, 6}, {7, 8, 9}}));
 }
 
 TEST(Partition, SizesAreThoseAskedFor) {
-  for (const auto& shard : partition(1001, 7, "iid", 1)) EXPECT_EQ(shard.size(), 143u);
+  for (const auto& shard : partition(1001, 7, read_partition("iid"), 1)) EXPECT_EQ(shard.size(), 143u);
   const auto sizes = [](const Partition& shards) {
     std::vector<std::size_t> result;
     for (const auto& shard : shards) result.push_back(shard.size());
     return result;
   };
   using Sizes = std::vector<std::size_t>;
-  EXPECT_EQ(sizes(partition(600, 3, "proportional", 1, {.speed = {1, 2, 3}})), (Sizes{100, 200, 300}));
-  EXPECT_EQ(sizes(partition(600, 3, "sizes:[10, 500, 90]", 1)), (Sizes{10, 500, 90}));
-  EXPECT_EQ(sizes(partition(600, 2, "sizes:[0.25,0.75]", 1)), (Sizes{150, 450}));
+  EXPECT_EQ(sizes(partition(600, 3, read_partition("proportional"), 1, {.speed = {1, 2, 3}})),
+            (Sizes{100, 200, 300}));
+  EXPECT_EQ(sizes(partition(600, 3, read_partition("sizes:[10, 500, 90]"), 1)), (Sizes{10, 500, 90}));
+  EXPECT_EQ(sizes(partition(600, 2, read_partition("sizes:[0.25,0.75]"), 1)), (Sizes{150, 450}));
 }
 
 TEST(Partition, ClassesGivesSoManyToEachNode) {
-  for (const auto& shard : partition(1000, 20, "classes:2", 1, hints_for(20))) {
+  for (const auto& shard : partition(1000, 20, read_partition("classes:2"), 1, hints_for(20))) {
     std::set<std::int64_t> seen;
     for (const std::uint32_t sample : shard) seen.insert(label(sample));
     EXPECT_EQ(seen.size(), 2u);
@@ -130,8 +132,8 @@ TEST(Partition, DirichletMatchesItsExpectation) {
     double mean = 0, square = 0, product = 0;
     const double count = kSeeds * kClasses;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-      const Partition shards =
-          partition(kSamples, kNodes, "dirichlet:" + std::to_string(alpha), seed, hints_for(kNodes));
+      const Partition shards = partition(
+          kSamples, kNodes, read_partition("dirichlet:" + std::to_string(alpha)), seed, hints_for(kNodes));
       std::array<std::array<double, kNodes>, kClasses> parts{};
       for (std::size_t node = 0; node < kNodes; ++node)
         for (const std::uint32_t sample : shards[node])
@@ -152,7 +154,7 @@ TEST(Partition, DirichletMatchesItsExpectation) {
 
 TEST(Partition, MixesTheClasses) {
   // Samples are sorted by class: each of 10 nodes must still hold about a tenth of each class.
-  for (const auto& shard : partition(10000, 10, "iid", 1)) {
+  for (const auto& shard : partition(10000, 10, read_partition("iid"), 1)) {
     const auto low = std::count_if(shard.begin(), shard.end(), [](std::uint32_t i) { return i < 1000; });
     EXPECT_NEAR(static_cast<double>(low), 100, 50);
   }
@@ -177,7 +179,7 @@ TEST(Partition, RefusesInOneSentence) {
 TEST(Partition, AnEpochLastsAsLongAsTheLargestShard) {
   EXPECT_EQ(steps_per_epoch({{1, 2, 3}, {4, 5}}, 2), 2u);
   EXPECT_EQ(steps_per_epoch({{1, 2, 3}, {4, 5}}, 3), 1u);
-  EXPECT_EQ(steps_per_epoch(partition(60000, 4, "iid", 1), 25), 600u);
+  EXPECT_EQ(steps_per_epoch(partition(60000, 4, read_partition("iid"), 1), 25), 600u);
   EXPECT_EQ(steps_per_epoch({}, 3), 0u);
   EXPECT_THROW(steps_per_epoch({{1}}, 0), std::invalid_argument);
 }

@@ -105,7 +105,7 @@ TEST(Loader, OrderIsAFunctionOfSeedAndNode) {
 }
 
 TEST(Loader, ManyLoadersGiveTheSameWhateverTheNumberOfWorkers) {
-  const Partition shards = partition(100, 36, "iid", 1);
+  const Partition shards = partition(100, 36, read_partition("iid"), 1);
   const Loader::Plan plan{.batch = 2, .steps_per_epoch = steps_per_epoch(shards, 2)};
   std::vector<std::vector<Copy>> expected;
   for (const int workers : {0, 1, 3}) {
@@ -149,7 +149,7 @@ TEST(Loader, ResumesAsIfItHadRunFromTheBeginning) {
 
 TEST(Loader, JoinsShardsInTheirOrder) {
   Prefetcher prefetcher(2);
-  const Partition parts = partition(100, 3, "iid", 5);
+  const Partition parts = partition(100, 3, read_partition("iid"), 5);
   const Loader::Plan plan{.batch = 8, .steps_per_epoch = steps_per_epoch(parts, 8), .seed = 5};
   std::vector<Loader::Shard> shards;
   std::vector<Loader> singles;

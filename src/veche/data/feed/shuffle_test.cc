@@ -22,7 +22,7 @@ constexpr std::size_t kSamples = 1000;
 std::int64_t label(std::size_t sample) { return static_cast<std::int64_t>(sample % 10); }
 
 Partition home(const char* rule = "sizes:[100,400,250,250]") {
-  return partition(kSamples, 4, rule, 1, {.label = label, .classes = 10});
+  return partition(kSamples, 4, read_partition(rule), 1, {.label = label, .classes = 10});
 }
 
 std::set<std::uint32_t> as_set(const std::vector<std::uint32_t>& samples) {

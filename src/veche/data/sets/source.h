@@ -39,8 +39,8 @@ struct OpenOptions {
   int context = 64;
   // Of a table: the scheme to apply, such as that of the run that is resumed. Null: its own.
   std::shared_ptr<const TableScheme> scheme = {};
-  // Of a table: one of several sites, which agree on a scheme later (table/open_table.h). Until then
-  // its own one holds, and what does not fit it is no error.
+  // Of a table: one of several sites, which agree on a scheme later (table/open_table.h). Until
+  // then its own one holds, and what does not fit it is no error.
   bool scheme_follows = false;
 };
 

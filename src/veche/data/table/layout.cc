@@ -111,7 +111,7 @@ void choose_target(TableLayout& layout, const CsvFile& file, const Look& look, c
                              std::ranges::find(settings.numbers, target.name) == settings.numbers.end();
   layout.task =
       target.kind == ColumnKind::category || whole_classes ? Task::classification : Task::regression;
-  if (settings.task) layout.task = *settings.task == "regression" ? Task::regression : Task::classification;
+  layout.task = settings.task.value_or(layout.task);
   if (layout.task == Task::classification) target.kind = ColumnKind::category;
   if (layout.task == Task::regression && target.kind == ColumnKind::category)
     throw RequestError(

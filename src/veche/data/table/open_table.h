@@ -21,8 +21,8 @@ DataSource open_table(const OpenRequest& request, const DataSettings& settings, 
 
 // What a site tells the others about the training rows of its table; none: the source is no table.
 std::optional<TableSums> sums_of(const DataSource& source);
-// Gives the source another scheme, which the sites of a run have agreed on. Throws RequestError where
-// the table does not fit it.
+// Gives the source another scheme, which the sites of a run have agreed on. Throws RequestError
+// where the table does not fit it.
 void set_scheme(DataSource& source, std::shared_ptr<const TableScheme> scheme, const DataSettings& settings);
 
 }  // namespace veche

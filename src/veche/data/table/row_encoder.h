@@ -13,8 +13,8 @@ namespace veche {
 
 // Turns rows into a model's inputs by a scheme: numbers and dates less their mean over their
 // deviation, one input for each category (1 for the row's, 0 for the others), and where the
-// training rows lack values one input that is 1 for a missing value. Other inputs of a missing value
-// are 0. The scheme outlives the encoder.
+// training rows lack values one input that is 1 for a missing value. Other inputs of a missing
+// value are 0. The scheme outlives the encoder.
 class RowEncoder {
  public:
   explicit RowEncoder(const TableScheme& scheme);

@@ -9,7 +9,8 @@
 
 namespace veche {
 
-// Rows of a table as samples. Classes are the scheme's; numbers as targets are in the table's units.
+// Rows of a table as samples. Classes are the scheme's; numbers as targets are in the table's
+// units.
 class TableSet final : public Dataset, private ValueTargets {
  public:
   // Rows with a category that the scheme lacks are damage: refused with a sentence, or left out.

@@ -157,7 +157,7 @@ TEST_F(TableTest, NumbersAreTargetsOfARegression) {
   DataSettings classes = settings(write("b.csv", "x,y\n1,1\n2,2\n3,1\n4,2\n"));
   classes.test = Value{std::string("x > 2")};
   EXPECT_EQ(open_data(classes, 1).train->classes(), 2);
-  classes.task = "regression";
+  classes.task = Task::regression;
   EXPECT_EQ(open_data(classes, 1).train->task(), Task::regression);
 }
 

@@ -46,7 +46,7 @@ class Characters final : public Tokenizer {
   }
 
   int size() const override { return static_cast<int>(symbols_.size()); }
-  std::string kind() const override { return "characters"; }
+  TokenizerKind kind() const override { return TokenizerKind::characters; }
   std::string content() const override { return content_; }
 
   std::optional<std::size_t> encode(std::string_view text, std::vector<std::int32_t>& ids) const override {

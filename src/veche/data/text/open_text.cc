@@ -48,13 +48,17 @@ bool looks_like_text(const fs::path& path) {
   return files > 0;
 }
 
+TokenizerSpec tokenizer_of(const DataSettings& settings) {
+  return settings.tokenizer ? TokenizerSpec::read(*settings.tokenizer) : TokenizerSpec{};
+}
+
 TextRequest text_request(const DataSettings& settings, const std::vector<std::string>& paths) {
   TextRequest request;
   for (const std::string& path : paths) {
     if (path.empty()) throw RequestError("data.name = \"text\" needs data.path: a file or a folder of files");
     request.paths.emplace_back(path);
   }
-  request.tokenizer = TokenizerSpec::read(settings.tokenizer.value_or("characters"));
+  request.tokenizer = tokenizer_of(settings);
   if (!settings.vocabulary.empty()) request.agreed = unpack_tokenizer(settings.vocabulary);
   read_test(settings.test, request);
   request.kept = fs::path(settings.folder) / "packed";
@@ -69,7 +73,7 @@ DataSource open_text(const DataSettings& settings, const std::vector<std::string
   fs::path name = request.paths.front();
   if (name.filename().empty()) name = name.parent_path();
   return {.name = name.filename().string(),
-          .kind = fmt::format("text in {}", files.front()->tokenizer()->kind()),
+          .kind = "text in " + word_of(files.front()->tokenizer()->kind()),
           .place = paths.front(),
           .train = std::move(sets.train),
           .test = std::move(sets.test),

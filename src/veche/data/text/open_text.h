@@ -10,6 +10,9 @@
 
 namespace veche {
 
+// The key data.tokenizer; characters when it is absent. Throws RequestError.
+TokenizerSpec tokenizer_of(const DataSettings& settings);
+
 // The texts at `paths`, as the section [data] says.
 TextRequest text_request(const DataSettings& settings, const std::vector<std::string>& paths);
 

@@ -81,15 +81,15 @@ std::shared_ptr<const Tokenizer> choose_tokenizer(const TextRequest& request,
   if (request.agreed) return request.agreed;
   switch (request.tokenizer.kind) {
     case SpecKind::characters:
-      return make_tokenizer("characters", characters.symbols());
+      return make_tokenizer(TokenizerKind::characters, characters.symbols());
     case SpecKind::bytes:
-      return make_tokenizer("bytes", "");
+      return make_tokenizer(TokenizerKind::bytes, "");
     case SpecKind::sentencepiece_file:
       return load_pieces(request.tokenizer.file);
     case SpecKind::sentencepiece_train:
       break;
   }
-  return make_tokenizer("sentencepiece", learn_pieces(request.tokenizer, sources));
+  return make_tokenizer(TokenizerKind::sentencepiece, learn_pieces(request.tokenizer, sources));
 }
 
 // Encodes a piece of text; symbols that the vocabulary lacks are damage.

@@ -25,7 +25,7 @@ std::uint64_t hash_of_text(const std::filesystem::path& path, std::uint64_t befo
 }  // namespace
 
 TextSource::TextSource(const TextRequest& request, std::size_t which)
-    : utf8_(request.agreed ? request.agreed->kind() != "bytes"
+    : utf8_(request.agreed ? request.agreed->kind() != TokenizerKind::bytes
                            : request.tokenizer.kind != TokenizerSpec::Kind::bytes),
       policy_(request.policy),
       test_share_(request.test.empty() ? request.test_share : 0) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "veche/base/text/nearest.h"
@@ -12,12 +14,13 @@
 namespace veche {
 namespace {
 
+constexpr std::array<std::string_view, 3> kWords{"characters", "bytes", "sentencepiece"};  // of TokenizerKind
 constexpr std::string_view kPiecesOf = "sentencepiece:", kTrain = "train:";
 
 class Bytes final : public Tokenizer {
  public:
   int size() const override { return 256; }
-  std::string kind() const override { return "bytes"; }
+  TokenizerKind kind() const override { return TokenizerKind::bytes; }
   std::string content() const override { return {}; }
   std::optional<std::size_t> encode(std::string_view text, std::vector<std::int32_t>& ids) const override {
     for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
@@ -28,15 +31,22 @@ class Bytes final : public Tokenizer {
 
 }  // namespace
 
+std::string word_of(TokenizerKind kind) { return std::string(kWords.at(static_cast<std::size_t>(kind))); }
+
+std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerKind kind, const std::string& content) {
+  if (kind == TokenizerKind::bytes) return std::make_shared<Bytes>();
+  return kind == TokenizerKind::characters ? make_characters(content) : load_sentencepiece(content);
+}
+
 std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& kind, const std::string& content) {
-  if (kind == "bytes") return std::make_shared<Bytes>();
-  if (kind == "characters") return make_characters(content);
-  if (kind == "sentencepiece") return load_sentencepiece(content);
-  throw RequestError(fmt::format("the tokenizer '{}' is unknown to this Veche", kind));
+  const auto* const word = std::ranges::find(kWords, kind);
+  if (word == kWords.end())
+    throw RequestError(fmt::format("the tokenizer '{}' is unknown to this Veche", kind));
+  return make_tokenizer(static_cast<TokenizerKind>(word - kWords.begin()), content);
 }
 
 std::string packed_tokenizer(const Tokenizer& tokenizer) {
-  return tokenizer.kind() + "\n" + tokenizer.content();
+  return word_of(tokenizer.kind()) + "\n" + tokenizer.content();
 }
 
 std::shared_ptr<const Tokenizer> unpack_tokenizer(const std::string& packed) {

@@ -9,15 +9,18 @@
 
 namespace veche {
 
+enum class TokenizerKind { characters, bytes, sentencepiece };
+// The kind's word in files and messages.
+std::string word_of(TokenizerKind kind);
+
 // Turns text into token ids and back. Immutable; any thread may call it.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
   virtual int size() const = 0;  // symbols of the vocabulary: ids are 0 .. size() - 1
-  // "characters", "bytes" or "sentencepiece", and what else makes the tokenizer: its symbols one
-  // after the other, nothing, or the model file of SentencePiece. make_tokenizer takes both.
-  virtual std::string kind() const = 0;
+  virtual TokenizerKind kind() const = 0;
+  // By kind: the symbols one after the other, nothing, or the model file of SentencePiece.
   virtual std::string content() const = 0;
 
   // Appends the ids of the text. Returns the offset of the first byte that belongs to no symbol of
@@ -28,7 +31,8 @@ class Tokenizer {
   virtual std::string decode(std::int32_t id) const = 0;
 };
 
-// Throws RequestError: an unknown kind, damaged content, or the library is missing.
+// Throws RequestError: damaged content, an unknown word of a kind, or the library is missing.
+std::shared_ptr<const Tokenizer> make_tokenizer(TokenizerKind kind, const std::string& content);
 std::shared_ptr<const Tokenizer> make_tokenizer(const std::string& kind, const std::string& content);
 
 // Both as one text, for what keeps or sends a tokenizer, and back.

@@ -47,8 +47,8 @@ class CheckpointStore : public Checkpointer {
   void write(std::uint64_t step, NodeId node, const NodeState& state) override;
   void commit(std::uint64_t step) override;
 
-  // Removes what a killed run had no time to remove: unfinished checkpoints and all but the last two
-  // finished ones. Damaged ones count: set them aside first. No node may be writing.
+  // Removes what a killed run had no time to remove: unfinished checkpoints and all but the last
+  // two finished ones. Damaged ones count: set them aside first. No node may be writing.
   void remove_leftovers() const;
 
   // The step of the newest checkpoint, damaged or not.

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "veche/base/value_as.h"
+#include "veche/data/division/partition.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/key_words.h"
 #include "veche/runtime/config/stage_keys.h"
+#include "veche/runtime/config/word_keys.h"
 
 namespace veche {
 
@@ -42,6 +44,10 @@ struct IsList : std::false_type {};
 template <class T>
 struct IsList<std::vector<T>> : std::true_type {};
 
+// Types whose text is a word and what belongs to it, such as "sample:3".
+template <class T>
+constexpr bool kIsWordWithMore = std::same_as<T, TestedModels> || std::same_as<T, DataDivision>;
+
 template <class T>
 constexpr KeySpec::Kind kind_of() {
   using Kind = KeySpec::Kind;
@@ -50,7 +56,7 @@ constexpr KeySpec::Kind kind_of() {
   if constexpr (std::same_as<T, int> || std::same_as<T, std::int64_t>) return Kind::whole;
   if constexpr (std::same_as<T, double>) return Kind::real;
   if constexpr (std::same_as<T, Recompute>) return Kind::any;
-  if constexpr (std::same_as<T, std::string> || std::is_enum_v<T>) return Kind::text;
+  if constexpr (std::same_as<T, std::string> || std::is_enum_v<T> || kIsWordWithMore<T>) return Kind::text;
   if constexpr (std::same_as<T, std::vector<std::int64_t>>) return Kind::wholes;
   if constexpr (std::same_as<T, std::vector<double>>) return Kind::reals;
   if constexpr (std::same_as<T, std::vector<std::string>> || std::same_as<T, DataPath>) return Kind::texts;
@@ -65,6 +71,10 @@ T member_of(const Value& value, const std::string& key) {
     return read_pipeline_cut(value);
   } else if constexpr (std::same_as<T, Recompute>) {
     return read_recompute(value);
+  } else if constexpr (std::same_as<T, TestedModels>) {
+    return read_tested_models(value_as<std::string>(value, key));
+  } else if constexpr (std::same_as<T, DataDivision>) {
+    return read_partition(value_as<std::string>(value, key));
   } else if constexpr (std::is_enum_v<T>) {
     return of_word<T>(value_as<std::string>(value, key));
   } else if constexpr (std::same_as<T, Value>) {
@@ -83,7 +93,7 @@ std::optional<Value> value_of(const T& member) {
     return member ? value_of(*member) : std::nullopt;
   } else if constexpr (std::same_as<T, PipelineCut> || std::same_as<T, Recompute>) {
     return written(member);
-  } else if constexpr (std::is_enum_v<T>) {
+  } else if constexpr (std::is_enum_v<T> || kIsWordWithMore<T>) {
     return Value{word_of(member)};
   } else if constexpr (std::same_as<T, Value>) {
     return member;
@@ -101,6 +111,13 @@ std::optional<Value> value_of(const T& member) {
   }
 }
 
+// One for all keys: a new one for each makes GCC 12 warn of members that it believes uninitialised.
+template <class Section>
+const Section& defaults_of() {
+  static const Section defaults;
+  return defaults;
+}
+
 // Makes the lines of one section's table.
 template <class Section>
 struct Line {
@@ -111,7 +128,7 @@ struct Line {
     SectionKey key;
     key.name = name;
     key.kind = checks.kind.value_or(kind_of<T>());
-    if (!checks.follows) key.fallback = value_of(Section{}.*member);
+    if (!checks.follows) key.fallback = value_of(defaults_of<Section>().*member);
     key.help = std::move(help);
     key.choices = std::move(checks.choices);
     if constexpr (std::is_enum_v<T>)

@@ -51,6 +51,8 @@ template <>
 inline constexpr std::array<std::string_view, 2> kWordsOf<MemberData>{"own", "common"};
 template <>
 inline constexpr std::array<std::string_view, 2> kWordsOf<Learning>{"real", "none"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWordsOf<Task>{"classification", "language", "regression"};
 
 template <class Enum>
 std::vector<std::string> words_of() {

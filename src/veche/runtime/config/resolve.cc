@@ -94,7 +94,8 @@ Settings Config::resolve() const {
   settle_length(settings);
   check_batch(settings.data);
   if (!has("data", "partition"))
-    settings.data.partition = settings.cluster.speed.empty() ? "iid" : "proportional";
+    settings.data.partition = {
+        settings.cluster.speed.empty() ? PartitionRule::iid : PartitionRule::proportional, {}};
   if (!has("cluster", "nodes"))
     if (const auto implied = implied_nodes(settings), nodes = implied ? implied : preferred_nodes_; nodes)
       settings.cluster.nodes = static_cast<int>(*nodes);

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "veche/base/text/host_port.h"
-#include "veche/errors.h"
 #include "veche/data/sets/source.h"
+#include "veche/errors.h"
 #include "veche/graph/topology.h"
 #include "veche/runtime/config/config_keys.h"
 #include "veche/runtime/config/quantity.h"
@@ -73,13 +73,14 @@ void settle_optimizer(Settings& settings, const std::function<bool(const char* k
   };
   const bool text = !settings.brings_data && is_text(settings.data);
   if (text && !given("name")) optimizer.name = "adamw";
-  if (text && (optimizer.name == "adamw" || optimizer.name == "muon")) {
+  const auto rule = optimizer_rule(optimizer.name);
+  if (text && (rule == OptimizerRule::adamw || rule == OptimizerRule::muon)) {
     follows("beta2", optimizer.beta2, 0.99);
     follows("weight_decay", optimizer.weight_decay, 0.1);
     follows("decay_norms", optimizer.decay_norms, false);
     follows("clip", optimizer.clip, 1.0);
   }
-  if (optimizer.name == "muon") {
+  if (rule == OptimizerRule::muon) {
     follows("momentum", optimizer.momentum, 0.95);
     follows("nesterov", optimizer.nesterov, true);
   }

@@ -18,8 +18,8 @@ void check_run_names(const RunSettings& run);
 void check_model_start(const ModelSettings& model);
 // Exactly one of run.epochs and run.steps is set afterwards.
 void settle_length(Settings& settings);
-// Defaults of [optimizer] that follow from its name and from the data. `given`: whether the section has
-// this key.
+// Defaults of [optimizer] that follow from its name and from the data. `given`: whether the section
+// has this key.
 void settle_optimizer(Settings& settings, const std::function<bool(const char* key)>& given);
 void check_batch(const DataSettings& data);
 // The number of nodes that follows from the graph or from the quadratic's lists.

@@ -69,7 +69,8 @@ TEST(PictureReader, SaysWhatIsWrongWithAPicture) {
   EXPECT_THROW(reader.read(cut), Damaged);
   EXPECT_THROW(reader.read({}), Damaged);
   EXPECT_THROW(reader.read(encode_png(grey(20'000, 1, 9))), Damaged);  // too narrow
-  // A header that promises 100,000 x 100,000 pixels, with a valid checksum; no memory is reserved for them.
+  // A header that promises 100,000 x 100,000 pixels, with a valid checksum; no memory is reserved
+  // for them.
   auto huge = encode_png(grey(8, 8, 9));
   const std::uint8_t side[] = {0, 1, 0x86, 0xa0};
   std::copy(std::begin(side), std::end(side), huge.begin() + 16);

@@ -26,7 +26,8 @@ struct RunLayout {
 // The file also says on which machine the run was made, for reports.
 void write_layout(const RunFolder& run, const std::string& model, const std::vector<TensorLayout>& parameters,
                   const std::vector<TensorLayout>& buffers, const DataSource& source);
-// The vocabulary of a run on a text, as packed_tokenizer gives it; empty: it has none, or no layout.
+// The vocabulary of a run on a text, as packed_tokenizer gives it; empty: it has none, or no
+// layout.
 std::string vocabulary_of(const RunFolder& run);
 // Throws RequestError where the layout is missing, damaged or of another model.
 RunLayout layout_for(const RunFolder& run, const SavedModel& model);

@@ -8,8 +8,8 @@
 namespace veche {
 
 nlohmann::json tokenizer_json(const Tokenizer& tokenizer) {
-  nlohmann::json json{{"kind", tokenizer.kind()}};
-  if (tokenizer.kind() == "characters")
+  nlohmann::json json{{"kind", word_of(tokenizer.kind())}};
+  if (tokenizer.kind() == TokenizerKind::characters)
     json["symbols"] = tokenizer.content();
   else if (!tokenizer.content().empty())
     json["model"] = to_hex(tokenizer.content());  // no text

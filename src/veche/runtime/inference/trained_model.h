@@ -45,8 +45,8 @@ class TrainedModel {
   // As Predictor::predict. Throws RunError where the answer is NaN.
   void predict(std::span<const float> images, std::span<float> probabilities);
 
-  // A language model continues a text: begins one. Throws RequestError for another model, or a prompt
-  // that it cannot read.
+  // A language model continues a text: begins one. Throws RequestError for another model, or a
+  // prompt that it cannot read.
   TextWriter begin_text(std::string_view prompt, const Sampling& how);
   void check_continues_texts() const;
 

@@ -33,7 +33,7 @@ Partition divide(const Settings& settings, const NodeSpeeds& speeds, const NodeF
 Partition divide_own(const Settings& settings, const NodesInView& view, const NodeFolders& folders) {
   Partition shards(static_cast<std::size_t>(settings.nodes()));
   const Dataset& train = *folders.source.train;
-  Partition here = partition(train.size(), view.here, "iid", settings.seed(), {});
+  Partition here = partition(train.size(), view.here, {}, settings.seed(), {});
   std::ranges::move(here, shards.begin() + view.first_here);
   return shards;
 }

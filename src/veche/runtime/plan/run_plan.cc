@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "veche/errors.h"
@@ -19,23 +18,11 @@
 #include "veche/runtime/registry.h"
 #include "veche/train/compression/coded_mixer.h"
 #include "veche/train/measure/target.h"
+#include "veche/train/optim/optimizer.h"
 #include "veche/train/strategies/strategies.h"
 
 namespace veche {
 namespace {
-
-void read_eval_mode(const std::string& mode, TrainingPlan& plan) {
-  constexpr std::string_view kSample = "sample:";
-  if (mode == "average") return;
-  plan.evaluate_own = mode == "all" ? TrainingPlan::Who::all : TrainingPlan::Who::sample;
-  if (mode == "all") return;
-  const char* end = mode.data() + mode.size();
-  const char* number = mode.starts_with(kSample) ? mode.data() + kSample.size() : end;
-  const auto [stop, error] = std::from_chars(number, end, plan.sample_size);
-  if (error != std::errc() || stop != end || plan.sample_size < 1)
-    throw RequestError(fmt::format(
-        "run.eval = \"{}\" does not exist; choose average, all or sample:K, such as sample:3", mode));
-}
 
 std::optional<Compression> plan_compression(const Settings& settings, const Topology* topology,
                                             const NodeSpeeds& speeds, double steps_per_epoch) {
@@ -43,6 +30,8 @@ std::optional<Compression> plan_compression(const Settings& settings, const Topo
                     .known = strategies(),
                     .strategy_options = settings.strategy,
                     .optimizer = settings.optimizer,
+                    .plain_sgd = optimizer_rule(settings.optimizer.name) == OptimizerRule::sgd &&
+                                 !settings.optimizer.nesterov,
                     .steps_per_epoch = steps_per_epoch,
                     .async = is_async(settings),
                     .equal_nodes = speeds.mix_every.empty(),
@@ -118,6 +107,7 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                     .checkpoint_every = or_epoch(run.checkpoint_every),
                     .target = {},
                     .seed = settings.seed(),
+                    .tested = run.eval,
                     .flops_per_sample = simulation ? simulation->flops_per_sample : 0,
                     .learns = !simulation || simulation->learns,
                     .clip = settings.optimizer.clip,
@@ -141,7 +131,6 @@ TrainingPlan plan_training(const Settings& settings, const NodeSpeeds& speeds, c
                     .schedule = plan_rate(settings, steps, steps_per_epoch, view),
                     .data = std::move(data)};
   plan.target = plan_target(run, plan);
-  read_eval_mode(run.eval, plan);
   give_to_codec(plan);
   return plan;
 }

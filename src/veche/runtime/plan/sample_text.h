@@ -8,8 +8,9 @@
 
 namespace veche {
 
-// Lets a learner's model continue the first words of the test text: the same model always writes the
-// same. Empty where the data are no text. What it returns is empty if the model writes no texts.
+// Lets a learner's model continue the first words of the test text: the same model always writes
+// the same. Empty where the data are no text. What it returns is empty if the model writes no
+// texts.
 std::function<std::string(Learner& learner)> plan_sample(const DataSource& source);
 
 }  // namespace veche

@@ -25,12 +25,12 @@ void check_stages_for_views(const Settings& settings, const StrategyInfo& info) 
            "choose the one in step");
   if (const auto state = info.common_state(settings.strategy))
     refuse("pipeline.stages with " + state->name, state->instead);
-  // Stages whose nodes have equal models complete a step that other stages have made, by the exact mean
-  // of the gradients they have kept (train/views/partial_step.cc): a codec's errors and gradients that
-  // were delayed are not there any more.
+  // Stages whose nodes have equal models complete a step that other stages have made, by the exact
+  // mean of the gradients they have kept (train/views/partial_step.cc): a codec's errors and
+  // gradients that were delayed are not there any more.
   const Replicas replicas = info.replicas(settings.strategy);
   const bool completes = replicas == Replicas::equal || replicas == Replicas::served;
-  if (completes && settings.compress.codec != "none")
+  if (completes && settings.compress.has_codec())
     refuse(fmt::format("pipeline.stages with compress.codec = \"{}\" and strategy.name = \"{}\"",
                        settings.compress.codec, info.name),
            fmt::format("leave out compress.codec, or choose strategy.name = \"{}\"",

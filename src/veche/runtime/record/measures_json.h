@@ -12,8 +12,8 @@ namespace veche {
 // Measures in the files of a run (docs/runs.md), written and read here. Files of versions that knew
 // classes only have neither "task" nor "measure", and count images.
 
-// {"loss": .., "accuracy": ..}: every measure of the task that the result has. Of a test also "auc" of
-// two classes.
+// {"loss": .., "accuracy": ..}: every measure of the task that the result has. Of a test also "auc"
+// of two classes.
 nlohmann::ordered_json measures_json(const TestResult& result);
 // The sums of a node, in the task of a test.
 TestResult as_result(const Score& score, const TestResult& of_task);

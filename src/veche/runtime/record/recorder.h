@@ -15,8 +15,8 @@ namespace veche {
 
 // Writes every evaluation to metrics.jsonl and to TensorBoard's events, and progress to
 // progress.jsonl and nodes.json. Passes everything on to the next observer. While the disk is full
-// the run continues: the recorder keeps unwritten lines in memory and tells the observer, and at
-// the end what is lost.
+// the run continues: the recorder keeps unwritten lines in memory and tells the observer; at
+// the end it tells how many were lost.
 class Recorder : public Observer {
  public:
   // When a run is resumed, measurements after its checkpoint are removed, since they will be made

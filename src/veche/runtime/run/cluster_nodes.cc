@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "veche/base/files/files.h"
 #include "veche/base/machine/memory.h"
 #include "veche/driven_learner.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 #include "veche/runtime/record/loader_watch.h"
 
 namespace veche {
@@ -135,10 +135,8 @@ void ClusterNodes::gather(RunResult& result) const {
   if (all.size() % result.parameters.size() != 0 || bytes % bytes_of_model != 0)
     throw RunError(fmt::format("all ranks together sent {} bytes where the models of {} nodes were expected",
                                all.size(), result.parameters.size()));
-  for (std::size_t i = 0; bytes > 0 && i < result.parameters.size(); ++i) {
-    result.parameters[i].resize(bytes / sizeof(float));
-    std::memcpy(result.parameters[i].data(), all.data() + i * bytes, bytes);
-  }
+  for (std::size_t i = 0; bytes > 0 && i < result.parameters.size(); ++i)
+    result.parameters[i] = copied_items<float>(std::as_bytes(std::span(all)).subspan(i * bytes, bytes));
 }
 
 void ClusterNodes::take_trace(const Node& node) {

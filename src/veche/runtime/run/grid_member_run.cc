@@ -7,8 +7,8 @@
 
 #include "veche/comm/grid/grid.h"
 #include "veche/errors.h"
-#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/config/member_config.h"
+#include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/record/provisional_folder.h"
 #include "veche/runtime/run/grid_training.h"
 #include "veche/runtime/run/member_observer.h"
@@ -93,7 +93,7 @@ VocabularyWait wait_of(grid::Grid& grid, const Settings& settings, const GridMem
 }
 
 Settings with_symbols(Settings settings, const std::string& symbols) {
-  settings.data.vocabulary = packed_tokenizer(*make_tokenizer("characters", symbols));
+  settings.data.vocabulary = packed_tokenizer(*make_tokenizer(TokenizerKind::characters, symbols));
   return settings;
 }
 
@@ -165,7 +165,7 @@ RunResult GridMemberRun::join() {
     vocabulary->fix();
     settings = with_symbols(settings, symbols);
     shared.data.vocabulary = settings.data.vocabulary;
-    shared.data.classes = make_tokenizer("characters", symbols)->size();
+    shared.data.classes = make_tokenizer(TokenizerKind::characters, symbols)->size();
   }
   const std::unique_ptr<GridTraining> training = training_of(request_, settings, observer, vocabulary);
   training->data().check_fit(shared.data);

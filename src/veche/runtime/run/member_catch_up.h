@@ -8,8 +8,8 @@
 namespace veche {
 
 // Brings a member that is in no view yet to where the others are, while they continue to train.
-// What it could not fetch, it fetches in its first view. Does nothing if each node has its own model
-// and this member has its model.
+// What it could not fetch, it fetches in its first view. Does nothing if each node has its own
+// model and this member has its model.
 void catch_up_member(grid::Grid& grid, const MemberPlan& plan, MemberNodes& nodes, TrainingSession& session);
 
 // The same, also if each node has its own model and this member has its model.

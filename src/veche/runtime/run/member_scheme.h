@@ -14,17 +14,17 @@
 namespace veche {
 
 // The members of a grid with tables of their own agree on one scheme (docs/tables.md). At the
-// beginning of every view before the first step each member tells the sums of its training rows, and
-// all compute the same scheme from them. Afterwards the scheme is fixed: newcomers take that of the
-// members that have trained.
+// beginning of every view before the first step each member tells the sums of its training rows,
+// and all compute the same scheme from them. Afterwards the scheme is fixed: newcomers take that of
+// the members that have trained.
 class MemberScheme {
  public:
   explicit MemberScheme(const MemberPlan& plan) : plan_(plan) {}
 
   // Called by the thread of each local node at the beginning of a view; the `first` one tells the
-  // sums of its member. Throws ViewChanged where another scheme than that of the plan was agreed on:
-  // the caller then applies it and goes on in the next view. Throws RequestError where the tables do
-  // not fit together.
+  // sums of its member. Throws ViewChanged where another scheme than that of the plan was agreed
+  // on: the caller then applies it and goes on in the next view. Throws RequestError where the
+  // tables do not fit together.
   void agree(Endpoint& endpoint, const View& view, bool first);
   // The scheme to apply, once.
   std::shared_ptr<const TableScheme> take();

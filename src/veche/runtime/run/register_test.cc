@@ -318,6 +318,48 @@ class CodedMean : public Strategy, public MeasuredStrategy {
   CompressedSum sum_;
 };
 
+// The mean of the gradients by the algorithm that a key names, in two moments.
+class OwnSum : public Strategy {
+ public:
+  explicit OwnSum(StrategyContext context)
+      : context_(std::move(context)),
+        algorithm_(all_reduce_named(context_.options.get<std::string>("algorithm"))) {}
+  Gradient after_backward(std::uint64_t step) override {
+    const std::span<float> gradient = context_.learner.gradients();
+    scale(gradient, static_cast<float>(context_.samples.share(context_.me(), context_.nodes(), step)));
+    begin_all_reduce(context_.channel, gradient, algorithm_);
+    complete_all_reduce(context_.channel, gradient, algorithm_);
+    return Gradient::shared;
+  }
+
+ private:
+  StrategyContext context_;
+  const AllReduceAlgorithm algorithm_;
+};
+
+TEST_F(Registered, StrategiesChooseTheAlgorithmOfASum) {
+  StrategyInfo sums = strategy(
+      "own-sum", [](StrategyContext context) { return std::make_unique<OwnSum>(std::move(context)); });
+  sums.keys.push_back({.name = "algorithm",
+                       .kind = KeySpec::Kind::text,
+                       .fallback = Value{std::string("auto")},
+                       .help = "how the nodes add up",
+                       .choices = all_reduce_names()});
+  register_strategy(sums);
+  const auto trained = [](const std::string& name, const std::string& algorithm) {
+    Config config = Config::from_text(
+        "[model]\nname = 'quadratic'\na = [[1, 0.3], [0.7, 2], [0.1, 1], [0.9, 0.9]]\n"
+        "b = [[0.1, 3], [-1, 0.7], [2, 2], [0.3, -5]]\n[run]\nsteps = 20\n[optimizer]\nname = 'sgd'\n");
+    config.set("strategy.name=" + name);
+    config.set("strategy.algorithm=" + algorithm);
+    return veche::Run(config, {.keep = false}).wait().parameters;
+  };
+  for (const std::string& algorithm : all_reduce_names())
+    EXPECT_EQ(trained("own-sum", algorithm), trained("allreduce", algorithm)) << algorithm;
+  EXPECT_EQ(refusal([&] { trained("own-sum", "rign"); }),
+            "strategy.algorithm = \"rign\" does not exist; did you mean 'ring'?");
+}
+
 TEST_F(Registered, StrategiesDeclareWhatTheyCan) {
   StrategyInfo declares = strategy(
       "declares", [](StrategyContext context) { return std::make_unique<CodedMean>(std::move(context)); });

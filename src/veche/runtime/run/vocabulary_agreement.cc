@@ -62,7 +62,7 @@ class WaitLimit {
 
 bool agrees_on_vocabulary(const Settings& settings) {
   return is_text(settings.data) && settings.grid.data == MemberData::own && settings.grid.wait_for > 1 &&
-         settings.data.tokenizer.value_or("characters") == "characters";
+         tokenizer_of(settings.data).kind == TokenizerSpec::Kind::characters;
 }
 
 std::string own_symbols(const Settings& settings) {

@@ -48,8 +48,8 @@ struct VocabularyWait {
   std::function<void(const std::string& sentence)> say;
   const std::atomic<bool>* interrupted = nullptr;
 };
-// The founder: waits for grid.wait_for members, at most grid.wait_limit (then RunError), and returns
-// the union. An interrupt ends the wait.
+// The founder: waits for grid.wait_for members, at most grid.wait_limit (then RunError), and
+// returns the union. An interrupt ends the wait.
 std::string agree_as_founder(const VocabularyWait& wait, const std::shared_ptr<SharedVocabulary>& shared);
 // Another member: the union.
 std::string agree_as_newcomer(const VocabularyWait& wait, const std::string& symbols);

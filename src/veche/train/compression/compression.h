@@ -29,6 +29,7 @@ struct CompressedRun {
   const std::vector<StrategyInfo>& known;  // strategies that a refusal may suggest
   const Options& strategy_options;
   const OptimizerSettings& optimizer;
+  bool plain_sgd = false;  // the optimizer is SGD, without Nesterov's form
   double steps_per_epoch = 0;
   bool async = false;
   bool fixed_graph = true;      // the neighbours are the same in every round

@@ -15,8 +15,10 @@ Coding Compressor::coding() const { return coder_->counted(); }
 void Compressor::add_state(SavedState& state) { coder_->add_state(state); }
 
 CompressedSum::CompressedSum(Compressor& compressor, Channel channel)
+    : CompressedSum(compressor, std::move(channel), AllReduceAlgorithm::ring) {}
+CompressedSum::CompressedSum(Compressor& compressor, Channel channel, AllReduceAlgorithm algorithm)
     : sum_(std::make_unique<CodedSum>(compressor.coder(), std::move(channel), compressor.coder().whole(false),
-                                      AllReduceAlgorithm::ring)) {}
+                                      algorithm)) {}
 CompressedSum::~CompressedSum() = default;
 
 void CompressedSum::sum(std::span<float> x) { sum_->sum(x); }

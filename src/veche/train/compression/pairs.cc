@@ -35,7 +35,7 @@ class Pair {
       refuse("dgc corrects the momentum of gradients, and this strategy sends models",
              fmt::format("choose compress.codec = \"topk:{:g}\", or {}", spec_.amount,
                          named(CodedExchange::gradients)));
-    if (spec_.gradients_only() && (run_.optimizer.name != "sgd" || run_.optimizer.nesterov))
+    if (spec_.gradients_only() && !run_.plain_sgd)
       refuse("dgc takes the place of the momentum of plain SGD",
              fmt::format("choose optimizer.name = \"sgd\" with optimizer.momentum, or compress.codec = "
                          "\"topk:{:g}\"",

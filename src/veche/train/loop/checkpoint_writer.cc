@@ -55,7 +55,8 @@ void CheckpointWriter::commit(std::uint64_t number) {
 
 void CheckpointWriter::save(std::uint64_t number) {
   if (!enabled() || number == node_.counters.last_checkpoint) return;
-  // The numbers of checkpoints never go back, also if this node has fewer steps than the newest one.
+  // The numbers of checkpoints never go back, also if this node has fewer steps than the newest
+  // one.
   const std::uint64_t kept =
       number < node_.counters.newest_checkpoint ? node_.counters.newest_checkpoint + 1 : number;
   write(kept);

@@ -22,8 +22,8 @@ class Evaluator {
   // ten thousand nodes would not fit into memory. Where the models do not learn, only times are
   // measured.
   Evaluation evaluate(StopReason stopped);
-  // Collective: whether an evaluation after this step, if one was due, showed that the averaged model
-  // has reached the run's target.
+  // Collective: whether an evaluation after this step, if one was due, showed that the averaged
+  // model has reached the run's target.
   bool had_reached_target();
   bool reaches_target(const TestResult& average_model) const;
   StopReason target_reason() const {

@@ -28,7 +28,7 @@ struct NodeParts {
   const Dataset* test() const { return plan.data.test.get(); }
 };
 
-// A node and what a training loop makes it do.
+// A node, and the parts of it that a training loop calls.
 struct LoopParts {
   NodeParts node;
   TrainingStep& step;

@@ -56,13 +56,14 @@ Loader::Plan TrainingPlan::loading_of(std::size_t learner, std::uint64_t step) c
 }
 
 bool TrainingPlan::tests_model_of(std::size_t node, std::size_t nodes, std::uint64_t step) const {
-  if (evaluate_own != Who::sample) return evaluate_own == Who::all;
-  return drawn(node, nodes, sample_size, RandomStream(seed, "evaluation sample", step));
+  if (tested.which != TestedModels::Which::sample) return tested.which == TestedModels::Which::all;
+  return drawn(node, nodes, tested.count, RandomStream(seed, "evaluation sample", step));
 }
 
 bool TrainingPlan::tests_model_at_end_of(std::size_t node, std::size_t nodes) const {
-  if (nodes <= kAllTestedAtEnd || evaluate_own == Who::all) return true;
-  const int count = evaluate_own == Who::sample ? sample_size : static_cast<int>(kAllTestedAtEnd);
+  if (nodes <= kAllTestedAtEnd || tested.which == TestedModels::Which::all) return true;
+  const int count =
+      tested.which == TestedModels::Which::sample ? tested.count : static_cast<int>(kAllTestedAtEnd);
   return drawn(node, nodes, count, RandomStream(seed, "evaluation sample", steps));
 }
 

@@ -12,6 +12,7 @@
 #include "veche/data/feed/loader.h"
 #include "veche/dataset.h"
 #include "veche/learner.h"
+#include "veche/settings.h"
 #include "veche/strategy_info.h"
 #include "veche/train/compression/compression.h"
 #include "veche/train/loop/sample_plan.h"
@@ -42,8 +43,7 @@ struct TrainingPlan {
   std::uint64_t checkpoint_every = 0;  // steps; 0: only at the end
   std::optional<Target> target;        // of the averaged model
   std::uint64_t seed = 1;
-  enum class Who { average, all, sample } evaluate_own = Who::average;  // models tested during the run
-  int sample_size = 0;
+  TestedModels tested = {};      // during the run
   double flops_per_sample = 0;   // of a pass, in virtual time
   bool learns = true;            // false: no gradients are computed, and models are not measured
   double clip = 0;               // largest norm of the gradient; 0: any

@@ -10,8 +10,8 @@ namespace veche {
 namespace {
 
 constexpr std::uint64_t kMostStepsBetweenReports = 1000;
-// The first step may take no time, if its gradient was there before: it does not predict the time of
-// the following ones.
+// The first step may take no time, if its gradient was there before: it does not predict the time
+// of the following ones.
 constexpr std::uint64_t kMostGrowth = 32;
 constexpr int kSquareOfAFew = 32;
 

@@ -51,7 +51,7 @@ struct Seen {
 
 // Every batch of every node from `first_step` to the end, and what was sent for it.
 std::map<int, Seen> train(double part, std::uint64_t first_step) {
-  const Partition home = partition(kSamples, kNodes, "sizes:[13,30,30,30]", 1);
+  const Partition home = partition(kSamples, kNodes, read_partition("sizes:[13,30,30,30]"), 1);
   constexpr std::uint64_t kSteps = 6;  // an epoch of the largest shard
   std::map<int, Seen> seen;
   std::mutex mutex;
@@ -90,7 +90,7 @@ std::map<int, Seen> train(double part, std::uint64_t first_step) {
 }
 
 TEST(SampleExchange, BringsEveryNodeWhatTheDivisionGivesIt) {
-  const Partition home = partition(kSamples, kNodes, "sizes:[13,30,30,30]", 1);
+  const Partition home = partition(kSamples, kNodes, read_partition("sizes:[13,30,30,30]"), 1);
   for (const double part : {0.0, 0.2, 1.0}) {
     SCOPED_TRACE(part);
     const std::map<int, Seen> seen = train(part, 0);

@@ -10,12 +10,12 @@
 
 namespace veche {
 
-// A node's training step, and what frames the steps: strategy.start and strategy.finish. A run whose
-// members come and go derives from it to recover from a step that was cut off. This is inheritance
-// and not a wrapper, as recovery acts between the phases of a step, on what they share: it keeps
-// the gradient before the exchange, puts the parameters back if the exchange throws, and skips a
-// pass or an update made before. Each phase is therefore a virtual function. Belongs to the node's
-// thread.
+// A node's training step, and what frames the steps: strategy.start and strategy.finish. A run
+// whose members come and go derives from it to recover from a step that was cut off. This is
+// inheritance and not a wrapper, as recovery acts between the phases of a step, on what they share:
+// it keeps the gradient before the exchange, puts the parameters back if the exchange throws, and
+// skips a pass or an update made before. Each phase is therefore a virtual function. Belongs to the
+// node's thread.
 class TrainingStep {
  public:
   TrainingStep(const NodeParts& node, GradientClip& clip, BatchFeed& feed)

@@ -21,8 +21,8 @@ namespace veche {
 // share one copy. Other nodes may read `mine` until this returns; if it throws, until the run ends.
 Message mean_over_nodes(Channel& channel, std::span<const float> mine, std::size_t idle = 0);
 
-// Computes seconds, targets per second and cv from the nodes' reports; the first `idle` nodes do not count in
-// cv.
+// Computes seconds, targets per second and cv from the nodes' reports; the first `idle` nodes do
+// not count in cv.
 void sum_up(Evaluation& evaluation, double squared_norm_of_mean, std::size_t idle = 0);
 
 // A model that a learner uses for a while instead of its own.

@@ -16,6 +16,8 @@
 namespace veche {
 namespace {
 
+constexpr std::array<std::string_view, 5> kNames{"sgd", "adam", "adamw", "lars", "muon"};  // of OptimizerRule
+
 // A stretch of the vector that is treated alike.
 struct Group {
   std::size_t from, to;
@@ -182,18 +184,24 @@ std::vector<LayerSpan> layers_of(Learner& learner, std::span<const float> part) 
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::vector<LayerSpan> layers,
                                           const std::string& instead) {
-  const std::string& name = settings.name;
-  if (name == "sgd") return std::make_unique<Sgd>(settings, layers);
-  if (name == "adam") return std::make_unique<Adam>(settings, layers, false);
-  if (name == "adamw") return std::make_unique<Adam>(settings, layers, true);
-  if (name == "lars") return make_lars(settings, std::move(layers), instead);
-  if (name == "muon") {
-    std::vector<LayerSpan> rest = layers;
-    std::erase_if(rest, [](const LayerSpan& layer) { return layer.hidden; });
-    return make_muon(settings, layers, std::make_unique<Adam>(settings, rest, true, size_of(layers)),
-                     instead);
+  const auto rule = optimizer_rule(settings.name);
+  if (!rule)
+    throw std::logic_error("optimizer '" + settings.name + "' passed the check of the configuration");
+  switch (*rule) {
+    case OptimizerRule::sgd:
+      return std::make_unique<Sgd>(settings, layers);
+    case OptimizerRule::adam:
+      return std::make_unique<Adam>(settings, layers, false);
+    case OptimizerRule::adamw:
+      return std::make_unique<Adam>(settings, layers, true);
+    case OptimizerRule::lars:
+      return make_lars(settings, std::move(layers), instead);
+    case OptimizerRule::muon:
+      break;
   }
-  throw std::logic_error("optimizer '" + name + "' passed the check of the configuration");
+  std::vector<LayerSpan> rest = layers;
+  std::erase_if(rest, [](const LayerSpan& layer) { return layer.hidden; });
+  return make_muon(settings, layers, std::make_unique<Adam>(settings, rest, true, size_of(layers)), instead);
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, Learner& learner,
@@ -214,20 +222,26 @@ Registry<OwnOptimizer>& own_optimizers() {
 
 void register_optimizer(OwnOptimizer optimizer) {
   const bool makes = static_cast<bool>(optimizer.make);
-  own_optimizers().add(std::move(optimizer), "optimizer", makes, [](const std::string& name) {
-    const std::vector<std::string> names = optimizer_names();
-    return std::ranges::find(names, name) != names.end();
-  });
+  own_optimizers().add(std::move(optimizer), "optimizer", makes,
+                       [](const std::string& name) { return optimizer_rule(name).has_value(); });
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters) {
   return make_optimizer(settings, std::vector<LayerSpan>{{.from = 0, .to = parameters}});
 }
 
-std::vector<std::string> optimizer_names() { return {"sgd", "adam", "adamw", "lars", "muon"}; }
+std::vector<std::string> optimizer_names() { return {kNames.begin(), kNames.end()}; }
 
-double default_rate(const std::string& optimizer) {
-  return optimizer == "lars" ? 1.0 : optimizer == "sgd" ? 0.05 : 0.001;
+std::optional<OptimizerRule> optimizer_rule(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return {};
+  return static_cast<OptimizerRule>(found - kNames.begin());
+}
+
+double default_rate(std::string_view optimizer) {
+  const auto rule = optimizer_rule(optimizer);
+  if (rule == OptimizerRule::lars) return 1;
+  return rule == OptimizerRule::sgd ? 0.05 : 0.001;
 }
 
 }  // namespace veche

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "veche/base/module/registry.h"
@@ -45,10 +47,13 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, Lea
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerSettings& settings, std::size_t parameters);
 
 // The built-in ones.
+enum class OptimizerRule { sgd, adam, adamw, lars, muon };
 std::vector<std::string> optimizer_names();
+// Returns nothing for a name that a program has registered.
+std::optional<OptimizerRule> optimizer_rule(std::string_view name);
 // Registered by programs (veche/register.h).
 Registry<OwnOptimizer>& own_optimizers();
 // Default learning rates.
-double default_rate(const std::string& optimizer);
+double default_rate(std::string_view optimizer);
 
 }  // namespace veche

@@ -66,7 +66,8 @@ class Pipeline {
 
  private:
   Message expect(Channel& channel, int stage);
-  // Does `work`, whose message has come from this stage: if it is damaged, the error names the node.
+  // Does `work`, whose message has come from this stage: if it is damaged, the error names the
+  // node.
   void blaming(int stage, const std::function<void()>& work) const;
   Score tell_first(const Score& score);
   void pass(const char* name, const MicroBatch& part, std::size_t samples, double flops,

@@ -12,8 +12,8 @@ namespace veche {
 namespace {
 
 // NoLoCo (Kolehmainen et al. 2025): no node ever waits for more than one other. A node has slow
-// weights f beside its model x, which begins at f and trains for q steps. Then random pairs exchange
-// f and s = f - x, and with the means over the pair
+// weights f beside its model x, which begins at f and trains for q steps. Then random pairs
+// exchange f and s = f - x, and with the means over the pair
 //   d <- momentum d - rate mean(s) - pull (f - mean(f));  f <- f + d;  x <- f
 // The last term draws the nodes' slow weights together. A node without a pair has its own means.
 class OuterGossip : public Strategy, public DividedState {

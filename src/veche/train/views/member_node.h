@@ -12,8 +12,8 @@
 
 namespace veche {
 
-// A node of one view, as Node is one of a run whose nodes stay the same: made of what the member
-// brings from the last view, which it takes on to the next. Belongs to the node's thread.
+// A node of one view of the grid; Node is its counterpart for a fixed set of nodes. It takes the
+// member's state from the previous view and returns it for the next. Belongs to the node's thread.
 class MemberNode {
  public:
   // Throws RequestError for options that do not go together. The plan outlives it.

@@ -5,8 +5,8 @@
 
 namespace veche {
 
-// Copies the strategy's state that is equal on all nodes; returns whether it has changed. Also copies
-// what of it is this node's own.
+// Copies the strategy's state that is equal on all nodes; returns whether it has changed. Also
+// copies what of it is this node's own.
 bool keep_common(MemberState& self, const AttachedStrategy& strategy, const TrainingPlan& plan);
 
 // The step of a member of a view: it also lends its state to newcomers.
@@ -21,7 +21,7 @@ class MemberStep : public TrainingStep {
   Update run_optimizer() override;
   Score train_stage(const Turn& turn, const std::function<void(Time)>& after_pass) override;
   void sleep(Time length) override;
-  // Called when this stage has its gradient: no other stage can have gone further then.
+  // Called when this stage has its gradient, before any other stage can have made the step.
   virtual void stage_passed() {}
   bool is_followed() const;  // by a newcomer that repeats this node's steps
 

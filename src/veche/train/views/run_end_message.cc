@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
 #include "veche/errors.h"
@@ -75,10 +74,8 @@ EndOfRun end_in(const Message& message, const std::string& from) {
   average.task = word.task;
   average.characters_per_token = word.characters_per_token;
   if (word.auc >= 0) average.auc = word.auc;
-  average.classes.resize(word.classes);
-  last.nodes.resize(of_nodes / sizeof(NodeReport));
-  if (of_classes > 0) std::memcpy(average.classes.data(), payload.data(), of_classes);
-  if (of_nodes > 0) std::memcpy(last.nodes.data(), payload.data() + of_classes, of_nodes);
+  average.classes = copied_items<ClassScore>(payload.first(of_classes));
+  last.nodes = copied_items<NodeReport>(payload.last(of_nodes));
   return end;
 }
 

@@ -178,8 +178,8 @@ std::string StagedPart::complete_step(MemberState& self, Channel& peers, const T
   }
   partial.scale = served ? 0 : made_scale;
   const bool makes_it = has_its_stage(place_) && at(place_).step == furthest;
-  // The nodes that made the step may have come back from their folders, which do not hold the factor.
-  // The norm of this stage alone would give another.
+  // The nodes that made the step may have come back from their folders, which do not hold the
+  // factor. The norm of this stage alone would give another.
   const bool unknown_clip = any && !served && plan.clip > 0 && made_scale == 0;
   if (any && !unknown_clip) complete_together(self, peers, plan, partial, makes_it);
   self.made_scale = made_scale;

@@ -49,8 +49,8 @@ class StagedPart {
   // if the user interrupts this process. Throws ViewChanged.
   std::optional<Evaluation> wait(MemberState& self, Endpoint& all, const TrainingPlan* last_plan,
                                  const std::atomic<bool>& interrupted) const;
-  // For nodes that trained: tells the nodes that wait. Returns when all that trained have come so
-  // far.
+  // For nodes that trained: tells the nodes that wait. Returns when all nodes that trained have
+  // called it.
   void end(Endpoint& all, Channel& channel, const Evaluation& last) const;
 
  private:

@@ -26,7 +26,8 @@ Shared shared_by(const StrategyInfo& strategy, const Options& options);
 
 // Lends a node's state to newcomers while the node trains on: a copy of its state between two
 // steps, made when a newcomer asks for it, then the steps that change the shared state. Keeps
-// nothing while no newcomer asks. The node's thread reports its steps; any thread may call `answer`.
+// nothing while no newcomer asks. The node's thread reports its steps; any thread may call
+// `answer`.
 class StateDonor {
  public:
   static constexpr std::uint64_t kMostKept = 512U << 20;  // bytes of gradients

@@ -19,7 +19,7 @@ void StateFetcher::choose(std::vector<std::size_t> donors, std::uint64_t copy) {
   copy_ = copy;
 }
 
-// Answers to anything else come late, and nobody waits for them any more.
+// Skips late answers to earlier requests.
 std::optional<PartAnswer> StateFetcher::next_part(StateRequest::What what, std::uint64_t of) {
   while (const auto answer = transport_.next()) {
     const auto place = std::ranges::find(donors_, answer->donor);

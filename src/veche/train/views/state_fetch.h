@@ -39,8 +39,8 @@ bool fetch_parts(PiecePlan& plan, std::size_t donors, Ask ask, Next next, Take t
   return true;
 }
 
-// Carries requests to nodes that all have the same state, and their answers back: over the channel of
-// a view (state_transfer.cc), or by name while this node is in no view (catch_up.cc).
+// Carries requests to nodes that all have the same state, and their answers back: over the channel
+// of a view (state_transfer.cc), or by name while this node is in no view (catch_up.cc).
 class StateTransport {
  public:
   struct Answer {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "veche/base/files/content_hash.h"
 #include "veche/errors.h"
+#include "veche/packed.h"
 
 namespace veche {
 namespace {
@@ -40,9 +40,8 @@ std::vector<std::uint64_t> StateManifest::coded() const {
 }
 
 std::optional<StateManifest> StateManifest::of(std::span<const std::byte> code) {
-  std::vector<std::uint64_t> words(code.size() / sizeof(std::uint64_t));
+  const std::vector<std::uint64_t> words = copied_items<std::uint64_t>(code);
   const std::size_t most = words.size() < 3 ? 0 : words.size() - 3;
-  if (!words.empty()) std::memcpy(words.data(), code.data(), words.size() * sizeof(std::uint64_t));
   if (words.size() < 3 || code.size() % sizeof(std::uint64_t) != 0 || words[1] > most ||
       words[2] != most - words[1])
     return {};

@@ -45,7 +45,8 @@ class ViewPart {
   // Of the last view: a message for people about its beginning, and its plan.
   const std::string& told() const { return notice_; }
   const TrainingPlan* plan() const { return plan_.get(); }
-  // Called by the node's thread first in every view, before it tells anything; may throw ViewChanged.
+  // Called by the node's thread first in every view, before it tells anything; may throw
+  // ViewChanged.
   std::function<void(Endpoint& endpoint, const View& view)> on_enter;
   // Called by the speaker of the process before its first step in a view.
   std::function<void(const TrainingPlan& plan, const std::string& told)> on_begin;

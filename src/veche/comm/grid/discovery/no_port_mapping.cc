@@ -5,8 +5,8 @@ namespace veche::grid {
 
 struct PortMapping::State {};
 
-PortMapping::PortMapping(std::uint16_t, std::function<void(const Outcome&)> told) {
-  told({"", "this build has no UPnP (libminiupnpc-dev)"});
+PortMapping::PortMapping(std::uint16_t, std::function<void(const Outcome&)> report) {
+  report({"", "this build has no UPnP (libminiupnpc-dev)"});
 }
 PortMapping::~PortMapping() = default;
 

@@ -70,7 +70,7 @@ class Router {
 
 struct PortMapping::State {
   std::uint16_t port = 0;
-  std::function<void(const Outcome&)> told;
+  std::function<void(const Outcome&)> report;
   Mutex mutex;
   ConditionVariable changed;
   bool stopping VECHE_GUARDED_BY(mutex) = false;
@@ -78,7 +78,7 @@ struct PortMapping::State {
 
   void tell(const Outcome& outcome) {
     const MutexLock lock(mutex);
-    if (!stopping) told(outcome);
+    if (!stopping) report(outcome);
   }
 
   void run() {
@@ -104,10 +104,10 @@ struct PortMapping::State {
   }
 };
 
-PortMapping::PortMapping(std::uint16_t port, std::function<void(const Outcome&)> told)
+PortMapping::PortMapping(std::uint16_t port, std::function<void(const Outcome&)> report)
     : state_(std::make_shared<State>()) {
   state_->port = port;
-  state_->told = std::move(told);
+  state_->report = std::move(report);
   // The thread may still wait for a router when this object is destroyed, so it shares the state.
   std::thread([state = state_] {
     state->run();

@@ -16,8 +16,8 @@ class PortMapping {
     std::string address;  // external HOST:PORT; empty: none, for the reason given
     std::string why;
   };
-  // `told` is called on the thread, after the first attempt and whenever the address changes.
-  PortMapping(std::uint16_t port, std::function<void(const Outcome&)> told);
+  // `report` is called on the thread, after the first attempt and whenever the address changes.
+  PortMapping(std::uint16_t port, std::function<void(const Outcome&)> report);
   ~PortMapping();
   PortMapping(const PortMapping&) = delete;
   PortMapping& operator=(const PortMapping&) = delete;

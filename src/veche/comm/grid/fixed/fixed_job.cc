@@ -77,7 +77,7 @@ class FixedJob : public Job, private LinkEvents {
   std::string host_of(int rank) const override { return hosts_.at(static_cast<std::size_t>(rank)); }
 
   // Waiting nodes learn it from their endpoint; the job does not end.
-  void on_loss(std::function<void(const std::string&)> /*told*/) override {}
+  void on_loss(std::function<void(const std::string&)> /*report*/) override {}
 
   std::vector<std::string> exchange(const std::string& mine, Time limit) override {
     std::vector<std::string> texts = agree(as_text(mine), limit);

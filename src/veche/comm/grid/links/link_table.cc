@@ -162,11 +162,11 @@ void LinkTable::close(const MemberId& peer, const std::string& why) {
     if (connection->peer() == peer) connection->close(why);
   if (trust_->is_revoked(peer)) relay_.forget(peer);
 }
-void LinkTable::ask(const MemberId& to, std::string request, Answer told) {
+void LinkTable::ask(const MemberId& to, std::string request, Answer on_answer) {
   const auto found = peers_.find(to);
-  if (found == peers_.end() || !found->second.link) return told({});
+  if (found == peers_.end() || !found->second.link) return on_answer({});
   const std::uint64_t number = ++questions_;
-  found->second.asked.emplace(number, std::move(told));
+  found->second.asked.emplace(number, std::move(on_answer));
   outbox(to)->put(coded(Header{Kind::request, 0, static_cast<std::uint32_t>(request.size()), number}) +
                   request);
 }
@@ -192,13 +192,13 @@ void LinkTable::answered(const MemberId& id, std::uint64_t number, std::optional
   auto& asked = peers_[id].asked;
   const auto found = asked.find(number);
   if (found == asked.end()) return;
-  const Answer told = std::move(found->second);
+  const Answer on_answer = std::move(found->second);
   asked.erase(found);
-  told(std::move(answer));
+  on_answer(std::move(answer));
 }
 
 void LinkTable::fail_questions(Peer& peer) {
-  for (auto& [number, told] : std::exchange(peer.asked, {})) told({});
+  for (auto& [number, on_answer] : std::exchange(peer.asked, {})) on_answer({});
 }
 
 void LinkTable::publish(Connection& connection) {

@@ -46,7 +46,7 @@ class LinkTable {
   bool lacks() const;
   void forget(const MemberId& peer, const std::string& why);
   void close(const MemberId& peer, const std::string& why);
-  void ask(const MemberId& to, std::string request, Answer told);
+  void ask(const MemberId& to, std::string request, Answer on_answer);
 
   // For connections, which share this table and report to it.
   LinkEvents& events() { return events_; }

@@ -19,7 +19,7 @@ class Pieces final : public Tokenizer {
   }
 
   int size() const override { return processor_.GetPieceSize(); }
-  std::string kind() const override { return "sentencepiece"; }
+  TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
   std::string content() const override { return model_; }
 
   // A character that the vocabulary lacks becomes its unknown symbol, or bytes.

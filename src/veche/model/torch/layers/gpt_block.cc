@@ -254,7 +254,8 @@ at::Tensor GptBlock::forward(const at::Tensor& x, Pass& pass) const {
   return y + dropout(branch, options.dropout, pass);
 }
 
-// With the whole matrix of scores, by operations that libtorch can put on a device, count and trace.
+// With the whole matrix of scores, by operations that libtorch can put on a device, count and
+// trace.
 at::Tensor GptBlock::plain_attention(const at::Tensor& x, Pass& pass) const {
   const std::int64_t n = x.size(0), length = x.size(1), width = options.width / options.heads;
   const auto parts =

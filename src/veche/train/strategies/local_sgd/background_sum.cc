@@ -74,7 +74,7 @@ void BackgroundSum::help() {
     try {
       done = sum(order.fields);
     } catch (const PeerLost& lost) {
-      // Told to whoever waits. Nobody does where a run that is interrupted leaves a sum under way.
+      // The node learns of the loss when it waits for this sum. An interrupted run may not wait.
       done.lost = static_cast<std::uint64_t>(lost.peer().value) + 1;
     }
     endpoint.send(results_.me(), results_.tag,

@@ -16,8 +16,8 @@ class BackgroundSum {
   struct Part {
     std::size_t from = 0, length = 0;  // in the learner's vector
   };
-  // `context` outlives it, and the helper has ended before it is destroyed: the engine joins helpers
-  // when the node ends.
+  // `context` outlives it, and the helper has ended before it is destroyed: the engine joins
+  // helpers when the node ends.
   BackgroundSum(StrategyContext& context, std::vector<Part> parts);
 
   bool has_codec() const { return coder_.on(); }

@@ -6,8 +6,8 @@
 namespace veche {
 
 // When the fragments of streaming local SGD are sent and used, counted in steps made. In every
-// period fragment p of P is used after (p + 1) period / P steps, and sent `delay` steps earlier. The
-// delay is shorter than the time between two fragments, so only one is under way at a time.
+// period fragment p of P is used after (p + 1) period / P steps, and sent `delay` steps earlier.
+// The delay is shorter than the time between two fragments, so only one is under way at a time.
 class FragmentTimes {
  public:
   FragmentTimes(std::uint64_t period, std::uint64_t fragments, std::uint64_t delay)

@@ -17,9 +17,9 @@ namespace veche {
 namespace {
 
 // Nodes train alone for `period` steps, then x <- mean of x. With an outer optimiser (SlowMo,
-// DiLoCo, FedOpt) the change of the mean since the last average is taken as a gradient of the common
-// model. With a proximal term (FedProx) or control variates (SCAFFOLD) nodes with different data
-// stay closer together.
+// DiLoCo, FedOpt) the change of the mean since the last average is taken as a gradient of the
+// common model. With a proximal term (FedProx) or control variates (SCAFFOLD) nodes with different
+// data stay closer together.
 class LocalSgd : public Strategy, public MeasuredStrategy, public DividedState {
  public:
   explicit LocalSgd(StrategyContext context)
@@ -234,8 +234,9 @@ StrategyInfo local_sgd_strategy() {
     return Refusal{"the asynchronous form of strategy.name = \"local-sgd\"", "choose the one in step"};
   };
   info.make = [](StrategyContext context) -> std::unique_ptr<Strategy> {
-    if (LocalSgdOptions(context.options).async) return make_async_local_sgd(std::move(context));
-    if (LocalSgdOptions(context.options).streams()) return make_streaming_local_sgd(std::move(context));
+    const LocalSgdOptions options(context.options);
+    if (options.async) return make_async_local_sgd(std::move(context));
+    if (options.streams()) return make_streaming_local_sgd(std::move(context));
     return std::make_unique<LocalSgd>(std::move(context));
   };
   return info;

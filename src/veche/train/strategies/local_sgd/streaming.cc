@@ -18,9 +18,9 @@ namespace {
 
 // Streaming DiLoCo (Douillard et al. 2025). Each fragment of the model has an average of its own in
 // every period. A node sends how far the fragment has moved from the common one, trains on for
-// `delay` steps while a helper adds up all nodes' changes, and then moves the common fragment by the
-// outer optimiser and its own one to blend x + (1 - blend) common. The network is used all the time,
-// in small parts, and no node waits for it unless it needs more than `delay` steps.
+// `delay` steps while a helper adds up all nodes' changes, and then moves the common fragment by
+// the outer optimiser and its own one to blend x + (1 - blend) common. The network is used all the
+// time, in small parts, and no node waits for it unless it needs more than `delay` steps.
 class StreamingLocalSgd : public Strategy,
                           public BeforeBackward,
                           public MeasuredStrategy,

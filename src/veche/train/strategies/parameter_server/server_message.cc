@@ -1,7 +1,6 @@
 #include "veche/train/strategies/parameter_server/server_message.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "veche/packed.h"
@@ -52,9 +51,8 @@ ServerMessage open(Message message, NodeId from, const ServerMessageLimits& limi
   ServerMessage result;
   result.kind = end.kind;
   result.server = end.server;
-  result.parties.resize(end.parties);
   const std::size_t parties = end.parties * sizeof(ServerMessage::Party);
-  if (parties > 0) std::memcpy(result.parties.data(), before.last(parties).data(), parties);
+  result.parties = copied_items<ServerMessage::Party>(before.last(parties));
   result.bytes = before.size() - parties;
   result.size = result.bytes / sizeof(float);
   if (std::ranges::any_of(result.parties, [&](const auto& party) { return party.worker >= limits.workers; }))
