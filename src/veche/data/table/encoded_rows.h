@@ -9,6 +9,14 @@
 
 namespace veche {
 
+// Rows come from anywhere in memory: unless they are fetched this many ahead, each is waited for.
+inline constexpr std::size_t kRowsAhead = 16;
+inline void fetch_row(const float* row, std::size_t floats) {
+  constexpr std::size_t kLine = 64 / sizeof(float);  // of the cache
+  for (std::size_t i = 0; i < floats; i += kLine) __builtin_prefetch(row + i);
+  __builtin_prefetch(row + floats - 1);
+}
+
 // Rows of a table as a model takes them, in memory: the inputs of a row and behind them its target.
 // To prepare a batch is then to copy rows. Immutable once filled; any thread may read.
 class EncodedRows {
@@ -37,15 +45,8 @@ class EncodedRows {
   // A copy moves pieces of this many floats: the last may reach into the place of the next row,
   // which is written later.
   static constexpr std::size_t kPiece = 8;
-  // Rows that are fetched ahead. A row comes from anywhere, so without it each would wait for memory.
-  static constexpr std::size_t kAhead = 16;
-  static constexpr std::size_t kLine = 64 / sizeof(float);  // of the cache
 
   std::size_t stride() const { return inputs_ + 1; }
-  void fetch(const float* row) const {
-    for (std::size_t i = 0; i < stride(); i += kLine) __builtin_prefetch(row + i);
-    __builtin_prefetch(row + inputs_);
-  }
 
   std::size_t rows_ = 0, inputs_ = 0;
   std::vector<float> memory_;  // a piece longer than its rows
@@ -56,7 +57,7 @@ void EncodedRows::gather(std::span<const std::uint32_t> rows, float* out, const 
   const float* const all = memory_.data();
   const std::size_t in_pieces = (inputs_ + kPiece - 1) / kPiece * kPiece;
   for (std::size_t i = 0; i < rows.size(); ++i, out += inputs_) {
-    if (i + kAhead < rows.size()) fetch(all + rows[i + kAhead] * stride());
+    if (i + kRowsAhead < rows.size()) fetch_row(all + rows[i + kRowsAhead] * stride(), stride());
     const float* const row = all + rows[i] * stride();
     take(i, row[inputs_]);
     if ((rows.size() - i) * inputs_ < in_pieces) {

@@ -110,13 +110,17 @@ void TableSet::read_many(std::span<const std::uint32_t> samples, const Room& roo
     if (room.labels != nullptr) room.labels[place] = static_cast<std::int64_t>(target);
     if (room.values != nullptr) room.values[place] = target;
   };
-  if (encoded_.rows() > 0 && room.inputs != nullptr) {
-    encoded_.gather(samples, room.inputs, put_target);
+  if (encoded_.rows() > 0) {
+    if (room.inputs != nullptr) return encoded_.gather(samples, room.inputs, put_target);
+    for (std::size_t i = 0; i < samples.size(); ++i) put_target(i, encoded_.target(samples[i]));
     return;
   }
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (room.inputs != nullptr) read(samples[i], {room.inputs + i * width_, width_});
-    put_target(i, value(samples[i]));
+    if (i + kRowsAhead < samples.size())
+      fetch_row(table_->row(rows_[samples[i + kRowsAhead]]), table_->inputs().size() + 1);
+    const float* const cells = table_->row(rows_[samples[i]]);
+    if (room.inputs != nullptr) encode(cells, {room.inputs + i * width_, width_});
+    put_target(i, target(cells));
   }
 }
 
