@@ -160,6 +160,7 @@ std::vector<BenchCase> bench_loading(const BenchOptions& options) {
   spec.classes = source.train->classes();
   const TrainingTask task(spec, kBatch);
   const auto optimizer = make_optimizer({}, task.learner().parameters().size());
+  train(ahead, task, *optimizer, samples.size() / 10);  // the first steps make room
   Rounds preparing(1), waiting(1);
   for (int round = 0; round < (options.quick ? 1 : options.rounds); ++round) {
     preparing.ours(prepared_per_second(alone, samples.size()));
