@@ -15,11 +15,12 @@ constexpr std::size_t kMostConfusion = 30;  // classes of a confusion matrix tha
 }  // namespace
 
 void print_assessment(const Assessment& found, const std::vector<std::string>& names) {
-  answer("\n{} of {} right ({:.2f} %), loss {:.4f}, calibration error {:.2f} %\n\n",
+  const auto area = found.auc();
+  answer("\n{} of {} right ({:.2f} %), loss {:.4f}{}, calibration error {:.2f} %\n\n",
          with_commas(
              static_cast<std::uint64_t>(std::llround(found.accuracy() * static_cast<double>(found.count())))),
          with_commas(static_cast<std::uint64_t>(found.count())), 100 * found.accuracy(), found.loss(),
-         100 * found.calibration_error());
+         area ? fmt::format(", AUC {:.4f}", *area) : std::string(), 100 * found.calibration_error());
   const bool matrix = names.size() <= kMostConfusion;
   std::vector<std::string> head{"class", "samples", "found", "right when named"};
   for (std::size_t i = 0; matrix && i < names.size(); ++i) head.push_back(fmt::format("as {}", i));

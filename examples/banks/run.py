@@ -72,16 +72,16 @@ def words(settings):
     return [word for setting in settings for word in ("--set", setting)]
 
 
-def train(folder, name, epochs):
+def train(folder, name, epochs, seed):
     subprocess.run([VECHE, "train", "--quiet", *words([*TABLE, *MODEL, f"data.path={folder / name}.csv", f"run.out={folder / 'runs'}",
-                                                       f"run.name={name}", f"run.epochs={epochs}", "cluster.nodes=1",
+                                                       f"run.name={name}", f"run.epochs={epochs}", f"run.seed={seed}", "cluster.nodes=1",
                                                        "strategy.name=single"])], check=True)
     return folder / "runs" / name
 
 
-def together(folder, epochs):
+def together(folder, epochs, seed):
     """The first bank founds the run, the others join with its invitation. On machines of their own they do the same."""
-    shared = [*TABLE, *MODEL, f"run.epochs={epochs}", "strategy.name=local-sgd", "strategy.period=8", f"grid.wait_for={len(BANKS)}"]
+    shared = [*TABLE, *MODEL, f"run.epochs={epochs}", f"run.seed={seed}", "strategy.name=local-sgd", "strategy.period=8", f"grid.wait_for={len(BANKS)}"]
     members = []
     invitation = ""
     for bank in BANKS:
@@ -134,6 +134,7 @@ def main():
     parser.add_argument("table", nargs="?", help="the table; without it one is made up")
     parser.add_argument("--out", default="banks", help="folder for everything that is written")
     parser.add_argument("--epochs", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, default=6000, help="of the made-up table")
     given = parser.parse_args()
     folder = pathlib.Path(given.out)
@@ -141,10 +142,10 @@ def main():
     rows = divide(read(given.table) if given.table else made_up(given.rows), folder)
     print("| trained by | training rows | AUC |\n|---|---|---|", flush=True)
     for bank in BANKS:
-        print(f"| bank {bank}, alone | {rows[bank]:,} | {tested(folder, train(folder, bank, given.epochs)):.4f} |", flush=True)
-    print(f"| all three, pooled | {rows['pooled']:,} | {tested(folder, train(folder, 'pooled', given.epochs)):.4f} |", flush=True)
+        print(f"| bank {bank}, alone | {rows[bank]:,} | {tested(folder, train(folder, bank, given.epochs, given.seed)):.4f} |", flush=True)
+    print(f"| all three, pooled | {rows['pooled']:,} | {tested(folder, train(folder, 'pooled', given.epochs, given.seed)):.4f} |", flush=True)
     start = time.monotonic()
-    run = together(folder, given.epochs)
+    run = together(folder, given.epochs, given.seed)
     print(f"| all three, together on the grid | {sum(rows[bank] for bank in BANKS):,} | {tested(folder, run):.4f} |", flush=True)
     print(f"\nTogether they took {time.monotonic() - start:.0f} s. No row left its bank's process.", flush=True)
 

@@ -1,4 +1,4 @@
-// Faults in every strategy, in many orders: a run is stopped, saved and resumed; a node, an
+// Faults in every strategy, in many orders, with functions, texts and tables in turn: a run is stopped, saved and resumed; a node, an
 // observer or the disk fails. The cause is reported, and no node waits for ever.
 #include <gtest/gtest.h>
 
@@ -56,7 +56,8 @@ class SeededRun : public ::testing::TestWithParam<Assignments> {
   }
 
   TrainingRequest request(std::uint64_t seed, int steps, const Assignments& more = {}) {
-    const Config config = testing::seeded_problem(joined(GetParam(), more), testing::nodes_for(seed), steps);
+    const Config config = testing::seeded_problem(joined(GetParam(), more), testing::nodes_for(seed), steps,
+                                                  testing::problem_for(seed));
     return testing::seeded_request(config.resolve(), slow_steps(seed));
   }
 

@@ -7,6 +7,9 @@
 
 #include <cmath>
 #include <iostream>
+#include <set>
+
+#include "veche/runtime/plan/step_plan.h"
 
 namespace veche {
 namespace {
@@ -184,6 +187,52 @@ TEST_P(ViewsTest, TheRunGoesOn) {
   if (comparable) {
     EXPECT_GT(compared, seeds());
   }
+}
+
+// Members with tables of their own, of other sizes: in every view the parts of a step's batch add up
+// to data.global_batch, and each is less than a sample from the member's part of all rows.
+TEST(GlobalBatch, StaysTheSameInEveryView) {
+  constexpr std::size_t kBatch = 31;
+  const auto rows_of = [](int member) { return 40 + 29 * static_cast<std::size_t>(member % 6); };
+  std::set<std::size_t> sizes;
+  for (std::uint64_t seed = 0; seed < testing::seeds() / 10; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ChurnRun run({"strategy.name=allreduce"}, seed, kSteps);
+    ASSERT_NO_THROW(run.run());
+    for (const ChurnRun::Past& past : run.past) {
+      Config config = testing::seeded_problem({}, static_cast<int>(past.members.size()), kSteps,
+                                              testing::Problem::table);
+      config.set("data.global_batch=" + std::to_string(kBatch));
+      NodesInView view;
+      double all = 0;
+      for (const int member : past.members) {
+        view.samples.push_back(rows_of(member));
+        all += static_cast<double>(rows_of(member));
+      }
+      const SamplePlan plan = count_samples(config.resolve(), {}, {}, &view);
+      const std::size_t members = past.members.size();
+      double shares = 0;
+      for (std::size_t i = 0; i < members; ++i) {
+        const double exact = kBatch * static_cast<double>(view.samples[i]) / all;
+        EXPECT_LT(std::abs(static_cast<double>(plan.count(i, 0)) - exact), 1);
+        shares += plan.share(i, members, 0);
+      }
+      EXPECT_EQ(plan.count_all(members, 0), kBatch);
+      EXPECT_NEAR(shares, 1, 1e-12);
+      sizes.insert(members);
+    }
+  }
+  EXPECT_GE(sizes.size(), 4U);
+}
+
+// A member without rows takes nothing, and the others make the whole batch.
+TEST(GlobalBatch, LeavesOutMembersWithoutSamples) {
+  Config config = testing::seeded_problem({}, 3, kSteps, testing::Problem::table);
+  config.set("data.global_batch=20");
+  const NodesInView view{.samples = {0, 300, 100}};
+  const SamplePlan plan = count_samples(config.resolve(), {}, {}, &view);
+  EXPECT_EQ((std::vector{plan.count(0, 0), plan.count(1, 0), plan.count(2, 0)}),
+            (std::vector<std::size_t>{0, 15, 5}));
 }
 
 std::vector<Assignments> variants() {

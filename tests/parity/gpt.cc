@@ -1,7 +1,8 @@
 // gpt DIR: DIR/index.json lists language models, each with a safetensors file of its weights and a
 // file of tokens (int32), windows of context + 1. Gives ours those weights, as model.init does, and
 // writes to DIR/N.safetensors what it has then and what came out: `weight.*`, `logits` of the first
-// window, token by token with a cache, `loss` and `gradient.*` of the first batch, from one learner
+// window, token by token with a cache, a text that it goes on with far past its context (`greedy`, with
+// the `greedy.logits` before each token), `loss` and `gradient.*` of the first batch, from one learner
 // and from stages (`cut.gradient.*`), and the `losses` of a few steps of AdamW. Writes the model as
 // ONNX, too.
 #include <filesystem>
@@ -63,6 +64,23 @@ std::vector<float> logits(Learner& learner, std::span<const std::int32_t> tokens
   return all;
 }
 
+// The likeliest token again and again.
+void add_greedy_text(SafetensorsWriter& writer, Learner& learner, std::span<const std::int32_t> prompt,
+                     std::size_t length) {
+  const auto text = begin_text(learner);
+  std::vector<float> tokens, all;
+  std::span<const float> next = text->feed(prompt);
+  for (std::size_t i = 0; i < length; ++i) {
+    all.insert(all.end(), next.begin(), next.end());
+    const auto token = static_cast<std::int32_t>(std::ranges::max_element(next) - next.begin());
+    tokens.push_back(static_cast<float>(token));
+    next = text->feed(std::span(&token, 1));
+  }
+  const auto rows = static_cast<std::int64_t>(length);
+  writer.add("greedy", {rows}, tokens);
+  writer.add("greedy.logits", {rows, text->vocabulary()}, all);
+}
+
 void add_gradient_of_stages(SafetensorsWriter& writer, const ModelSpec& spec, const json& c,
                             const Learner& whole, std::span<const float> parameters, const Batch& batch) {
   testing::CutModel cut(spec, c.at("stages"));
@@ -102,6 +120,7 @@ void run(const fs::path& folder, const json& c) {
   add(writer, "weight.", learner->parameter_layout(), learner->parameters());
   const std::vector<float> made = logits(*learner, all.tokens.first(spec.input.size()));
   writer.add("logits", {spec.input.channels, spec.classes}, made);
+  add_greedy_text(writer, *learner, all.tokens.first(c.at("prompt").get<std::size_t>()), c.at("length"));
   Batch first = all.part(0, c.at("batch"));
   first.weights = weights;  // empty, or of the targets of this batch
   writer.add("test", {1}, {static_cast<float>(learner->evaluate(first).loss())});

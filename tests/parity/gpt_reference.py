@@ -2,7 +2,8 @@
 
 The model is written here a second time, in the layout of Hugging Face's GPT-2. Its weights go to Veche as safetensors
 files, and what Veche made of them comes back as such: the weights under the same names; logits, losses and gradients,
-which must agree to 1e-5 of their size; and the losses of twenty steps of AdamW, to 1e-4.
+which must agree to 1e-5 of their size; and the losses of twenty steps of AdamW, to 1e-4. A text that Veche continues
+with a cache must be token by token the one of a full pass for every token.
 """
 import json
 import pathlib
@@ -198,6 +199,18 @@ def loss_of(model, windows, weights):
     return each.mean() if weights is None else (each * weights).sum() / weights.sum()
 
 
+def greedy(model, tokens, context, length):
+    """The likeliest token again and again, by a full pass each time. A full context loses its older half."""
+    written, logits = [], []
+    for _ in range(length):
+        logits.append(model(torch.tensor([tokens]))[0, -1])
+        written.append(int(logits[-1].argmax()))
+        if len(tokens) == context:
+            tokens = tokens[-(context // 2):]
+        tokens = tokens + written[-1:]
+    return written, torch.stack(logits)
+
+
 def prepare(folder, number, case):
     torch.manual_seed(number)
     model = Gpt(case)
@@ -205,7 +218,7 @@ def prepare(folder, number, case):
     weights = (torch.rand(BATCH * case["context"]) < 0.7).float() if case.get("masked") else None
     case.update({"weights": "%d.weights" % number, "tokens": "%d.tokens" % number, "result": "%d.result" % number,
                  "target_weights": "%d.mask" % number, "batch": BATCH, "rate": RATE, "beta2": BETA2,
-                 "weight_decay": DECAY, "onnx": "%d.onnx" % number})
+                 "weight_decay": DECAY, "prompt": 5, "length": 5 * case["context"] // 2, "onnx": "%d.onnx" % number})
     published = case["model"] == "gpt2" and case["tied"]
     write_weights(folder / case["weights"], model.transformer if published else model)
     (folder / case["tokens"]).write_bytes(windows.int().numpy().tobytes())
@@ -225,6 +238,11 @@ def check(folder, case, model, windows, weights, checker):
         print("DIFFERS the number of tensors")
     with torch.no_grad():
         checker.compare("logits", ours["logits"], model(windows[:1, :-1])[0], CLOSE)
+        written, logits = greedy(model, windows[0, :case["prompt"]].tolist(), case["context"], case["length"])
+        checker.compare("greedy logits", ours["greedy.logits"], logits, CLOSE)
+        if ours["greedy"].int().tolist() != written:
+            checker.failures += 1
+            print("DIFFERS the text that %s continues" % case["model"])
         checker.compare("onnx", run_onnx(folder / case["onnx"], windows[:3, :-1].numpy()), model(windows[:3, :-1]), CLOSE)
     first = windows[:BATCH]
     loss = loss_of(model, first, weights)

@@ -55,6 +55,7 @@ class Text(RunsTest):
         self.assertEqual(self.veche("generate", "runs/a", *words).stdout, told["text"] + "\n")
         self.assertEqual(self.veche("model", "export", "runs/a", "a.safetensors").returncode, 0)
         self.assertEqual(self.generated("a.safetensors", *words)["text"], told["text"])
+        self.check_transformers_config()
         # The text has changed: the vocabulary of the run holds, and what it lacks is named.
         with gzip.open(self.folder / "a.txt.gz", "wt") as file:
             file.write(RHYME + "Q\n")
@@ -66,6 +67,35 @@ class Text(RunsTest):
         resumed = self.veche("train", "--resume", "runs/a", "--set", "run.steps=8", "--quiet")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         self.assertEqual(json.loads((run.path / "layout.json").read_text())["input"]["tokenizer"]["symbols"], symbols)
+
+    def check_transformers_config(self):
+        """The keys of GPT-2's config.json that Transformers reads, against the shapes in the file of weights."""
+        self.assertFalse((self.folder / "config.json").exists())
+        (self.folder / "hf").mkdir()
+        exported = self.veche("model", "export", "runs/a", "hf/model.safetensors")
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        config = json.loads((self.folder / "hf/config.json").read_text())
+        content = (self.folder / "hf/model.safetensors").read_bytes()
+        head = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
+        shape = {name.removeprefix("transformer."): about["shape"] for name, about in head.items() if name != "__metadata__"}
+        self.assertEqual([config["vocab_size"], config["n_embd"]], shape["wte.weight"])
+        self.assertEqual([config["n_positions"], config["n_embd"]], shape["wpe.weight"])
+        self.assertEqual([config["n_embd"], 3 * config["n_embd"]], shape["h.0.attn.c_attn.weight"])
+        self.assertEqual((config["n_layer"], config["n_head"]), (TINY["model.layers"], TINY["model.heads"]))
+        self.assertEqual((config["model_type"], config["architectures"], config["activation_function"], config["tie_word_embeddings"]),
+                         ("gpt2", ["GPT2LMHeadModel"], "gelu_new", True))
+        # Ours is replaced, another's stays.
+        self.assertEqual(self.veche("model", "export", "runs/a", "hf/model.safetensors").stderr.count("note:"), 0)
+        (self.folder / "hf/config.json").write_text("{}")
+        self.assertIn("config.json was there already and stays", self.veche("model", "export", "runs/a", "hf/model.safetensors").stderr)
+        self.assertEqual((self.folder / "hf/config.json").read_text(), "{}")
+
+    def test_nodes_out_of_step_write_samples(self):
+        run = self.train("a", TINY, {"strategy.name": "parameter-server", "strategy.update": "async", "run.steps": 400, "run.eval_every": 5})
+        samples = [json.loads(line) for line in (run.path / "samples.jsonl").read_text().splitlines()]
+        self.assertGreater(len(samples), 1)
+        for sample in samples:
+            self.assertEqual(sample["text"][:8], RHYME[len(RHYME) * 9 // 10:][:8])
 
     def test_sites_divide_their_texts(self):
         (self.folder / "sites").mkdir()

@@ -75,6 +75,8 @@ class Tables(TablesTest):
         self.assertEqual(truths, [int(row[3] == "yes") for row in rows])
         area = runpy.run_path(str(EXAMPLES / "banks/run.py"))["area"]
         self.assertAlmostEqual(area(truths, scores), roc_auc_score(truths, scores), delta=1e-6)
+        assessed = json.loads(self.veche("predict", "runs/a", "rows.csv", "--json").stdout)["assessment"]
+        self.assertAlmostEqual(assessed["auc"], roc_auc_score(truths, scores), delta=1e-6)
         self.assertGreater(roc_auc_score(truths, scores), 0.75)
         tested = json.loads(self.veche("predict", "runs/a", "--test", "--json").stdout)["test"]
         self.assertEqual(tested["count"], 120)

@@ -72,6 +72,7 @@ SETTINGS = [
     ({"strategy.name": "gossip", "strategy.outer": "nesterov", "strategy.outer_pull": 0.5}, ["strategy.outer_pull", "choose 1"]),
     ({"strategy.name": "gossip", "strategy.outer": "nesterov", "compress.codec": "int8"}, ["compress.codec", "strategy.outer"]),
     ({"data.global_batch": 20, "data.accumulate": 2}, ["data.global_batch and data.accumulate", "keep one"]),
+    ({"model.name": "quadratic", "data.global_batch": 20}, ["data.global_batch needs a data set", "where its samples are read"]),
     ({"data.global_batch": 3}, ["data.global_batch = 3", "4 nodes", "at least 4"]),
     ({"optimizer.warmup_steps": 3, "optimizer.warmup_epochs": 1}, ["optimizer.warmup_steps and optimizer.warmup_epochs"]),
     ({"strategy.name": "parameter-server", "strategy.servers": 2, "optimizer.name": "muon"},

@@ -8,6 +8,7 @@
 #include "tests/support/async_forms.h"
 #include "tests/support/network.h"
 #include "tests/support/problem.h"
+#include "tests/support/tasks.h"
 #include "tests/support/train.h"
 #include "veche/comm/seeded/seeded.h"
 #include "veche/runtime/registry.h"
@@ -39,8 +40,24 @@ inline std::string fitting(const std::string& assignment, int nodes) {
   return nodes == 2 && assignment == "strategy.servers=3" ? "strategy.servers=2" : assignment;
 }
 
-inline Config seeded_problem(const Assignments& variant, int nodes, int steps) {
+// What nodes learn: a function of each, a text or the rows of a table.
+enum class Problem : std::uint8_t { quadratic, text, table };
+
+// Problems take turns over the seeds, and over the numbers of nodes.
+inline Problem problem_for(std::uint64_t seed) { return static_cast<Problem>((seed + seed / 3) % 3); }
+
+inline Config seeded_problem(const Assignments& variant, int nodes, int steps,
+                             Problem problem = Problem::quadratic) {
   Config config = quadratic_problem("none", nodes);
+  if (problem != Problem::quadratic) {
+    config = {};
+    for (const std::string& assignment :
+         assignments_of(problem == Problem::text ? Task::language : Task::regression))
+      config.set(assignment);
+    for (const char* assignment : {"optimizer.name=sgd", "optimizer.lr=0.05", "data.batch=4"})
+      config.set(assignment);
+    config.set("cluster.nodes=" + std::to_string(nodes));
+  }
   config.set("run.steps=" + std::to_string(steps));
   config.set("data.workers=0");  // no threads but the engine's
   for (const std::string& assignment : variant) config.set(fitting(assignment, nodes));
@@ -59,6 +76,7 @@ inline std::vector<Assignments> seeded_in_step_variants() {
       {"strategy.name=allreduce", "strategy.algorithm=halving-doubling"},
       {"strategy.name=local-sgd", "strategy.period=3", "strategy.outer=nesterov"},
       {"strategy.name=local-sgd", "strategy.period=2", "strategy.elastic=0.2"},
+      {"strategy.name=local-sgd", "strategy.period=2", "strategy.outer=adam"},
       {"strategy.name=local-sgd", "strategy.period=2", "strategy.outer=yogi"},
       {"strategy.name=local-sgd", "strategy.period=3", "strategy.correction=scaffold",
        "strategy.proximal=0.1"},
@@ -67,6 +85,8 @@ inline std::vector<Assignments> seeded_in_step_variants() {
       {"strategy.name=local-sgd", "strategy.period=6", "strategy.fragments=2", "strategy.delay=2",
        "compress.codec=int8"},
       {"strategy.name=gossip", "strategy.outer=nesterov", "strategy.every=2"},
+      {"strategy.name=allreduce", "optimizer.name=muon"},
+      {"strategy.name=local-sgd", "strategy.period=3", "optimizer.name=muon"},
       {"strategy.name=consensus", "strategy.correction=gradient-tracking"},
       {"strategy.name=consensus", "strategy.correction=d2", "strategy.order=combine-then-adapt"},
       {"strategy.name=gossip", "strategy.draw=matching"},

@@ -57,6 +57,12 @@ class BigramLearner final : public FlatLearner {
   explicit BigramLearner(int vocabulary)
       : FlatLearner(static_cast<std::size_t>(vocabulary) * static_cast<std::size_t>(vocabulary)),
         vocabulary_(static_cast<std::size_t>(vocabulary)) {}
+  // A hidden matrix, which some optimizers treat otherwise, before that of the output.
+  std::vector<TensorLayout> parameter_layout() const override {
+    const auto all = static_cast<std::int64_t>(vocabulary_), hidden = all / 2;
+    return {{"hidden", {hidden, all}, {all, 1}, 0},
+            {"output", {all - hidden, all}, {all, 1}, static_cast<std::size_t>(hidden * all)}};
+  }
 
  private:
   Score pass(const Batch& batch, bool with_gradient) override {

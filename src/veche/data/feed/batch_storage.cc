@@ -1,5 +1,6 @@
 #include "veche/data/feed/batch_storage.h"
 
+#include <numeric>
 #include <span>
 
 namespace veche {
@@ -9,6 +10,7 @@ void BatchStorage::make_room(const Dataset& data, std::size_t most, What what) {
            .tokens = data.tokens(),
            .values = data.values(),
            .weights = data.weights(),
+           .bulk = dynamic_cast<const BulkSamples*>(&data),
            .shape = data.shape(),
            .targets = data.targets_per_sample(),
            .inputs = what == What::samples && data.tokens() == nullptr};
@@ -41,6 +43,19 @@ void BatchStorage::read(std::size_t index, std::size_t place, const RandomStream
     reader_.read(*from_.data, index, *random, out);
   else
     reader_.read(*from_.data, index, out);
+}
+
+void BatchStorage::read_many(std::span<const std::uint32_t> samples) {
+  from_.bulk->read_many(samples, {.inputs = from_.inputs ? inputs_.data() : nullptr,
+                                  .labels = from_.values == nullptr ? labels_.data() : nullptr,
+                                  .values = from_.values != nullptr ? values_.data() : nullptr});
+}
+
+void BatchStorage::read_many(std::size_t from, std::size_t count) {
+  if (numbers_.size() < count) numbers_.resize(count);
+  const std::span<std::uint32_t> samples = std::span(numbers_).first(count);
+  std::iota(samples.begin(), samples.end(), static_cast<std::uint32_t>(from));
+  read_many(samples);
 }
 
 Batch BatchStorage::batch(std::size_t count) const {

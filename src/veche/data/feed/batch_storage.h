@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "veche/batch.h"
 #include "veche/data/feed/sample_reader.h"
+#include "veche/data/sets/bulk_samples.h"
 #include "veche/dataset.h"
 #include "veche/random.h"
 
@@ -25,6 +27,12 @@ class BatchStorage {
   // Reads a sample to a place of the batch. With `random`: augmented as configured, and
   // the window of a text moved.
   void read(std::size_t index, std::size_t place, const RandomStream* random = nullptr);
+  // The set is read a batch at a time: `read_many` instead of `read`.
+  bool bulk() const { return from_.bulk != nullptr; }
+  // Reads samples to the first places.
+  void read_many(std::span<const std::uint32_t> samples);
+  // The same of `count` consecutive samples.
+  void read_many(std::size_t from, std::size_t count);
   // The first `count` places.
   Batch batch(std::size_t count) const;
 
@@ -35,6 +43,7 @@ class BatchStorage {
     const TokenSamples* tokens = nullptr;
     const ValueTargets* values = nullptr;
     const TargetWeights* weights = nullptr;
+    const BulkSamples* bulk = nullptr;
     Shape shape;
     std::size_t targets = 1;  // of a sample
     bool inputs = true;       // read, too
@@ -45,6 +54,7 @@ class BatchStorage {
   std::vector<float> inputs_, values_, weights_;
   std::vector<std::int64_t> labels_;
   std::vector<std::int32_t> tokens_;
+  std::vector<std::uint32_t> numbers_;  // of consecutive samples
 };
 
 }  // namespace veche

@@ -9,49 +9,71 @@
 #include <stdexcept>
 
 #include "veche/data/feed/prefetch_queue.h"
+#include "veche/data/sets/bulk_samples.h"
 #include "veche/random.h"
 
 namespace veche {
 namespace {
 
-// A batch being prepared. The loader's thread chooses the samples; the thread that runs the job
-// fills them in.
+// Batches of consecutive steps, being prepared together. The loader's thread chooses the samples; the
+// thread that runs the job fills them in.
 class Slot final : public PrefetchJob {
  public:
-  Slot(std::shared_ptr<const Dataset> data, std::size_t most, const Loader::Plan& plan)
+  // Room for `batches` of up to `most` samples.
+  Slot(std::shared_ptr<const Dataset> data, std::size_t most, std::size_t batches, const Loader::Plan& plan)
       : data_(std::move(data)),
         seed_(plan.seed),
         class_weights_(plan.class_weights),
         storage_(*data_, plan.augment) {
-    samples.reserve(most);
-    epochs.reserve(most);
-    storage_.make_room(*data_, most);
-    if (!class_weights_.empty()) weights_.resize(most);
+    samples_.reserve(most * batches);
+    epochs_.reserve(most * batches);
+    ends_.reserve(batches);
+    storage_.make_room(*data_, most * batches);
+    if (!class_weights_.empty()) weights_.resize(most * batches);
   }
-  Batch batch() const {
-    Batch batch = storage_.batch(samples.size());
+
+  // The first batch is that of step `first`.
+  void empty(std::uint64_t first) {
+    first_ = first;
+    samples_.clear();
+    epochs_.clear();
+    ends_.clear();
+  }
+  // To the present batch; `epoch` is that of the samples' shard.
+  void add(std::span<const std::uint32_t> samples, std::uint64_t epoch) {
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
+    if (!storage_.bulk()) epochs_.insert(epochs_.end(), samples.size(), epoch);
+  }
+  void end_batch() { ends_.push_back(samples_.size()); }
+
+  std::size_t batches() const { return ends_.size(); }
+  bool has(std::uint64_t step) const { return step >= first_ && step - first_ < ends_.size(); }
+  Batch batch(std::uint64_t step) const {
+    const std::size_t which = step - first_, from = which == 0 ? 0 : ends_[which - 1];
+    Batch all = storage_.batch(samples_.size());
+    if (!weights_.empty()) all.weights = std::span(weights_).first(samples_.size());
+    Batch batch = all.part(from, ends_[which] - from);
     batch.step = step;
-    if (!weights_.empty()) batch.weights = std::span(weights_).first(samples.size());
     return batch;
   }
 
-  std::vector<std::uint32_t> samples;
-  std::vector<std::uint64_t> epochs;  // epoch of each sample's shard
-  std::uint64_t step = 0;
-
  private:
   void run() override {
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const RandomStream chances(seed_, "augment", epochs[i], samples[i]);
-      storage_.read(samples[i], i, &chances);
+    if (storage_.bulk()) {
+      storage_.read_many(samples_);
+    } else {
+      for (std::size_t i = 0; i < samples_.size(); ++i) {
+        const RandomStream chances(seed_, "augment", epochs_[i], samples_[i]);
+        storage_.read(samples_[i], i, &chances);
+      }
     }
     if (!weights_.empty()) weigh_classes();
   }
 
   // The weights of classes times those that the set gives.
   void weigh_classes() {
-    const Batch batch = storage_.batch(samples.size());
-    for (std::size_t i = 0; i < samples.size(); ++i)
+    const Batch batch = storage_.batch(samples_.size());
+    for (std::size_t i = 0; i < samples_.size(); ++i)
       weights_[i] = class_weights_[static_cast<std::size_t>(batch.labels[i])] *
                     (batch.weights.empty() ? 1.0F : batch.weights[i]);
   }
@@ -59,9 +81,22 @@ class Slot final : public PrefetchJob {
   const std::shared_ptr<const Dataset> data_;
   const std::uint64_t seed_;
   const std::vector<float> class_weights_;
+  std::uint64_t first_ = 0;
+  std::vector<std::uint32_t> samples_;
+  std::vector<std::uint64_t> epochs_;  // of each sample's shard; unused where samples are read in bulk
+  std::vector<std::size_t> ends_;      // of the batches, among the samples
   BatchStorage storage_;
   std::vector<float> weights_;
 };
+
+// To hand a batch to another thread takes a microsecond or two, as long as copying the rows of a
+// small one. Several are handed over at once where they are that cheap, and small.
+std::size_t batches_together(const Dataset& data, std::size_t samples) {
+  constexpr std::size_t kBytes = 128 << 10, kMost = 64;
+  if (dynamic_cast<const BulkSamples*>(&data) == nullptr) return 1;
+  const std::size_t bytes = std::max<std::size_t>(1, samples * data.shape().size() * sizeof(float));
+  return std::clamp<std::size_t>(kBytes / bytes, 1, kMost);
+}
 
 }  // namespace
 
@@ -98,9 +133,10 @@ struct Loader::Impl {
         throw std::invalid_argument("an epoch is too short to visit every sample");
     }
     shuffled.resize(shards.size());
+    batches_per_slot = batches_together(*data, most);
     // One slot in use, and one in preparation per worker.
     for (int i = 0; i <= std::max(1, prefetcher.workers()); ++i)
-      slots.push_back(std::make_unique<Slot>(data, most, plan));
+      slots.push_back(std::make_unique<Slot>(data, most, batches_per_slot, plan));
     prepare_ahead();
   }
   ~Impl() {
@@ -110,14 +146,20 @@ struct Loader::Impl {
   Slot& slot_of(std::uint64_t which) { return *slots[which % slots.size()]; }
 
   void prepare_ahead() {
-    while (prepared < std::min<std::uint64_t>(step + slots.size() - 1, end)) prepare(prepared++);
+    while (prepared < end && slots_filled < slots_used + slots.size() - 1) fill(slot_of(slots_filled++));
   }
 
-  void prepare(std::uint64_t which) {
-    Slot& slot = slot_of(which);
-    slot.step = which;
-    slot.samples.clear();
-    slot.epochs.clear();
+  void fill(Slot& slot) {
+    slot.empty(prepared);
+    while (slot.batches() < batches_per_slot && prepared < end) {
+      choose(prepared++, slot);
+      slot.end_batch();
+    }
+    queue->push(slot);
+  }
+
+  // The samples of a step.
+  void choose(std::uint64_t which, Slot& slot) {
     for (std::size_t i = 0; i < shards.size(); ++i) {
       const std::optional<std::uint64_t> given = plan.turn ? plan.turn(shards[i].node, which) : which;
       if (!given) continue;
@@ -129,12 +171,26 @@ struct Loader::Impl {
       const std::size_t batch = shards[i].batch;
       if (turn > order.size() / batch) continue;
       const std::size_t from = std::min<std::size_t>(turn * batch, order.size());
-      const std::size_t count = std::min(batch, order.size() - from);
-      const auto begin = order.begin() + static_cast<std::ptrdiff_t>(from);
-      slot.samples.insert(slot.samples.end(), begin, begin + static_cast<std::ptrdiff_t>(count));
-      slot.epochs.insert(slot.epochs.end(), count, epoch);
+      slot.add(std::span(order).subspan(from, std::min(batch, order.size() - from)), epoch);
     }
-    queue->push(slot);
+  }
+
+  void use_next_slot() {
+    Slot& slot = slot_of(slots_used);
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (queue->finish(slot)) {
+        const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        ++times_waited;
+        seconds_waited += waited;
+        queue->seconds_waited += waited;
+      }
+    } catch (...) {
+      queue->push(slot);
+      throw;
+    }
+    ++slots_used;
+    prepare_ahead();
   }
 
   // Starts from the original shard, not from the last order: an epoch must not depend on earlier
@@ -153,6 +209,9 @@ struct Loader::Impl {
   std::vector<std::optional<std::uint64_t>> shuffled;  // the epoch of each shard's current order
   std::uint64_t step;                                  // step of the batch that next() returns
   std::uint64_t prepared;                              // first step not yet queued
+  std::uint64_t slots_used = 0;                        // the last of them is in use
+  std::uint64_t slots_filled = 0;
+  std::size_t batches_per_slot = 1;
   std::uint64_t end;                                   // first step that may not be prepared yet
   std::atomic<std::uint64_t> times_waited = 0;
   std::atomic<double> seconds_waited = 0;
@@ -186,22 +245,8 @@ void Loader::begin_epoch(std::uint64_t epoch, std::vector<Shard> shards) {
 
 Batch Loader::next() {
   if (impl_->step >= impl_->end) throw std::logic_error("the epoch was not begun");
-  Slot& slot = impl_->slot_of(impl_->step);
-  const auto begin = std::chrono::steady_clock::now();
-  try {
-    if (impl_->queue->finish(slot)) {
-      const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      ++impl_->times_waited;
-      impl_->seconds_waited += waited;
-      impl_->queue->seconds_waited += waited;
-    }
-  } catch (...) {
-    impl_->queue->push(slot);
-    throw;
-  }
-  ++impl_->step;
-  impl_->prepare_ahead();
-  return slot.batch();
+  if (impl_->slots_used == 0 || !impl_->slot_of(impl_->slots_used - 1).has(impl_->step)) impl_->use_next_slot();
+  return impl_->slot_of(impl_->slots_used - 1).batch(impl_->step++);
 }
 
 std::uint64_t Loader::times_waited() const { return impl_->times_waited; }
@@ -211,7 +256,8 @@ Batch read_batch(const Dataset& data, std::size_t from, std::size_t count, Batch
                  BatchStorage::What what) {
   count = std::min(count, data.size() - std::min(from, data.size()));
   storage.make_room(data, count, what);
-  for (std::size_t i = 0; i < count; ++i) storage.read(from + i, i);
+  if (storage.bulk()) storage.read_many(from, count);
+  for (std::size_t i = 0; i < count && !storage.bulk(); ++i) storage.read(from + i, i);
   return storage.batch(count);
 }
 

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
 #include <numeric>
 
 #include "veche/data/feed/loader.h"
+#include "veche/data/sets/bulk_samples.h"
 #include "veche/data/sets/image_set.h"
 
 // A separate program, because it counts every allocation of the process. Not inlined: otherwise the
@@ -23,10 +25,21 @@ static std::atomic<long> allocations{0};
 namespace veche {
 namespace {
 
-TEST(LoaderAllocation, NothingAfterTheFirstSteps) {
-  Samples samples = samples_of({1, 2, 2}, 2, std::vector<std::uint8_t>(400), std::vector<std::int64_t>(100));
-  const auto data =
-      std::make_shared<ImageSet>(std::move(samples), Normalization{.mean = {0}, .deviation = {1}});
+// Read a batch at a time.
+class Bulk final : public Dataset, public BulkSamples {
+ public:
+  std::size_t size() const override { return 100; }
+  Shape shape() const override { return {3, 1, 1}; }
+  int classes() const override { return 2; }
+  std::int64_t label(std::size_t index) const override { return static_cast<std::int64_t>(index % 2); }
+  void read(std::size_t, std::span<float> out) const override { std::ranges::fill(out, 0.0F); }
+  void read_many(std::span<const std::uint32_t> samples, const Room& room) const override {
+    std::fill_n(room.inputs, 3 * samples.size(), 0.0F);
+    std::fill_n(room.labels, samples.size(), std::int64_t{1});
+  }
+};
+
+void expect_no_allocation(const std::shared_ptr<const Dataset>& data) {
   std::vector<std::uint32_t> all(100);
   std::iota(all.begin(), all.end(), 0u);
 
@@ -44,6 +57,14 @@ TEST(LoaderAllocation, NothingAfterTheFirstSteps) {
     EXPECT_EQ(allocations - before, 0) << workers << " workers";
     EXPECT_EQ(seen, 10 * 103u + 100u);
   }
+}
+
+TEST(LoaderAllocation, NothingAfterTheFirstSteps) {
+  Samples samples = samples_of({1, 2, 2}, 2, std::vector<std::uint8_t>(400), std::vector<std::int64_t>(100));
+  const auto data =
+      std::make_shared<ImageSet>(std::move(samples), Normalization{.mean = {0}, .deviation = {1}});
+  expect_no_allocation(data);
+  expect_no_allocation(std::make_shared<Bulk>());
 }
 
 }  // namespace

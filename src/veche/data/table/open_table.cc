@@ -50,15 +50,16 @@ struct TableParts {
 
 std::shared_ptr<const TableSet> set_of(const std::shared_ptr<const Table>& table,
                                        const std::vector<std::uint32_t>& rows, const DataSource& source,
-                                       const DamagePolicy& policy) {
-  return std::make_shared<TableSet>(table, rows, source.scheme, policy);
+                                       const DamagePolicy& policy, std::size_t most_kept) {
+  return std::make_shared<TableSet>(table, rows, source.scheme, policy, most_kept);
 }
 
-void put_sets(DataSource& source, const TableParts& parts, const DamagePolicy& policy) {
+void put_sets(DataSource& source, const TableParts& parts, const DamagePolicy& policy,
+              std::size_t most_kept = TableSet::kMostKept) {
   const bool one_file = parts.train == parts.test;
-  source.train = set_of(parts.train, parts.train->train_rows(), source, policy);
-  source.test =
-      set_of(parts.test, one_file ? parts.test->test_rows() : parts.test->train_rows(), source, policy);
+  source.train = set_of(parts.train, parts.train->train_rows(), source, policy, most_kept);
+  source.test = set_of(parts.test, one_file ? parts.test->test_rows() : parts.test->train_rows(), source,
+                       policy, most_kept);
   source.class_names = source.scheme->target.classes;
 }
 
@@ -105,9 +106,11 @@ DataSource open_table(const OpenRequest& request, const DataSettings& settings, 
   parts.test = has_file ? std::make_shared<const Table>(part->file, settings, source.scheme.get(), TestRows{},
                                                         request.policy, threads)
                         : parts.train;
-  put_sets(source, parts,
-           how.scheme_follows ? DamagePolicy{.on = OnDamage::skip, .log = std::make_shared<DamageLog>()}
-                              : request.policy);
+  // Nothing is encoded by a scheme that another replaces.
+  if (how.scheme_follows)
+    put_sets(source, parts, {.on = OnDamage::skip, .log = std::make_shared<DamageLog>()}, 0);
+  else
+    put_sets(source, parts, request.policy);
   check_parts(source.train->size(), source.test->size(), {}, request.path);
   if (!how.scheme_follows) check_scheme(source, settings);
   return source;

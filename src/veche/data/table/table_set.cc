@@ -25,7 +25,8 @@ bool is_unknown(const std::vector<std::int32_t>& categories, float cell) {
 }  // namespace
 
 TableSet::TableSet(std::shared_ptr<const Table> table, const std::vector<std::uint32_t>& rows,
-                   std::shared_ptr<const TableScheme> scheme, const DamagePolicy& policy)
+                   std::shared_ptr<const TableScheme> scheme, const DamagePolicy& policy,
+                   std::size_t most_kept)
     : table_(std::move(table)),
       scheme_(std::move(scheme)),
       encoder_(*scheme_),
@@ -33,6 +34,7 @@ TableSet::TableSet(std::shared_ptr<const Table> table, const std::vector<std::ui
       rows_(rows) {
   find_sources();
   leave_out_unknown(policy);
+  if (EncodedRows::bytes(rows_.size(), width_) <= most_kept) keep_encoded();
 }
 
 void TableSet::find_sources() {
@@ -73,18 +75,59 @@ void TableSet::leave_out_unknown(const DamagePolicy& policy) {
     leave_out(target_, scheme_->target.name, table_->target()->categories, "class");
 }
 
-std::int64_t TableSet::label(std::size_t index) const {
-  if (scheme_->target.task == Task::regression) return 0;
-  return target_.categories[static_cast<std::size_t>(table_->row(rows_[index])[target_.cell])];
+void TableSet::keep_encoded() {
+  encoded_ = EncodedRows(rows_.size(), width_);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const float* const cells = table_->row(rows_[i]);
+    encode(cells, encoded_.inputs(i));
+    encoded_.target(i) = target(cells);
+  }
 }
 
-float TableSet::value(std::size_t index) const { return table_->row(rows_[index])[target_.cell]; }
+float TableSet::target(const float* cells) const {
+  const float cell = cells[target_.cell];
+  if (scheme_->target.task == Task::regression) return cell;
+  return static_cast<float>(target_.categories[static_cast<std::size_t>(cell)]);
+}
+
+std::int64_t TableSet::label(std::size_t index) const {
+  return scheme_->target.task == Task::regression ? 0 : static_cast<std::int64_t>(value(index));
+}
+
+float TableSet::value(std::size_t index) const {
+  return encoded_.rows() > 0 ? encoded_.target(index) : target(table_->row(rows_[index]));
+}
 
 void TableSet::read(std::size_t index, std::span<float> out) const {
-  const float* const row = table_->row(rows_[index]);
+  if (encoded_.rows() > 0)
+    std::ranges::copy(encoded_.inputs(index), out.begin());
+  else
+    encode(table_->row(rows_[index]), out);
+}
+
+void TableSet::read_many(std::span<const std::uint32_t> samples, const Room& room) const {
+  const auto put_target = [&](std::size_t place, float target) {
+    if (room.labels != nullptr) room.labels[place] = static_cast<std::int64_t>(target);
+    if (room.values != nullptr) room.values[place] = target;
+  };
+  if (encoded_.rows() > 0) {
+    if (room.inputs != nullptr) return encoded_.gather(samples, room.inputs, put_target);
+    for (std::size_t i = 0; i < samples.size(); ++i) put_target(i, encoded_.target(samples[i]));
+    return;
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (i + kRowsAhead < samples.size())
+      fetch_row(table_->row(rows_[samples[i + kRowsAhead]]), table_->inputs().size() + 1);
+    const float* const cells = table_->row(rows_[samples[i]]);
+    if (room.inputs != nullptr) encode(cells, {room.inputs + i * width_, width_});
+    put_target(i, target(cells));
+  }
+}
+
+void TableSet::encode(const float* cells, std::span<float> out) const {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
-    const float cell = row[source.cell];
+    const float cell = cells[source.cell];
     if (scheme_->columns[i].kind == ColumnKind::category)
       encoder_.put_category(i, std::isnan(cell) ? -1 : source.categories[static_cast<std::size_t>(cell)],
                             out);

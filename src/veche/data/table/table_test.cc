@@ -8,13 +8,16 @@
 #include <cmath>
 #include <fstream>
 #include <numeric>
+#include <set>
 
+#include "veche/data/feed/loader.h"
 #include "veche/data/sets/source.h"
 #include "veche/data/table/cell.h"
 #include "veche/data/table/csv_rows.h"
 #include "veche/data/table/csv_text.h"
 #include "veche/data/table/open_table.h"
 #include "veche/data/table/row_encoder.h"
+#include "veche/data/table/table_set.h"
 #include "veche/errors.h"
 #include "veche/random.h"
 
@@ -275,6 +278,91 @@ TEST_F(TableTest, RefusesConditionsThatMakeNoSense) {
   DataSettings keys = settings(path);
   keys.test = Value{2.0};
   expect_problem(keys, "a share lies between 0 and 1");
+}
+
+// A set whose samples are read one by one.
+class OneByOne final : public Dataset {
+ public:
+  explicit OneByOne(std::shared_ptr<const Dataset> set) : set_(std::move(set)) {}
+  std::size_t size() const override { return set_->size(); }
+  Shape shape() const override { return set_->shape(); }
+  int classes() const override { return set_->classes(); }
+  std::int64_t label(std::size_t index) const override { return set_->label(index); }
+  void read(std::size_t index, std::span<float> out) const override { set_->read(index, out); }
+  const ValueTargets* values() const override { return set_->values(); }
+
+ private:
+  const std::shared_ptr<const Dataset> set_;
+};
+
+// Numbers, categories and missing values; 1 to 11 columns of numbers, so that rows end within the
+// pieces that are copied at once and at their ends. Half of the tables have numbers as targets.
+TEST_F(TableTest, BatchesAreThoseOfSamplesReadOneByOne) {
+  for (int columns = 1; columns <= 11; ++columns) {
+    SCOPED_TRACE(columns);
+    std::string text;
+    for (int c = 0; c < columns; ++c) text += fmt::format("n{},", c);
+    text += "c,y\n";
+    RandomStream random(1, "table test");
+    for (int row = 0; row < 103; ++row) {
+      for (int c = 0; c < columns; ++c)
+        text += random.next() % 9 == 0 ? "," : fmt::format("{},", random.next() % 1000);
+      text += fmt::format("{},{}\n", row % 7 == 3 ? "?" : row % 2 == 0 ? "a" : "b",
+                          columns % 2 == 0 ? random.next() % 1000 : random.next() % 3);
+    }
+    const DataSource source = open_data(settings(write("a.csv", text)), 1);
+    const auto& kept = dynamic_cast<const TableSet&>(*source.train);
+    const auto on_the_fly = std::make_shared<TableSet>(kept.table(), kept.table()->train_rows(),
+                                                       kept.scheme(), DamagePolicy{}, 0);
+    const auto one_by_one = std::make_shared<OneByOne>(on_the_fly);
+    std::vector<std::uint32_t> all(source.train->size());
+    std::iota(all.begin(), all.end(), 0U);
+    for (const int workers : {0, 2})
+      for (const std::uint64_t first : {0, 5}) {
+        Prefetcher prefetcher(workers);
+        const Loader::Plan plan{.batch = 4, .first_step = first};
+        for (const std::shared_ptr<const Dataset>& set : {source.train, std::shared_ptr<const Dataset>(on_the_fly)}) {
+          Loader found(set, {{.node = 0, .samples = all}}, plan, prefetcher);
+          Loader expected(one_by_one, {{.node = 0, .samples = all}}, plan, prefetcher);
+          for (int step = 0; step < 150; ++step) {
+            const Batch one = found.next(), other = expected.next();
+            ASSERT_EQ(one.step, first + static_cast<std::uint64_t>(step));
+            ASSERT_TRUE(std::ranges::equal(one.inputs, other.inputs));
+            ASSERT_TRUE(std::ranges::equal(one.labels, other.labels));
+            ASSERT_TRUE(std::ranges::equal(one.values, other.values));
+          }
+        }
+      }
+    // Evaluation reads consecutive samples.
+    BatchStorage storage, other;
+    const Batch whole = read_batch(*source.train, 3, 50, storage), same = read_batch(*one_by_one, 3, 50, other);
+    EXPECT_TRUE(std::ranges::equal(whole.inputs, same.inputs));
+    EXPECT_TRUE(std::ranges::equal(whole.labels, same.labels));
+    EXPECT_TRUE(std::ranges::equal(whole.values, same.values));
+  }
+}
+
+// Batches of an epoch that waits for its shards end with it, however many are prepared at once.
+TEST_F(TableTest, NoBatchIsPreparedBeforeItsEpochBegins) {
+  std::string text = "n,y\n";
+  for (int row = 0; row < 40; ++row) text += fmt::format("{},{}\n", row, row % 2);
+  const DataSource source = open_data(settings(write("a.csv", text)), 1);
+  Prefetcher prefetcher(1);
+  Loader loader(source.train, {{.node = 0, .samples = {0, 1, 2}}},
+                {.batch = 2, .waits_for_epochs = true}, prefetcher);
+  for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_THROW(loader.next(), std::logic_error);
+    const std::vector<std::uint32_t> shard{3 * epoch, 3 * epoch + 1, 3 * epoch + 2};
+    loader.begin_epoch(epoch, {{.node = 0, .samples = shard}});
+    std::multiset<float> expected, found;
+    for (const std::uint32_t index : shard) expected.insert(sample(*source.train, index)[0]);
+    for (const std::size_t size : {2, 1}) {
+      const Batch batch = loader.next();
+      ASSERT_EQ(batch.size(), size);
+      found.insert(batch.inputs.begin(), batch.inputs.end());
+    }
+    EXPECT_EQ(found, expected);
+  }
 }
 
 TEST_F(TableTest, WeighsRareClasses) {

@@ -92,7 +92,7 @@ Settings Config::resolve() const {
   settle_optimizer(settings, [this](const char* key) { return has("optimizer", key); });
   check_model_start(settings.model);
   settle_length(settings);
-  check_batch(settings.data);
+  check_batch(settings);
   if (!has("data", "partition"))
     settings.data.partition = {
         settings.cluster.speed.empty() ? PartitionRule::iid : PartitionRule::proportional, {}};

@@ -89,7 +89,12 @@ void settle_optimizer(Settings& settings, const std::function<bool(const char* k
     throw RequestError("optimizer.warmup_steps and optimizer.warmup_epochs are both given; keep one");
 }
 
-void check_batch(const DataSettings& data) {
+void check_batch(const Settings& settings) {
+  const DataSettings& data = settings.data;
+  if (settings.brings_data && data.global_batch)
+    throw RequestError(
+        "data.global_batch needs a data set, which this model does not use: divide the batch where its samples "
+        "are read");
   if (data.global_batch && data.accumulate > 1)
     throw RequestError(
         "data.global_batch and data.accumulate are both given; keep one: a global batch is made in passes of "

@@ -21,7 +21,7 @@ void settle_length(Settings& settings);
 // Defaults of [optimizer] that follow from its name and from the data. `given`: whether the section
 // has this key.
 void settle_optimizer(Settings& settings, const std::function<bool(const char* key)>& given);
-void check_batch(const DataSettings& data);
+void check_batch(const Settings& settings);
 // The number of nodes that follows from the graph or from the quadratic's lists.
 std::optional<std::int64_t> implied_nodes(const Settings& settings);
 // The micro-batches of a batch where pipeline.micro_batches is not given: four per stage, as far as

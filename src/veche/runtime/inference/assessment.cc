@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "veche/train/measure/class_scores.h"
+
 namespace veche {
 namespace {
 
@@ -37,10 +39,17 @@ void Assessment::add(std::size_t label, std::span<const float> probabilities) {
   ++bin.count;
   bin.right += right ? 1 : 0;
   bin.probability += sure;
+  if (classes_ == 2) (label == 1 ? positive_ : negative_).push_back(probabilities[1]);
 }
 
 double Assessment::accuracy() const { return fraction_of(right_, count_); }
 double Assessment::loss() const { return count_ == 0 ? 0 : loss_ / static_cast<double>(count_); }
+
+std::optional<double> Assessment::auc() const {
+  if (positive_.empty() || negative_.empty()) return {};
+  std::vector<float> positive = positive_, negative = negative_;
+  return area_under_curve(positive, negative);
+}
 
 std::int64_t Assessment::of_class(std::size_t truth) const {
   std::int64_t sum = 0;
@@ -63,6 +72,7 @@ double Assessment::calibration_error() const {
 nlohmann::ordered_json Assessment::to_json(const std::vector<std::string>& names) const {
   using Json = nlohmann::ordered_json;
   Json json{{"count", count_}, {"accuracy", accuracy()}, {"loss", loss()}};
+  if (const auto area = auc()) json["auc"] = *area;
   json["calibration_error"] = calibration_error();
   Json calibration = Json::array();
   for (std::size_t i = 0; i < kBins; ++i)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class Assessment {
   std::int64_t count() const { return count_; }
   double accuracy() const;
   double loss() const;  // cross entropy
+  // The area under the ROC curve of class 1; none unless there are two classes and both have samples.
+  std::optional<double> auc() const;
   // The number of samples of class `truth` that were predicted as `answer`.
   std::int64_t confused(std::size_t truth, std::size_t answer) const {
     return confusion_[truth * classes_ + answer];
@@ -46,6 +49,7 @@ class Assessment {
   std::int64_t count_ = 0;
   std::int64_t right_ = 0;
   double loss_ = 0;  // the sum
+  std::vector<float> positive_, negative_;  // probabilities of class 1, where there are two classes
 };
 
 // The class with the highest probability; the first of equal ones.

@@ -35,6 +35,13 @@ TEST(Assessment, LossIsCrossEntropy) {
   EXPECT_NEAR(four_answers().loss(), expected, 1e-7);
 }
 
+// Of the four pairs two are in order and one is equal.
+TEST(Assessment, AreaUnderTheCurveCountsPairs) {
+  EXPECT_DOUBLE_EQ(four_answers().auc().value(), 2.5 / 4);
+  EXPECT_FALSE(Assessment(2).auc().has_value());
+  EXPECT_FALSE(Assessment(3).auc().has_value());
+}
+
 TEST(Assessment, CalibrationIsTheDistanceOfProbabilityAndTruth) {
   // From 0.9: one of two right at 1.9 in all; from 0.5: one of one at 0.5; from 0.7: one of one at
   // 0.75.

@@ -10,6 +10,7 @@
 #include "veche/model/weights.h"
 #include "veche/runtime/inference/saved_model.h"
 #include "veche/runtime/inference/trained_model.h"
+#include "veche/runtime/inference/transformers_config.h"
 
 namespace veche {
 namespace {
@@ -60,6 +61,7 @@ ExportResult export_model(const ExportRequest& request) {
   const std::filesystem::path place = check_place(request.out, "model.safetensors");
 
   SafetensorsWriter writer;
+  std::string config;
   writer.note("format", "pt");  // what Python's readers look for
   writer.note("veche", request.version);
   writer.note("run", run.name());
@@ -67,18 +69,22 @@ ExportResult export_model(const ExportRequest& request) {
   writer.note("step", std::to_string(found.step));
   writer.note("node", node_word(request));
   if (layout.input) {
-    writer.note(kModelKeys, portable_model_keys(run));
+    const std::string keys = portable_model_keys(run);
+    config = transformers_config(keys, *layout.input, request.version);
+    writer.note(kModelKeys, keys);
     writer.note(kModelInput, to_json(*layout.input).dump());
   }
   add_tensors(writer, layout.parameters, found.model.parameters);
   add_tensors(writer, layout.buffers, found.model.buffers);
   const auto parts = writer.parts();
   write_file(place, parts);
+  const std::string foreign = write_transformers_config(place, config);
 
   ExportResult result{found.step, who_of(request.node, found.model.nodes, found.stages),
                       layout.parameters.size() + layout.buffers.size(), 0, found.notices};
   if (const std::string why = not_finite(found.model.parameters, found.model.buffers); !why.empty())
     result.notices.push_back(fmt::format("{} of step {} {}", result.who, result.step, why));
+  if (!foreign.empty()) result.notices.push_back(foreign);
   for (const auto& part : parts) result.bytes += part.size();
   return result;
 }

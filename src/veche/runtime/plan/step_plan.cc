@@ -14,7 +14,7 @@ namespace veche {
 namespace {
 
 // Shares of one batch for all nodes, by their samples: the largest fractions are rounded up, and a
-// node with samples gets at least one.
+// node with samples gets at least one. A node without samples has a share of one that it never takes.
 std::vector<std::size_t> shares_of(std::size_t batch, const std::vector<std::size_t>& sizes) {
   double all = 0;
   for (const std::size_t size : sizes) all += static_cast<double>(size);
@@ -30,9 +30,10 @@ std::vector<std::size_t> shares_of(std::size_t batch, const std::vector<std::siz
   }
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t node) { return rest[node]; });
   for (std::size_t i = 0; i < order.size() && given < batch; ++i, ++given) ++shares[order[i]];
-  for (std::size_t& share : shares) {
-    if (share > 0) continue;
-    share = 1;
+  for (std::size_t node = 0; node < shares.size(); ++node) {
+    if (shares[node] > 0) continue;
+    shares[node] = 1;
+    if (sizes[node] == 0) continue;
     std::size_t& largest = *std::ranges::max_element(shares);
     if (largest > 1) --largest;
   }

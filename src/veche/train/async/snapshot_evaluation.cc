@@ -19,6 +19,7 @@ SnapshotEvaluation::SnapshotEvaluation(std::vector<Snapshot> snapshots, std::uin
       parameters_(parameters),
       learner_(learner),
       endpoint_(endpoint),
+      plan_(plan),
       test_(plan.data.test.get()) {
   result_.step = step;
   result_.average_model = plan.untested();
@@ -54,15 +55,23 @@ bool SnapshotEvaluation::advance() {
 }
 
 bool SnapshotEvaluation::next_model() {
-  if (model_ == 0)
+  if (model_ == 0) {
     result_.average_model = result_of(*test_, score_, std::move(*classes_));
-  else
+    write_sample();
+  } else {
     result_.nodes[own_[model_ - 1]].test = score_;
+  }
   score_ = {};
   at_ = 0;
   if (model_ == own_.size()) return false;
   put_into_learner(snapshots_[own_[model_++]].numbers());
   return true;
+}
+
+// The learner has the mean.
+void SnapshotEvaluation::write_sample() {
+  if (!plan_.write_sample) return;
+  endpoint_.compute({.step = result_.step}, [&] { result_.sample = plan_.write_sample(*learner_); });
 }
 
 }  // namespace veche

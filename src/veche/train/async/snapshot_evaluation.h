@@ -28,7 +28,7 @@ struct Snapshot {
 class SnapshotEvaluation {
  public:
   // The first `parameters` numbers of each snapshot are parameters. The learner may be null without
-  // a test set.
+  // a test set. The plan outlives it.
   SnapshotEvaluation(std::vector<Snapshot> snapshots, std::uint64_t step, std::size_t parameters,
                      Learner* learner, Endpoint& endpoint, const TrainingPlan& plan);
 
@@ -38,12 +38,14 @@ class SnapshotEvaluation {
 
  private:
   bool next_model();
+  void write_sample();
   void put_into_learner(std::span<const float> model);
 
   const std::vector<Snapshot> snapshots_;
   const std::size_t parameters_;
   Learner* const learner_;
   Endpoint& endpoint_;
+  const TrainingPlan& plan_;
   const Dataset* const test_;
   std::vector<std::size_t> own_;  // nodes whose own models are tested, after the mean
   std::vector<float> mean_;
