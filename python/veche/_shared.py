@@ -123,7 +123,7 @@ class Turn:
         self.offsets = [offset - self.begin for offset in vector.offsets[first:last]]
         self.layout = Layout(optimizer, self.tensors)
         self.base_step: Any = type(optimizer).step
-        self.in_groups = parameters_of(optimizer)
+        self.in_groups = [list(group["params"]) for group in optimizer.param_groups]
         self.whole: Whole | None = None
         self.schedule: Schedule | None = None
         self.gradient_views: list[torch.Tensor] = []
@@ -166,7 +166,8 @@ class Turn:
         self.exchange()
 
     def check_parameters(self) -> None:
-        if not are(parameters_of(self.optimizer), self.in_groups):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.in_groups) or not all(are(g["params"], k) for g, k in zip(groups, self.in_groups)):
             raise RequestError(
                 "parameters were added to the optimizer, removed or replaced after veche.Optimizer was made: "
                 "change its groups before"

@@ -103,14 +103,23 @@ class Buffers:
             for name, b, offset in zip(self.counters.names, self.counters.tensors, self.counters.offsets)
         ]
         self.layout = [*self.floats.layout, *shifted]
+        # Counters of the host become views of one vector, which is copied in one call.
+        self.counts: torch.Tensor | None = None
 
     def bind(self, flat: torch.Tensor) -> None:
         self.floats.bind(flat[: self.floats.length])
         self.flat_counters = flat[self.floats.length :]
         self.counters.bind(self.flat_counters)
+        tensors = self.counters.tensors
+        if tensors and all(c.device.type == "cpu" for c in tensors):
+            self.counts = torch.stack([c.reshape(()) for c in tensors])
+            for counter, view in zip(tensors, self.counts):
+                counter.data = view.data.reshape(counter.shape)
 
     def write(self) -> None:
-        if self.counters.tensors:  # in one call
+        if self.counts is not None:
+            self.flat_counters.copy_(self.counts)
+        elif self.counters.tensors:
             self.flat_counters.copy_(torch.stack([c.reshape(()) for c in self.counters.tensors]))
         self.floats.write()
 

@@ -17,7 +17,7 @@ STRIPES = {"model": {"name": "softmax"}, "data": {"name": "stripes"}, "cluster":
 
 
 STEPS = 20
-PICTURES = {"data": {"name": "synthetic", "samples": 400, "test_samples": 20, "shape": [1, 8, 8], "classes": 3, "batch": 12,
+PICTURES = {"data": {"name": "synthetic", "samples": 400, "test_samples": 20, "shape": [1, 8, 8], "classes": 3, "batch": 10,
                      "augment": "none"},
             "cluster": {"nodes": 4}, "topology": {"graph": "ring"}, "strategy": {"name": "consensus"},
             "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.0}, "run": {"steps": STEPS}}
