@@ -69,6 +69,7 @@ class Layout:
         # Numbers, each with an example of its kind; all else is as large as its parameter.
         self.numbers = samples
         self.tensors = [k for k, found in kinds.items() if k not in samples and found != {"nothing"}]
+        self.keys = [k for k in kinds if k in samples or k in self.tensors]  # in the optimizer's order
 
 
 def _kind(value: Any, p: torch.Tensor) -> str:
@@ -103,7 +104,7 @@ class FlatState:
         length: int,
         staging: Callable[[], Any] = lambda: None,
     ):
-        self._tensors, self._samples, self._staging = tensors, layout.numbers, staging
+        self._tensors, self._layout, self._staging = tensors, layout, staging
         self.vectors = {key: np.zeros(length, np.float32) for key in layout.tensors}
         self.numbers = {key: np.zeros(len(tensors), np.float32) for key in layout.numbers}
         self._views: dict[tuple[int, str], torch.Tensor] = {}
@@ -142,14 +143,12 @@ class FlatState:
     def install(self, state: dict[Any, dict[str, Any]]) -> None:
         """Gives the optimizer what the arrays hold, as after reading a checkpoint."""
         for i, tensor in enumerate(self._tensors):
-            mine = state[tensor]
-            for key in self.vectors:
-                mine[key] = self._as_state(self._views[i, key], tensor)
-            for key, example in self._samples.items():
+            for key in self._layout.keys:
+                view, example = self._views[i, key], self._layout.numbers.get(key, tensor)
                 if isinstance(example, torch.Tensor):
-                    mine[key] = self._as_state(self._views[i, key], example)
+                    state[tensor][key] = self._as_state(view, example)
                 else:
-                    mine[key] = type(example)(float(self._views[i, key]))
+                    state[tensor][key] = type(example)(float(view))
 
     def take(self, i: int, state: dict[str, Any], begin: int, like_this: torch.Tensor) -> None:
         """Copies a given state of a parameter; tensor i is the part of it that begins there."""
