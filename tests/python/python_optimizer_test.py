@@ -150,6 +150,8 @@ class Refusals(unittest.TestCase):
             optimizers = [torch.optim.Adam(models[0].parameters(), lr=0.1),
                           torch.optim.SGD(models[1].parameters(), lr=0.1, momentum=0.9)]
             optimizers = veche.Optimizers(optimizers, torch.nn.ModuleList(models), strategy="none", set={"run.out": folder}, **options)
+            batches = list(veche.shard(list(range(10)), per_step=1 / 2))  # of loops with two steps for each batch
+            self.assertEqual(batches, list(range(optimizers[0].steps // 2, 10)))
             while optimizers[0].steps < steps:
                 which = optimizers[0].steps % 3 // 2  # two steps of the first for one of the second
                 optimizers[which].zero_grad()
@@ -178,6 +180,8 @@ class Refusals(unittest.TestCase):
             self.wrapped(None, torch.nn.BatchNorm1d(2), strategy={"name": "gossip", "async": True}, buffers="average")
         with self.refused(TypeError, "LBFGS"):
             self.wrapped(torch.optim.LBFGS(self.model.parameters()))
+        with self.refused(veche.RequestError, "per_step = 0 is not a number of batches"):
+            veche.shard([], per_step=0)
         with self.refused(TypeError, "'parameter.0' is on the device meta"):
             self.wrapped(torch.optim.SGD(torch.nn.Linear(3, 2, device="meta").parameters(), lr=0.1))
         self.backward()
