@@ -26,6 +26,10 @@ class VECHE_API DrivenLearner : public Learner {
   // Whether it wants `exchange`. Only nodes that are in step have it: an asynchronous strategy
   // refuses such a learner.
   virtual bool exchanges() const { return false; }
+  // Whether each step is that of one of several optimizers, which divide the parameters: its gradient
+  // is zero elsewhere. Then `exchanges` is true too, as nodes have to agree on the optimizer, and
+  // strategies whose steps also take parts of earlier gradients refuse such a learner.
+  virtual bool takes_turns() const { return false; }
   // In every step, between the gradient and the strategy's exchange. All nodes call it, so they may
   // exchange what is not the strategy's, such as buffers. `active`: this node has a gradient. On
   // the grid it is called again for a step that a change of members cuts off.

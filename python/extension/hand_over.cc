@@ -73,10 +73,11 @@ void HandOver::announce() {
   notify(lock);
 }
 
-void HandOver::give(const Score& score) {
+void HandOver::give(const Score& score, int optimizer) {
   std::unique_lock lock(mutex_);
   if (run_ended_) return;
   score_ = score;
+  optimizer_ = optimizer;
   turn_ = Turn::node;
   notify(lock);
 }
@@ -185,6 +186,26 @@ void HandOver::on_gradient_ready(GradientListener listener) {
   listens_ = static_cast<bool>(listener_);
 }
 
+void HandOver::agree_on_optimizer(Channel& channel, bool active) {
+  constexpr int kNone = -1;
+  const std::vector<Message> all =
+      all_gather(channel, channel.pool.copy_of_item(active ? optimizer() : kNone));
+  int first = 0, agreed = kNone;
+  for (int node = 0; node < channel.size(); ++node) {
+    const int theirs = unpack_item<int>(all[static_cast<std::size_t>(node)], NodeId{node},
+                                        "the number of the optimizer that makes a step");
+    if (theirs == kNone) continue;
+    if (agreed != kNone && theirs != agreed)
+      throw RunError("optimizer " + std::to_string(agreed) + " makes step " + std::to_string(steps() + 1) +
+                     " on node " + std::to_string(first) + " and optimizer " + std::to_string(theirs) +
+                     " on node " + std::to_string(node) + ": all nodes must step them in the same order");
+    if (agreed == kNone) first = node;
+    agreed = theirs;
+  }
+  const std::lock_guard lock(mutex_);
+  if (agreed != kNone) optimizer_ = agreed;
+}
+
 Score HandOver::complete_gradient() {
   std::unique_lock lock(mutex_);
   for (std::size_t told = 0; begun_;) {
@@ -242,6 +263,11 @@ Channel* HandOver::channel() {
 std::uint64_t HandOver::steps() const {
   const std::lock_guard lock(mutex_);
   return steps_;
+}
+
+int HandOver::optimizer() const {
+  const std::lock_guard lock(mutex_);
+  return optimizer_;
 }
 
 }  // namespace veche::python

@@ -32,6 +32,7 @@ class HandOver {
   std::span<float> buffers() { return buffers_; }
   std::vector<TensorLayout> parameter_layout, buffer_layout;
   Buffers follow = Buffers::own;
+  int optimizers = 1;  // of the loop, which step in turn
 
   // The Python loop, without the GIL where it waits.
   // A call for the node is near: it wakes up before.
@@ -43,8 +44,8 @@ class HandOver {
   bool listens() const;
   // Whether the node is in a step that `report` began.
   bool step_has_begun() const;
-  // The gradient is written: the node may make the step.
-  void give(const Score& score);
+  // The gradient is written: the node may make the step, with the optimizer of that number.
+  void give(const Score& score, int optimizer);
   enum class Event {
     none,       // nothing came for a while
     work,       // the node asks for `do_work`
@@ -68,6 +69,8 @@ class HandOver {
   void ready(Channel& channel, std::uint64_t step);
   bool next(std::uint64_t step);
   void on_gradient_ready(GradientListener listener);
+  // Learns which optimizer makes this step: that of the nodes with a gradient. Collective.
+  void agree_on_optimizer(Channel& channel, bool active);
   // Waits until the gradient is whole, which `next` does unless parts are reported.
   Score complete_gradient();
   void end();
@@ -78,6 +81,7 @@ class HandOver {
   // Between two steps; null: the node has none now.
   Channel* channel();
   std::uint64_t steps() const;
+  int optimizer() const;
 
  private:
   enum class Turn { node, loop };
@@ -100,6 +104,7 @@ class HandOver {
   bool steps_is_before_ = false;  // the node makes one more step with the gradient that it has
   std::optional<std::string> failure_;
   Score score_;
+  int optimizer_ = 0;  // that makes the step under way
   Channel* channel_ = nullptr;
   std::uint64_t steps_ = 0;
 
@@ -138,8 +143,12 @@ class LoopLearner : public DrivenLearner {
   std::vector<TensorLayout> parameter_layout() const override { return shared_->parameter_layout; }
   std::vector<TensorLayout> buffer_layout() const override { return shared_->buffer_layout; }
   void begin(Channel& channel, std::uint64_t step) override { shared_->ready(channel, step); }
-  bool exchanges() const override { return shared_->follow != Buffers::own && !shared_->buffers().empty(); }
+  bool exchanges() const override {
+    return takes_turns() || (shared_->follow != Buffers::own && !shared_->buffers().empty());
+  }
+  bool takes_turns() const override { return shared_->optimizers > 1; }
   void exchange(Channel& channel, bool active) override {
+    if (takes_turns()) shared_->agree_on_optimizer(channel, active);
     exchange_buffers(channel, shared_->buffers(), shared_->follow, active);
   }
   bool next(std::uint64_t step) override { return shared_->next(step); }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "extension/module.h"
 #include "veche/errors.h"
@@ -93,6 +94,7 @@ class LoopOptimizer : public Optimizer {
 
   void update(std::span<float> into, std::span<const float> x, std::span<const float> g,
               const Step& step) override {
+    is_lent_ = false;
     const bool clipped = step.gradient_scale != 1;
     if (clipped) {
       std::ranges::copy(g, scratch_.begin());
@@ -112,24 +114,33 @@ class LoopOptimizer : public Optimizer {
                                                         : py::object(array_over(gradient, py::none()));
       called([&] { return optimizer_.attr("update")(where, handed); });
     };
-    if (!shared_->do_in_loop(call)) {
-      const py::gil_scoped_acquire gil;
-      call();
-    }
+    in_python(call);
     if (!elsewhere) return;
     std::ranges::copy(target, into.begin());
     std::ranges::copy(before_, target.begin());
   }
 
-  std::vector<std::span<float>> state() override { return state_; }
+  // The optimizer may keep its state elsewhere, as on a GPU, between two steps.
+  std::vector<std::span<float>> state() override {
+    if (!std::exchange(is_lent_, true)) in_python([&] { called([&] { return optimizer_.attr("lend")(); }); });
+    return state_;
+  }
 
  private:
+  // On the loop's thread, if that waits.
+  template <class Call>
+  void in_python(Call call) {
+    if (shared_->do_in_loop(call)) return;
+    const py::gil_scoped_acquire gil;
+    call();
+  }
   static bool is_all(std::span<const float> part, std::span<const float> whole) {
     return part.data() == whole.data() && part.size() == whole.size();
   }
 
   const std::shared_ptr<HandOver> shared_;
   py::object optimizer_;
+  bool is_lent_ = false;  // since the last step
   std::vector<py::array> arrays_;
   std::vector<std::span<float>> state_;
   // For a clipped gradient. Python's, as a tensor's gradient may stay a view of it after the run.
@@ -259,9 +270,9 @@ void Loop::start(const std::string& toml, const std::vector<std::string>& assign
   if (!wait_for_node()) throw_if_failed();
 }
 
-bool Loop::step(double loss, std::int64_t samples) {
+bool Loop::step(double loss, std::int64_t samples, int optimizer) {
   run();
-  shared_->give({.loss_sum = loss * static_cast<double>(samples), .correct = 0, .count = samples});
+  shared_->give({.loss_sum = loss * static_cast<double>(samples), .correct = 0, .count = samples}, optimizer);
   const bool goes_on = wait_for_node();
   if (!goes_on) throw_if_failed();
   return goes_on;
@@ -345,7 +356,9 @@ void add_loop(py::module_& module) {
       .def_property_readonly("listens", [](const Loop& loop) { return loop.listens(); })
       .def("report", &Loop::report, py::arg("begin"), py::arg("end"))
       .def("announce", [](const Loop& loop) { loop.announce(); })
-      .def("step", &Loop::step, py::arg("loss"), py::arg("samples"))
+      .def("take_turns", &Loop::take_turns)
+      .def_property_readonly("optimizer", &Loop::optimizer)
+      .def("step", &Loop::step, py::arg("loss"), py::arg("samples"), py::arg("optimizer") = 0)
       .def("finish",
            [](Loop& loop) {
              const RunResult& result = loop.finish();

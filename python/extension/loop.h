@@ -33,8 +33,8 @@ struct LoopOptions {
 class Loop {
  public:
   // `optimizer(from, length)` makes the Python object that updates a part of the parameters:
-  // update(x, g) in place, where None stands for all of the loop's own vector, and state() -> list
-  // of float32 arrays.
+  // update(x, g) in place, where None stands for all of the loop's own vector, state() -> list
+  // of float32 arrays, and lend() before they are read.
   Loop(std::vector<TensorLayout> parameters, std::vector<TensorLayout> buffers, py::object optimizer);
   // Ends the run as `finish` does, and ignores why it failed.
   ~Loop();
@@ -53,8 +53,12 @@ class Loop {
   bool listens() const { return shared_->listens(); }
   // A call of `step`, or the end of `update` in it, is near.
   void announce() const { shared_->announce(); }
+  // Before `start`: the optimizers that step in turn.
+  void take_turns(int optimizers) { shared_->optimizers = optimizers; }
+  // The one of them that makes the step under way, as all nodes have agreed.
+  int optimizer() const { return shared_->optimizer(); }
   // The gradient is written; returns after the step. False: the run has ended, as by an interrupt.
-  bool step(double loss, std::int64_t samples);
+  bool step(double loss, std::int64_t samples, int optimizer);
   // Ends the run after the steps made; returns when everything is saved. Throws why the run failed.
   const RunResult& finish();
   // Makes the run fail on all nodes.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from veche.comparing import Comparison as Comparison, compare as compare
     from veche.data import shard as shard
     from veche.graphs import Topology as Topology, topology as topology
-    from veche.optimizer import Optimizer as Optimizer
+    from veche.optimizer import Optimizer as Optimizer, Optimizers as Optimizers, SharedOptimizer as SharedOptimizer
     from veche.own import Batch as Batch, Key as Key, Learner as Learner, NodeEnded as NodeEnded, Strategy as Strategy
     from veche.own import dataset as dataset, learner as learner, register_dataset as register_dataset, strategy as strategy
     from veche.progress import Progress as Progress
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # `import veche` is quick.
 _PLACES = {
     "Comparison": "veche.comparing", "compare": "veche.comparing",
-    "Optimizer": "veche.optimizer", "shard": "veche.data", "comm": "veche.comm",
+    "Optimizer": "veche.optimizer", "Optimizers": "veche.optimizer", "SharedOptimizer": "veche.optimizer", "shard": "veche.data", "comm": "veche.comm",
     "finish": "veche._session", "local_rank": "veche._session", "rank": "veche._session", "size": "veche._session",
     "Batch": "veche.own", "Key": "veche.own", "Learner": "veche.own", "NodeEnded": "veche.own", "Strategy": "veche.own",
     "dataset": "veche.own", "learner": "veche.own", "register_dataset": "veche.own", "strategy": "veche.own",
@@ -46,8 +46,8 @@ _PLACES = {
 }
 
 __all__ = [
-    "Batch", "Comparison", "Error", "Key", "Learner", "NodeEnded", "Optimizer", "PeerLost",
-    "Progress", "RequestError", "Result", "RunError", "Strategy", "Topology", "comm", "compare",
+    "Batch", "Comparison", "Error", "Key", "Learner", "NodeEnded", "Optimizer", "Optimizers",
+    "PeerLost", "Progress", "RequestError", "Result", "RunError", "SharedOptimizer", "Strategy", "Topology", "comm", "compare",
     "dataset", "finish", "learner", "local_rank", "rank", "register_dataset", "shard",
     "simulate", "size", "strategy", "topology", "train",
 ]

@@ -80,12 +80,13 @@ def local_rank() -> int:
 
 
 def assignments(
-    config: str | None,
+    config: str | None = None,
     *,
     strategy: str | Mapping[str, Any] | None = None,
     topology: str | Mapping[str, Any] | None = None,
     compress: str | Mapping[str, Any] | None = None,
-    keys: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    set: Mapping[str, Any] | None = None,  # noqa: A002  (the command line's word)
     checkpoint_every: int | None = None,
 ) -> tuple[str, list[str]]:
     """A configuration as text, and the keys on top of it."""
@@ -102,15 +103,21 @@ def assignments(
             given[f"{section}.{main}"] = value
     if checkpoint_every is not None:
         given["run.checkpoint_every"] = checkpoint_every
-    given.update(keys or {})
+    if name:
+        given["run.name"] = name
+    given.update(set or {})
     return text, [f"{key}={_toml(value)}" for key, value in given.items()]
 
 
 def state_is_mixed(options: tuple[str, list[str]]) -> bool:
-    """Whether a run may change the optimizer's state between two steps: by tracked momentum, pruning,
-    or as a newcomer to a grid."""
-    words = " ".join([options[0], *options[1]])
-    return GRID in os.environ or "tracked" in words or "prune" in words
+    """Whether a run that has asked for the optimizer's state may change it: by pruning, or as a
+    newcomer to a grid."""
+    return GRID in os.environ or "prune" in " ".join([options[0], *options[1]])
+
+
+def state_is_held(options: tuple[str, list[str]]) -> bool:
+    """Whether a run reads and changes the state after every step without asking: tracked momentum."""
+    return "tracked" in " ".join([options[0], *options[1]])
 
 
 def _toml(value: Any) -> str:
@@ -144,7 +151,10 @@ def start(
     """Begins this process's part of a run. Collective."""
     global _loop, _idle, _first_step, _runs, _forget, _farewell
     if _loop is not None and not _idle:
-        raise RequestError("a run is under way in this process: finish it first, or train one model at a time")
+        raise RequestError(
+            "a run is under way in this process: finish it first, or begin one run of several optimizers with "
+            "veche.Optimizers([first, second], model)"
+        )
     finish()
     text, keys = options
     grid = os.environ.get(GRID)
@@ -215,6 +225,9 @@ class _Nothing:
 
     def state(self) -> list[np.ndarray]:
         return []
+
+    def lend(self) -> None:
+        pass
 
     def update(self, x: np.ndarray, g: np.ndarray) -> None:
         pass

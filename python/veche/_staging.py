@@ -65,19 +65,24 @@ class Staging:
             if before is not None:
                 self._receive(*before, flat)
 
-    def put(self, flat: torch.Tensor, targets: Sequence[torch.Tensor]) -> None:
-        """Fills tensors of the same shapes from the flat vector. Integers are rounded."""
+    def put(self, flat: torch.Tensor, targets: Sequence[torch.Tensor | None]) -> None:
+        """Fills tensors of the same shapes from the flat vector; None is left out. Integers are rounded."""
         with torch.no_grad():
-            ordered = [self._in_order(i, target, copies=False) for i, target in enumerate(targets)]
+            ordered = [self._in_order(i, t, copies=False) if t is not None else t for i, t in enumerate(targets)]
             for k, piece in enumerate(self.pieces):
+                if all(ordered[span.number] is None for span in piece.spans):
+                    continue
                 there, host = self._slot(k, piece)
                 host.copy_(flat[piece.begin : piece.end])
                 self._begin(k, there, host)
                 for span in piece.spans:
-                    part, target = self._inside(span, there), self._part(span, ordered[span.number])
-                    target.copy_(part if target.dtype.is_floating_point else part.round())
+                    into = ordered[span.number]
+                    if into is None:
+                        continue
+                    part, into = self._inside(span, there), self._part(span, into)
+                    into.copy_(part if into.dtype.is_floating_point else part.round())
             for target, filled in zip(targets, ordered):
-                if filled is not target:
+                if target is not None and filled is not None and filled is not target:
                     target.copy_(filled)
 
     def _slot(self, k: int, piece: _Piece) -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ class Layout:
         # Numbers, each with an example of its kind; all else is as large as its parameter.
         self.numbers = samples
         self.tensors = [k for k, found in kinds.items() if k not in samples and found != {"nothing"}]
+        self.keys = [k for k in kinds if k in samples or k in self.tensors]  # in the optimizer's order
 
 
 def _kind(value: Any, p: torch.Tensor) -> str:
@@ -90,11 +92,19 @@ def copy_of_groups(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
 
 
 class FlatState:
-    """Arrays that hold the state of tensors laid one after the other, after each step. Where the
-    optimizer allows it works on views of them, so nothing is copied."""
+    """Arrays that hold the state of tensors laid one after the other. Where the optimizer allows it
+    works on views of them. What it keeps elsewhere, as on a GPU, in another type or as plain numbers,
+    is copied when the run reads the arrays, and not in every step."""
 
-    def __init__(self, layout: Layout, tensors: list[torch.Tensor], offsets: list[int], length: int):
-        self._tensors, self._samples = tensors, layout.numbers
+    def __init__(
+        self,
+        layout: Layout,
+        tensors: list[torch.Tensor],
+        offsets: list[int],
+        length: int,
+        staging: Callable[[], Any] = lambda: None,
+    ):
+        self._tensors, self._layout, self._staging = tensors, layout, staging
         self.vectors = {key: np.zeros(length, np.float32) for key in layout.tensors}
         self.numbers = {key: np.zeros(len(tensors), np.float32) for key in layout.numbers}
         self._views: dict[tuple[int, str], torch.Tensor] = {}
@@ -103,20 +113,27 @@ class FlatState:
                 self._views[i, key] = view_of(torch.from_numpy(vector), tensor, offset)
             for key, numbers in self.numbers.items():
                 self._views[i, key] = torch.from_numpy(numbers)[i]
+        self._begin()
+
+    def _begin(self) -> None:
         # What the optimizer had after the last step: its dictionaries, and which views are in them.
+        self._state: dict[Any, dict[str, Any]] = {}
         self._seen: list[dict[str, Any]] = []
-        self._in_place: list[tuple[dict[str, Any], str]] = []
+        self._places: list[dict[str, Any]] = []
+        self._keys: list[str] = []
         self._views_in_place: list[torch.Tensor] = []
-        self._plain: dict[tuple[int, str], Any] = {}  # plain numbers as the optimizer left them
+        self._copied = True  # the arrays hold all of it
+        self._lent = False  # others may have changed them since
+        self._apart: dict[str, dict[int, Any]] = {}  # what was copied last: by key and tensor
 
     def arrays(self) -> list[np.ndarray]:
         return [*self.vectors.values(), *self.numbers.values()]
 
     def of(self, tensors: list[torch.Tensor]) -> FlatState:
-        """The same arrays, for other tensors of the same shapes."""
+        """The same arrays, for tensors of the same shapes in the host's memory."""
         other = copy.copy(self)
-        other._tensors, other._plain, other._seen = tensors, {}, []
-        other._in_place, other._views_in_place = [], []
+        other._tensors, other._staging = tensors, lambda: None
+        other._begin()
         return other
 
     def is_empty(self) -> bool:
@@ -126,15 +143,12 @@ class FlatState:
     def install(self, state: dict[Any, dict[str, Any]]) -> None:
         """Gives the optimizer what the arrays hold, as after reading a checkpoint."""
         for i, tensor in enumerate(self._tensors):
-            mine = state[tensor]
-            for key in self.vectors:
-                mine[key] = self._as_state(self._views[i, key], tensor)
-            for key, example in self._samples.items():
+            for key in self._layout.keys:
+                view, example = self._views[i, key], self._layout.numbers.get(key, tensor)
                 if isinstance(example, torch.Tensor):
-                    mine[key] = self._as_state(self._views[i, key], example)
+                    state[tensor][key] = self._as_state(view, example)
                 else:
-                    mine[key] = type(example)(float(self._views[i, key]))
-                    self._plain[i, key] = mine[key]
+                    state[tensor][key] = type(example)(float(view))
 
     def take(self, i: int, state: dict[str, Any], begin: int, like_this: torch.Tensor) -> None:
         """Copies a given state of a parameter; tensor i is the part of it that begins there."""
@@ -157,52 +171,94 @@ class FlatState:
             return view
         return view.to(like_this.device, like_this.dtype).reshape(like_this.shape)
 
-    def before_step(self, state: dict[Any, dict[str, Any]]) -> None:
-        """Hands over what others have written into the arrays since the last step, as a run does
-        that mixes the state or takes over that of another member."""
-        for (i, key), view in self._views.items():
-            mine = state.get(self._tensors[i])
-            value = mine.get(key) if mine else None
-            if value is None or value is view:
-                continue
-            seen = self._plain.get((i, key))
-            if isinstance(value, torch.Tensor):
-                if seen is value:
-                    value.copy_(view.reshape(value.shape))
-            elif seen is not None and seen == value and float(view) != np.float32(seen):
-                assert mine is not None
-                mine[key] = type(value)(float(view))
-
     def after_step(self, state: dict[Any, dict[str, Any]]) -> None:
-        """Takes over what the optimizer has made anew."""
+        """Puts views in the place of what the optimizer has made anew."""
+        self._state, self._copied = state, False
         now = list(state.values())
-        if len(now) == len(self._seen) and all(map(operator.is_, now, self._seen)):
-            found = [mine.get(key) for mine, key in self._in_place]
-            if not self._plain and all(map(operator.is_, found, self._views_in_place)):
-                return
-        self._seen, self._in_place, self._views_in_place = now, [], []
+        if are(now, self._seen) and are(list(map(_get, self._places, self._keys)), self._views_in_place):
+            return
+        self._seen, self._places, self._keys, self._views_in_place = now, [], [], []
         for i, tensor in enumerate(self._tensors):
-            mine = state.get(tensor)
-            if not mine:
-                continue
-            for key, value in mine.items():
+            for key, value in (state.get(tensor) or {}).items():
                 view = self._views.get((i, key))
-                if view is None or value is None:
+                if view is None or not isinstance(value, torch.Tensor):
                     continue
-                if value is view:
-                    self._in_place.append((mine, key))
-                    self._views_in_place.append(view)
-                elif not isinstance(value, torch.Tensor):
-                    self.numbers[key][i] = value
-                    self._plain[i, key] = value
-                else:
-                    view.copy_(value.reshape(view.shape))
-                    if fits(view, value):
-                        mine[key] = view
-                        self._in_place.append((mine, key))
-                        self._views_in_place.append(view)
-                    else:
-                        self._plain[i, key] = value
+                if value is not view:
+                    if not fits(view, value):
+                        continue
+                    view.copy_(value)
+                    state[tensor][key] = view
+                self._places.append(state[tensor])
+                self._keys.append(key)
+                self._views_in_place.append(view)
+
+    def lend(self) -> None:
+        """Brings the arrays up to date. Until the next step others may change them, too."""
+        self._lent = True
+        if self._copied:
+            return
+        self._copied = True
+        self._apart = {key: self._found_apart(key) for key in (*self.vectors, *self.numbers)}
+        for key, vector in self.vectors.items():
+            self._fetch(key, torch.from_numpy(vector))
+        for key, numbers in self.numbers.items():
+            for i, value in self._apart[key].items():
+                numbers[i] = float(value)
+
+    def before_step(self, state: dict[Any, dict[str, Any]]) -> None:
+        """Hands over what others have written into the arrays since they were lent, as a run does that
+        mixes the state or takes over that of another member."""
+        if not self._lent:
+            return
+        self._lent = False
+        if not state and not self.is_empty():  # a newcomer, before its first step
+            self.install(state)
+            return
+        for key, vector in self.vectors.items():
+            if self._apart.get(key):
+                self._put(key, torch.from_numpy(vector), state)
+        for key in self.numbers:
+            for i, value in self._apart.get(key, {}).items():
+                mine, now = state.get(self._tensors[i]), float(self._views[i, key])
+                if mine is None or mine.get(key) is not value or now == np.float32(float(value)):
+                    continue
+                mine[key] = value.fill_(now) if isinstance(value, torch.Tensor) else type(value)(now)
+
+    def _found_apart(self, key: str) -> dict[int, Any]:
+        found = {}
+        for i, tensor in enumerate(self._tensors):
+            value = self._state.get(tensor, _NOTHING).get(key)
+            if value is not None and value is not self._views[i, key]:
+                found[i] = value
+        return found
+
+    def _fetch(self, key: str, vector: torch.Tensor) -> None:
+        apart = self._apart[key]
+        staging = self._staging() if apart else None
+        if staging is not None:
+            staging.fetch([self._state.get(tensor, _NOTHING).get(key) for tensor in self._tensors], vector)
+            return
+        for i, value in apart.items():
+            self._views[i, key].copy_(value.reshape(self._views[i, key].shape))
+
+    def _put(self, key: str, vector: torch.Tensor, state: dict[Any, dict[str, Any]]) -> None:
+        # Not into what the user has put in its place.
+        targets = {i: t for i, t in self._apart[key].items() if state.get(self._tensors[i], _NOTHING).get(key) is t}
+        staging = self._staging()
+        if staging is not None:
+            staging.put(vector, [targets.get(i) for i in range(len(self._tensors))])
+            return
+        for i, target in targets.items():
+            target.copy_(self._views[i, key].reshape(target.shape))
+
+
+_NOTHING: dict[str, Any] = {}
+_get = dict.get  # `map` of it costs a third of a loop
+
+
+def are(values: list[Any], others: list[Any]) -> bool:
+    """Whether they are the same objects."""
+    return len(values) == len(others) and all(map(operator.is_, values, others))
 
 
 def fits(view: torch.Tensor, tensor: torch.Tensor) -> bool:

@@ -12,7 +12,7 @@ from veche import _session
 from veche._veche import RequestError
 
 
-def shard(loader: Any, *, seed: int = 1, training: bool = True, per_step: int = 1) -> Shard:
+def shard(loader: Any, *, seed: int = 1, training: bool = True, per_step: float = 1) -> Shard:
     """An iterable like `loader`, of this node's part of the samples.
 
     All nodes get equally many batches. A loader of torch that shuffles is shuffled anew in every
@@ -20,10 +20,11 @@ def shard(loader: Any, *, seed: int = 1, training: bool = True, per_step: int = 
     batches of the steps made before are left out: the training loop needs no change.
 
     `training`: False for a loader of test samples, of which nothing is left out. `per_step`: batches
-    between two calls of optimizer.step(), with gradient accumulation.
+    between two calls of optimizer.step(): 4 with gradients of four batches, 1 / 2 with two optimizers
+    that both step for each batch.
     """
-    if per_step < 1:
-        raise RequestError(f"per_step = {per_step} is not a number of batches: give 1 or more")
+    if not per_step > 0:
+        raise RequestError(f"per_step = {per_step} is not a number of batches: give one above 0, such as 4, or 1 / 2")
     return Shard(loader, seed, per_step if training else 0)
 
 
@@ -34,7 +35,7 @@ _epochs: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictio
 class Shard:
     """See `shard`."""
 
-    def __init__(self, loader: Any, seed: int, per_step: int):
+    def __init__(self, loader: Any, seed: int, per_step: float):
         self.loader, self.seed, self.per_step = loader, seed, per_step
         self._begun: tuple[int, int] = (-1, 0)  # of a loader that cannot be a key
 
@@ -76,7 +77,7 @@ class Shard:
 
     def _batches_made(self, epoch: int) -> int:
         """Of this epoch, in the run that this one continues."""
-        first = _session.first_step() * self.per_step
+        first = int(_session.first_step() * self.per_step + 1e-6)  # a third has rounding errors
         return max(0, first - epoch * len(self)) if first else 0
 
     def _own_sampler(self) -> _Sampler | None:

@@ -5,6 +5,8 @@ import unittest
 import numpy
 
 import own_parts
+import python_loops
+import torch
 import veche
 from veche_runs import RunsTest
 
@@ -14,7 +16,52 @@ STRIPES = {"model": {"name": "softmax"}, "data": {"name": "stripes"}, "cluster":
            "optimizer": {"name": "sgd", "lr": 0.1}}
 
 
+STEPS = 20
+PICTURES = {"data": {"name": "synthetic", "samples": 400, "test_samples": 20, "shape": [1, 8, 8], "classes": 3, "batch": 10,
+                     "augment": "none"},
+            "cluster": {"nodes": 4}, "topology": {"graph": "ring"}, "strategy": {"name": "consensus"},
+            "optimizer": {"name": "sgd", "lr": 0.1, "momentum": 0.0}, "run": {"steps": STEPS}}
+
+
 class Learners(RunsTest):
+    def batches_of_the_engine(self):
+        """What each node of a run sees, by node and step: a learner that learns nothing writes it down."""
+        seen = {}
+
+        @veche.learner("writes-down")
+        class WritesDown:
+            def __init__(self):
+                self.parameters = numpy.zeros(1, dtype=numpy.float32)
+
+            def compute_gradient(self, batch):
+                seen[self.node, batch.step] = batch.images.transpose(0, 3, 1, 2).copy(), batch.labels.copy()
+                return 0.0
+
+            def evaluate(self, batch):
+                return 0.0
+
+        veche.train(PICTURES, set={"model.name": "writes-down"}, keep=False)
+        return seen
+
+    def test_a_loop_is_the_engine_on_the_same_batches(self):
+        """Four loops of torch and four nodes of the engine train one convolutional network by consensus on a ring."""
+        torch.manual_seed(1)
+        network = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.Tanh(), torch.nn.Flatten(), torch.nn.Linear(144, 3))
+        start = torch.cat([p.detach().reshape(-1) for p in network.parameters()]).numpy()
+        torch.jit.script(network).save(str(self.folder / "net.pt"))
+        seen = self.batches_of_the_engine()
+        for node in range(4):
+            images, labels = zip(*(seen[node, step] for step in range(STEPS)))
+            numpy.savez(self.folder / f"batches-{node}.npz", images=numpy.stack(images), labels=numpy.stack(labels))
+        self.assertGreater(numpy.abs(seen[0, 0][0] - seen[1, 0][0]).max(), 0.1, "nodes have their own batches")
+        engine = veche.train(PICTURES, set={"model.file": str(self.folder / "net.pt")}, keep=False).parameters
+        python_loops.run("same_batches.py", self.folder, nodes=4, folder=self.folder)
+        loops = [numpy.load(self.folder / f"end-{node}.npy") for node in range(4)]
+        for mine, theirs in zip(loops, engine, strict=True):
+            numpy.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-6)
+            self.assertGreater(numpy.abs(mine - start).max(), 0.01, "it has learned")
+        self.assertGreater(numpy.abs(loops[0] - loops[2]).max(), 1e-4, "models differ on a ring")
+
     def test_line(self):
         # The four sites find the same line.
         result = veche.train(LINE, keep=False)

@@ -46,6 +46,16 @@ class Equal(unittest.TestCase):
                     self.assertLess(distance, 1e-6)
             self.assertEqual(list(pathlib.Path(folder).iterdir()), [])  # keep=False
 
+    def test_optimizers_in_turn(self):
+        """Two optimizers that step at different rates are those of one learner."""
+        for nodes in (2, 4):
+            with tempfile.TemporaryDirectory() as folder:
+                distances = python_loops.numbers("turns.py", nodes=nodes, folder=folder)
+            self.assertGreater(len(distances), 7)
+            for name, distance in distances.items():
+                with self.subTest(name, nodes=nodes):
+                    self.assertLess(distance, 1e-6)
+
     def test_strategies_are_those_of_the_engine(self):
         """Parameters of a loop of torch equal those of the built-in model and optimiser, on every node."""
         cases = {name: {key if "." in key else f"strategy.{key}": value for key, value in {"name": name, **keys}.items()}
@@ -93,13 +103,69 @@ class Refusals(unittest.TestCase):
 
     def test_two_optimizers(self):
         first = self.wrapped()
-        with self.refused(veche.RequestError, "a run is under way in this process"):
+        with self.refused(veche.RequestError, r"veche.Optimizers\(\[first, second\], model\)"):
             self.wrapped(torch.optim.SGD(torch.nn.Linear(2, 2).parameters(), lr=0.1))
         with self.refused(veche.RequestError, "belongs to a run already"):
             self.wrapped(first)
         self.backward()
         first.step()
         self.assertEqual(first.finish()["steps"], 1)
+
+    def in_turn(self, **options):
+        self.model, other = torch.nn.Linear(3, 2), torch.nn.Linear(2, 1)
+        several = [torch.optim.SGD(self.model.parameters(), lr=0.1), torch.optim.Adam(other.parameters(), lr=0.1)]
+        return veche.Optimizers(several, torch.nn.ModuleList([self.model, other]), **{"strategy": "none", "keep": False, **options})
+
+    def test_optimizers_in_turn(self):
+        for options, words in (
+            ({"strategy": "allreduce", "compress": "topk:0.01"}, "codes gradients: leave out compress.codec"),
+            ({"strategy": {"name": "parameter-server", "delay": 2}}, "strategy.delay: leave out"),
+            ({"strategy": {"name": "gossip", "async": True}}, "do not wait for each other: choose its form in step"),
+            ({"strategy": {"name": "consensus", "correction": "gradient-tracking"}}, "choose 'd2' or 'none'"),
+            ({"overlap": True}, "leave overlap out"),
+            ({"scheduler": 1}, "save the state_dict of each schedule"),
+        ):
+            with self.subTest(words), self.refused(veche.RequestError, words):
+                self.in_turn(**options)
+        twice = list(self.model.parameters())
+        with self.refused(veche.RequestError, "'weight': each parameter belongs to one of them|'weight'"):
+            veche.Optimizers([torch.optim.SGD(twice, lr=0.1), torch.optim.SGD(twice[:1], lr=0.1)], self.model, keep=False)
+        with self.refused(TypeError, r"for several call veche.Optimizers"):
+            veche.Optimizer([torch.optim.SGD(twice, lr=0.1)])
+        first, second = self.in_turn()
+        before = [p.detach().clone() for p in second.param_groups[0]["params"]]
+        self.backward()
+        first.step()
+        self.assertEqual((first.steps, second.steps), (1, 1))
+        for p, q in zip(second.param_groups[0]["params"], before):
+            torch.testing.assert_close(p.detach(), q)
+            self.assertIsNone(p.grad)
+
+    def test_optimizers_in_turn_are_resumed(self):
+        """Both states come from the checkpoint, whose last step is that of the first."""
+
+        def made(steps, **options):
+            torch.manual_seed(1)
+            models = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+            optimizers = [torch.optim.Adam(models[0].parameters(), lr=0.1),
+                          torch.optim.SGD(models[1].parameters(), lr=0.1, momentum=0.9)]
+            optimizers = veche.Optimizers(optimizers, torch.nn.ModuleList(models), strategy="none", set={"run.out": folder}, **options)
+            batches = list(veche.shard(list(range(10)), per_step=1 / 2))  # of loops with two steps for each batch
+            self.assertEqual(batches, list(range(optimizers[0].steps // 2, 10)))
+            while optimizers[0].steps < steps:
+                which = optimizers[0].steps % 3 // 2  # two steps of the first for one of the second
+                optimizers[which].zero_grad()
+                (models[which](torch.ones(1, 3)) ** 2).sum().backward()
+                optimizers[which].step()
+            veche.finish()
+            return [p.detach() for model in models for p in model.parameters()]
+
+        with tempfile.TemporaryDirectory() as folder:
+            whole = made(13, name="whole")
+            made(7, name="parted")
+            parted = made(13, resume=f"{folder}/parted")
+        for p, q in zip(whole, parted):
+            torch.testing.assert_close(p, q, rtol=0, atol=0)
 
     def test_wrong_arguments(self):
         with self.refused(TypeError, "not Linear"):
@@ -114,6 +180,10 @@ class Refusals(unittest.TestCase):
             self.wrapped(None, torch.nn.BatchNorm1d(2), strategy={"name": "gossip", "async": True}, buffers="average")
         with self.refused(TypeError, "LBFGS"):
             self.wrapped(torch.optim.LBFGS(self.model.parameters()))
+        with self.refused(veche.RequestError, "per_step = 0 is not a number of batches"):
+            veche.shard([], per_step=0)
+        with self.refused(TypeError, "'parameter.0' is on the device meta"):
+            self.wrapped(torch.optim.SGD(torch.nn.Linear(3, 2, device="meta").parameters(), lr=0.1))
         self.backward()
         self.wrapped().step()  # nothing of the refused ones is left
 

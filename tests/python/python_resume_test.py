@@ -1,5 +1,6 @@
 """A loop that was killed and resumed ends like one that was not."""
 
+import json
 import os
 import signal
 import subprocess
@@ -78,6 +79,15 @@ class Resume(RunsTest):
         for how, first in ((signal.SIGKILL, 10), (signal.SIGINT, 13)):
             made, _ = self.check(2, whole=whole, how=how)
             self.assertEqual(made, 21 - first)
+
+    def test_models_that_differ(self):
+        """Two nodes that mix in every third step: at the checkpoint of step 10 each has its own model."""
+        self.check(2, "--strategy", "consensus", "--set", json.dumps({"strategy.every": 3}))
+
+    def test_what_a_codec_remembers(self):
+        """Killed between two exchanges, of whose codes each node remembers what they left out."""
+        self.check(2, "--strategy", "local-sgd",
+                   "--set", json.dumps({"strategy.period": 4, "strategy.outer": "nesterov", "compress.codec": "topk:0.1"}))
 
     def test_alone_with_plain_numbers_in_the_state(self):
         self.check(1, "--optimizer", "RMSprop", "--strategy", "none")

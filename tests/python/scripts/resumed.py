@@ -1,9 +1,10 @@
-"""A loop over a shuffled loader, on one or more nodes: resumed.py [--hang-at STEP] [--resume FOLDER].
+"""A loop over a shuffled loader, on one or more nodes: resumed.py [--hang-at STEP] [--resume FOLDER] [--set KEYS].
 
 At that step it prints "waiting" and waits for the signal that ends it. At the end node 0 saves everything.
 """
 
 import argparse
+import json
 import signal
 
 import small
@@ -16,6 +17,7 @@ parser.add_argument("--hang-at", type=int)
 parser.add_argument("--resume")
 parser.add_argument("--optimizer", default="Adam")
 parser.add_argument("--strategy", default="allreduce")
+parser.add_argument("--set", type=json.loads, default={})
 given = parser.parse_args()
 
 random = torch.Generator().manual_seed(5)
@@ -26,7 +28,7 @@ model = torch.nn.Sequential(torch.nn.Linear(8, 12), torch.nn.BatchNorm1d(12), to
 optimizer = getattr(torch.optim, given.optimizer)(model.parameters(), lr=0.01)
 schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.02, total_steps=50, cycle_momentum=False)
 optimizer = veche.Optimizer(optimizer, model, strategy=given.strategy, name="loop", checkpoint_every=5,
-                            resume=given.resume, scheduler=schedule)
+                            resume=given.resume, scheduler=schedule, set=given.set)
 batches = []
 for epoch in range(3):
     for x, y in veche.shard(loader):

@@ -17,9 +17,30 @@
 namespace veche {
 namespace {
 
-void check_pace(const Learner& learner, const Settings& settings) {
+void check_turns(const Settings& settings) {
+  const auto refuse = [](const std::string& reason, const std::string& instead) {
+    throw RequestError(fmt::format("several optimizers cannot step in turn with {}: {}", reason, instead));
+  };
+  const StrategyInfo& info = strategy_of(settings);
+  if (is_async(settings))
+    refuse(fmt::format("strategy.name = \"{}\", whose nodes do not wait for each other", info.name),
+           "choose its form in step");
+  // What a code leaves out belongs to the optimizer of that step, and would come in another's.
+  const CodedExchange coded = info.coded.exchange;
+  if (settings.compress.has_codec() && (coded == CodedExchange::gradients || coded == CodedExchange::both))
+    refuse(fmt::format("compress.codec = \"{}\" and strategy.name = \"{}\", which codes gradients",
+                       settings.compress.codec, info.name),
+           "leave out compress.codec, or choose a strategy that exchanges models, such as local-sgd");
+  // Whatever keeps a gradient for a later step.
+  if (const auto refused = info.refuses_completed_steps(settings.strategy))
+    refuse(refused->reason, refused->instead);
+}
+
+void check_driven(const Learner& learner, const Settings& settings) {
   const auto* const driven = dynamic_cast<const DrivenLearner*>(&learner);
-  if (driven != nullptr && driven->exchanges() && is_async(settings))
+  if (driven == nullptr) return;
+  if (driven->takes_turns()) return check_turns(settings);
+  if (driven->exchanges() && is_async(settings))
     throw RequestError(fmt::format(
         "buffers of the training loop cannot follow each other with strategy.name = \"{}\", whose "
         "nodes do not wait for each other: leave them each node's own",
@@ -65,14 +86,14 @@ std::unique_ptr<Learner> LearnerFactory::make_whole(NodeId node, Learner* like) 
   const Settings& settings = plan_.settings;
   if (from_.own) {
     auto learner = from_.own(node);
-    check_pace(*learner, settings);
+    check_driven(*learner, settings);
     return in_passes(std::move(learner));
   }
   ModelSpec spec = make_model_spec(settings, plan_.source, node);
   spec.evaluation_threads = evaluation_threads();
   const bool copies = settings.model.start == ModelStart::equal && like != nullptr;
   auto learner = learners_.make(spec, copies ? like : nullptr);
-  check_pace(*learner, settings);
+  check_driven(*learner, settings);
   if (settings.model.init && !copies && !has_checkpoint()) load_weights(*learner, *settings.model.init);
   return in_passes(std::move(learner));
 }
