@@ -25,10 +25,11 @@ if len(sys.argv) > 3:
 
     setattr(kind, moment, dies)
 
+STEPS = 1500 if model == "line" else 200
 result = veche.train({
     "model": {"name": model}, "strategy": {"name": strategy}, "grid": {"wait_for": 3, "data": "common"},
     "optimizer": {"name": "sgd", "lr": 0.2, "schedule": "cosine" if model == "line" else "constant"},
-    "run": {"steps": 200}, **({"data": {"name": "stripes"}} if model == "softmax" else {}),
+    "run": {"steps": STEPS}, **({"data": {"name": "stripes"}} if model == "softmax" else {}),
 }, keep=False, progress=False)
 print("ended", result.stopped, "after", int(result.summary["steps"]), "with", result.summary["nodes"], flush=True)
 if model == "line":  # all sites' points lie on this line
