@@ -25,10 +25,10 @@ if len(sys.argv) > 3:
 
     setattr(kind, moment, dies)
 
-STEPS = 1500 if model == "line" else 200
+STEPS = 2000 if model == "line" else 200
 result = veche.train({
     "model": {"name": model}, "strategy": {"name": strategy}, "grid": {"wait_for": 3, "data": "common"},
-    "optimizer": {"name": "sgd", "lr": 0.2, "schedule": "cosine" if model == "line" else "constant"},
+    "optimizer": {"name": "sgd", "lr": 0.8 if model == "line" else 0.2, "schedule": "cosine" if model == "line" else "constant"},
     "run": {"steps": STEPS}, **({"data": {"name": "stripes"}} if model == "softmax" else {}),
 }, keep=False, progress=False)
 print("ended", result.stopped, "after", int(result.summary["steps"]), "with", result.summary["nodes"], flush=True)
