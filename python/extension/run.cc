@@ -63,7 +63,8 @@ py::array_t<float> to_array(std::vector<float> values) {
   return py::array_t<float>(size, data, owner);
 }
 
-// A run on threads of its own; with `on_invitation` as a member of the grid. Python's thread, which gets Ctrl-C, waits for it in short turns.
+// A run on threads of its own; with `on_invitation` as a member of the grid. Python's thread, which gets
+// Ctrl-C, waits for it in short turns.
 class BackgroundRun {
  public:
   BackgroundRun(const Config& config, const std::string& resume, bool restart, bool keep, py::object on_start,

@@ -18,8 +18,8 @@ namespace {
 namespace py = pybind11;
 
 // Strategies of own_parts.py that promise something else than the suite asserts.
-constexpr std::array kOthers{"breaks",                    // raises
-                             "remembers",                 // adds noise whatever the rate
+constexpr std::array kOthers{"breaks",                   // raises
+                             "remembers",                // adds noise whatever the rate
                              "python-async", "helped"};  // not repeatable, as hogwild
 
 constexpr char kRegister[] = R"(

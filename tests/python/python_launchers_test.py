@@ -14,7 +14,7 @@ import veche
 from veche_runs import LONGEST, RunsTest, wait_for
 
 MPIRUN = os.environ.get("MPIRUN")
-CASES = ["sgd_momentum_decay", "adam_decay", "staged", "parameter_server", "accumulation_clip_and_scheduler", "parameter_groups",
+CASES = ["sgd_momentum_decay", "adam_decay", "parameter_server", "accumulation_clip_and_scheduler", "parameter_groups",
          "odd_tensors", "unused_on_some", "overlap", "overflow_on_one_node", "state_dict_round_trip", "buffers"]
 STRATEGIES = {"consensus": {"strategy.name": "consensus"}, "gossip": {"strategy.name": "gossip"},
               "int8": {"strategy.name": "consensus", "compress.codec": "int8"},
