@@ -26,7 +26,8 @@ class Cell:
     """What one cell has told until now."""
 
     def __init__(self, notebook, code):
-        self.notebook, self.request = notebook, notebook.client.execute(code)
+        # A cell that fails would take those with it that come soon after it.
+        self.notebook, self.request = notebook, notebook.client.execute(code, stop_on_error=False)
         self.printed, self.shown, self.error, self.done = "", {}, "", False
 
     def until(self, told):
