@@ -114,7 +114,10 @@ def _interrupted(result: Result) -> KeyboardInterrupt:
     step = result.summary["steps"]
     if result.folder is None:
         return KeyboardInterrupt(f"stopped after step {step}; keep=False saves nothing")
-    return KeyboardInterrupt(f"stopped after step {step}, saved; go on with veche.train(resume={str(result.folder)!r})")
+    again = f"veche.train(resume={str(result.folder)!r})"
+    if is_on_grid():
+        again = f"python3 -m veche.launch --resume {result.folder} {sys.argv[0]}"
+    return KeyboardInterrupt(f"stopped after step {step}, saved; go on with {again}")
 
 
 def is_virtual(config: Config) -> bool:
@@ -141,6 +144,8 @@ def _membership(config: Config) -> dict[str, Any]:
     for key in filter(None, os.environ.get(_session.KEYS, "").splitlines()):
         config.assign(key)
     found = os.environ[_session.GRID] == "found"
+    if _session.FOLDER in os.environ:  # the script is the same, so it gives a configuration again
+        return {"on_invitation": _session.show_invitation, "returns_to": os.environ[_session.FOLDER]}
     return {"invitation": "" if found else os.environ[_session.GRID], "on_invitation": _session.show_invitation}
 
 
@@ -183,8 +188,6 @@ def _train(config: object, changes: object, shorthands: Mapping[str, object], re
         if not isinstance(flag, bool) and not (flag is None and name == "progress"):
             raise TypeError(f"{name} must be True or False, not {kind(flag)}")
     check_callbacks(on_progress=on_progress, on_evaluation=on_evaluation)
-    if resume is None and not transport:
-        resume = os.environ.get("VECHE_LAUNCH_RESUME")  # of a member that returns
     folder = "" if resume is None else folder_of(resume, "resume")
     read = resumed(config, folder, changes, shorthands) if folder else read_config(config, changes, shorthands)
     if transport:
@@ -193,6 +196,7 @@ def _train(config: object, changes: object, shorthands: Mapping[str, object], re
     line = ProgressLine(virtual=is_virtual(read)) if shown else None
     watcher = Watcher(line, on_progress, on_evaluation)
     membership = _membership(read) if is_on_grid() and not transport else {}
+    folder = membership.pop("returns_to", folder)
     return run_to_the_end(read, watcher, line, resume=folder, restart=bool(restart), keep=bool(keep), **membership)[0]
 
 

@@ -16,6 +16,13 @@ EXAMPLE = SCRIPTS.parents[2] / "examples" / "python" / "grid.py"
 STEPS = 1000  # far more than are made before "go"
 
 
+TRAIN = """
+import veche
+veche.train({"model": {"name": "vector", "length": 4}, "run": {"name": "returns", "steps": 10**9, "eval_every": 50}},
+            progress=False, on_evaluation=lambda line: print("at", line["step"], flush=True))
+"""
+
+
 class Member:
     def __init__(self, folder, name, *how, seed=1, last=STEPS, words=(), script=None):
         own = {"grid.listen": "127.0.0.1:0", "grid.multicast": "false", "grid.name": name, "run.out": folder / "runs"}
@@ -150,6 +157,18 @@ class Grid(RunsTest):
                     self.assertEqual(one.wait(r"^ended (\S+) after (\d+) with (\d+)$")[1], "steps")
                     one.wait("^view 3: 2 nodes")
                     self.assertEqual(one.wait("^learnt (.*)$")[1], "True", one.lines)
+
+    def test_a_member_of_train_returns(self):
+        """After Ctrl-C the exception says how, and the same script goes on where it was."""
+        script = self.folder / "train.py"
+        script.write_text(TRAIN)
+        a = self.member("a", "--found", script=script)
+        a.wait(r"^at \d+")
+        a.process.send_signal(signal.SIGINT)
+        self.assertNotEqual(a.end(), 0, a.lines)
+        step, folder = a.wait(r"stopped after step (\d+), saved; go on with python3 -m veche\.launch --resume (\S+) \S*train\.py").groups()
+        again = self.member("a", "--resume", folder, script=script)
+        self.assertGreater(int(again.wait(r"^at (\d+)")[1]), int(step))
 
     def test_example(self):
         done = subprocess.run([sys.executable, "-B", EXAMPLE, "--steps", "60"], cwd=self.folder, env=environment(),
